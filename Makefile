@@ -1,0 +1,45 @@
+# Two commands do everything: make demo, make test.
+VENV ?= .venv
+PYTHON ?= python3
+BIN = $(VENV)/bin
+ARGS ?=
+
+.PHONY: help demo test test-long check lint types layers bench wheel clean
+
+help:  ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@
+
+demo: $(VENV)/.installed  ## an agent remembers, on a PostgreSQL that pip brings
+	$(BIN)/pgmem demo $(ARGS)
+
+test: $(VENV)/.installed  ## the tests
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+
+test-long: $(VENV)/.installed  ## the tests that take minutes
+	$(BIN)/python -m pytest -m long $(ARGS)
+
+check: lint types layers test  ## what CI runs
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed
+	$(BIN)/mypy
+
+layers: $(VENV)/.installed
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.installed  ## speed against the floor of this machine
+	$(BIN)/pgmem bench speed $(ARGS)
+
+wheel: $(VENV)/.installed  ## build the wheel and try it in an empty environment
+	bash scripts/try-wheel
+
+clean:  ## remove what make made
+	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

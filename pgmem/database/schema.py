@@ -1,0 +1,257 @@
+"""Install and upgrade: the only way in.
+
+Tables change in `migrations/` (Alembic, forward only). Everything that can be replaced stands in `sql/` and is run at
+every upgrade. Both happen in one transaction under one lock: ten callers take turns, a broken file leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psycopg
+from psycopg import sql as statement
+
+from pgmem.errors import SchemaOutdated, UnsuitableDatabase
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+__all__ = ["EXTENSIONS", "check_version", "digest", "release", "run", "script", "upgrade"]
+
+EXTENSIONS = ("vector", "age")
+"""The extensions pgmem uses where the server offers them; each one missing is a lower tier, not an error."""
+
+_PACKAGE = Path(__file__).parent.parent
+# In a wheel sql/ and migrations/ lie inside the package; an editable install leaves them at the top of the checkout.
+_SQL = _PACKAGE / "_sql" if (_PACKAGE / "_sql").is_dir() else _PACKAGE.parent / "sql"
+_MIGRATIONS = _PACKAGE / "_migrations" if (_PACKAGE / "_migrations").is_dir() else _PACKAGE.parent / "migrations"
+
+# Functions first, as they may name each other in any order; those whose bodies are bound when they are made stand in
+# BOUND, each after what it calls.
+_BOUND = (
+    "internal/test_clock", "internal/now", "internal/clock", "internal/setting_text", "internal/setting_int", "internal/setting_float",
+    "internal/normalize", "internal/tokens", "internal/jaccard", "internal/content_hash", "internal/scope_key",
+    "internal/excerpt", "internal/search_text", "internal/text_length", "internal/scope_lexemes", "internal/ranked_tokens",
+    "internal/token_signature", "write/next_step", "write/saved", "write/attempt_result", "retrieval/freshness",
+)  # fmt: skip
+_VIEWS_FIRST = (
+    "internal/is_member", "internal/caller", "internal/visible_tenants", "internal/visible_node", "internal/live_node",
+    "internal/visible_edge", "internal/visible_version", "internal/visible_attempt",
+)  # fmt: skip
+_FOLDERS = (
+    "internal", "scope", "governance", "write", "retrieval", "search", "graph", "temporal", "hygiene", "cards",
+    "vector", "age", "views",
+)  # fmt: skip
+_LAST = ("triggers", "policies", "grants")
+
+
+def run(connection: Connection, script: str) -> None:
+    """Run a SQL script exactly as written: no `:name` or `%` is read as a parameter."""
+    connection.exec_driver_sql(script, execution_options={"no_parameters": True})
+
+
+@cache
+def release() -> str:
+    """The installed release of pgmem, or `0` when the package is run without being installed."""
+    try:
+        return version("pgmem-agent")
+    except PackageNotFoundError:
+        return "0"
+
+
+@cache
+def _files() -> tuple[Path, ...]:
+    """The files of `sql/` in the order in which they are run."""
+    ordered = [_SQL / f"{name}.sql" for name in (*_BOUND, *_VIEWS_FIRST)]
+    for folder in _FOLDERS:
+        ordered += [path for path in sorted((_SQL / folder).glob("*.sql")) if path not in ordered]
+    return (*ordered, *(path for name in _LAST if (path := _SQL / f"{name}.sql").exists()))
+
+
+@cache
+def digest() -> str:
+    """SHA-256 over the text of `sql/` and the names of the revisions: what an installed schema is compared with."""
+    sums = hashlib.sha256()
+    for path in _files():
+        sums.update(path.read_bytes())
+    for path in sorted((_MIGRATIONS / "versions").glob("*.py")):
+        sums.update(path.name.encode())
+    return sums.hexdigest()
+
+
+def _alchemy_url(dsn: str) -> str:
+    """SQLAlchemy's address of a libpq DSN; every parameter is passed on by `connect`, the URL only names the driver."""
+    return "postgresql+psycopg://"
+
+
+@dataclass(frozen=True, slots=True)
+class Upgrade:
+    """What an upgrade did: the release, whether it changed anything, and which extensions it found or made."""
+
+    release: str
+    changed: bool
+    extensions: tuple[str, ...]
+
+
+def upgrade(
+    dsn: str, extensions: Sequence[str] = EXTENSIONS, settings: Mapping[str, str] | None = None
+) -> Upgrade:
+    """Bring a database to this release, in one transaction; concurrent callers take turns.
+
+    Args:
+        dsn: a libpq connection string or URI of a role that may create a schema there.
+        extensions: which of `EXTENSIONS` to make if the server offers them and this role may.
+        settings: rows of `pgmem.setting` to set, such as `Settings.store_settings()`.
+
+    Raises:
+        UnsuitableDatabase: the server is older than 15 or its collation folds no accented letters.
+    """
+    # Imported here: start-up of the server and the CLI must not pay for Alembic.
+    from alembic import command
+    from alembic.config import Config
+    from sqlalchemy import create_engine
+    from sqlalchemy.pool import NullPool
+
+    made = _make_extensions(dsn, extensions)
+    config = Config(attributes={})
+    config.set_main_option("script_location", str(_MIGRATIONS))
+    config.set_main_option("path_separator", "os")
+    engine = create_engine(_alchemy_url(dsn), creator=lambda: psycopg.connect(dsn), poolclass=NullPool)
+    with engine.begin() as connection:
+        run(connection, "select pg_advisory_xact_lock(hashtextextended('pgmem.upgrade', 0))")
+        run(connection, "set local client_min_messages = warning; set local check_function_bodies = off")
+        _require_suitable(connection)
+        run(connection, "create schema if not exists pgmem")
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+        installed = connection.exec_driver_sql("select release, digest from pgmem.schema_version").first()
+        current = (release(), digest())
+        changed = installed is None or tuple(installed) != current
+        if changed:
+            _replace(connection)
+            connection.exec_driver_sql(
+                "insert into pgmem.schema_version (release, digest) values (%s, %s) on conflict (one) do update"
+                " set release = excluded.release, digest = excluded.digest, upgraded_at = now()",
+                current,
+            )
+        run(connection, "select pgmem.enable_graph(), pgmem.enable_vector()")
+        for name, value in (settings or {}).items():
+            connection.exec_driver_sql("update pgmem.setting set value = %s where name = %s", (value, name))
+        _pin_search_paths(connection)
+    engine.dispose()
+    return Upgrade(release(), changed, made)
+
+
+def _require_suitable(connection: Connection) -> None:
+    number = int(str(connection.exec_driver_sql("show server_version_num").scalar()))
+    if number < 150000:
+        raise UnsuitableDatabase(f"pgmem needs PostgreSQL 15 or later; this server is {number // 10000}.")
+    folds = connection.exec_driver_sql(r"select lower('É') = 'é' and 'é' ~ '\w' and 'é' !~ '\s'").scalar()
+    encoding = connection.exec_driver_sql("show server_encoding").scalar()
+    if not folds or encoding != "UTF8":
+        raise UnsuitableDatabase(
+            "This database does not know accented letters (encoding or collation C): two spellings of one memory would "
+            "not meet. Create it with: create database pgmem template template0 encoding 'UTF8' locale 'C.UTF-8'"
+        )
+
+
+def _make_extensions(dsn: str, wanted: Sequence[str]) -> tuple[str, ...]:
+    """Create what is offered and permitted, each in its own transaction: one refusal must not undo the install."""
+    made = []
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute("set client_min_messages = warning")
+        for name in wanted:
+            present = connection.execute("select 1 from pg_extension where extname = %s", (name,)).fetchone()
+            offered = connection.execute("select 1 from pg_available_extensions where name = %s", (name,)).fetchone()
+            if not present and offered:
+                try:
+                    connection.execute(statement.SQL("create extension {}").format(statement.Identifier(name)))
+                except (psycopg.errors.InsufficientPrivilege, psycopg.errors.FeatureNotSupported):
+                    continue
+                except (psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
+                    pass  # made by another installer meanwhile
+            if present or offered:
+                made.append(name)
+    return tuple(made)
+
+
+def _replace(connection: Connection) -> None:
+    """Run `sql/`. Views are dropped and made again only where their text changed: they are what other sessions read."""
+    for path in _files():
+        run(connection, path.read_text(encoding="utf-8"))
+
+
+def _pin_search_paths(connection: Connection) -> None:
+    """Point functions that use pgvector's types at the schema the extension really lives in (Supabase: extensions)."""
+    run(
+        connection,
+        """
+        do $$
+        declare
+          v_function regprocedure;
+          v_schema   text := (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+                              where e.extname = 'vector');
+        begin
+          for v_function in select p.oid from pg_proc p where p.pronamespace = 'pgmem'::regnamespace
+              and 'search_path=pgmem, public, pg_temp' = any (p.proconfig) and v_schema not in ('public', 'pgmem') loop
+            execute format('alter function %s set search_path = pgmem, %I, pg_temp', v_function, v_schema);
+          end loop;
+        end $$
+        """,
+    )
+
+
+def check_version(connection: psycopg.Connection[tuple[object, ...]]) -> None:
+    """Refuse a database that holds no schema or another version of it; takes no lock.
+
+    Raises:
+        SchemaOutdated: the message names `pgmem init`.
+    """
+    try:
+        row = connection.execute("select release, digest from pgmem.schema_version").fetchone()
+    except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
+        raise SchemaOutdated("This database holds no pgmem schema yet. Run: pgmem init") from None
+    if row is None or row[1] != digest():
+        found = row[0] if row else "none"
+        raise SchemaOutdated(f"This database holds pgmem schema {found}, this program is {release()}. Run: pgmem init")
+
+
+def script() -> Iterator[str]:
+    """All that an install would run, as one SQL script for a DBA: the migrations, then `sql/`."""
+    import importlib.util
+
+    yield "-- pgmem " + release() + ": run as the role that shall own the schema, in one transaction.\n"
+    yield "begin;\nset local check_function_bodies = off;\ncreate schema if not exists pgmem;\n"
+    last = ""
+    for path in sorted((_MIGRATIONS / "versions").glob("*.py")):
+        spec = importlib.util.spec_from_file_location("revision", path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        collected: list[str] = []
+
+        class Recorder:
+            def get_bind(self, collected: list[str] = collected) -> list[str]:
+                return collected
+
+        module.op = Recorder()
+        module.run = lambda bind, text: bind.append(text)
+        module.upgrade()
+        yield f"\n-- migrations/versions/{path.name}\n" + "\n".join(collected)
+        last = module.revision
+    yield "\ncreate table if not exists pgmem.alembic_version (version_num varchar(32) primary key);\n"
+    yield f"delete from pgmem.alembic_version; insert into pgmem.alembic_version values ('{last}');\n"
+    for path in _files():
+        yield f"\n-- sql/{path.relative_to(_SQL).as_posix()}\n" + path.read_text(encoding="utf-8")
+    yield (
+        f"\ninsert into pgmem.schema_version (release, digest) values ('{release()}', '{digest()}')"
+        " on conflict (one) do update set release = excluded.release, digest = excluded.digest, upgraded_at = now();\n"
+        "select pgmem.enable_graph(), pgmem.enable_vector();\ncommit;\n"
+    )

@@ -1,0 +1,62 @@
+"""The public door: every engine over one database."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from psycopg import AsyncConnection
+
+from pgmem.database.pool import Attached, Database
+from pgmem.engines.dedup import DedupEngine
+from pgmem.engines.governance import GovernanceEngine
+from pgmem.engines.graph import GraphEngine
+from pgmem.engines.retrieval import RetrievalEngine
+from pgmem.engines.scope import ScopeEngine
+from pgmem.engines.write import WriteEngine
+from pgmem.models import MemoryScope
+from pgmem.settings import Settings, load
+
+__all__ = ["Memory"]
+
+
+class Memory(ScopeEngine, RetrievalEngine, DedupEngine, WriteEngine, GovernanceEngine, GraphEngine):
+    """All verbs as methods. Each call is one transaction of its own, unless made `on` a caller's connection.
+
+    ```python
+    async with Memory.connect() as memory:
+        await memory.save_session("Set up the service", "shop")
+        await memory.save_decision("Use PostgreSQL", "One system for all.", "shop")
+        bundle = await memory.retrieve_context("shop", "project")
+    ```
+    """
+
+    @classmethod
+    @asynccontextmanager
+    async def connect(
+        cls, settings: Settings | None = None, *, scope: MemoryScope | None = None, source: str = "sdk"
+    ) -> AsyncIterator[Memory]:
+        """Open the database of the settings (unset: the embedded server) for the length of a `with` block.
+
+        Raises:
+            DatabaseUnavailable: the database of `PGMEM_DSN` does not answer; there is no falling back.
+            SchemaOutdated: it holds another schema; the message names `pgmem init`.
+        """
+        database = Database(settings or load(), scope, source)
+        await database.open()
+        memory = cls(database)
+        try:
+            await memory.replay_outbox()
+            yield memory
+        finally:
+            await database.close()
+
+    @classmethod
+    def on(cls, connection: AsyncConnection[Any], scope: MemoryScope | None = None, source: str = "sdk") -> Memory:
+        """The verbs on a connection of the caller's: inside its transaction, committed by its owner."""
+        return cls(Attached(connection, scope, source))
+
+    def acting_as(self, scope: MemoryScope) -> Memory:
+        """The same store for another user, agent or session."""
+        return type(self)(self._database.acting_as(scope))

@@ -1,0 +1,227 @@
+"""What the verbs answer with: one frozen dataclass a row type, fields named as the columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+__all__ = [
+    "BatchSaveResult",
+    "CheckedLabel",
+    "ContextBundle",
+    "DuplicateCheck",
+    "Edge",
+    "GovernanceToken",
+    "MemoryScope",
+    "Neighbour",
+    "Review",
+    "SaveResult",
+    "SaveStatus",
+    "ScopeState",
+    "SearchResult",
+    "Status",
+]
+
+MemoryScopeName = Literal["global", "project", "focus"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryScope:
+    """Whose memory it is and who acts: organisation, user, agent, session; empty where unknown."""
+
+    org_id: str = ""
+    user_id: str = ""
+    agent_id: str = ""
+    session_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScopeState:
+    """What a project name and a focus resolve to."""
+
+    scope_state: Literal["resolved", "uncertain", "unresolved"]
+    state: Literal["unresolved", "uncertain", "resolved_project", "resolved_focus"]
+    project_id: str | None = None
+    focus: str | None = None
+    project_exists: bool
+    focus_exists: bool
+    write_permitted: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaveResult:
+    """What became of a save; the status says it, a save never raises for what the world did."""
+
+    status: Literal["saved", "pending_retry", "failed", "blocked_scope", "dropped"]
+    artifact_id: UUID | None = None
+    dedup_outcome: Literal["new", "duplicate_skip", "supersede", "manual_review"] | None = None
+    candidate_id: UUID | None = None
+    message: str | None = None
+    next_step: str | None = None
+    save_id: UUID | None = None
+    embedded: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchSaveResult:
+    """What became of a session and what was learned in it, each by itself and overall."""
+
+    overall: Literal["saved", "partial", "pending_retry", "failed", "blocked_scope"]
+    session: SaveResult | None = None
+    decisions: list[SaveResult] = field(default_factory=list)
+    patterns: list[SaveResult] = field(default_factory=list)
+    message: str | None = None
+    next_step: str | None = None
+    save_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextBundle:
+    """What is kept for a scope, narrowest first; every item has id, label, title, scope, created_at, freshness."""
+
+    items: list[dict[str, Any]] = field(default_factory=list)
+    retrieval_status: Literal["succeeded", "empty", "timed_out", "failed", "conflicted"]
+    scope_state: Literal["resolved", "uncertain", "unresolved"] | None = None
+    conflicts_found: bool = False
+    hygiene_due: bool = False
+    truncated_scopes: list[str] = field(default_factory=list)
+    next_step: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult:
+    """One memory found, with its score and the parts of it."""
+
+    id: UUID
+    label: str
+    key: str | None = None
+    title: str
+    summary: str | None = None
+    project: str | None = None
+    scope: str | None = None
+    score: float
+    fulltext: float | None = None
+    created_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchMode:
+    """How a search was made: mode, whether an arm was missing, and why."""
+
+    mode: str
+    degraded: bool = False
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResults:
+    """Ranked memories and how they were found."""
+
+    results: list[SearchResult]
+    search_mode: SearchMode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GovernanceToken:
+    """Leave for one global write."""
+
+    token: str
+    expires_at: datetime
+    ttl_seconds: int
+    instructions: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaveStatus:
+    """The saves that are not saved, oldest first, or what became of one."""
+
+    status: str
+    count: int
+    oldest_pending_at: datetime | None = None
+    artifact_ids: list[UUID] = field(default_factory=list)
+    saves: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """A relation between two memories; created is false when it was there."""
+
+    from_id: UUID
+    rel_type: str
+    to_id: UUID
+    created: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbour:
+    """A memory some hops away, with the relations on the way."""
+
+    id: UUID
+    label: str
+    key: str | None = None
+    title: str
+    status: str
+    depth: int
+    path: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbours:
+    """The memories around one, nearest first."""
+
+    nodes: list[Neighbour]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DuplicateCheck:
+    """What save_decision would find."""
+
+    dedup_outcome: Literal["new", "duplicate_skip", "supersede", "manual_review"]
+    candidate_id: UUID | None = None
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """A save that waits for a person, beside the memory it resembles."""
+
+    save_id: UUID
+    project: str | None = None
+    title: str
+    rationale: str
+    candidate_id: UUID | None = None
+    candidate_title: str | None = None
+    candidate_rationale: str | None = None
+    score: float | None = None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedLabel:
+    """Where the graph differs from the tables."""
+
+    label: str
+    missing: int
+    extra: int
+    different: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """The server, the tier, the release and what the caller can see, in numbers."""
+
+    server_version: str
+    release: str | None
+    tier: str
+    age_version: str | None = None
+    vector_version: str | None = None
+    walls: int
+    nodes: int
+    edges: int
+    projects: int
+    memories: dict[str, int]
+    saves_open: int
+    org_id: str
+    user_id: str

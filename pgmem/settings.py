@@ -1,0 +1,104 @@
+"""Every setting, from the environment only; a bad value fails at start with the setting's name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import platformdirs
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from pgmem.errors import InvalidArgument
+
+__all__ = ["STORE_SETTINGS", "Settings", "load"]
+
+Toolset = Literal["core", "graph", "quality", "cards"]
+
+
+class StoreSettings(BaseSettings):
+    """Thresholds and limits that hold for every caller of a store: they fill `pgmem.setting` at `pgmem init`."""
+
+    model_config = SettingsConfigDict(env_prefix="PGMEM_", extra="ignore")
+
+    dedup_supersede: float | None = Field(None, ge=0.5, le=1, description="Jaccard from which a decision supersedes.")
+    dedup_manual_review: float | None = Field(None, ge=0.5, le=1, description="Jaccard from which a person decides.")
+    focus_limit: int | None = Field(None, ge=1, le=1000, description="Focus items in one context.")
+    project_limit: int | None = Field(None, ge=1, le=1000, description="Project items in one context.")
+    global_limit: int | None = Field(None, ge=1, le=1000, description="Global items in one context.")
+    freshness_recent_days: int | None = Field(None, ge=0, description="Age in days up to which a memory is current.")
+    freshness_stale_days: int | None = Field(None, ge=0, description="Age in days from which a memory is stale.")
+    hygiene_due_days: int | None = Field(None, ge=1, description="Days between hygiene reports.")
+    governance_token_ttl_s: int | None = Field(None, ge=1, le=86400, description="Seconds a governance token lives.")
+    max_title_chars: int | None = Field(None, ge=100, le=500, description="Longest title.")
+    max_key_chars: int | None = Field(None, ge=100, le=200, description="Longest key or name.")
+    max_text_chars: int | None = Field(None, ge=100, le=200000, description="Longest text.")
+    save_attempt_days: int | None = Field(None, ge=1, description="Days a finished save stays on record.")
+    text_config: str | None = Field(None, description="Text search configuration of new projects.")
+    trust_cli: float | None = Field(None, ge=0, le=1, description="Trust of what the command line writes.")
+    trust_sync: float | None = Field(None, ge=0, le=1, description="Trust of what a synchronisation writes.")
+    trust_sdk: float | None = Field(None, ge=0, le=1, description="Trust of what a program writes.")
+    trust_mcp: float | None = Field(None, ge=0, le=1, description="Trust of what an agent writes.")
+    require_identity: bool | None = Field(None, description="Without identity: reads empty, writes refused.")
+
+
+STORE_SETTINGS = tuple(StoreSettings.model_fields)
+"""Names of the rows of `pgmem.setting` that a `PGMEM_*` variable can fill at `pgmem init`."""
+
+
+class Settings(StoreSettings):
+    """What one process chooses for itself, and `StoreSettings`."""
+
+    dsn: str | None = Field(None, description="PostgreSQL to use; unset: the embedded server.")
+    data_dir: Path = Field(
+        default_factory=lambda: Path(platformdirs.user_data_dir("pgmem")),
+        description="Where the embedded server and the outbox live.",
+    )
+    toolsets: Annotated[tuple[Toolset, ...], NoDecode] = Field(
+        ("core", "graph", "quality", "cards"), description="Groups of MCP tools to offer, by comma."
+    )
+    pool_size: int = Field(8, ge=1, le=100, description="Most connections of this process.")
+    connect_timeout_s: float = Field(5.0, gt=0, description="Seconds to wait for a connection.")
+    retrieval_timeout_s: float = Field(5.0, gt=0, description="Seconds one retrieval may take.")
+    write_timeout_s: float = Field(30.0, gt=0, description="Seconds one write may take.")
+    retry_wait_s: float = Field(0.5, ge=0, description="Seconds before the one retry of a failed write.")
+    outbox_days: float = Field(7.0, gt=0, description="Days after which a queued save is given up.")
+    prepare: bool | None = Field(None, description="Prepare statements; unset: only on the embedded server.")
+    org_id: str = Field("", validation_alias="DEFAULT_ORG_ID", description="Organisation this process acts for.")
+    user_id: str = Field("", validation_alias="DEFAULT_USER_ID", description="User this process acts for.")
+    agent_id: str = Field("", description="Agent that writes, for provenance.")
+    session_id: str = Field("", description="Session that writes; where it names a Session, it is joined to it.")
+
+    @field_validator("toolsets", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @property
+    def outbox_dir(self) -> Path:
+        """Where saves wait for a database that cannot be reached."""
+        return self.data_dir / "outbox"
+
+    def store_settings(self) -> dict[str, str]:
+        """The rows of `pgmem.setting` that the environment names."""
+        given = self.model_dump(include=set(STORE_SETTINGS), exclude_none=True)
+        return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in given.items()}
+
+
+def load(env_file: Path | None = None, **given: object) -> Settings:
+    """Read the settings.
+
+    Args:
+        env_file: a file of `NAME=value` lines to read besides the environment.
+        given: settings that win over the environment, such as `dsn` from the command line; None counts as not given.
+
+    Raises:
+        InvalidArgument: names the setting and what it may be.
+    """
+    try:
+        return Settings(_env_file=env_file, **{k: v for k, v in given.items() if v is not None})  # type: ignore[arg-type, call-arg]
+    except ValidationError as error:
+        wrong = error.errors()[0]
+        name = str(wrong["loc"][0]) if wrong["loc"] else "settings"
+        alias = name if name.isupper() else f"PGMEM_{name.upper()}"
+        raise InvalidArgument(f"{alias}: {wrong['msg']}.") from None

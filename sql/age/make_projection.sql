@@ -1,0 +1,37 @@
+create or replace function pgmem.make_projection(p_table text, p_event text, p_column text, p_rows text, p_branches text, p_after text)
+returns void
+language plpgsql
+set search_path = pgmem, pg_temp
+as $make$
+declare
+  v_function text := format('project_%s_%s', p_table, p_event);
+  v_body     text := format($f$
+-- Written by build_projection() from the registry.
+declare
+  v_name    text;
+  v_focused boolean;
+begin
+  for v_name, v_focused in select n.%1$s from %2$s n group by 1 loop
+    case v_name%3$s
+    else null;
+    end case;
+  end loop;%4$s
+  return null;
+end;
+$f$, p_column, p_rows, p_branches, p_after);
+begin
+  -- Replaced only where its text changed: a trigger takes a lock that waits for every writer.
+  if exists (select from pg_proc where pronamespace = 'pgmem'::regnamespace and proname = v_function and prosrc = v_body)
+     and exists (select from pg_trigger where tgrelid = format('pgmem.%I', p_table)::regclass and tgname = v_function) then
+    return;
+  end if;
+  execute format('create or replace function pgmem.%I() returns trigger language plpgsql security definer '
+    'set search_path = pgmem, pg_temp as %L', v_function, v_body);
+  execute format('comment on function pgmem.%I() is %L', v_function, format('Trigger: every %s of %s goes to the graph.', p_event, p_table));
+  execute format('create or replace trigger %1$I after %2$s on pgmem.%3$I referencing %4$s for each statement execute function pgmem.%1$I()',
+    v_function, p_event, p_table,
+    case p_event when 'insert' then 'new table as new_rows' when 'delete' then 'old table as old_rows'
+      else 'new table as new_rows old table as old_rows' end);
+end;
+$make$;
+comment on function pgmem.make_projection(text, text, text, text, text, text) is 'One trigger function of the projection and its trigger.';

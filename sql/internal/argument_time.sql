@@ -1,0 +1,12 @@
+create or replace function pgmem.argument_time(p_arguments jsonb, p_name text) returns timestamptz
+language plpgsql stable
+set search_path = pgmem, pg_temp
+as $$
+begin
+  return nullif(btrim(p_arguments ->> p_name), '')::timestamptz;
+exception when invalid_datetime_format or datetime_field_overflow or invalid_text_representation then
+  raise exception using errcode = 'PM001',
+    message = format('%s is no date: send YYYY-MM-DD or an ISO 8601 time such as 2026-04-08T10:00:00Z.', p_name);
+end;
+$$;
+comment on function pgmem.argument_time(jsonb, text) is 'A point in time out of a verb''s arguments; null when missing.';

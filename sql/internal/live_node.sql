@@ -1,0 +1,4 @@
+create or replace view pgmem.live_node as
+select n.* from pgmem.visible_node n
+where n.status in ('active', 'approved') and (n.valid_to is null or n.valid_to >= pgmem.now());
+comment on view pgmem.live_node is 'Visible and live: a live status of its label, and valid_to not passed.';

@@ -1,0 +1,14 @@
+create or replace function pgmem.set_status(p_seq bigint, p_status text, p_close_at timestamptz default null) returns void
+language plpgsql
+set search_path = pgmem, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  update pgmem.node n set status = p_status, updated_at = greatest(pgmem.now(), n.created_at),
+    valid_to = coalesce(n.valid_to, greatest(p_close_at, n.valid_from))
+  where n.seq = p_seq;
+  delete from pgmem.dedup_token t where t.node_seq = p_seq and p_status <> 'active';
+end;
+$$;
+comment on function pgmem.set_status(bigint, text, timestamptz) is
+  'Take a node out of live: its status, and where empty its valid_to. The caller holds its scope lock.';
