@@ -1,20 +1,21 @@
 """Every error pgmem raises on purpose.
 
-    PgmemError
-    ├── InvalidArgument        PM001  an argument cannot be taken; the message says what to send instead
-    ├── MemoryNotFound         PM002  no memory of that name or id is visible here
-    ├── AmbiguousName          PM003  a name fits several memories; the message lists them
-    ├── NotPermitted           PM004  this caller may not do that
-    ├── WrongIsolation         PM005  a writing verb was called outside READ COMMITTED
-    ├── IdentityRequired       PM006  the store has tenants and the caller has no identity
-    ├── SaveIdReused           PM007  a save_id came again with other arguments
-    ├── TierMissing            PM008  the server lacks the extension this needs
-    ├── CapacityReached        PM009  a limit on the number of rows is reached
-    ├── ContractError          PM010  a call breaks the contract of engineering memory
-    ├── DatabaseUnavailable           the database cannot be reached, or a commit's outcome is unknown
-    ├── SchemaOutdated                the database holds another version of the schema
-    ├── UnsuitableDatabase            the database cannot hold a pgmem schema (collation, version)
-    └── EmbeddedServerError           the embedded PostgreSQL cannot be started or reached
+PgmemError
+├── InvalidArgument        PM001  an argument cannot be taken; the message says what to send instead
+├── MemoryNotFound         PM002  no memory of that name or id is visible here
+├── AmbiguousName          PM003  a name fits several memories; the message lists them
+├── NotPermitted           PM004  this caller may not do that
+├── WrongIsolation         PM005  a writing verb was called outside READ COMMITTED
+├── IdentityRequired       PM006  the store has tenants and the caller has no identity
+├── SaveIdReused           PM007  a save_id came again with other arguments
+├── TierMissing            PM008  the server lacks the extension this needs
+├── CapacityReached        PM009  a limit on the number of rows is reached
+├── ContractError          PM010  a call breaks the contract of engineering memory
+├── RelationNotAllowed     PM011  a relation does not join these memories, or only the verbs make it
+├── DatabaseUnavailable           the database cannot be reached, or a commit's outcome is unknown
+├── SchemaOutdated                the database holds another version of the schema
+├── UnsuitableDatabase            the database cannot hold a pgmem schema (collation, version)
+└── EmbeddedServerError           the embedded PostgreSQL cannot be started or reached
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ __all__ = [
     "MemoryNotFound",
     "NotPermitted",
     "PgmemError",
+    "RelationNotAllowed",
     "SaveIdReused",
     "SchemaOutdated",
     "TierMissing",
@@ -99,6 +101,10 @@ class ContractError(PgmemError, sqlstate="PM010"):
     """A call breaks the contract of engineering memory."""
 
 
+class RelationNotAllowed(PgmemError, sqlstate="PM011"):
+    """A relation does not join these memories, or only the verbs that mean it make it."""
+
+
 class DatabaseUnavailable(PgmemError):
     """The database cannot be reached, or the outcome of a commit is unknown."""
 
@@ -117,10 +123,18 @@ class EmbeddedServerError(PgmemError):
 
 @contextmanager
 def translate() -> Iterator[None]:
-    """Turn the SQLSTATEs of class PM into their classes; every other database error passes unchanged."""
+    """Turn the SQLSTATEs of class PM into their classes; every other database error passes unchanged.
+
+    A value that PostgreSQL cannot read as its type (class 22: a date that is none, a malformed UUID) is an
+    `InvalidArgument` too.
+    """
     try:
         yield
     except psycopg.Error as error:
         if error.sqlstate is not None and (cls := _BY_SQLSTATE.get(error.sqlstate)):
             raise cls(error.diag.message_primary or str(error)) from error
+        if isinstance(error, psycopg.DataError):
+            raise InvalidArgument(
+                f"A value cannot be read: {error.diag.message_primary or error}."
+            ) from error
         raise

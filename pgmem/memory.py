@@ -53,7 +53,9 @@ class Memory(ScopeEngine, RetrievalEngine, DedupEngine, WriteEngine, GovernanceE
             await database.close()
 
     @classmethod
-    def on(cls, connection: AsyncConnection[Any], scope: MemoryScope | None = None, source: str = "sdk") -> Memory:
+    def on(
+        cls, connection: AsyncConnection[Any], scope: MemoryScope | None = None, source: str = "sdk"
+    ) -> Memory:
         """The verbs on a connection of the caller's: inside its transaction, committed by its owner."""
         return cls(Attached(connection, scope, source))
 

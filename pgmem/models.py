@@ -1,4 +1,7 @@
-"""What the verbs answer with: one frozen dataclass a row type, fields named as the columns."""
+"""What the verbs answer with: one frozen dataclass a row type, fields named as the columns.
+
+No slots: the MCP SDK reads a field's default from the class, where slots leave a descriptor instead.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ __all__ = [
 MemoryScopeName = Literal["global", "project", "focus"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class MemoryScope:
     """Whose memory it is and who acts: organisation, user, agent, session; empty where unknown."""
 
@@ -37,7 +40,7 @@ class MemoryScope:
     session_id: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ScopeState:
     """What a project name and a focus resolve to."""
 
@@ -50,7 +53,7 @@ class ScopeState:
     write_permitted: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SaveResult:
     """What became of a save; the status says it, a save never raises for what the world did."""
 
@@ -64,7 +67,7 @@ class SaveResult:
     embedded: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class BatchSaveResult:
     """What became of a session and what was learned in it, each by itself and overall."""
 
@@ -77,7 +80,7 @@ class BatchSaveResult:
     save_id: UUID | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ContextBundle:
     """What is kept for a scope, narrowest first; every item has id, label, title, scope, created_at, freshness."""
 
@@ -90,7 +93,7 @@ class ContextBundle:
     next_step: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SearchResult:
     """One memory found, with its score and the parts of it."""
 
@@ -106,7 +109,7 @@ class SearchResult:
     created_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SearchMode:
     """How a search was made: mode, whether an arm was missing, and why."""
 
@@ -115,7 +118,7 @@ class SearchMode:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SearchResults:
     """Ranked memories and how they were found."""
 
@@ -123,7 +126,7 @@ class SearchResults:
     search_mode: SearchMode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class GovernanceToken:
     """Leave for one global write."""
 
@@ -133,7 +136,7 @@ class GovernanceToken:
     instructions: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SaveStatus:
     """The saves that are not saved, oldest first, or what became of one."""
 
@@ -144,7 +147,7 @@ class SaveStatus:
     saves: list[dict[str, Any]] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Edge:
     """A relation between two memories; created is false when it was there."""
 
@@ -154,7 +157,7 @@ class Edge:
     created: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Neighbour:
     """A memory some hops away, with the relations on the way."""
 
@@ -167,14 +170,14 @@ class Neighbour:
     path: list[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Neighbours:
     """The memories around one, nearest first."""
 
     nodes: list[Neighbour]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class DuplicateCheck:
     """What save_decision would find."""
 
@@ -183,7 +186,7 @@ class DuplicateCheck:
     score: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Review:
     """A save that waits for a person, beside the memory it resembles."""
 
@@ -198,7 +201,7 @@ class Review:
     created_at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class CheckedLabel:
     """Where the graph differs from the tables."""
 
@@ -208,7 +211,7 @@ class CheckedLabel:
     different: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Status:
     """The server, the tier, the release and what the caller can see, in numbers."""
 

@@ -19,21 +19,37 @@ Toolset = Literal["core", "graph", "quality", "cards"]
 class StoreSettings(BaseSettings):
     """Thresholds and limits that hold for every caller of a store: they fill `pgmem.setting` at `pgmem init`."""
 
-    model_config = SettingsConfigDict(env_prefix="PGMEM_", extra="ignore")
+    model_config = SettingsConfigDict(env_prefix="PGMEM_", extra="ignore", populate_by_name=True)
 
-    dedup_supersede: float | None = Field(None, ge=0.5, le=1, description="Jaccard from which a decision supersedes.")
-    dedup_manual_review: float | None = Field(None, ge=0.5, le=1, description="Jaccard from which a person decides.")
+    dedup_supersede: float | None = Field(
+        None, ge=0.5, le=1, description="Jaccard from which a decision supersedes."
+    )
+    dedup_manual_review: float | None = Field(
+        None, ge=0.5, le=1, description="Jaccard from which a person decides."
+    )
     focus_limit: int | None = Field(None, ge=1, le=1000, description="Focus items in one context.")
     project_limit: int | None = Field(None, ge=1, le=1000, description="Project items in one context.")
     global_limit: int | None = Field(None, ge=1, le=1000, description="Global items in one context.")
-    freshness_recent_days: int | None = Field(None, ge=0, description="Age in days up to which a memory is current.")
-    freshness_stale_days: int | None = Field(None, ge=0, description="Age in days from which a memory is stale.")
+    freshness_recent_days: int | None = Field(
+        None, ge=0, description="Age in days up to which a memory is current."
+    )
+    freshness_stale_days: int | None = Field(
+        None, ge=0, description="Age in days from which a memory is stale."
+    )
     hygiene_due_days: int | None = Field(None, ge=1, description="Days between hygiene reports.")
-    governance_token_ttl_s: int | None = Field(None, ge=1, le=86400, description="Seconds a governance token lives.")
+    governance_token_ttl_s: int | None = Field(
+        None, ge=1, le=86400, description="Seconds a governance token lives."
+    )
     max_title_chars: int | None = Field(None, ge=100, le=500, description="Longest title.")
     max_key_chars: int | None = Field(None, ge=100, le=200, description="Longest key or name.")
     max_text_chars: int | None = Field(None, ge=100, le=200000, description="Longest text.")
     save_attempt_days: int | None = Field(None, ge=1, description="Days a finished save stays on record.")
+    decay_rate: float | None = Field(
+        None, ge=0, validation_alias="DECAY_RATE", description="Decay of confidence per day."
+    )
+    decay_max_age_days: int | None = Field(
+        None, ge=0, validation_alias="DECAY_MAX_AGE_DAYS", description="Days until confidence decays."
+    )
     text_config: str | None = Field(None, description="Text search configuration of new projects.")
     trust_cli: float | None = Field(None, ge=0, le=1, description="Trust of what the command line writes.")
     trust_sync: float | None = Field(None, ge=0, le=1, description="Trust of what a synchronisation writes.")
@@ -64,15 +80,23 @@ class Settings(StoreSettings):
     retry_wait_s: float = Field(0.5, ge=0, description="Seconds before the one retry of a failed write.")
     outbox_days: float = Field(7.0, gt=0, description="Days after which a queued save is given up.")
     prepare: bool | None = Field(None, description="Prepare statements; unset: only on the embedded server.")
-    org_id: str = Field("", validation_alias="DEFAULT_ORG_ID", description="Organisation this process acts for.")
+    org_id: str = Field(
+        "", validation_alias="DEFAULT_ORG_ID", description="Organisation this process acts for."
+    )
     user_id: str = Field("", validation_alias="DEFAULT_USER_ID", description="User this process acts for.")
     agent_id: str = Field("", description="Agent that writes, for provenance.")
-    session_id: str = Field("", description="Session that writes; where it names a Session, it is joined to it.")
+    session_id: str = Field(
+        "", description="Session that writes; where it names a Session, it is joined to it."
+    )
 
     @field_validator("toolsets", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
-        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+        return (
+            tuple(part.strip() for part in value.split(",") if part.strip())
+            if isinstance(value, str)
+            else value
+        )
 
     @property
     def outbox_dir(self) -> Path:
@@ -82,7 +106,10 @@ class Settings(StoreSettings):
     def store_settings(self) -> dict[str, str]:
         """The rows of `pgmem.setting` that the environment names."""
         given = self.model_dump(include=set(STORE_SETTINGS), exclude_none=True)
-        return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in given.items()}
+        return {
+            name: str(value).lower() if isinstance(value, bool) else str(value)
+            for name, value in given.items()
+        }
 
 
 def load(env_file: Path | None = None, **given: object) -> Settings:

@@ -24,6 +24,11 @@ create table pgmem.schema_version (
   digest          text not null,
   upgraded_at     timestamptz not null default now()
 );
+create table pgmem.schema_file (
+  path            text primary key,
+  digest          text not null
+);
+comment on table pgmem.schema_file is 'The files of sql/ as installed: views, policies and triggers are replaced only where their text changed.';
 comment on table pgmem.schema_version is 'The release whose sql/ is installed and the digest of its text; one row.';
 
 create table pgmem.setting (
@@ -350,6 +355,8 @@ insert into pgmem.setting (name, value, description) values
   ('max_key_chars', '200', 'Longest key, name or identifier, in characters.'),
   ('max_text_chars', '100000', 'Longest text, in characters.'),
   ('save_attempt_days', '30', 'Days the record of a finished save is kept.'),
+  ('decay_rate', '0.01', 'How fast confidence decays, per day: confidence = initial * exp(-rate * days).'),
+  ('decay_max_age_days', '90', 'Days without an update until confidence decays.'),
   ('text_config', 'english', 'Text search configuration of projects that name none.'),
   ('trust_cli', '1.0', 'Trust of what the command line writes.'),
   ('trust_sync', '1.0', 'Trust of what a synchronisation writes.'),

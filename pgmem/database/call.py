@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from datetime import date
+from math import isfinite
 from typing import Any, TypeVar
+from uuid import UUID
 
 from psycopg import sql
 from psycopg.types.json import Jsonb
@@ -31,7 +34,7 @@ def clean(name: str, value: object) -> Any:
     refused in keys). Lists of objects and objects go as jsonb.
 
     Raises:
-        InvalidArgument: a text holds a lone surrogate, which no UTF-8 can carry.
+        InvalidArgument: a text holds a lone surrogate, which no UTF-8 can carry; a number is out of range.
     """
     if isinstance(value, str):
         try:
@@ -57,6 +60,12 @@ def _clean_json(name: str, value: object) -> object:
         return {str(clean(name, str(key))): _clean_json(name, item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_clean_json(name, item) for item in value]
+    if isinstance(value, float) and not isfinite(value):
+        raise InvalidArgument(f"{name} holds {value}, which no JSON can carry; send a finite number.")
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, UUID):
+        return str(value)
     return clean(name, value) if isinstance(value, str) else value
 
 

@@ -38,7 +38,7 @@ _BOUND = (
     "internal/test_clock", "internal/now", "internal/clock", "internal/setting_text", "internal/setting_int", "internal/setting_float",
     "internal/normalize", "internal/tokens", "internal/jaccard", "internal/content_hash", "internal/scope_key",
     "internal/excerpt", "internal/search_text", "internal/text_length", "internal/scope_lexemes", "internal/ranked_tokens",
-    "internal/token_signature", "write/next_step", "write/saved", "write/attempt_result", "retrieval/freshness",
+    "internal/token_signature", "internal/confidence", "write/next_step", "write/saved", "write/attempt_result", "retrieval/freshness",
 )  # fmt: skip
 _VIEWS_FIRST = (
     "internal/is_member", "internal/caller", "internal/visible_tenants", "internal/visible_node", "internal/live_node",
@@ -49,6 +49,7 @@ _FOLDERS = (
     "vector", "age", "views",
 )  # fmt: skip
 _LAST = ("triggers", "policies", "grants")
+_WAITS = ("triggers", "policies")
 
 
 def run(connection: Connection, script: str) -> None:
@@ -182,9 +183,37 @@ def _make_extensions(dsn: str, wanted: Sequence[str]) -> tuple[str, ...]:
 
 
 def _replace(connection: Connection) -> None:
-    """Run `sql/`. Views are dropped and made again only where their text changed: they are what other sessions read."""
+    """Run `sql/`. What waits for every reader or writer (views, policies, triggers) is replaced only where it changed."""
+    installed = dict(connection.exec_driver_sql("select path, digest from pgmem.schema_file").all())
+    sums = {_name(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in _files()}
+    views = [path for path in _files() if "create or replace view" in path.read_text(encoding="utf-8")]
+    views_changed = any(installed.get(_name(path)) != sums[_name(path)] for path in views)
+    if views_changed:
+        run(connection, _DROP_VIEWS)
     for path in _files():
+        same = installed.get(_name(path)) == sums[_name(path)]
+        if same and path.stem in _WAITS or path in views and not views_changed:
+            continue
         run(connection, path.read_text(encoding="utf-8"))
+    connection.exec_driver_sql("delete from pgmem.schema_file")
+    for name, digest in sums.items():
+        connection.exec_driver_sql("insert into pgmem.schema_file values (%s, %s)", (name, digest))
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(_SQL).as_posix()
+
+
+_DROP_VIEWS = """
+do $$
+declare
+  v_view text;
+begin
+  for v_view in select viewname from pg_views where schemaname = 'pgmem' loop
+    execute format('drop view if exists pgmem.%I cascade', v_view);
+  end loop;
+end $$
+"""
 
 
 def _pin_search_paths(connection: Connection) -> None:
@@ -249,7 +278,7 @@ def script() -> Iterator[str]:
     yield "\ncreate table if not exists pgmem.alembic_version (version_num varchar(32) primary key);\n"
     yield f"delete from pgmem.alembic_version; insert into pgmem.alembic_version values ('{last}');\n"
     for path in _files():
-        yield f"\n-- sql/{path.relative_to(_SQL).as_posix()}\n" + path.read_text(encoding="utf-8")
+        yield f"\n-- sql/{_name(path)}\n" + path.read_text(encoding="utf-8")
     yield (
         f"\ninsert into pgmem.schema_version (release, digest) values ('{release()}', '{digest()}')"
         " on conflict (one) do update set release = excluded.release, digest = excluded.digest, upgraded_at = now();\n"

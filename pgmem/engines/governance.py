@@ -34,3 +34,15 @@ class GovernanceEngine(Engine):
             MemoryNotFound: no such save waits.
         """
         return await self._database.one("resolve_review", SaveResult, save_id=save_id, outcome=outcome, by=by)
+
+    async def list_settings(self) -> list[dict[str, str]]:
+        """The thresholds and limits of this store: name, value, description."""
+        return [dict(row) for row in await self._database.rows("list_settings")]
+
+    async def set_setting(self, name: str, value: str) -> dict[str, str]:
+        """Change a threshold or limit for every caller; the owner's right alone.
+
+        Raises:
+            InvalidArgument: no such setting, or the value does not fit; the message says what it means.
+        """
+        return dict((await self._database.rows("set_setting", name=name, value=value))[0])

@@ -29,7 +29,7 @@ class GraphEngine(Engine):
             InvalidArgument: an unknown label or relation.
             MemoryNotFound: a name fits nothing.
             AmbiguousName: a name fits several; the message lists their ids.
-            PgmemError: the relation does not join these labels, or verbs alone make it.
+            RelationNotAllowed: the relation does not join these labels, or verbs alone make it.
         """
         return await self._database.one(
             "relate",

@@ -70,6 +70,7 @@ begin
   execute format($f$create or replace function pgmem.label_number(p_label text) returns integer language sql immutable parallel safe
     return case p_label
 %s    end$f$, v_cases);
+  comment on function pgmem.label_number(text) is 'The number of a label in the graph: the high 16 bits of its vertices'' ids.';
   perform pgmem.make_projection('node', 'insert', 'label, bool_or(n.focus_seq is not null)', 'new_rows', v_insert, '');
   perform pgmem.make_projection('node', 'update', 'label, false', 'new_rows', v_update, '');
   perform pgmem.make_projection('node', 'delete', 'label, false', 'old_rows', v_delete, format($b$

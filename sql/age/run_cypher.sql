@@ -10,6 +10,7 @@ declare
   v_columns text[] := pgmem.cypher_columns(p_query);
   v_tag     text := 'q' || replace(gen_random_uuid()::text, '-', '');
   v_rows    jsonb[];
+  v_message text;
 begin
   perform pgmem.require_graph();
   if not pgmem.is_reviewer() then
@@ -24,16 +25,23 @@ begin
           ~* '\m(create|merge|set|delete|remove|detach|load|call)\M' then
     raise exception using errcode = 'PM004', message = 'Cypher is read only here: write through the verbs (remember, relate, save_…).';
   end if;
+  if jsonb_typeof(coalesce(p_params, '{}')) <> 'object' then
+    raise exception using errcode = 'PM001', message = 'params must be an object; send {"name": value} and write $name in the query.';
+  end if;
   perform ag_catalog._label_id('pgmem_graph', '_ag_label_vertex');
   begin
+    -- agtype_to_json takes no bare number: each value goes through a list.
     execute format('select array_agg(jsonb_build_object(%s)) from ag_catalog.cypher(%L, $%s$ %s $%s$, $1) as (%s)',
-      (select string_agg(format('%L, ag_catalog.agtype_to_json(%I)::jsonb', name, 'c' || place), ', ' order by place) from unnest(v_columns) with ordinality as c(name, place)),
+      (select string_agg(format('%L, ag_catalog.agtype_to_json(ag_catalog.agtype_build_list(%I))::jsonb -> 0', name, 'c' || place), ', ' order by place) from unnest(v_columns) with ordinality as c(name, place)),
       'pgmem_graph', v_tag, rtrim(p_query, e'; \n\t'), v_tag,
       (select string_agg(format('%I ag_catalog.agtype', 'c' || place), ', ' order by place) from unnest(v_columns) with ordinality as c(name, place)))
     into v_rows using coalesce(p_params, '{}')::text::ag_catalog.agtype;
     raise exception using errcode = 'PM098';
   exception when sqlstate 'PM098' then
     null;
+  when syntax_error_or_access_rule_violation or data_exception or feature_not_supported then
+    get stacked diagnostics v_message = message_text;
+    raise exception using errcode = 'PM001', message = 'This query cannot be run: ' || v_message;
   end;
   return query select unnest(v_rows);
 end;

@@ -20,6 +20,10 @@ begin
         and n.status not in ('archived', 'merged', 'rejected')
         and (p_project_seq is null or n.project_seq = p_project_seq or n.project_seq is null) limit 20) n;
   end if;
+  -- A decision that superseded another of the same title is the one meant.
+  if cardinality(v_nodes) > 1 and (select count(*) from unnest(v_nodes) n where n.status in ('active', 'approved')) = 1 then
+    select array_agg(n) into v_nodes from unnest(v_nodes) n where n.status in ('active', 'approved');
+  end if;
   if v_nodes is null then
     raise exception using errcode = 'PM002', message = format('No %s named %s is here.', p_label, quote_literal(left(p_key, 80)));
   elsif cardinality(v_nodes) > 1 then

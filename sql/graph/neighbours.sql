@@ -17,7 +17,7 @@ begin
   if coalesce(p_limit, 0) not between 1 and 1000 then
     raise exception using errcode = 'PM001', message = 'limit is a whole number from 1 to 1000.';
   end if;
-  v_start := pgmem.find_node(p_label, p_key, (pgmem.resolve_scope(pgmem.caller(), p_project_id, null)).project_seq);
+  v_start := pgmem.find_node(p_label, p_key, pgmem.find_project(p_project_id));
   return query
   with recursive walk(seq, depth, path) as (
     select v_start.seq, 0, '{}'::text[]

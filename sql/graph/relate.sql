@@ -5,7 +5,7 @@ language plpgsql security definer
 set search_path = pgmem, pg_temp
 as $$
 declare
-  v_project_seq bigint := (pgmem.resolve_scope(pgmem.caller(), p_project_id, null)).project_seq;
+  v_project_seq bigint := pgmem.find_project(p_project_id);
   v_from        pgmem.node;
   v_to          pgmem.node;
 begin

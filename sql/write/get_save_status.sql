@@ -12,7 +12,8 @@ begin
     select a.status, 1, case when a.status <> 'saved' then a.created_at end, array_remove(array[a.artifact_id], null),
            jsonb_build_array(to_jsonb(pgmem.attempt_result(row(a.*)::pgmem.save_attempt)))
     into status, count, oldest_pending_at, artifact_ids, saves
-    from pgmem.visible_attempt a where a.save_id = p_save_id;
+    from pgmem.visible_attempt a where a.save_id = p_save_id
+    order by a.tenant = (pgmem.caller()).tenant desc limit 1;
     if status is null then
       status := 'not_started';
       count := 0;
@@ -25,7 +26,8 @@ begin
          coalesce(jsonb_agg(to_jsonb(pgmem.attempt_result(row(a.*)::pgmem.save_attempt)) || jsonb_build_object('verb', a.verb, 'created_at', a.created_at) order by a.created_at), '[]')
   into count, oldest_pending_at, artifact_ids, saves
   from pgmem.visible_attempt a
-  where a.status not in ('saved', 'dropped') and a.project = v_project
+  -- A batch saved in part needs no more than its children, which have rows of their own.
+  where a.status not in ('saved', 'dropped', 'partial') and a.project = v_project
     and (p_session_id is null or a.session_id = p_session_id);
   status := case when count = 0 then 'saved'
     when exists (select from jsonb_array_elements(saves) s where s ->> 'status' = 'pending_retry') then 'pending_retry'

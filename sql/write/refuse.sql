@@ -6,7 +6,7 @@ as $$
 begin
   raise exception using errcode = 'PM099', message = p_message, detail = jsonb_build_object(
     'status', p_status, 'message', p_message, 'next_step', p_next_step, 'dedup_outcome', p_dedup_outcome,
-    'candidate_id', p_candidate_id)::text;
+    'candidate_id', p_candidate_id, 'embedded', false)::text;
 end;
 $$;
 comment on function pgmem.refuse(text, text, text, text, uuid) is

@@ -20,8 +20,13 @@ begin
   if v_by is null then
     raise exception using errcode = 'PM001', message = 'by must not be empty; send who decides.';
   end if;
+  -- What is stored is stored for whoever asked for it, not for who decides.
+  select a.org_id, a.user_id, a.tenant into v_caller.org_id, v_caller.user_id, v_caller.tenant
+  from pgmem.visible_attempt a where a.save_id = p_save_id and a.dedup_outcome = 'manual_review'
+  order by a.status = 'failed' desc, a.tenant = v_caller.tenant desc limit 1;
+  v_caller.tenants := v_caller.tenants[array_position(v_caller.tenants, v_caller.tenant) :];
   perform pg_advisory_xact_lock(hashtextextended(v_caller.tenant || p_save_id::text, 1));
-  select a.* into v_attempt from pgmem.visible_attempt a where a.save_id = p_save_id;
+  select a.* into v_attempt from pgmem.visible_attempt a where a.save_id = p_save_id and a.tenant = v_caller.tenant;
   if v_attempt.dedup_outcome is distinct from 'manual_review' or v_attempt.status <> 'failed' then
     raise exception using errcode = 'PM002', message = format('No save %s waits for a review; see pgmem review.', p_save_id);
   end if;

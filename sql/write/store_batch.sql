@@ -18,11 +18,18 @@ declare
   v_count    integer := 0;
   v_key      bigint;
 begin
+  if p_scope.focus is not null and p_scope.focus_seq is null then
+    perform pgmem.lock_scope(pgmem.scope_key(
+      p_caller.org_id || e'\x1f' || case v_common ->> 'share' when 'org' then '' else p_caller.user_id end,
+      p_scope.project_seq::text, 'FocusArea'));
+  end if;
   for v_key in
-    select distinct pgmem.scope_key(n.tenant, n.place, child.label)
-    from (select 'Decision' as label, value from jsonb_array_elements(p_arguments -> 'decisions')
-          union all select 'Pattern', value from jsonb_array_elements(p_arguments -> 'patterns')) child
-    cross join lateral pgmem.place_node(child.label, v_common || child.value, p_scope, p_caller) n
+    select distinct pgmem.scope_key(
+      p_caller.org_id || e'\x1f' || case child.arguments ->> 'share' when 'org' then '' else p_caller.user_id end,
+      case child.arguments ->> 'scope' when 'global' then 'global' when 'focus' then p_scope.project_seq::text || '/' || p_scope.focus
+        else p_scope.project_seq::text end, child.label)
+    from (select 'Decision' as label, value || v_common as arguments from jsonb_array_elements(p_arguments -> 'decisions')
+          union all select 'Pattern', value || v_common from jsonb_array_elements(p_arguments -> 'patterns')) child
     order by 1
   loop
     perform pgmem.lock_scope(v_key);

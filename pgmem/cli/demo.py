@@ -1,0 +1,246 @@
+"""`pgmem demo`: an agent's day, through a real MCP client over stdio, then the same data in SQL and in Cypher."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import anyio
+import psycopg
+import typer
+from psycopg.rows import dict_row
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+from rich.text import Text
+
+from pgmem.cli.options import Dsn, emit, failing, settings_of
+from pgmem.database.embedded import EmbeddedServer
+from pgmem.settings import Settings
+
+__all__ = ["demo"]
+
+PROJECT = "webshop"
+STEPS: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("is anything known?", "get_scope_state", {}),
+    (
+        "save the session (creates the project)",
+        "save_session",
+        {
+            "objective": "Choose how the shop keeps its orders",
+            "actions_taken": ["Compared three databases", "Measured 10 000 orders"],
+            "open_items": ["Backups"],
+            "next_actions": ["Write the migration"],
+        },
+    ),
+    (
+        "save a decision",
+        "save_decision",
+        {
+            "title": "Keep the orders of the shop in PostgreSQL 17",
+            "rationale": "One system for rows, graph and vectors.",
+            "owner": "Ada",
+        },
+    ),
+    (
+        "the same again",
+        "save_decision",
+        {
+            "title": "keep the orders of the shop in postgresql 17",
+            "rationale": "One system for rows, graph, and vectors!",
+            "owner": "Ada",
+        },
+    ),
+    (
+        "a near copy replaces it",
+        "save_decision",
+        {"title": "Keep the orders of the shop in PostgreSQL 18", "rationale": "18 reads faster from disk."},
+    ),
+    (
+        "half alike: a person decides",
+        "save_decision",
+        {"title": "Keep the invoices of the shop in MySQL", "rationale": "They belong to the orders."},
+    ),
+    (
+        "another decision",
+        "save_decision",
+        {"title": "Cache product pages for an hour", "rationale": "They seldom change."},
+    ),
+    (
+        "and one against it",
+        "save_decision",
+        {"title": "Never cache anything with a price", "rationale": "Prices change at any time."},
+    ),
+    (
+        "the two conflict",
+        "relate",
+        {
+            "from_label": "Decision",
+            "from_key": "Cache product pages for an hour",
+            "rel_type": "CONFLICTS_WITH",
+            "to_label": "Decision",
+            "to_key": "Never cache anything with a price",
+        },
+    ),
+    (
+        "keep a way of working",
+        "save_pattern",
+        {"trigger": "Before a release", "repeatable_steps": ["Run the load test", "Ask the support team"]},
+    ),
+    ("keep a fact", "upsert_entity", {"entity_name": "Stripe", "fact": "Takes the payments."}),
+    (
+        "what lies around the decision?",
+        "neighbours",
+        {"label": "Decision", "key": "Keep the orders of the shop in PostgreSQL 18"},
+    ),
+    ("come back later", "retrieve_context", {"scope": "project"}),
+)
+SQL = "select title, status, superseded_by is not null as superseded, confidence from pgmem.decision order by created_at"
+CYPHER = "MATCH (a:Decision)-[r]->(b:Decision) RETURN a.title AS from_title, type(r) AS relation, b.title AS to_title"
+
+
+def demo(
+    dsn: Dsn = None,
+    conversation: Annotated[
+        Path | None,
+        typer.Option(
+            help="A LoCoMo file; its first conversation is kept as notes.", exists=True, dir_okay=False
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was done, field by field.")] = False,
+) -> None:
+    """Show the main job: an agent remembers, on a PostgreSQL of its own that is thrown away after."""
+    with tempfile.TemporaryDirectory(prefix="pgmem-demo-") as folder:
+        settings = settings_of(dsn, None, Path(folder))
+        done = failing(lambda: anyio.run(_run, settings, conversation, as_json))
+    if as_json:
+        emit(done)
+
+
+async def _run(settings: Settings, conversation: Path | None, quiet: bool) -> dict[str, Any]:
+    console = Console(quiet=quiet)
+    with EmbeddedServer(settings.data_dir) as server:
+        dsn = settings.dsn or server.start()
+        done = await _day(settings, console, conversation)
+        with psycopg.connect(dsn, row_factory=dict_row) as connection:
+            done["sql"] = connection.execute(SQL).fetchall()
+            try:
+                rows = connection.execute("select pgmem.run_cypher(%s) as row", (CYPHER,)).fetchall()
+                done["cypher"] = [row["row"] for row in rows]
+            except psycopg.Error as error:
+                done["cypher"] = [{"refused": error.diag.message_primary}]
+    console.print(_table("The same in SQL", SQL, done["sql"]))
+    console.print(_table("The same in Cypher", CYPHER, done["cypher"]))
+    console.print("Next: [bold]pgmem mcp[/] in your client's configuration; see the README.")
+    return done
+
+
+async def _day(settings: Settings, console: Console, conversation: Path | None) -> dict[str, Any]:
+    from mcp.client.client import Client
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
+    environment = {**os.environ, "PGMEM_DATA_DIR": str(settings.data_dir)}
+    if settings.dsn is not None:
+        environment["PGMEM_DSN"] = settings.dsn
+    parameters = StdioServerParameters(command=sys.executable, args=["-m", "pgmem", "mcp"], env=environment)
+    began = time.perf_counter()
+    steps = []
+    project = PROJECT if settings.dsn is None else f"{PROJECT}-{time.time_ns():x}"
+    async with Client(stdio_client(parameters)) as client:
+        console.print(
+            f"An MCP client has started [bold]pgmem mcp[/] and sees {len((await client.list_tools()).tools)} tools."
+        )
+        for what, tool, arguments in STEPS:
+            result = await client.call_tool(tool, {"project_id": project, **arguments})
+            answer = result.structured_content or {"error": [getattr(c, "text", "") for c in result.content]}
+            steps.append({"what": what, "tool": tool, "arguments": arguments, "answer": answer})
+            if len(steps) == 1:
+                first_answer = time.perf_counter() - began
+        console.print(f"First answer after {first_answer:.1f} s, PostgreSQL and schema made on the way.\n")
+        console.print(_steps(steps))
+        console.print(_context(steps[-1]["answer"]))
+        told = await _tell(client, project, conversation, console) if conversation else None
+    return {
+        "project": project,
+        "first_answer_s": round(first_answer, 3),
+        "steps": steps,
+        "conversation": told,
+    }
+
+
+async def _tell(client: Any, project: str, file: Path, console: Console) -> dict[str, Any]:
+    """Keep the turns of a conversation as notes, through the same tool, and find them by topic."""
+    conversation = json.loads(file.read_text(encoding="utf-8"))[0]["conversation"]
+    sessions = sorted(
+        (key for key in conversation if key.startswith("session_") and not key.endswith("_time")), key=_number
+    )
+    turns = [(turn, conversation[f"{key}_date_time"]) for key in sessions for turn in conversation[key]]
+    saved = 0
+    began = time.perf_counter()
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("notes", total=len(turns))
+        for turn, when in turns:
+            note = f"{turn['speaker']} ({when}): {turn['text']}"
+            result = await client.call_tool(
+                "save_context",
+                {"content": note, "topic": turn["dia_id"], "project_id": project, "focus": "talk"},
+            )
+            saved += result.structured_content["status"] == "saved"
+            progress.advance(task)
+    seconds = time.perf_counter() - began
+    topic = "adoption agency"
+    found = await client.call_tool(
+        "retrieve_context", {"project_id": project, "focus": "talk", "topic": topic}
+    )
+    titles = [item["content"] for item in found.structured_content["items"]]
+    console.print(
+        f"\n{saved} of {len(turns)} turns kept as notes in {seconds:.1f} s; on the topic “{topic}”:"
+    )
+    for title in titles[:3]:
+        console.print(f"  {title[:160]}", highlight=False)
+    return {
+        "turns": len(turns),
+        "saved": saved,
+        "seconds": round(seconds, 2),
+        "topic": topic,
+        "found": titles,
+    }
+
+
+def _number(key: str) -> int:
+    return int(key.removeprefix("session_"))
+
+
+def _steps(steps: list[dict[str, Any]]) -> Table:
+    table = Table("", "tool", "answer", title="What the agent did")
+    for step in steps[:-1]:
+        answer = step["answer"]
+        shown = [
+            str(answer[k]) for k in ("scope_state", "status", "dedup_outcome", "message") if answer.get(k)
+        ]
+        if "nodes" in answer:
+            shown = [f"{' '.join(node['path'])} {node['title']}" for node in answer["nodes"]]
+        if "created" in answer:
+            shown = [f"{answer['rel_type']} {'made' if answer['created'] else 'was there'}"]
+        table.add_row(step["what"], step["tool"], ": ".join(shown) or str(answer))
+    return table
+
+
+def _context(bundle: dict[str, Any]) -> Table:
+    table = Table("label", "title", "scope", "age", title=f"retrieve_context: {bundle['retrieval_status']}")
+    for item in bundle["items"]:
+        table.add_row(item["label"], item["title"], item["scope"], item["freshness"])
+    table.caption = bundle["next_step"]
+    return table
+
+
+def _table(title: str, query: str, rows: list[dict[str, Any]]) -> Table:
+    table = Table(*(rows[0] if rows else ["no rows"]), title=title, caption=Text(query))
+    for row in rows:
+        table.add_row(*(str(value) for value in row.values()))
+    return table

@@ -1,0 +1,77 @@
+"""`pgmem graph` and `pgmem cypher`: the graph beside the tables."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from pgmem.cli.options import AsJson, DataDir, Dsn, EnvFile, emit, settings_of, with_memory
+from pgmem.memory import Memory
+
+__all__ = ["app", "cypher"]
+
+app = typer.Typer(help="The graph beside the tables.", no_args_is_help=True)
+
+
+def cypher(
+    query: Annotated[str, typer.Argument(help="A Cypher query that ends in RETURN.")],
+    params: Annotated[str, typer.Option(help="Parameters, as a JSON object.")] = "{}",
+    dsn: Dsn = None,
+    data_dir: DataDir = None,
+    env_file: EnvFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read the graph with Cypher."""
+    settings = settings_of(dsn, env_file, data_dir)
+    try:
+        given = json.loads(params)
+    except ValueError as error:
+        typer.echo(f"pgmem: --params is no JSON object: {error}", err=True)
+        raise typer.Exit(2) from None
+    rows = with_memory(settings, lambda memory: memory.run_cypher(query, given))
+    if as_json:
+        emit(rows)
+        return
+    Console().print(table_of(rows) if rows else "No rows.")
+
+
+def table_of(rows: list[dict[str, Any]]) -> Table:
+    """Rows of one shape as a table."""
+    table = Table(*rows[0])
+    for row in rows:
+        table.add_row(
+            *(
+                value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+                for value in row.values()
+            )
+        )
+    return table
+
+
+@app.command()
+def check(
+    dsn: Dsn = None, data_dir: DataDir = None, env_file: EnvFile = None, as_json: AsJson = False
+) -> None:
+    """Compare the graph with the tables; exit code 1 if they differ."""
+    found = with_memory(settings_of(dsn, env_file, data_dir), Memory.check_graph)
+    if as_json:
+        emit(found)
+    elif found:
+        table = Table("label", "missing", "extra", "different")
+        for row in found:
+            table.add_row(row.label, str(row.missing), str(row.extra), str(row.different))
+        Console().print(table)
+    else:
+        typer.echo("The graph agrees with the tables.")
+    raise typer.Exit(1 if found else 0)
+
+
+@app.command()
+def rebuild(dsn: Dsn = None, data_dir: DataDir = None, env_file: EnvFile = None) -> None:
+    """Make the graph again from the tables, e.g. after pg_restore."""
+    done = with_memory(settings_of(dsn, env_file, data_dir), Memory.rebuild_graph)
+    typer.echo(f"{done['vertices']} vertices, {done['edges']} edges.")

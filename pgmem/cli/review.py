@@ -1,0 +1,66 @@
+"""`pgmem review`: the saves that wait for a person, one by one."""
+
+from __future__ import annotations
+
+import getpass
+from typing import Annotated, Literal
+from uuid import UUID
+
+import typer
+from rich.console import Console
+from rich.panel import Panel
+
+from pgmem.cli.options import AsJson, DataDir, Dsn, EnvFile, Project, emit, settings_of, with_memory
+from pgmem.models import Review
+
+__all__ = ["review"]
+
+CHOICES: dict[str, Literal["new", "supersede", "drop"]] = {"n": "new", "s": "supersede", "d": "drop"}
+
+
+def review(
+    project: Project = None,
+    save_id: Annotated[UUID | None, typer.Option(help="Decide this one, with --outcome.")] = None,
+    outcome: Annotated[
+        Literal["new", "supersede", "drop"] | None, typer.Option(help="What becomes of it.")
+    ] = None,
+    by: Annotated[str | None, typer.Option(help="Who decides; else the name you are logged in by.")] = None,
+    dsn: Dsn = None,
+    data_dir: DataDir = None,
+    env_file: EnvFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Decide decisions that resemble another too much to be new and too little to replace it."""
+    settings = settings_of(dsn, env_file, data_dir)
+    who = by or getpass.getuser()
+    if save_id is not None:
+        if outcome is None:
+            typer.echo("pgmem: --save-id needs --outcome new, supersede or drop.", err=True)
+            raise typer.Exit(2)
+        emit(with_memory(settings, lambda m: m.resolve_review(save_id, outcome, who)))
+        return
+    waiting = with_memory(settings, lambda m: m.list_reviews(project))
+    if as_json:
+        emit(waiting)
+        return
+    console = Console()
+    if not waiting:
+        console.print("Nothing waits for review.")
+    for item in waiting:
+        console.print(_panel(item))
+        answer = (
+            typer.prompt("[n]ew, [s]upersede the old one, [d]rop, [l]ater", default="l").strip().lower()[:1]
+        )
+        if choice := CHOICES.get(answer):
+            result = with_memory(settings, lambda m, i=item, c=choice: m.resolve_review(i.save_id, c, who))  # type: ignore[misc]
+            console.print(f"{result.status}: {result.message or result.dedup_outcome}")
+
+
+def _panel(item: Review) -> Panel:
+    text = (
+        f"[bold]new[/]  {item.title}\n     {item.rationale}\n\n"
+        f"[bold]kept[/] {item.candidate_title}\n     {item.candidate_rationale}"
+    )
+    return Panel(
+        text, title=f"{item.project}: titles {item.score or 0:.0%} alike", subtitle=str(item.save_id)
+    )

@@ -1,0 +1,15 @@
+"""What a client is told about a tool's effects."""
+
+from __future__ import annotations
+
+from mcp.types import ToolAnnotations
+
+__all__ = ["READ", "REPEATABLE_WRITE", "WRITE"]
+
+READ = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+WRITE = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
+)
+REPEATABLE_WRITE = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
