@@ -12,7 +12,8 @@ PgmemError
 ├── CapacityReached        PM009  a limit on the number of rows is reached
 ├── ContractError          PM010  a call breaks the contract of engineering memory
 ├── RelationNotAllowed     PM011  a relation does not join these memories, or only the verbs make it
-├── DatabaseUnavailable           the database cannot be reached, or a commit's outcome is unknown
+├── DatabaseUnavailable           the database cannot be reached
+│   └── OutcomeUnknown            the connection was lost after the call was sent: it may have been committed
 ├── SchemaOutdated                the database holds another version of the schema
 ├── UnsuitableDatabase            the database cannot hold a pgmem schema (collation, version)
 └── EmbeddedServerError           the embedded PostgreSQL cannot be started or reached
@@ -35,6 +36,7 @@ __all__ = [
     "InvalidArgument",
     "MemoryNotFound",
     "NotPermitted",
+    "OutcomeUnknown",
     "PgmemError",
     "RelationNotAllowed",
     "SaveIdReused",
@@ -107,6 +109,10 @@ class RelationNotAllowed(PgmemError, sqlstate="PM011"):
 
 class DatabaseUnavailable(PgmemError):
     """The database cannot be reached, or the outcome of a commit is unknown."""
+
+
+class OutcomeUnknown(DatabaseUnavailable):
+    """The connection was lost after the call was sent: it may have been committed or not."""
 
 
 class SchemaOutdated(PgmemError):

@@ -9,11 +9,16 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from pgmem.database.pool import Attached, Database
+from pgmem.embeddings import create_provider
+from pgmem.embeddings.protocol import EmbeddingProvider
 from pgmem.engines.dedup import DedupEngine
+from pgmem.engines.embedding import EmbeddingEngine
 from pgmem.engines.governance import GovernanceEngine
 from pgmem.engines.graph import GraphEngine
 from pgmem.engines.retrieval import RetrievalEngine
 from pgmem.engines.scope import ScopeEngine
+from pgmem.engines.temporal import TemporalEngine
+from pgmem.engines.tenancy import TenancyEngine
 from pgmem.engines.write import WriteEngine
 from pgmem.models import MemoryScope
 from pgmem.settings import Settings, load
@@ -21,7 +26,17 @@ from pgmem.settings import Settings, load
 __all__ = ["Memory"]
 
 
-class Memory(ScopeEngine, RetrievalEngine, DedupEngine, WriteEngine, GovernanceEngine, GraphEngine):
+class Memory(
+    ScopeEngine,
+    RetrievalEngine,
+    DedupEngine,
+    WriteEngine,
+    GovernanceEngine,
+    GraphEngine,
+    EmbeddingEngine,
+    TemporalEngine,
+    TenancyEngine,
+):
     """All verbs as methods. Each call is one transaction of its own, unless made `on` a caller's connection.
 
     ```python
@@ -43,22 +58,30 @@ class Memory(ScopeEngine, RetrievalEngine, DedupEngine, WriteEngine, GovernanceE
             DatabaseUnavailable: the database of `PGMEM_DSN` does not answer; there is no falling back.
             SchemaOutdated: it holds another schema; the message names `pgmem init`.
         """
-        database = Database(settings or load(), scope, source)
+        settings = settings or load()
+        database = Database(settings, scope, source)
+        embedder = create_provider(settings.embedding_settings())
         await database.open()
-        memory = cls(database)
+        memory = cls(database, embedder)
         try:
-            await memory.replay_outbox()
+            await memory.register_embedder()
+            await memory.replay_outbox(within_s=5)
             yield memory
         finally:
+            await embedder.aclose()
             await database.close()
 
     @classmethod
     def on(
-        cls, connection: AsyncConnection[Any], scope: MemoryScope | None = None, source: str = "sdk"
+        cls,
+        connection: AsyncConnection[Any],
+        scope: MemoryScope | None = None,
+        source: str = "sdk",
+        embedder: EmbeddingProvider | None = None,
     ) -> Memory:
         """The verbs on a connection of the caller's: inside its transaction, committed by its owner."""
-        return cls(Attached(connection, scope, source))
+        return cls(Attached(connection, scope, source), embedder)
 
     def acting_as(self, scope: MemoryScope) -> Memory:
         """The same store for another user, agent or session."""
-        return type(self)(self._database.acting_as(scope))
+        return type(self)(self._database.acting_as(scope), self._embedder)

@@ -11,20 +11,33 @@ from typing import Any, Literal
 from uuid import UUID
 
 __all__ = [
+    "Adoption",
+    "ApiToken",
     "BatchSaveResult",
     "CheckedLabel",
     "ContextBundle",
+    "Decay",
     "DuplicateCheck",
     "Edge",
+    "Erasure",
+    "Expiry",
+    "Forgotten",
     "GovernanceToken",
+    "History",
     "MemoryScope",
     "Neighbour",
+    "Node",
+    "Remembered",
+    "Reverted",
     "Review",
     "SaveResult",
     "SaveStatus",
     "ScopeState",
     "SearchResult",
     "Status",
+    "Tenant",
+    "TenantRole",
+    "Version",
 ]
 
 MemoryScopeName = Literal["global", "project", "focus"]
@@ -105,7 +118,12 @@ class SearchResult:
     project: str | None = None
     scope: str | None = None
     score: float
+    vector: float | None = None
     fulltext: float | None = None
+    graph: float | None = None
+    trust: float | None = None
+    confidence: float | None = None
+    explanation: dict[str, Any] | None = None
     created_at: datetime | None = None
 
 
@@ -226,5 +244,173 @@ class Status:
     projects: int
     memories: dict[str, int]
     saves_open: int
+    org_id: str
+    user_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remembered:
+    """A node that was created or updated, and what its relations became."""
+
+    id: UUID
+    label: str
+    key: str
+    title: str
+    status: str
+    version: int
+    created: bool
+    relations_made: list[dict[str, Any]] = field(default_factory=list)
+    stubs_made: list[dict[str, Any]] = field(default_factory=list)
+    did_you_mean: list[dict[str, Any]] = field(default_factory=list)
+    conflict: dict[str, Any] | None = None
+    embedded: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """A node whole: as it stands, or as it was true or known at a date."""
+
+    id: UUID
+    label: str
+    key: str | None = None
+    title: str
+    status: str
+    properties: dict[str, Any]
+    project: str | None = None
+    scope: str | None = None
+    focus: str | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    confidence: float
+    trust_level: float
+    source: str
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    ingested_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Version:
+    """A state a node was recorded in; the present one has no replaced_at."""
+
+    version: int
+    title: str
+    status: str
+    properties: dict[str, Any]
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    ingested_at: datetime
+    replaced_at: datetime | None = None
+    source: str
+    trust_level: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class History:
+    """The states of a node, oldest first."""
+
+    versions: list[Version]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forgotten:
+    """A memory that is hidden (archived) or gone (purged)."""
+
+    id: UUID
+    label: str
+    key: str | None = None
+    title: str
+    status: Literal["archived", "purged"]
+    edges: int
+    versions: int
+    vectors: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reverted:
+    """A memory that was brought back to an earlier version, as a new one."""
+
+    id: UUID
+    label: str
+    key: str | None = None
+    title: str
+    status: str
+    version: int
+    reverted_to: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decay:
+    """How many memories have decayed, how many were archived for it, how many are left to archive."""
+
+    affected: int
+    archived: int
+    remaining: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expiry:
+    """How many memories a time to live took, and how many are left."""
+
+    affected: int
+    remaining: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Erasure:
+    """The receipt of an erasure, or what one would remove."""
+
+    receipt_id: UUID | None = None
+    subject_hash: str
+    dry_run: bool
+    total: int
+    counts: dict[str, int]
+    erased_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApiToken:
+    """A bearer token of the HTTP transport; the secret is there only when it was just issued."""
+
+    id: UUID
+    name: str
+    org_id: str
+    user_id: str
+    token: str | None = None
+    created_at: datetime | None = None
+    created_by: str | None = None
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+    revoked_by: str | None = None
+    active: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tenant:
+    """A tenant of the store; empty names: what is public."""
+
+    org_id: str
+    user_id: str
+    memories: int
+    projects: int
+    tokens: int
+    roles: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adoption:
+    """What had no tenant and got one; collisions are names the tenant holds already."""
+
+    nodes: int
+    saves: int
+    collisions: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TenantRole:
+    """A database login that is a tenant."""
+
+    role_name: str
     org_id: str
     user_id: str

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import platformdirs
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from pgmem.errors import InvalidArgument
@@ -44,6 +44,13 @@ class StoreSettings(BaseSettings):
     max_key_chars: int | None = Field(None, ge=100, le=200, description="Longest key or name.")
     max_text_chars: int | None = Field(None, ge=100, le=200000, description="Longest text.")
     save_attempt_days: int | None = Field(None, ge=1, description="Days a finished save stays on record.")
+    hybrid_alpha: float | None = Field(None, ge=0, le=1, validation_alias="HYBRID_ALPHA", description="Weight of the vector arm.")
+    hybrid_graph_beta: float | None = Field(
+        None, ge=0, le=1, validation_alias="HYBRID_GRAPH_BETA", description="Weight of the graph boost."
+    )
+    hybrid_trust_gamma: float | None = Field(
+        None, ge=0, le=1, validation_alias="HYBRID_TRUST_GAMMA", description="Weight of trust."
+    )
     decay_rate: float | None = Field(
         None, ge=0, validation_alias="DECAY_RATE", description="Decay of confidence per day."
     )
@@ -78,6 +85,21 @@ class Settings(StoreSettings):
     retrieval_timeout_s: float = Field(5.0, gt=0, description="Seconds one retrieval may take.")
     write_timeout_s: float = Field(30.0, gt=0, description="Seconds one write may take.")
     retry_wait_s: float = Field(0.5, ge=0, description="Seconds before the one retry of a failed write.")
+    embedding_provider: Literal["none", "static", "ollama", "openai", "sentence_transformer", "fastembed"] = Field(
+        "static", validation_alias="EMBEDDING_PROVIDER", description="Who embeds."
+    )
+    embedding_model: str | None = Field(
+        None, validation_alias="EMBEDDING_MODEL", description="The provider's model; unset: its default."
+    )
+    embedding_dimensions: int | None = Field(
+        None, ge=1, le=4000, validation_alias="EMBEDDING_DIMENSIONS", description="The model's dimensions, where pgmem cannot know."
+    )
+    embedding_timeout: float = Field(30.0, gt=0, validation_alias="EMBEDDING_TIMEOUT", description="Seconds one call of the provider may take.")
+    embedding_patience_s: float = Field(5.0, gt=0, description="Seconds a save or a search waits for a vector before it goes on without.")
+    worker_interval_s: float = Field(15.0, gt=0, description="Seconds between rounds of the worker inside pgmem mcp.")
+    ollama_url: str = Field("http://localhost:11434", validation_alias="OLLAMA_URL", description="Where Ollama answers.")
+    openai_base_url: str | None = Field(None, validation_alias="OPENAI_BASE_URL", description="An OpenAI-compatible server.")
+    openai_api_key: SecretStr | None = Field(None, validation_alias="OPENAI_API_KEY", description="Its key.")
     outbox_days: float = Field(7.0, gt=0, description="Days after which a queued save is given up.")
     prepare: bool | None = Field(None, description="Prepare statements; unset: only on the embedded server.")
     org_id: str = Field(
@@ -102,6 +124,19 @@ class Settings(StoreSettings):
     def outbox_dir(self) -> Path:
         """Where saves wait for a database that cannot be reached."""
         return self.data_dir / "outbox"
+
+    def embedding_settings(self) -> dict[str, object]:
+        """The settings of the embedding provider, by their own names."""
+        given = {
+            "EMBEDDING_PROVIDER": self.embedding_provider,
+            "EMBEDDING_MODEL": self.embedding_model,
+            "EMBEDDING_DIMENSIONS": self.embedding_dimensions,
+            "EMBEDDING_TIMEOUT": self.embedding_timeout,
+            "OLLAMA_URL": self.ollama_url,
+            "OPENAI_BASE_URL": self.openai_base_url,
+            "OPENAI_API_KEY": self.openai_api_key,
+        }
+        return {name: value for name, value in given.items() if value is not None}
 
     def store_settings(self) -> dict[str, str]:
         """The rows of `pgmem.setting` that the environment names."""

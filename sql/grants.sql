@@ -1,3 +1,2 @@
--- A client may run verbs and nothing else. Verbs are the security definer functions; the rest is called by them.
-revoke all on all functions in schema pgmem from public;
-revoke all on all tables in schema pgmem from public;
+-- Again at the end of every install, for the functions that are written then.
+select pgmem.grant_rights();

@@ -1,2 +1,11 @@
 create or replace trigger record_version before update on pgmem.node
   for each row execute function pgmem.record_version();
+-- Cards: subjects carry status and weight, and the state of a project's cards moves with every change of one.
+create or replace trigger card_made_or_changed after insert or update on pgmem.node
+  for each row when (new.label = 'Card') execute function pgmem.card_changed();
+create or replace trigger card_gone after delete on pgmem.node
+  for each row when (old.label = 'Card') execute function pgmem.card_changed();
+create or replace trigger card_link_made after insert on pgmem.edge
+  for each row when (new.rel in ('CONTRADICTS', 'SUPERSEDES')) execute function pgmem.card_link_changed();
+create or replace trigger card_link_gone after delete on pgmem.edge
+  for each row when (old.rel in ('CONTRADICTS', 'SUPERSEDES')) execute function pgmem.card_link_changed();

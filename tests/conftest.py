@@ -115,7 +115,7 @@ def caller(connection: psycopg.Connection[DictRow]) -> Call:
     """Verbs on a connection: `call(verb, **arguments)` gives the first row."""
     from pgmem.database.call import clean, statement
 
-    def call(verb: str, **arguments: object) -> DictRow:
+    def call(verb: str, /, **arguments: object) -> DictRow:
         sent = {name: clean(name, value) for name, value in arguments.items()}
         row = connection.execute(statement(verb, sent), sent).fetchone()
         return row if row is not None else {}

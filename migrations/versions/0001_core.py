@@ -38,6 +38,10 @@ create table pgmem.setting (
   constraint dedup_thresholds_in_range check (
     name not in ('dedup_supersede', 'dedup_manual_review') or value::float8 between 0.5 and 1),
   constraint limits_leave_room check (name not like 'max\\_%\\_chars' or value::integer >= 100),
+  constraint counts_are_whole_numbers check (name !~ '(_limit|_days|_s)$' or value ~ '^[0-9]{1,9}$'),
+  constraint shares_are_numbers check (name not like 'trust\\_%' or value::float8 between 0 and 1),
+  constraint decay_rate_is_a_number check (name <> 'decay_rate' or value::float8 between 0 and 100),
+  constraint text_config_exists check (name <> 'text_config' or value::regconfig is not null),
   constraint flags_are_boolean check (
     name not in ('require_identity', 'test_clock') or value in ('true', 'false'))
 );

@@ -2,27 +2,59 @@
 
 from __future__ import annotations
 
+from typing import Annotated
 
 import typer
 
-from pgmem.cli import bench, graph, read, review, serve, store
+from pgmem.cli import bench, graph, read, review, serve, store, temporal, tenancy
 from pgmem.cli.demo import demo
+from pgmem.cli.options import Commands
+from pgmem.database.schema import release
 
 __all__ = ["app"]
 
 app = typer.Typer(
     name="pgmem",
+    cls=Commands,
     help="The memory of AI agents in one PostgreSQL.",
     no_args_is_help=True,
-    pretty_exceptions_show_locals=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"pgmem {release()}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Show the release.")
+    ] = False,
+) -> None:
+    """The memory of AI agents in one PostgreSQL."""
+
+
 app.command()(demo)
-for command in (serve.mcp, store.init, store.status, store.doctor, store.psql):
-    app.command()(command)
-for command in (read.retrieve, read.search, review.review):
-    app.command()(command)
-app.command("cypher")(graph.cypher)
+app.command()(serve.mcp)
+app.command()(store.init)
+app.command()(store.status)
+app.command()(store.doctor)
+app.command()(store.psql)
+app.command()(read.retrieve)
+app.command()(read.search)
+app.command()(review.review)
+app.command()(graph.cypher)
+app.command()(temporal.history)
+app.command()(temporal.decay)
+app.command()(temporal.forget)
+app.command()(temporal.revert)
+app.command("erase-subject")(tenancy.erase_subject)
+app.add_typer(tenancy.token, name="token")
+app.add_typer(tenancy.tenancy, name="tenancy")
 app.add_typer(graph.app, name="graph")
 app.add_typer(store.config, name="config")
 app.add_typer(bench.app, name="bench")

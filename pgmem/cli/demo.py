@@ -1,4 +1,4 @@
-"""`pgmem demo`: an agent's day, through a real MCP client over stdio, then the same data in SQL and in Cypher."""
+"""`pgmem demo`: an agent's day through a real MCP client over stdio, then the same in SQL and in Cypher."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from pgmem.cli.options import Dsn, emit, failing, settings_of
+from pgmem.cli.options import Dsn, cells, emit, failing, settings_of, terminal
 from pgmem.database.embedded import EmbeddedServer
+from pgmem.errors import PgmemError
 from pgmem.settings import Settings
 
 __all__ = ["demo"]
@@ -100,8 +101,14 @@ STEPS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ),
     ("come back later", "retrieve_context", {"scope": "project"}),
 )
-SQL = "select title, status, superseded_by is not null as superseded, confidence from pgmem.decision order by created_at"
-CYPHER = "MATCH (a:Decision)-[r]->(b:Decision) RETURN a.title AS from_title, type(r) AS relation, b.title AS to_title"
+SQL = """\
+select from_title, rel as relation, to_title from pgmem.graph_edge
+where from_label = 'Decision' and to_label = 'Decision' and rel in ('SUPERSEDES', 'CONFLICTS_WITH')
+  and from_id in (select id from pgmem.decision where project = %s)
+order by 2, 1"""
+CYPHER = """\
+MATCH (a:Decision {project: $project})-[r]->(b:Decision)
+RETURN a.title AS from_title, type(r) AS relation, b.title AS to_title ORDER BY relation, from_title"""
 
 
 def demo(
@@ -123,21 +130,32 @@ def demo(
 
 
 async def _run(settings: Settings, conversation: Path | None, quiet: bool) -> dict[str, Any]:
-    console = Console(quiet=quiet)
+    console = terminal(quiet=quiet)
     with EmbeddedServer(settings.data_dir) as server:
         dsn = settings.dsn or server.start()
-        done = await _day(settings, console, conversation)
+        from mcp.shared.exceptions import MCPError
+
+        try:
+            done = await _day(settings, console, conversation)
+        except* MCPError as errors:
+            raise PgmemError("pgmem mcp ended before it answered; its own words are above.") from errors
         with psycopg.connect(dsn, row_factory=dict_row) as connection:
-            done["sql"] = connection.execute(SQL).fetchall()
-            try:
-                rows = connection.execute("select pgmem.run_cypher(%s) as row", (CYPHER,)).fetchall()
-                done["cypher"] = [row["row"] for row in rows]
-            except psycopg.Error as error:
-                done["cypher"] = [{"refused": error.diag.message_primary}]
-    console.print(_table("The same in SQL", SQL, done["sql"]))
+            done["sql"] = connection.execute(SQL, (done["project"],)).fetchall()
+            done["cypher"] = _cypher(connection, done["project"])
+    console.print(_table("The same in SQL", SQL.replace("%s", f"'{done['project']}'"), done["sql"]))
     console.print(_table("The same in Cypher", CYPHER, done["cypher"]))
     console.print("Next: [bold]pgmem mcp[/] in your client's configuration; see the README.")
     return done
+
+
+def _cypher(connection: psycopg.Connection[dict[str, Any]], project: str) -> list[dict[str, Any]]:
+    query = "select pgmem.run_cypher(%s, jsonb_build_object('project', %s::text)) as row"
+    columns = ("from_title", "relation", "to_title")  # an object of JSON has no order of its own
+    try:
+        rows = [row["row"] for row in connection.execute(query, (CYPHER, project))]
+        return [{name: row[name] for name in columns} for row in rows]
+    except psycopg.Error as error:
+        return [{"refused": error.diag.message_primary}]
 
 
 async def _day(settings: Settings, console: Console, conversation: Path | None) -> dict[str, Any]:
@@ -149,15 +167,18 @@ async def _day(settings: Settings, console: Console, conversation: Path | None) 
         environment["PGMEM_DSN"] = settings.dsn
     parameters = StdioServerParameters(command=sys.executable, args=["-m", "pgmem", "mcp"], env=environment)
     began = time.perf_counter()
-    steps = []
+    steps: list[dict[str, Any]] = []
     project = PROJECT if settings.dsn is None else f"{PROJECT}-{time.time_ns():x}"
     async with Client(stdio_client(parameters)) as client:
         console.print(
-            f"An MCP client has started [bold]pgmem mcp[/] and sees {len((await client.list_tools()).tools)} tools."
+            f"An MCP client has started [bold]pgmem mcp[/] and sees {len((await client.list_tools()).tools)} "
+            "tools."
         )
         for what, tool, arguments in STEPS:
             result = await client.call_tool(tool, {"project_id": project, **arguments})
-            answer = result.structured_content or {"error": [getattr(c, "text", "") for c in result.content]}
+            if result.is_error:
+                raise PgmemError(f"{tool}: {' '.join(getattr(part, 'text', '') for part in result.content)}")
+            answer: dict[str, Any] = result.structured_content or {}
             steps.append({"what": what, "tool": tool, "arguments": arguments, "answer": answer})
             if len(steps) == 1:
                 first_answer = time.perf_counter() - began
@@ -202,7 +223,7 @@ async def _tell(client: Any, project: str, file: Path, console: Console) -> dict
         f"\n{saved} of {len(turns)} turns kept as notes in {seconds:.1f} s; on the topic “{topic}”:"
     )
     for title in titles[:3]:
-        console.print(f"  {title[:160]}", highlight=False)
+        console.print(f"  {title[:160]}", highlight=False, markup=False)
     return {
         "turns": len(turns),
         "saved": saved,
@@ -227,20 +248,22 @@ def _steps(steps: list[dict[str, Any]]) -> Table:
             shown = [f"{' '.join(node['path'])} {node['title']}" for node in answer["nodes"]]
         if "created" in answer:
             shown = [f"{answer['rel_type']} {'made' if answer['created'] else 'was there'}"]
-        table.add_row(step["what"], step["tool"], ": ".join(shown) or str(answer))
+        table.add_row(*cells(step["what"], step["tool"], ": ".join(shown) or answer))
     return table
 
 
 def _context(bundle: dict[str, Any]) -> Table:
     table = Table("label", "title", "scope", "age", title=f"retrieve_context: {bundle['retrieval_status']}")
     for item in bundle["items"]:
-        table.add_row(item["label"], item["title"], item["scope"], item["freshness"])
+        table.add_row(*cells(item["label"], item["title"], item["scope"], item["freshness"]))
     table.caption = bundle["next_step"]
     return table
 
 
 def _table(title: str, query: str, rows: list[dict[str, Any]]) -> Table:
-    table = Table(*(rows[0] if rows else ["no rows"]), title=title, caption=Text(query))
+    table = Table(
+        *(rows[0] if rows else ["no rows"]), title=title, caption=Text(query), caption_justify="left"
+    )
     for row in rows:
-        table.add_row(*(str(value) for value in row.values()))
+        table.add_row(*cells(*row.values()))
     return table

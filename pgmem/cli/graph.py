@@ -6,10 +6,9 @@ import json
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
-from pgmem.cli.options import AsJson, DataDir, Dsn, EnvFile, emit, settings_of, with_memory
+from pgmem.cli.options import AsJson, DataDir, Dsn, EnvFile, cells, emit, settings_of, terminal, with_memory
 from pgmem.memory import Memory
 
 __all__ = ["app", "cypher"]
@@ -36,19 +35,15 @@ def cypher(
     if as_json:
         emit(rows)
         return
-    Console().print(table_of(rows) if rows else "No rows.")
+    terminal().print(table_of(rows) if rows else "No rows.")
 
 
 def table_of(rows: list[dict[str, Any]]) -> Table:
     """Rows of one shape as a table."""
     table = Table(*rows[0])
     for row in rows:
-        table.add_row(
-            *(
-                value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-                for value in row.values()
-            )
-        )
+        shown = (v if isinstance(v, str) else json.dumps(v, ensure_ascii=False) for v in row.values())
+        table.add_row(*cells(*shown))
     return table
 
 
@@ -63,8 +58,8 @@ def check(
     elif found:
         table = Table("label", "missing", "extra", "different")
         for row in found:
-            table.add_row(row.label, str(row.missing), str(row.extra), str(row.different))
-        Console().print(table)
+            table.add_row(*cells(row.label, row.missing, row.extra, row.different))
+        terminal().print(table)
     else:
         typer.echo("The graph agrees with the tables.")
     raise typer.Exit(1 if found else 0)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
+import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -12,12 +14,29 @@ from typing import Annotated, Any, TypeVar
 import anyio
 import psycopg
 import typer
+from rich.console import Console
+from rich.text import Text
+from typer.core import TyperGroup
+from typer.exceptions import TyperException
 
 from pgmem.errors import PgmemError
 from pgmem.memory import Memory
 from pgmem.settings import Settings, load
 
-__all__ = ["AsJson", "DataDir", "Dsn", "EnvFile", "Project", "emit", "failing", "settings_of", "with_memory"]
+__all__ = [
+    "AsJson",
+    "Commands",
+    "DataDir",
+    "Dsn",
+    "EnvFile",
+    "Project",
+    "cells",
+    "emit",
+    "failing",
+    "settings_of",
+    "terminal",
+    "with_memory",
+]
 
 T = TypeVar("T")
 
@@ -36,6 +55,55 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Project = Annotated[str | None, typer.Option("--project", "-p", help="Only this project.")]
 
 
+class Commands(TyperGroup):
+    """The group of all commands; wrong usage is one line on stderr and exit code 2."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run the command that the arguments name."""
+        logging.getLogger("psycopg").setLevel(logging.ERROR)  # what matters of it is told in our own words
+        given = (args, prog_name, complete_var)
+        if not standalone_mode:
+            return super().main(
+                *given, standalone_mode=False, windows_expand_args=windows_expand_args, **extra
+            )
+        try:
+            code = super().main(
+                *given, standalone_mode=False, windows_expand_args=windows_expand_args, **extra
+            )
+        except TyperException as error:
+            context = getattr(error, "ctx", None)
+            if type(error).__name__ == "NoArgsIsHelpError":
+                typer.echo(error.format_message())
+            else:
+                where = f" See {context.command_path} --help." if context else ""
+                line = " ".join(error.format_message().replace("Value error, ", "").split())
+                typer.echo(f"pgmem: {line}{where}", err=True)
+            sys.exit(error.exit_code)
+        except typer.Abort:
+            typer.echo("pgmem: stopped.", err=True)
+            sys.exit(1)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def cells(*values: object) -> list[Text]:
+    """What a row of a table shows; text of a memory is never read as markup."""
+    return [Text("" if value is None else str(value)) for value in values]
+
+
+def terminal(*, quiet: bool = False) -> Console:
+    """Where tables go: as wide as the terminal; in a file or a pipe, wide enough that no id is broken."""
+    console = Console(quiet=quiet)
+    return console if console.is_terminal or "COLUMNS" in os.environ else Console(quiet=quiet, width=200)
+
+
 def settings_of(dsn: str | None, env_file: Path | None = None, data_dir: Path | None = None) -> Settings:
     """The settings with what the command line gave; a bad one ends the command with exit code 2."""
     try:
@@ -49,10 +117,18 @@ def failing(action: Callable[[], T]) -> T:
     """Run an action; what pgmem or the database refuses is one line on stderr and exit code 1."""
     try:
         return action()
-    except PgmemError as error:
-        message = str(error)
-    except psycopg.Error as error:
-        message = (error.diag.message_primary or str(error)).strip().partition("\n")[0]
+    except Exception as error:
+        cause: BaseException = error
+        while isinstance(cause, BaseExceptionGroup) and len(cause.exceptions) == 1:
+            cause = cause.exceptions[0]
+        # An upgrade reports through SQLAlchemy, which carries the error of the database along.
+        cause = getattr(cause, "orig", cause)
+        if isinstance(cause, PgmemError):
+            message = str(cause)
+        elif isinstance(cause, psycopg.Error):
+            message = cause.diag.message_primary or str(cause).strip().partition("\n")[0]
+        else:
+            raise
     typer.echo(f"pgmem: {message}", err=True)
     raise typer.Exit(1)
 

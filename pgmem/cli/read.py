@@ -5,10 +5,21 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
+from rich.text import Text
 
-from pgmem.cli.options import AsJson, DataDir, Dsn, EnvFile, Project, emit, settings_of, with_memory
+from pgmem.cli.options import (
+    AsJson,
+    DataDir,
+    Dsn,
+    EnvFile,
+    Project,
+    cells,
+    emit,
+    settings_of,
+    terminal,
+    with_memory,
+)
 
 __all__ = ["retrieve", "search"]
 
@@ -34,15 +45,17 @@ def retrieve(
     if as_json:
         emit(bundle)
         return
-    console = Console()
+    console = terminal()
     if bundle.items:
-        table = Table("scope", "label", "title", "age", "id", title=f"{project}: {bundle.retrieval_status}")
+        table = Table("scope", "label", "title", "age", Column("id", no_wrap=True))
+        table.title = Text(f"{project}: {bundle.retrieval_status}")
         for item in bundle.items:
-            table.add_row(item["scope"], item["label"], item["title"], item["freshness"], item["id"])
+            table.add_row(*cells(item["scope"], item["label"], item["title"], item["freshness"], item["id"]))
         console.print(table)
     else:
-        console.print(f"{project}: {bundle.retrieval_status} (scope {bundle.scope_state})")
-    console.print(bundle.next_step or "", style="dim")
+        console.print(Text(f"{project}: {bundle.retrieval_status} (scope {bundle.scope_state})"))
+    if bundle.next_step:
+        console.print(Text(bundle.next_step, "dim"))
 
 
 def search(
@@ -63,15 +76,14 @@ def search(
     if as_json:
         emit(found)
         return
-    console = Console()
+    console = terminal()
     if found.results:
         table = Table("score", "label", "title", "summary", "project")
         for result in found.results:
-            table.add_row(
-                f"{result.score:.3f}", result.label, result.title, result.summary or "", result.project or ""
-            )
+            score = f"{result.score:.3f}"
+            table.add_row(*cells(score, result.label, result.title, result.summary, result.project))
         console.print(table)
     else:
         console.print("Nothing found.")
     mode = found.search_mode
-    console.print(f"{mode.mode}{': ' + mode.reason if mode.reason else ''}", style="dim")
+    console.print(Text(f"{mode.mode}{': ' + mode.reason if mode.reason else ''}", "dim"))

@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 import typer
-from rich.console import Console
 from rich.panel import Panel
+from rich.text import Text
 
-from pgmem.cli.options import AsJson, DataDir, Dsn, EnvFile, Project, emit, settings_of, with_memory
+from pgmem.cli.options import AsJson, DataDir, Dsn, EnvFile, Project, emit, settings_of, terminal, with_memory
 from pgmem.models import Review
 
 __all__ = ["review"]
@@ -43,7 +43,7 @@ def review(
     if as_json:
         emit(waiting)
         return
-    console = Console()
+    console = terminal()
     if not waiting:
         console.print("Nothing waits for review.")
     for item in waiting:
@@ -53,14 +53,13 @@ def review(
         )
         if choice := CHOICES.get(answer):
             result = with_memory(settings, lambda m, i=item, c=choice: m.resolve_review(i.save_id, c, who))  # type: ignore[misc]
-            console.print(f"{result.status}: {result.message or result.dedup_outcome}")
+            typer.echo(f"{result.status}: {result.message or result.dedup_outcome}")
 
 
 def _panel(item: Review) -> Panel:
-    text = (
-        f"[bold]new[/]  {item.title}\n     {item.rationale}\n\n"
-        f"[bold]kept[/] {item.candidate_title}\n     {item.candidate_rationale}"
+    text = Text.assemble(
+        *(("new   ", "bold"), f"{item.title}\n      {item.rationale}\n\n"),
+        *(("kept  ", "bold"), f"{item.candidate_title}\n      {item.candidate_rationale}"),
     )
-    return Panel(
-        text, title=f"{item.project}: titles {item.score or 0:.0%} alike", subtitle=str(item.save_id)
-    )
+    title = Text(f"{item.project}: titles {item.score or 0:.0%} alike")
+    return Panel(text, title=title, subtitle=str(item.save_id))

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import subprocess
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import anyio
 import typer
-from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from pgmem.cli.options import AsJson, DataDir, Dsn, EnvFile, emit, failing, settings_of, with_memory
+from pgmem.cli.options import (
+    AsJson,
+    DataDir,
+    Dsn,
+    EnvFile,
+    cells,
+    emit,
+    failing,
+    settings_of,
+    terminal,
+    with_memory,
+)
 from pgmem.database import schema
 from pgmem.database.embedded import EmbeddedServer
 from pgmem.database.pool import Database
@@ -33,6 +47,9 @@ def init(
     sql: Annotated[
         bool, typer.Option("--sql", help="Print what would run, for a DBA, and touch nothing.")
     ] = False,
+    roles: Annotated[
+        bool, typer.Option("--roles", help="Make the roles of the second wall; needs CREATEROLE.")
+    ] = False,
 ) -> None:
     """Create the schema, or bring it to this release."""
     if sql:
@@ -40,18 +57,18 @@ def init(
             sys.stdout.write(part)
         return
     settings = settings_of(dsn, env_file, data_dir)
-    done = failing(lambda: _upgrade(settings))
+    done = failing(lambda: _upgrade(settings, roles))
     typer.echo(
         f"pgmem {done.release}: {'installed' if done.changed else 'up to date'}; extensions: "
         f"{', '.join(done.extensions) or 'none, full text only'}"
     )
 
 
-def _upgrade(settings: Settings) -> schema.Upgrade:
+def _upgrade(settings: Settings, roles: bool) -> schema.Upgrade:
     if settings.dsn is not None:
-        return schema.upgrade(settings.dsn, settings=settings.store_settings())
+        return schema.upgrade(settings.dsn, settings=settings.store_settings(), roles=roles)
     with EmbeddedServer(settings.data_dir) as server:
-        return schema.upgrade(server.start(), settings=settings.store_settings())
+        return schema.upgrade(server.start(), settings=settings.store_settings(), roles=roles)
 
 
 def status(
@@ -72,8 +89,8 @@ def status(
         return
     table = Table(show_header=False, box=None, pad_edge=False)
     for name, value in _status_rows(settings, where, found):
-        table.add_row(f"[bold]{name}[/]", value)
-    Console().print(table)
+        table.add_row(Text(name, "bold"), *cells(value))
+    terminal().print(table)
 
 
 def _status_rows(settings: Settings, where: str, found: Status) -> list[tuple[str, str]]:
@@ -98,10 +115,10 @@ def _status_rows(settings: Settings, where: str, found: Status) -> list[tuple[st
 def doctor(dsn: Dsn = None, data_dir: DataDir = None, env_file: EnvFile = None) -> None:
     """Find what is wrong and say what to do; exit code 1 if something is."""
     settings = settings_of(dsn, env_file, data_dir)
-    console = Console()
-    findings = anyio.run(_examine, settings)
+    console = terminal()
+    findings = failing(lambda: anyio.run(_examine, settings))
     for good, text in findings:
-        console.print(f"[green]ok[/]    {text}" if good else f"[red]look[/]  {text}", highlight=False)
+        console.print(Text.assemble(("ok    ", "green") if good else ("look  ", "red"), text))
     raise typer.Exit(0 if all(good for good, _ in findings) else 1)
 
 
@@ -140,18 +157,40 @@ async def _examine(settings: Settings) -> list[tuple[bool, str]]:
     return findings
 
 
-def psql(dsn: Dsn = None, data_dir: DataDir = None, env_file: EnvFile = None) -> None:
-    """Open psql on the store, with the search path on its views."""
+def psql(
+    command: Annotated[
+        str | None,
+        typer.Option("--command", "-c", help="Run this and end; else read from the terminal or a pipe."),
+    ] = None,
+    dsn: Dsn = None,
+    data_dir: DataDir = None,
+    env_file: EnvFile = None,
+) -> None:
+    """Open psql on the store: its views and verbs need no schema name."""
     settings = settings_of(dsn, env_file, data_dir)
     with EmbeddedServer(settings.data_dir) as server:
         target = settings.dsn or failing(server.start)
-        own = server.bin_dir / "psql" if settings.dsn is None else None
-        program = str(own) if own and own.exists() else shutil.which("psql")
+        if settings.dsn is None:
+            with_memory(settings, Memory.status)  # a new store has its schema before the first question
+        program = shutil.which("psql", path=str(_own_programs(server))) or shutil.which("psql")
         if program is None:
-            typer.echo("pgmem: psql is not installed; install your system's PostgreSQL client.", err=True)
+            typer.echo("pgmem: psql is not installed: install your system's PostgreSQL client.", err=True)
             raise typer.Exit(1)
-        environment = {**os.environ, "PGOPTIONS": "-c search_path=pgmem,public"}
-        raise typer.Exit(os.spawnve(os.P_WAIT, program, [program, target], environment))
+        options = f"{os.environ.get('PGOPTIONS', '')} -c search_path=pgmem,public".strip()
+        given = [] if command is None else ["-c", command]
+        # Ctrl-C is psql's: it cancels a query, and must not end the server under it.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        done = subprocess.run(
+            [program, *given, target], env={**os.environ, "PGOPTIONS": options}, check=False
+        )
+    raise typer.Exit(done.returncode)
+
+
+def _own_programs(server: EmbeddedServer) -> Path | None:
+    try:
+        return server.bin_dir
+    except PgmemError:
+        return None
 
 
 @config.command("get")
@@ -166,20 +205,24 @@ def config_get(
     settings = settings_of(dsn, env_file, data_dir)
     rows = [row for row in with_memory(settings, Memory.list_settings) if name in (None, row["name"])]
     if not rows:
-        typer.echo(f"pgmem: unknown setting {name}; pgmem config get lists them.", err=True)
+        typer.echo(f"pgmem: There is no setting {name}; pgmem config get lists them.", err=True)
         raise typer.Exit(1)
     if as_json:
         emit(rows)
         return
     table = Table("setting", "value", "meaning")
     for row in rows:
-        table.add_row(row["name"], row["value"], row["description"])
-    Console().print(table)
+        table.add_row(*cells(row["name"], row["value"], row["description"]))
+    terminal().print(table)
 
 
 @config.command("set")
 def config_set(
-    name: str, value: str, dsn: Dsn = None, data_dir: DataDir = None, env_file: EnvFile = None
+    name: Annotated[str, typer.Argument(help="The setting; pgmem config get lists them.")],
+    value: Annotated[str, typer.Argument(help="What it shall be.")],
+    dsn: Dsn = None,
+    data_dir: DataDir = None,
+    env_file: EnvFile = None,
 ) -> None:
     """Change a threshold or limit, for every caller of the store."""
     settings = settings_of(dsn, env_file, data_dir)

@@ -48,6 +48,9 @@ def clean(name: str, value: object) -> Any:
         raise InvalidArgument(f"{name} is out of range; send a whole number below 2147483648.")
     if isinstance(value, Mapping):
         return Jsonb(_clean_json(name, value))
+    if isinstance(value, list) and value and isinstance(value[0], float):
+        # real[] takes no float8[]; a literal of unknown type is read as what the verb declares.
+        return "{" + ",".join(map(repr, value)) + "}"
     if isinstance(value, list | tuple):
         if any(isinstance(item, Mapping) for item in value):
             return Jsonb(_clean_json(name, value))

@@ -39,7 +39,7 @@ _PATIENCE = 60  # seconds to wait for another process, or for a server that is c
 _SOCKET = ".s.PGSQL.5432"  # the port is only part of the socket's name: nothing listens on TCP
 _LOG_LIMIT = 10 * 1024 * 1024
 
-# The database compares and folds case by the builtin C.UTF-8, the same on every platform and for ever. The
+# The database compares and folds case by the builtin C.UTF-8, the same on every platform, forever. The
 # full-text parser asks LC_CTYPE instead: under C it takes dashes and quotes beyond ASCII for letters.
 _LOCALE = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"
 _INITDB = (
@@ -74,7 +74,7 @@ class EmbeddedServer:
         self._log = self._data_dir / "server.log"
         self._mutex = threading.RLock()
         self._clients: int | None = None  # the descriptor that holds clients.lock
-        self._holder = 0  # the pid that took it: a forked child inherits the descriptor, not the say
+        self._holder = 0  # the pid that took it: a forked child inherits it, but is no client
         self._account: tuple[int, int] | None = None  # uid and gid the server runs as when we are root
 
     @property
@@ -388,11 +388,12 @@ class EmbeddedServer:
             self._account = _system_account("pgserver")
             for path in (self._data_dir, self._data_dir / "start.lock", self._data_dir / "clients.lock"):
                 self._give_away(path)
-        install = self.bin_dir.parent
-        for parent in (*self._data_dir.parents, *install.parents):
+        package = self.bin_dir.parent.parent
+        for parent in (*self._data_dir.parents, *package.parents):
             _permit(parent, 0o1, *self._account)
-        for part in (install, *install.rglob("*")):
-            _permit(part, 0o5, *self._account)
+        for tree in (package, *package.parent.glob("pgserver*.libs")):  # beside it: what auditwheel bundled
+            for part in (tree, *tree.rglob("*")):
+                _permit(part, 0o5, *self._account)
 
     def _give_away(self, path: Path) -> Path:
         if self._account is not None:

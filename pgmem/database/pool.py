@@ -1,53 +1,88 @@
-"""Connections: one pool a process, one transaction a call, identity set for the transaction only."""
+"""Connections: one pool a process, one transaction a call, identity set for the transaction only.
+
+A call takes two round trips: the transaction opens and is told its identity; then the verb and its COMMIT go
+together. While nothing but the opening was sent, a dead connection is replaced and the caller never sees it.
+Every wait has an end: `connect_timeout_s` for a connection and its opening, the statement timeout and
+`connect_timeout_s` more for an answer.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
+from time import monotonic
 from typing import Any, LiteralString, TypeVar
 
 import anyio
 import anyio.to_thread
 import psycopg
 from psycopg import AsyncConnection
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, dict_row
-from psycopg_pool import AsyncConnectionPool, PoolTimeout
+from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from pgmem.database import schema
 from pgmem.database.call import build, clean, statement
 from pgmem.database.embedded import EmbeddedServer
-from pgmem.errors import DatabaseUnavailable, translate
+from pgmem.database.outbox import Outbox
+from pgmem.errors import (
+    DatabaseUnavailable,
+    InvalidArgument,
+    NotPermitted,
+    OutcomeUnknown,
+    SchemaOutdated,
+    translate,
+)
 from pgmem.models import MemoryScope
-from pgmem.settings import Settings
+from pgmem.settings import Settings, load
 
 __all__ = ["Attached", "Database"]
 
 T = TypeVar("T")
+Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 log = logging.getLogger("pgmem")
 
-# What one transaction is told before its verb runs. It is a statement of its own: a timeout that is set inside a function
-# does not stop the running call.
-_OPEN: LiteralString = (
+_IDENTITY: LiteralString = (
     "select set_config('pgmem.org_id', %s, true), set_config('pgmem.user_id', %s, true),"
     " set_config('pgmem.agent_id', %s, true), set_config('pgmem.session_id', %s, true),"
-    " set_config('pgmem.source', %s, true), set_config('pgmem.made_at', %s, true),"
-    " set_config('statement_timeout', %s, true)"
+    " set_config('pgmem.source', %s, true), set_config('pgmem.made_at', %s, true)"
 )
+# What one transaction is told before its verb runs. It is a statement of its own: a timeout that is set
+# inside a function does not stop the running call.
+_OPEN: LiteralString = _IDENTITY + ", set_config('statement_timeout', %s, true)"
+
+# An embedded server that died is started again within this time, or the call goes on without.
+_RECOVERY_S = 4.0
+
+
+class _Shared:
+    """What all that act over one pool have in common."""
+
+    def __init__(self) -> None:
+        self.server: EmbeddedServer | None = None
+        self.dsn: str | None = None
+        self.pool: Pool | None = None
+        self.recovery = anyio.Lock()
+        self.recovered_at = 0.0
 
 
 class Database:
-    """A pool of connections that acts for one memory scope; `acting_as` gives another scope over the same pool."""
+    """A pool of connections that acts for one memory scope; `acting_as` gives another over the same pool."""
 
     def __init__(self, settings: Settings, scope: MemoryScope | None = None, source: str = "sdk") -> None:
         self.settings = settings
         self.scope = scope or MemoryScope(
-            org_id=settings.org_id, user_id=settings.user_id, agent_id=settings.agent_id, session_id=settings.session_id
+            org_id=settings.org_id,
+            user_id=settings.user_id,
+            agent_id=settings.agent_id,
+            session_id=settings.session_id,
         )
         self.source = source
-        self.server: EmbeddedServer | None = None
-        self._pool: AsyncConnectionPool[AsyncConnection[DictRow]] | None = None
+        self._shared = _Shared()
         self._made_at: datetime | None = None
 
     def acting_as(
@@ -55,154 +90,263 @@ class Database:
     ) -> Database:
         """The same pool, for another scope; `made_at` is when the saves of a replay were made."""
         other = Database(self.settings, scope, source or self.source)
-        other.server, other._pool, other._made_at = self.server, self._pool, made_at
+        other._shared, other._made_at = self._shared, made_at
         return other
+
+    @property
+    def server(self) -> EmbeddedServer | None:
+        """The embedded server, once it is started; None with `PGMEM_DSN`."""
+        return self._shared.server
 
     @property
     def dsn(self) -> str:
         """Where this database is: `PGMEM_DSN`, or the embedded server once it is started."""
         if self.settings.dsn is not None:
             return self.settings.dsn
-        assert self.server is not None, "open() starts the embedded server"
-        return self.server.start()
+        assert self._shared.dsn is not None, "open() starts the embedded server"
+        return self._shared.dsn
+
+    @property
+    def outbox(self) -> Outbox:
+        """Where saves wait for this database, and for no other."""
+        dsn = self.settings.dsn
+        return Outbox(self.settings.outbox_dir, "embedded" if dsn is None else _place(dsn))
 
     async def open(self) -> None:
         """Start the embedded server where no DSN is set, bring it to this release, and open the pool.
 
         Raises:
             DatabaseUnavailable: the server does not answer.
+            InvalidArgument: `PGMEM_DSN` is no connection string.
+            NotPermitted: the login of `PGMEM_DSN` may not use the schema.
             SchemaOutdated: the database behind `PGMEM_DSN` holds another schema; it names `pgmem init`.
             EmbeddedServerError: the embedded server cannot be started.
         """
-        await anyio.to_thread.run_sync(self._prepare)
-        prepare = self.settings.prepare if self.settings.prepare is not None else self.settings.dsn is None
-        self._pool = AsyncConnectionPool(
-            self.dsn,
-            min_size=1,
-            max_size=self.settings.pool_size,
-            timeout=self.settings.connect_timeout_s,
-            open=False,
-            name="pgmem",
-            connection_class=AsyncConnection[DictRow],
-            # Named statements die behind a pooler in transaction mode; our own server has none.
-            kwargs={"row_factory": dict_row, "prepare_threshold": 2 if prepare else None},
-        )
+        settings = self.settings
+        if self._shared.pool is not None and not self._shared.pool.closed:
+            return
         try:
-            await self._pool.open(wait=True, timeout=self.settings.connect_timeout_s)
+            self._shared.dsn = await anyio.to_thread.run_sync(self._prepare)
+            prepare = settings.prepare if settings.prepare is not None else settings.dsn is None
+            self._shared.pool = AsyncConnectionPool(
+                _with_limits(self._shared.dsn, settings.connect_timeout_s),
+                min_size=1,
+                max_size=settings.pool_size,
+                timeout=settings.connect_timeout_s,
+                # Gives up early, so that a later call tries at once: the pauses between attempts double.
+                reconnect_timeout=settings.connect_timeout_s,
+                open=False,
+                name="pgmem",
+                connection_class=AsyncConnection[DictRow],
+                # Named statements die behind a pooler in transaction mode; our own server has none.
+                kwargs={"row_factory": dict_row, "prepare_threshold": 2 if prepare else None},
+            )
+            await self._shared.pool.open(wait=True, timeout=settings.connect_timeout_s)
         except PoolTimeout as error:
             await self.close()
             raise DatabaseUnavailable(f"The database does not answer: {error}") from error
+        except BaseException:
+            await self.close()
+            raise
 
-    def _prepare(self) -> None:
-        if self.settings.dsn is None:
-            self.server = self.server or EmbeddedServer(self.settings.data_dir)
-            dsn = self.server.start()
-            with psycopg.connect(dsn) as connection:
+    def _prepare(self) -> str:
+        settings = self.settings
+        if settings.dsn is None:
+            self._shared.server = self._shared.server or EmbeddedServer(settings.data_dir)
+            dsn = self._shared.server.start()
+            with _connecting("The embedded server"), psycopg.connect(dsn) as connection:
                 try:
                     schema.check_version(connection)
-                except schema.SchemaOutdated:
+                    return dsn
+                except SchemaOutdated:
                     connection.rollback()
-                    schema.upgrade(dsn, settings=self.settings.store_settings())
-            return
-        try:
-            with psycopg.connect(self.settings.dsn, connect_timeout=max(2, int(self.settings.connect_timeout_s))) as connection:
-                schema.check_version(connection)
-        except psycopg.OperationalError as error:
-            raise DatabaseUnavailable(f"PGMEM_DSN does not answer: {_first_line(error)}") from error
+            schema.upgrade(dsn, settings=settings.store_settings())
+            return dsn
+        _place(settings.dsn)
+        limited = _with_limits(settings.dsn, settings.connect_timeout_s)
+        with _connecting("PGMEM_DSN"), psycopg.connect(limited) as connection:
+            schema.check_version(connection)
+        return settings.dsn
 
     async def close(self) -> None:
-        """Close the pool and let go of the embedded server."""
-        if self._pool is not None:
-            await self._pool.close()
-        if self.server is not None:
-            await anyio.to_thread.run_sync(self.server.close)
+        """Close the pool and let go of the embedded server, under cancellation too."""
+        pool, server = self._shared.pool, self._shared.server
+        with anyio.CancelScope(shield=True):
+            try:
+                if pool is not None:
+                    await pool.close()
+            finally:
+                if server is not None:
+                    await anyio.to_thread.run_sync(server.close)
 
     async def recover(self) -> None:
-        """After a lost connection: start the embedded server again if it died, and replace dead connections."""
-        if self.server is not None:
-            await anyio.to_thread.run_sync(self.server.start)
-        if self._pool is not None:
-            await self._pool.check()
+        """After a lost connection: start the embedded server again if it died, and replace dead connections.
+
+        Takes a few seconds at most. Of several calls at once one works and the others wait for it.
+
+        Raises:
+            EmbeddedServerError: the embedded server cannot be started.
+            DatabaseUnavailable: it takes longer than a call may wait; it goes on coming up.
+        """
+        shared, asked_at = self._shared, monotonic()
+        if shared.pool is None or shared.pool.closed:
+            return
+        async with shared.recovery:
+            if shared.recovered_at > asked_at:
+                return
+            try:
+                with anyio.fail_after(_RECOVERY_S):
+                    if shared.server is not None:
+                        shared.dsn = await anyio.to_thread.run_sync(
+                            shared.server.start, abandon_on_cancel=True
+                        )
+                        # It may have come back on another socket.
+                        shared.pool.conninfo = _with_limits(shared.dsn, self.settings.connect_timeout_s)
+                    await shared.pool.check()
+            except TimeoutError:
+                raise DatabaseUnavailable("The database does not answer: it is still coming up.") from None
+            finally:
+                shared.recovered_at = monotonic()
 
     @asynccontextmanager
     async def transaction(self, timeout_s: float | None = None) -> AsyncIterator[AsyncConnection[DictRow]]:
         """One transaction, with this scope's identity set for it.
 
         Raises:
-            DatabaseUnavailable: no connection could be had, or it was lost; then a commit's outcome is unknown.
+            DatabaseUnavailable: no connection could be had.
+            OutcomeUnknown: it was lost; if COMMIT had been sent, the outcome is unknown.
         """
-        if self._pool is None:
-            raise DatabaseUnavailable("The database is not open yet.")
+        connection = await self._begin(timeout_s)
         try:
-            async with self._pool.connection() as connection:
-                await connection.execute(_OPEN, self._opening(timeout_s))
-                yield connection
-        except PoolTimeout as error:
-            raise DatabaseUnavailable(f"The database does not answer: {error}") from error
-        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-            # Server-side conditions such as a cancelled statement carry an SQLSTATE; a lost connection does not, but for
-            # the shutdown class 57P.
-            if error.sqlstate is not None and not error.sqlstate.startswith(("57P", "08")):
-                raise
-            raise DatabaseUnavailable(f"The connection was lost: {_first_line(error)}") from error
+            with _losing(OutcomeUnknown):
+                async with connection:
+                    yield connection
+        finally:
+            await self._give_back(connection)
+
+    async def _begin(self, timeout_s: float | None) -> AsyncConnection[DictRow]:
+        """A connection in a transaction that knows who it acts for; one that died idle is replaced."""
+        pool = self._shared.pool
+        if pool is None:
+            raise DatabaseUnavailable("The database is not open yet.")
+        deadline = monotonic() + self.settings.connect_timeout_s
+        lost: DatabaseUnavailable | None = None
+        for _ in range(pool.max_size + 1):
+            try:
+                connection = await pool.getconn(timeout=max(deadline - monotonic(), 0.001))
+            except (PoolTimeout, PoolClosed) as error:
+                raise lost or DatabaseUnavailable(f"The database does not answer: {error}") from error
+            begun = False
+            try:
+                with _losing(DatabaseUnavailable), anyio.fail_after(max(deadline - monotonic(), 0.001)):
+                    async with connection.pipeline():
+                        await connection.execute(_OPEN, self._opening(timeout_s))
+                begun = True
+                return connection
+            except TimeoutError:
+                raise DatabaseUnavailable("The database does not answer.") from None
+            except DatabaseUnavailable as error:
+                lost = error
+            finally:
+                if not begun:
+                    await self._give_back(connection)
+            if self._shared.server is not None:
+                await self.recover()  # nobody else starts it
+        raise lost or DatabaseUnavailable("The database does not answer.")
+
+    async def _give_back(self, connection: AsyncConnection[DictRow]) -> None:
+        assert self._shared.pool is not None
+        # Under cancellation the pool would lose count of it.
+        with anyio.CancelScope(shield=True):
+            if not connection.closed and connection.info.transaction_status == TransactionStatus.ACTIVE:
+                await connection.close()
+            await self._shared.pool.putconn(connection)
 
     def _opening(self, timeout_s: float | None) -> list[str]:
-        made_at = self._made_at.isoformat() if self._made_at else ""
-        timeout = str(int((timeout_s or self.settings.write_timeout_s) * 1000))
-        scope = self.scope
-        return [scope.org_id, scope.user_id, scope.agent_id, scope.session_id, self.source, made_at, timeout]
+        return [*self._identity(), str(int((timeout_s or self.settings.write_timeout_s) * 1000))]
 
-    async def rows(self, verb: str, timeout_s: float | None = None, **params: object) -> list[DictRow]:
+    def _identity(self) -> list[str]:
+        scope, made_at = self.scope, self._made_at.isoformat() if self._made_at else ""
+        return [scope.org_id, scope.user_id, scope.agent_id, scope.session_id, self.source, made_at]
+
+    async def rows(self, verb: str, /, timeout_s: float | None = None, **params: object) -> list[DictRow]:
         """Call a verb in a transaction of its own; its rows.
 
-        A deadlock or a serialisation failure is retried once, whole; a caller's own transaction never is (`Attached`).
+        A deadlock or a serialisation failure is retried once, whole; never in a caller's own transaction.
 
         Raises:
             PgmemError: what the verb refuses, by SQLSTATE.
-            DatabaseUnavailable: no connection, or it was lost.
+            DatabaseUnavailable: no connection could be had, and nothing was sent.
+            OutcomeUnknown: the connection was lost, or no answer came in time.
         """
         sent = {name: clean(name, value) for name, value in params.items()}
+        limit = timeout_s or self.settings.write_timeout_s
         for last in (False, True):
             try:
                 with translate():
-                    async with self.transaction(timeout_s) as connection:
-                        cursor = await connection.execute(statement(verb, sent), sent)
+                    async with self.transaction(limit) as connection:
+                        # The statement timeout is the server's; this is for one that says nothing any more.
+                        with anyio.fail_after(limit + self.settings.connect_timeout_s):
+                            async with connection.pipeline():
+                                cursor = await connection.execute(statement(verb, sent), sent)
+                                await connection.commit()
                         return await cursor.fetchall()
+            except TimeoutError:
+                raise OutcomeUnknown("The database has stopped answering.") from None
             except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure):
                 if last:
                     raise
         raise AssertionError("unreachable")
 
-    async def one(self, verb: str, cls: type[T], timeout_s: float | None = None, **params: object) -> T:
+    async def one(self, verb: str, cls: type[T], /, timeout_s: float | None = None, **params: object) -> T:
         """Call a verb that answers with one row."""
         return build(cls, (await self.rows(verb, timeout_s, **params))[0])
 
-    async def all(self, verb: str, cls: type[T], timeout_s: float | None = None, **params: object) -> list[T]:
+    async def all(
+        self, verb: str, cls: type[T], /, timeout_s: float | None = None, **params: object
+    ) -> list[T]:
         """Call a verb that answers with a set of rows."""
         return [build(cls, row) for row in await self.rows(verb, timeout_s, **params)]
 
 
 class Attached(Database):
-    """A caller's own connection: the verbs run in the caller's transaction, and nothing is committed or retried here."""
+    """A caller's own connection: the verbs run in its transaction, and nothing is committed or retried here.
+
+    The identity stays set until that transaction ends. Outside a transaction, on a connection with
+    autocommit, each verb is a transaction of its own. There is no outbox: the caller alone commits.
+    """
 
     def __init__(
         self, connection: AsyncConnection[Any], scope: MemoryScope | None = None, source: str = "sdk"
     ) -> None:
-        super().__init__(Settings(), scope or MemoryScope(), source)
+        super().__init__(load(), scope or MemoryScope(), source)
         self._connection = connection
 
-    @asynccontextmanager
-    async def transaction(self, timeout_s: float | None = None) -> AsyncIterator[AsyncConnection[DictRow]]:
-        """The caller's transaction; the caller ends it."""
-        *identity, _ = self._opening(timeout_s)
-        keep = self._connection.cursor(row_factory=dict_row)
-        await keep.execute("select current_setting('statement_timeout') as timeout")
-        row = await keep.fetchone()
-        assert row is not None
-        await self._connection.execute(_OPEN, [*identity, row["timeout"]])
-        yield self._connection
+    def acting_as(
+        self, scope: MemoryScope, *, source: str | None = None, made_at: datetime | None = None
+    ) -> Attached:
+        """The same connection, for another scope."""
+        other = Attached(self._connection, scope, source or self.source)
+        other._made_at = made_at
+        return other
 
-    async def rows(self, verb: str, timeout_s: float | None = None, **params: object) -> list[DictRow]:
+    @asynccontextmanager
+    async def transaction(
+        self,
+        timeout_s: float | None = None,  # noqa: ARG002
+    ) -> AsyncIterator[AsyncConnection[Any]]:
+        """The caller's transaction, which the caller ends; its own statement timeout holds."""
+        connection = self._connection
+        # With autocommit the identity would be gone with its own statement, and the verb run as nobody.
+        if connection.autocommit and connection.info.transaction_status == TransactionStatus.IDLE:
+            async with connection.transaction():
+                await connection.execute(_IDENTITY, self._identity())
+                yield connection
+        else:
+            await connection.execute(_IDENTITY, self._identity())
+            yield connection
+
+    async def rows(self, verb: str, /, timeout_s: float | None = None, **params: object) -> list[DictRow]:
         """Call a verb in the caller's transaction."""
         sent = {name: clean(name, value) for name, value in params.items()}
         with translate():
@@ -210,6 +354,65 @@ class Attached(Database):
                 cursor = connection.cursor(row_factory=dict_row)
                 await cursor.execute(statement(verb, sent), sent)
                 return await cursor.fetchall()
+
+
+@contextmanager
+def _losing(lost: type[DatabaseUnavailable]) -> Iterator[None]:
+    """A lost connection as one of ours; what the server says about a statement passes unchanged."""
+    try:
+        yield
+    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+        # Server-side conditions such as a cancelled statement carry an SQLSTATE; a lost connection does not,
+        # but for the shutdown class 57P and the connection class 08.
+        if error.sqlstate is not None and not error.sqlstate.startswith(("57P", "08")):
+            raise
+        raise lost(f"The connection was lost: {_first_line(error)}") from error
+
+
+@contextmanager
+def _connecting(whom: str) -> Iterator[None]:
+    """What goes wrong at the first connection, as errors of ours."""
+    try:
+        yield
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise NotPermitted(
+            f"{whom}: {_first_line(error)}. Grant this login pgmem_writer or pgmem_reader."
+        ) from error
+    except psycopg.OperationalError as error:
+        raise DatabaseUnavailable(f"{whom} does not answer: {_first_line(error)}") from error
+
+
+def _with_limits(dsn: str, seconds: float) -> str:
+    """The DSN with an end to every wait for the network, where it does not set its own."""
+    limits: dict[str, int] = {
+        "connect_timeout": max(2, round(seconds)),
+        "tcp_user_timeout": int(seconds * 1000),
+        "keepalives_idle": 5,
+        "keepalives_interval": 2,
+        "keepalives_count": 3,
+    }
+    given = conninfo_to_dict(dsn)
+    return make_conninfo(dsn, **{name: value for name, value in limits.items() if name not in given})
+
+
+def _place(dsn: str) -> str:
+    """Which database and login a DSN means, without its secrets."""
+    try:
+        given = conninfo_to_dict(dsn)
+    except psycopg.ProgrammingError:
+        raise InvalidArgument(
+            "PGMEM_DSN is no connection string; send postgresql://user@host/database or host=… dbname=…"
+        ) from None
+    names = {
+        "service": "PGSERVICE",
+        "host": "PGHOST",
+        "hostaddr": "PGHOSTADDR",
+        "port": "PGPORT",
+        "dbname": "PGDATABASE",
+        "user": "PGUSER",
+    }
+    found = {name: str(given.get(name) or os.environ.get(variable, "")) for name, variable in names.items()}
+    return " ".join(f"{name}={value}" for name, value in found.items() if value)
 
 
 def _first_line(error: Exception) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import psycopg
 from psycopg import sql as statement
 
-from pgmem.errors import SchemaOutdated, UnsuitableDatabase
+from pgmem.errors import SchemaOutdated, UnsuitableDatabase, translate
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -38,11 +38,11 @@ _BOUND = (
     "internal/test_clock", "internal/now", "internal/clock", "internal/setting_text", "internal/setting_int", "internal/setting_float",
     "internal/normalize", "internal/tokens", "internal/jaccard", "internal/content_hash", "internal/scope_key",
     "internal/excerpt", "internal/search_text", "internal/text_length", "internal/scope_lexemes", "internal/ranked_tokens",
-    "internal/token_signature", "internal/confidence", "write/next_step", "write/saved", "write/attempt_result", "retrieval/freshness",
+    "internal/token_signature", "internal/name_hash", "temporal/valid_at", "temporal/is_true_at", "internal/decayed", "internal/confidence", "vector/embedding_text", "search/is_searched", "write/next_step", "write/saved", "write/attempt_result", "retrieval/freshness",
 )  # fmt: skip
 _VIEWS_FIRST = (
     "internal/is_member", "internal/caller", "internal/visible_tenants", "internal/visible_node", "internal/live_node",
-    "internal/visible_edge", "internal/visible_version", "internal/visible_attempt",
+    "internal/visible_edge", "internal/visible_version", "internal/visible_attempt", "temporal/recorded_state",
 )  # fmt: skip
 _FOLDERS = (
     "internal", "scope", "governance", "write", "retrieval", "search", "graph", "temporal", "hygiene", "cards",
@@ -101,7 +101,11 @@ class Upgrade:
 
 
 def upgrade(
-    dsn: str, extensions: Sequence[str] = EXTENSIONS, settings: Mapping[str, str] | None = None
+    dsn: str,
+    extensions: Sequence[str] = EXTENSIONS,
+    settings: Mapping[str, str] | None = None,
+    *,
+    roles: bool = False,
 ) -> Upgrade:
     """Bring a database to this release, in one transaction; concurrent callers take turns.
 
@@ -109,6 +113,7 @@ def upgrade(
         dsn: a libpq connection string or URI of a role that may create a schema there.
         extensions: which of `EXTENSIONS` to make if the server offers them and this role may.
         settings: rows of `pgmem.setting` to set, such as `Settings.store_settings()`.
+        roles: make the roles of the second wall and hand the schema to `pgmem_owner`; needs CREATEROLE.
 
     Raises:
         UnsuitableDatabase: the server is older than 15 or its collation folds no accented letters.
@@ -128,6 +133,7 @@ def upgrade(
         run(connection, "select pg_advisory_xact_lock(hashtextextended('pgmem.upgrade', 0))")
         run(connection, "set local client_min_messages = warning; set local check_function_bodies = off")
         _require_suitable(connection)
+        run(connection, _BECOME_OWNER)
         run(connection, "create schema if not exists pgmem")
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
@@ -142,11 +148,28 @@ def upgrade(
                 current,
             )
         run(connection, "select pgmem.enable_graph(), pgmem.enable_vector()")
+        run(connection, "select pgmem.grant_rights()")
         for name, value in (settings or {}).items():
             connection.exec_driver_sql("update pgmem.setting set value = %s where name = %s", (value, name))
         _pin_search_paths(connection)
+        if roles:
+            run(connection, "set local role none")
+            with translate():
+                connection.connection.cursor().execute("select pgmem.make_roles()")
     engine.dispose()
     return Upgrade(release(), changed, made)
+
+
+# Once the roles are made, what an upgrade makes must be pgmem_owner's too: verbs run with its rights.
+_BECOME_OWNER = """
+do $$
+begin
+  if current_user <> 'pgmem_owner'
+     and exists (select from pg_namespace n where n.nspname = 'pgmem' and n.nspowner::regrole::text = 'pgmem_owner') then
+    set local role pgmem_owner;
+  end if;
+end $$
+"""
 
 
 def _require_suitable(connection: Connection) -> None:

@@ -3,16 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from pgmem.engines.base import Engine
-from pgmem.models import CheckedLabel, Edge, Neighbour, Neighbours
+from pgmem.engines.write import Share
+from pgmem.models import CheckedLabel, Edge, Neighbour, Neighbours, Remembered
 
 __all__ = ["GraphEngine"]
 
 
 class GraphEngine(Engine):
     """Edges, walks and Cypher."""
+
+    async def remember(
+        self,
+        label: str,
+        properties: Mapping[str, Any],
+        relations: Mapping[str, Any] | None = None,
+        valid_from: datetime | None = None,
+        valid_to: datetime | None = None,
+        project_id: str | None = None,
+        share: Share | None = None,
+    ) -> Remembered:
+        """Create or update a node by its name, with relations `{"USES": ["Redis", {"name": …, "label": …}]}`.
+
+        A target that exists gets an edge, a missing one becomes a stub, an ambiguous one comes back in
+        did_you_mean. A write onto a node whose valid_to was set is flagged in conflict.
+
+        Raises:
+            InvalidArgument: an unknown label or one a save verb writes, no name, an empty period.
+            MemoryNotFound: the project does not exist.
+            RelationNotAllowed: a relation does not join these labels.
+        """
+        return await self._database.one(
+            "remember",
+            Remembered,
+            label=label,
+            properties=dict(properties),
+            relations=dict(relations or {}),
+            valid_from=valid_from,
+            valid_to=valid_to,
+            project_id=project_id,
+            share=share,
+        )
 
     async def relate(
         self,

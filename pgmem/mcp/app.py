@@ -7,9 +7,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import anyio
+from anyio.abc import TaskGroup
 
 from pgmem.database.pool import Database
-from pgmem.errors import DatabaseUnavailable, PgmemError
+from pgmem.embeddings import create_provider
+from pgmem.errors import DatabaseUnavailable, EmbeddedServerError, PgmemError
 from pgmem.memory import Memory
 from pgmem.settings import Settings
 
@@ -17,52 +19,100 @@ __all__ = ["App", "lifespan"]
 
 log = logging.getLogger("pgmem")
 
+# Longer than a first start with its schema takes, shorter than a client waits for a tool.
+_PATIENCE = 20.0
+
 
 class App:
     """The memory behind the tools, and whether its database is open yet."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self.trouble: str | None = None
+        """Why the database is not open; None when it is, or when the first try has not ended."""
         self._database = Database(settings, source="mcp")
-        self._memory = Memory(self._database)
-        self._opening = anyio.Lock()
+        self._embedder = create_provider(settings.embedding_settings())
+        self._memory = Memory(self._database, self._embedder)
+        self._tasks: TaskGroup | None = None
+        self._attempt: anyio.Event | None = None
         self._open = False
+        self._unusable = False
 
     async def memory(self) -> Memory:
-        """The memory, with its database open if it can be opened.
+        """The memory, with its database open if it opens in time.
 
         A save works without: it waits in the outbox. Everything else answers that the database is away.
 
         Raises:
-            PgmemError: the database answers but cannot be used (no schema, another schema, no server wheel).
+            PgmemError: the database answers but cannot be used, as when it holds no schema or another one.
         """
-        async with self._opening:
-            if not self._open:
-                try:
-                    await self._database.open()
-                    self._open = True
-                    await self._memory.replay_outbox()
-                except DatabaseUnavailable as error:
-                    log.warning("%s", error)
+        if not self._open:
+            attempt = self._try()
+            with anyio.move_on_after(_PATIENCE):
+                await attempt.wait()
+            if self._unusable:
+                raise PgmemError(self.trouble)
         return self._memory
 
-    async def close(self) -> None:
-        """Let go of the database."""
-        await self._database.close()
+    def leave(self) -> None:
+        """Let go of the embedded server at once: for a process that is told to end."""
+        if self._attempt is None and self._database.server is not None:
+            self._database.server.close()
 
-    async def prepare(self) -> None:
-        """Open the database in the background, so that the first call need not wait for it."""
+    def _try(self) -> anyio.Event:
+        """Open the database in the background, unless that is under way; the event is the end of the try."""
+        if self._attempt is None:
+            assert self._tasks is not None, "the lifespan runs the tries"
+            self._attempt = anyio.Event()
+            self._tasks.start_soon(self._open_database, self._attempt)
+        return self._attempt
+
+    async def _open_database(self, attempt: anyio.Event) -> None:
         try:
-            await self.memory()
-        except PgmemError as error:
+            await self._database.open()
+            await self._memory.register_embedder()
+            await self._memory.replay_outbox()
+            self._open, self.trouble, self._unusable = True, None, False
+        except (DatabaseUnavailable, EmbeddedServerError) as error:
+            self.trouble, self._unusable = str(error), False
             log.warning("%s", error)
+        except PgmemError as error:
+            self.trouble, self._unusable = str(error), True
+            log.warning("%s", error)
+        except Exception as error:
+            # Whatever it is: a server that ends in the middle of a conversation tells its client nothing.
+            self.trouble, self._unusable = (
+                f"The database cannot be opened: {type(error).__name__}: {error}",
+                True,
+            )
+            log.exception("The database cannot be opened.")
+        finally:
+            self._attempt = None
+            attempt.set()
+
+    async def work(self) -> None:
+        """The worker inside the server: embeds what waits, indexes it, recounts words, replays the outbox."""
+        while True:
+            await anyio.sleep(self.settings.worker_interval_s)
+            if self._open:
+                try:
+                    await self._memory.maintain()
+                except Exception:
+                    log.exception("The worker could not do its round; it tries again.")
+
+    async def close(self) -> None:
+        """Let go of the database and of the embedding provider."""
+        await self._embedder.aclose()
+        await self._database.close()
 
 
 @asynccontextmanager
 async def lifespan(app: App) -> AsyncIterator[App]:
     """Runs the opening beside the server; `initialize` is answered meanwhile."""
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(app.prepare)
+        app._tasks = tasks
+        app._try()
+        tasks.start_soon(app.work)
         try:
             yield app
         finally:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
+import signal
 import sys
+from types import FrameType
 
+from pgmem.mcp.app import App
 from pgmem.mcp.server import create_server
 from pgmem.settings import Settings
 
@@ -14,8 +18,17 @@ __all__ = ["run"]
 def run(settings: Settings, transport: str = "stdio", host: str = "127.0.0.1", port: int = 8000) -> None:
     """Serve until stdin closes (stdio) or the process is stopped (http)."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="pgmem: %(message)s")
-    server = create_server(settings)
+    app = App(settings)
+    server = create_server(settings, app)
     if transport == "stdio":
+
+        def stop(number: int, _frame: FrameType | None) -> None:
+            # The thread that reads stdin cannot be stopped: it would keep the process until a line comes.
+            app.leave()
+            os._exit(128 + number)
+
+        signal.signal(signal.SIGINT, stop)
+        signal.signal(signal.SIGTERM, stop)
         server.run("stdio")
     else:
         server.run("streamable-http", host=host, port=port, stateless_http=True, json_response=True)

@@ -8,11 +8,11 @@ declare
   v_name     text;
   v_expected text;
 begin
-  perform pgmem.require_graph();
+  perform pgmem.require_age();
   perform ag_catalog._label_id('pgmem_graph', '_ag_label_vertex');
-  if not exists (select from ag_catalog.ag_graph g where g.name = 'pgmem_graph' and g.namespace = 'pgmem_graph'::regnamespace
+  if not exists (select from ag_catalog.ag_graph g where g.name = 'pgmem_graph' and g.namespace = to_regnamespace('pgmem_graph')
       and exists (select from ag_catalog.ag_label a where a.graph = g.graphid and a.name = 'Project')
-      and g.graphid = 'pgmem_graph'::regnamespace::oid) then
+      and g.graphid = to_regnamespace('pgmem_graph')::oid) then
     label := 'pgmem_graph';
     missing := (select count(*) from pgmem.node);
     extra := 0;

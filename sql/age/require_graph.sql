@@ -3,10 +3,10 @@ language plpgsql
 set search_path = pgmem, pg_temp
 as $$
 begin
-  if to_regclass('ag_catalog.ag_graph') is null or to_regnamespace('pgmem_graph') is null then
-    raise exception using errcode = 'PM008',
-      message = 'This server has no Apache AGE: all but Cypher works. Install the extension and run pgmem init to add the graph.';
+  perform pgmem.require_age();
+  if to_regnamespace('pgmem_graph') is null then
+    raise exception using errcode = 'PM008', message = 'The graph is not there: run pgmem graph rebuild.';
   end if;
 end;
 $$;
-comment on function pgmem.require_graph() is 'An error where the server has no graph.';
+comment on function pgmem.require_graph() is 'An error where the database has no graph.';

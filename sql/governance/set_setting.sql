@@ -11,7 +11,8 @@ begin
     raise exception using errcode = 'PM001', message = format('Unknown setting %s. Known: %s.', quote_literal(left(p_name, 80)),
       (select string_agg(s.name, ', ' order by s.name) from pgmem.setting s));
   end if;
-exception when check_violation or invalid_text_representation or numeric_value_out_of_range then
+exception when check_violation or invalid_text_representation or numeric_value_out_of_range or undefined_object
+  or syntax_error or invalid_name then
   raise exception using errcode = 'PM001', message = format('%s cannot be %s; it means: %s', p_name, quote_literal(left(p_value, 80)),
     (select s.description from pgmem.setting s where s.name = p_name));
 end;

@@ -6,7 +6,8 @@ as $$
 declare
   v_node pgmem.node;
 begin
-  update pgmem.governance_token t set used_at = pgmem.clock(), used_by = p_save_id where t.id = p_token_id
+  update pgmem.governance_token t set used_at = pgmem.clock(), used_by = p_save_id, spent_by = (pgmem.caller()).agent_id
+  where t.id = p_token_id
   returning t.node_seq into v_node.seq;
   update pgmem.node n set status = 'archived', props = n.props || '{"used": true}', updated_at = pgmem.now()
   where n.seq = v_node.seq;

@@ -17,6 +17,8 @@ begin
   if v_nodes is null then
     select array_agg(n::pgmem.node order by n.seq desc) into v_nodes from (
       select * from pgmem.visible_node n where n.label = p_label and coalesce(n.key, n.title) = btrim(p_key)
+        -- The expression of the index node_name: a name is found at any size of the store.
+        and hashtextextended(lower(translate(coalesce(n.key, n.title), '-_', '  ')), 0) = pgmem.name_hash(btrim(p_key))
         and n.status not in ('archived', 'merged', 'rejected')
         and (p_project_seq is null or n.project_seq = p_project_seq or n.project_seq is null) limit 20) n;
   end if;

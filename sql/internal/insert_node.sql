@@ -11,7 +11,7 @@ begin
                     when 'focus' then p_node.project_seq::text || '/' || p_node.focus else p_node.project_seq::text end;
   p_node.scope_key := pgmem.scope_key(p_node.tenant, p_node.place, p_node.label);
   p_node.created_at := coalesce(p_node.created_at, v_now);
-  p_node.tsv := to_tsvector(p_node.text_config::regconfig, pgmem.search_text(p_node.label, p_node.title, p_node.props));
+  p_node.tsv := to_tsvector(p_node.text_config::regconfig, pgmem.segment(pgmem.search_text(p_node.label, p_node.title, p_node.props)));
   insert into pgmem.node (id, label, key, title, props, status, scope, project, project_seq, focus, focus_seq,
     org_id, user_id, agent_id, session_id, source, trust_level, initial_confidence, valid_from, valid_to,
     content_hash, scope_key, title_tokens, text_config, tsv, text_length, created_at, updated_at, recorded_at)

@@ -8,6 +8,9 @@ begin
     valid_to = coalesce(n.valid_to, greatest(p_close_at, n.valid_from))
   where n.seq = p_seq;
   delete from pgmem.dedup_token t where t.node_seq = p_seq and p_status <> 'active';
+  if p_status in ('archived', 'merged', 'rejected', 'dismissed') then
+    perform pgmem.drop_vectors(p_seq);
+  end if;
 end;
 $$;
 comment on function pgmem.set_status(bigint, text, timestamptz) is

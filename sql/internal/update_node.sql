@@ -10,7 +10,7 @@ declare
   v_text text := pgmem.search_text(p_node.label, p_node.title, p_node.props);
 begin
   select n.* into strict v_old from pgmem.node n where n.seq = p_node.seq for update;
-  p_node.tsv := to_tsvector(p_node.text_config::regconfig, v_text);
+  p_node.tsv := to_tsvector(p_node.text_config::regconfig, pgmem.segment(v_text));
   update pgmem.node n set
     title = p_node.title, props = p_node.props, status = p_node.status, valid_from = p_node.valid_from,
     valid_to = p_node.valid_to, initial_confidence = p_node.initial_confidence, content_hash = p_node.content_hash,

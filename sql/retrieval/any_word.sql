@@ -4,7 +4,7 @@ set search_path = pgmem, pg_temp
 as $$
 begin
   return (select string_agg(quote_literal(lexeme), ' | ')::tsquery
-          from unnest(tsvector_to_array(to_tsvector(p_config::regconfig, left(p_text, 10000)))) as lexeme);
+          from unnest(tsvector_to_array(to_tsvector(p_config::regconfig, pgmem.segment(left(p_text, 10000))))) as lexeme);
 end;
 $$;
 comment on function pgmem.any_word(text, text) is

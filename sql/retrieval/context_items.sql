@@ -12,8 +12,8 @@ as $$
     select newest.node from unnest(p_tenants) as t(tenant)
     cross join lateral (
       select n as node from pgmem.node n
-      where n.place = p.place and n.tenant = t.tenant and n.scope is not null and n.status in ('active', 'approved')
-        and (n.valid_to is null or n.valid_to >= pgmem.now())
+      where n.place = p.place and n.tenant = t.tenant and n.scope is not null and n.status in ('active', 'approved') and n.label <> 'Card'
+        and (n.valid_to is null or n.valid_to >= pgmem.now()) and (n.valid_from is null or n.valid_from <= pgmem.now())
         and (p_labels is null or n.label = any (p_labels))
       order by n.created_at desc, n.seq desc limit p.most + 1) newest
     order by (newest.node).created_at desc, (newest.node).seq desc limit p.most + 1) found

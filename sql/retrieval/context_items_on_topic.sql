@@ -9,7 +9,7 @@ as $$
   from unnest(p_places, p_limits) with ordinality as p(place, most, number)
   cross join lateral (
     select row(n.*)::pgmem.node as node from pgmem.live_node n
-    where n.place = p.place and n.scope is not null
+    where n.place = p.place and n.scope is not null and n.label <> 'Card'
       and n.tsv @@ (p_topic && pgmem.lexeme_query('@p' || case p.place when 'global' then 0 else p_project_seq end))
       and (p_labels is null or n.label = any (p_labels))
     order by n.created_at desc, n.seq desc limit p.most + 1) found

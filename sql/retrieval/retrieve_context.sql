@@ -1,6 +1,7 @@
 -- security definer: clients hold no rights on tables.
 create or replace function pgmem.retrieve_context(p_project_id text, p_scope text, p_focus text default null,
   p_categories text[] default null, p_topic text default null,
+  p_as_of timestamptz default null, p_known_at timestamptz default null,
   out items jsonb, out retrieval_status text, out scope_state text, out conflicts_found boolean, out hygiene_due boolean,
   out truncated_scopes text[], out next_step text)
 language plpgsql stable security definer
@@ -30,6 +31,9 @@ begin
   end if;
   if p_categories is not null then
     perform pgmem.require_label(category) from unnest(p_categories) category;
+    if 'Card' = any (p_categories) then
+      raise exception using errcode = 'PM001', message = 'Cards are read by get_relevant_memory and query_engineering_memory, not by retrieve_context.';
+    end if;
   end if;
   v_scope := pgmem.resolve_scope(v_caller, p_project_id, p_focus);
   if p_scope = 'focus' and v_scope.focus is null then
@@ -53,7 +57,16 @@ begin
     end if;
   end if;
 
-  if pgmem.clean_text(p_topic, 'topic') is null then
+  if p_as_of is not null or p_known_at is not null then
+    v_topic := case when pgmem.clean_text(p_topic, 'topic') is not null then coalesce(pgmem.any_word(p_topic, v_scope.text_config), ''::tsquery) end;
+    select jsonb_agg(item order by place_number, in_place) filter (where in_place <= v_limits[place_number]),
+           array_agg(seq) filter (where in_place <= v_limits[place_number]),
+           array_agg(v_names[place_number] order by place_number) filter (where in_place = v_limits[place_number] + 1)
+    into items, v_seqs, truncated_scopes
+    from (select c.place_number, row_number() over (partition by c.place_number) as in_place, (c.state).seq,
+                 pgmem.state_item(c.state, v_recent, v_stale) as item
+          from pgmem.context_items_at(v_places, v_limits, p_categories, v_topic, p_as_of, p_known_at) c) found;
+  elsif pgmem.clean_text(p_topic, 'topic') is null then
     select jsonb_agg(item order by place_number, in_place) filter (where in_place <= v_limits[place_number]),
            array_agg(seq) filter (where in_place <= v_limits[place_number]),
            array_agg(v_names[place_number] order by place_number) filter (where in_place = v_limits[place_number] + 1)
@@ -62,7 +75,8 @@ begin
                  pgmem.context_item(c.node, v_recent, v_stale) as item
           from pgmem.context_items(v_caller.tenants, v_places, v_limits, p_categories) c) found;
   else
-    v_topic := coalesce(pgmem.any_word(p_topic, v_scope.text_config), ''::tsquery);
+    -- Null where no word of the topic counts: that finds nothing, where an empty query would find everything.
+    v_topic := pgmem.any_word(p_topic, v_scope.text_config);
     select jsonb_agg(item order by place_number, in_place) filter (where in_place <= v_limits[place_number]),
            array_agg(seq) filter (where in_place <= v_limits[place_number]),
            array_agg(v_names[place_number] order by place_number) filter (where in_place = v_limits[place_number] + 1)

@@ -14,7 +14,7 @@ begin
   tier := case when age_version is not null and vector_version is not null then 'full'
                when age_version is not null then 'no pgvector'
                when vector_version is not null then 'no AGE' else 'full text only' end;
-  walls := case when exists (select from pg_roles where rolname = 'pgmem_writer') then 2 else 1 end;
+  walls := case when (select n.nspowner from pg_namespace n where n.nspname = 'pgmem') = to_regrole('pgmem_owner') then 2 else 1 end;
   nodes := (select count(*) from pgmem.visible_node);
   edges := (select count(*) from pgmem.visible_edge);
   projects := (select count(*) from pgmem.visible_node n where n.label = 'Project');

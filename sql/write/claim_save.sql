@@ -9,7 +9,7 @@ declare
 begin
   perform pg_advisory_xact_lock(hashtextextended(p_caller.tenant || p_save_id::text, 1));
   select a.* into v_attempt from pgmem.save_attempt a where a.tenant = p_caller.tenant and a.save_id = p_save_id;
-  if v_attempt.arguments_hash <> p_arguments_hash then
+  if v_attempt.arguments_hash not in ('', p_arguments_hash) then
     raise exception using errcode = 'PM007',
       message = format('save_id %s was used for another save; send a new save_id, or none.', p_save_id);
   end if;

@@ -12,7 +12,7 @@ begin
     p_result.dedup_outcome, p_result.candidate_id, p_result.message, coalesce(p_result.embedded, false), p_batch,
     coalesce(p_caller.made_at, pgmem.now()), pgmem.now())
   on conflict (tenant, save_id) do update set
-    arguments = excluded.arguments, status = excluded.status, artifact_id = excluded.artifact_id,
+    arguments = excluded.arguments, arguments_hash = excluded.arguments_hash, status = excluded.status, artifact_id = excluded.artifact_id,
     dedup_outcome = excluded.dedup_outcome, candidate_id = excluded.candidate_id, message = excluded.message,
     embedded = excluded.embedded, batch = excluded.batch, attempts = pgmem.save_attempt.attempts + 1,
     updated_at = excluded.updated_at;

@@ -18,10 +18,19 @@ declare
   v_count    integer := 0;
   v_key      bigint;
 begin
+  -- A new focus area may be made for each tenant that a child is shared with.
   if p_scope.focus is not null and p_scope.focus_seq is null then
-    perform pgmem.lock_scope(pgmem.scope_key(
-      p_caller.org_id || e'\x1f' || case v_common ->> 'share' when 'org' then '' else p_caller.user_id end,
-      p_scope.project_seq::text, 'FocusArea'));
+    for v_key in
+      select distinct pgmem.scope_key(
+        p_caller.org_id || e'\x1f' || case child.arguments ->> 'share' when 'org' then '' else p_caller.user_id end,
+        p_scope.project_seq::text, 'FocusArea')
+      from (select (p_arguments -> 'session') || v_common as arguments
+            union all select value || v_common
+            from jsonb_array_elements((p_arguments -> 'decisions') || (p_arguments -> 'patterns'))) child
+      order by 1
+    loop
+      perform pgmem.lock_scope(v_key);
+    end loop;
   end if;
   for v_key in
     select distinct pgmem.scope_key(

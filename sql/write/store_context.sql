@@ -12,6 +12,7 @@ begin
   v_node.title := pgmem.excerpt(coalesce(v_topic, v_content));
   v_node.props := jsonb_strip_nulls(jsonb_build_object('content', v_content, 'topic', v_topic,
     'relevance_score', pgmem.argument_number(p_arguments, 'relevance_score', 1.0)));
+  v_node.valid_from := pgmem.argument_time(p_arguments, 'valid_from');
   v_node := pgmem.insert_node(v_node);
   return pgmem.saved(v_node.id, 'new', p_embedded => pgmem.store_embedding(v_node, p_embedding));
 end;

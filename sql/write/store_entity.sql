@@ -12,6 +12,7 @@ declare
   v_entry   jsonb;
   v_other   pgmem.node;
   v_outcome text := 'new';
+  v_message text;
 begin
   if v_name is null then
     raise exception using errcode = 'PM001', message = 'entity_name must not be empty; send the name of the entity.';
@@ -26,7 +27,9 @@ begin
     v_node := pgmem.insert_node(v_node);
   else
     v_old.props := v_old.props || v_node.props;
-    v_old.valid_to := case when v_old.status = 'active' then v_old.valid_to end;
+    -- Told again, it is true again; the end it had is told back, not dropped in silence.
+    v_message := 'conflict: revived, previous_valid_to: ' || v_old.valid_to;
+    v_old.valid_to := null;
     v_old.status := 'active';
     v_old.source := v_node.source;
     v_old.trust_level := v_node.trust_level;
@@ -44,7 +47,7 @@ begin
     v_other := pgmem.find_node('EntityFact', coalesce(v_entry ->> 'entity_id', v_entry ->> 'entity_name'), p_scope.project_seq);
     perform pgmem.join_nodes(v_node, coalesce(v_entry ->> 'relationship_type', ''), v_other);
   end loop;
-  return pgmem.saved(v_node.id, v_outcome, p_embedded => pgmem.store_embedding(v_node, p_embedding));
+  return pgmem.saved(v_node.id, v_outcome, p_message => v_message, p_embedded => pgmem.store_embedding(v_node, p_embedding));
 exception when sqlstate 'PM002' or sqlstate 'PM003' or sqlstate 'PM011' then
   perform pgmem.refuse('failed', 'SCOPE_VIOLATION: ' || sqlerrm,
     'Nothing was written. Send related entities that exist and relations the registry allows.');

@@ -1,4 +1,4 @@
-"""The tools, one file per toolset. A tool is one method of `Memory`; its docstring is what the agent reads."""
+"""The tools, one file a toolset. A tool is one method of `Memory`; its docstring is what the agent reads."""
 
 from __future__ import annotations
 

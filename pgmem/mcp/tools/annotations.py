@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcp.types import ToolAnnotations
 
-__all__ = ["READ", "REPEATABLE_WRITE", "WRITE"]
+__all__ = ["DESTRUCTIVE", "READ", "REPEATABLE_WRITE", "WRITE"]
 
 READ = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 WRITE = ToolAnnotations(
@@ -12,4 +12,7 @@ WRITE = ToolAnnotations(
 )
 REPEATABLE_WRITE = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
+DESTRUCTIVE = ToolAnnotations(
+    read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date as Date
+from datetime import date as Date, datetime
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -43,10 +43,12 @@ async def retrieve_context(
     focus: str | None = None,
     categories: list[str] | None = None,
     topic: str | None = None,
+    as_of: datetime | None = None,
+    known_at: datetime | None = None,
 ) -> ContextBundle:
-    """Load what is remembered before you work: newest first, focus > project > global. categories: labels such as Decision."""
+    """Load what is remembered before you work: focus, project, global. categories: labels, e.g. Decision."""
     return await (await ctx.request_context.lifespan_context.memory()).retrieve_context(
-        project_id, scope, focus, categories, topic
+        project_id, scope, focus, categories, topic, as_of, known_at
     )
 
 
@@ -77,7 +79,7 @@ async def save_session(
     governance_token: str | None = None,
     save_id: UUID | None = None,
 ) -> SaveResult:
-    """At the end of work: what was done, decided, is open, comes next. The only save that creates a project."""
+    """At the end of work: what was done, decided, is open, comes next. Only this save creates a project."""
     return await (await ctx.request_context.lifespan_context.memory()).save_session(
         objective,
         project_id,
@@ -105,7 +107,7 @@ async def save_decision(
     governance_token: str | None = None,
     save_id: UUID | None = None,
 ) -> SaveResult:
-    """Keep a decision and why. A repeat is skipped, a near title supersedes the old one, manual_review means a person decides."""
+    """Keep a decision and why. Repeat: skipped. Near title: supersedes. manual_review: a person decides."""
     return await (await ctx.request_context.lifespan_context.memory()).save_decision(
         title, rationale, project_id, owner, date, scope, focus, confidence, governance_token, save_id
     )
@@ -181,14 +183,14 @@ async def store_session_with_learnings(
     atomic: bool = False,
     save_id: UUID | None = None,
 ) -> BatchSaveResult:
-    """save_session, save_decision and save_pattern in one call, with their arguments as objects. atomic: all or nothing."""
+    """save_session, save_decision, save_pattern at once, arguments as objects. atomic: all or nothing."""
     return await (await ctx.request_context.lifespan_context.memory()).store_session_with_learnings(
         session, project_id, decisions, patterns, focus, governance_token, atomic, save_id
     )
 
 
 async def request_global_write_approval(ctx: Context[App], content_preview: str) -> GovernanceToken:
-    """Before any save with scope global: show the preview to the person, then pass the token. One call, 60 seconds."""
+    """Before a save with scope global: show the person the preview, pass the token. One call, 60 seconds."""
     return await (await ctx.request_context.lifespan_context.memory()).request_global_write_approval(
         content_preview
     )

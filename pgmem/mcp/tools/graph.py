@@ -2,16 +2,81 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from datetime import datetime
+from typing import Annotated, Any
 
 from mcp.server.mcpserver import Context
 from pydantic import Field
 
 from pgmem.mcp.app import App
-from pgmem.mcp.tools.annotations import READ, REPEATABLE_WRITE
-from pgmem.models import Edge, Neighbours
+from pgmem.mcp.tools.annotations import DESTRUCTIVE, READ, REPEATABLE_WRITE, WRITE
+from pgmem.models import Edge, Forgotten, History, Neighbours, Node, Remembered, Reverted
 
 __all__ = ["TOOLS"]
+
+
+async def remember(
+    ctx: Context[App],
+    label: str,
+    properties: dict[str, Any],
+    relations: dict[str, list[Any]] | None = None,
+    valid_from: datetime | None = None,
+    valid_to: datetime | None = None,
+    project_id: str | None = None,
+) -> Remembered:
+    """Create or update a thing by its name or title: Technology, Person, Concept, Problem (labels: pgmem://schema).
+
+    relations: {"USES": ["Redis", {"name": "Ada", "label": "Person"}]}; a missing target becomes a stub.
+    """
+    memory = await ctx.request_context.lifespan_context.memory()
+    return await memory.remember(label, properties, relations, valid_from, valid_to, project_id)
+
+
+async def get_node(
+    ctx: Context[App],
+    label: str,
+    key: str,
+    project_id: str | None = None,
+    as_of: datetime | None = None,
+    known_at: datetime | None = None,
+) -> Node:
+    """One memory whole, by id, name or exact title; as_of: as true then, known_at: as recorded then."""
+    memory = await ctx.request_context.lifespan_context.memory()
+    return await memory.get_node(label, key, project_id, as_of, known_at)
+
+
+async def memory_history(
+    ctx: Context[App], label: str, key: str, project_id: str | None = None
+) -> History:
+    """Every state a memory was recorded in, oldest first, forgotten ones too."""
+    memory = await ctx.request_context.lifespan_context.memory()
+    return await memory.memory_history(label, key, project_id)
+
+
+async def forget(
+    ctx: Context[App],
+    label: str,
+    key: str,
+    purge: bool = False,
+    project_id: str | None = None,
+    governance_token: str | None = None,
+) -> Forgotten:
+    """Hide a memory; remembering it again brings it back. purge: gone for good, only if the person asks."""
+    memory = await ctx.request_context.lifespan_context.memory()
+    return await memory.forget(label, key, purge, project_id, governance_token)
+
+
+async def revert(
+    ctx: Context[App],
+    label: str,
+    key: str,
+    version: int,
+    project_id: str | None = None,
+    governance_token: str | None = None,
+) -> Reverted:
+    """Bring back an earlier version (memory_history lists them) as a new one."""
+    memory = await ctx.request_context.lifespan_context.memory()
+    return await memory.revert(label, key, version, project_id, governance_token)
 
 
 async def relate(
@@ -41,4 +106,12 @@ async def neighbours(
     return await memory.neighbours(label, key, hops, limit, project_id)
 
 
-TOOLS = ((relate, REPEATABLE_WRITE), (neighbours, READ))
+TOOLS = (
+    (remember, REPEATABLE_WRITE),
+    (relate, REPEATABLE_WRITE),
+    (neighbours, READ),
+    (get_node, READ),
+    (memory_history, READ),
+    (forget, DESTRUCTIVE),
+    (revert, WRITE),
+)

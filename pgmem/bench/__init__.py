@@ -1,0 +1,1 @@
+"""What pgmem can do, measured: speed against a floor, retrieval against questions whose answers are known."""

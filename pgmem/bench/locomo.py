@@ -1,0 +1,209 @@
+"""LoCoMo: long conversations between two people, and questions whose evidence is known turn by turn.
+
+Each conversation is a project, each session a Session, each turn a memory written through the public API; each question goes
+through `search_memory` and sees nothing but its own text. Even conversations are for tuning, odd ones for reporting.
+The data is CC BY-NC 4.0 and stays where the caller keeps it (github.com/snap-research/LoCoMo, data/locomo10.json).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import anyio
+
+from pgmem.bench.metrics import mean_of, score
+from pgmem.memory import Memory
+from pgmem.models import MemoryScope
+
+__all__ = ["CATEGORIES", "SIGNALS", "Conversation", "ask", "keep", "read", "run"]
+
+SHA256 = "79fa87e90f04081343b8c8debecb80a9a6842b76a7aa537dc9fdf651ea698ff4"
+CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
+SIGNALS = ("names", "window", "session", "date", "source", "graph")
+_EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
+_DEPTH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one person said: its id in the data, the speaker, the text with what a shared picture shows."""
+
+    key: str
+    speaker: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, its category, and the turns that hold the answer."""
+
+    text: str
+    category: int
+    evidence: frozenset[str]
+
+
+@dataclass(slots=True)
+class Conversation:
+    """One conversation of the data, and where its turns went in the store."""
+
+    number: int
+    sessions: list[tuple[datetime, list[Turn]]]
+    questions: list[Question]
+    kept: dict[UUID, str] = field(default_factory=dict)
+
+    @property
+    def project(self) -> str:
+        """The project that holds it."""
+        return f"locomo-{self.number}"
+
+
+def read(file: Path) -> tuple[list[Conversation], bool]:
+    """The conversations of a file, and whether it is the published one (by SHA-256)."""
+    raw = file.read_bytes()
+    found = [_conversation(number, entry) for number, entry in enumerate(json.loads(raw))]
+    return found, hashlib.sha256(raw).hexdigest() == SHA256
+
+
+def _conversation(number: int, entry: dict[str, Any]) -> Conversation:
+    talk = entry["conversation"]
+    names = sorted((k for k in talk if re.fullmatch(r"session_\d+", k)), key=lambda k: int(k.removeprefix("session_")))
+    sessions = []
+    for name in names:
+        when = datetime.strptime(talk[f"{name}_date_time"], "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
+        sessions.append((when, [_turn(turn) for turn in talk[name]]))
+    known = {turn.key for _, turns in sessions for turn in turns}
+    questions = []
+    for asked in entry["qa"]:
+        ids = {f"D{a}:{b}" for item in asked.get("evidence", []) for a, b in _EVIDENCE.findall(item)}
+        ids = {re.sub(r"D0*(\d+):0*(\d+)", r"D\1:\2", key) for key in ids} & known
+        if ids:
+            questions.append(Question(asked["question"], asked["category"], frozenset(ids)))
+    return Conversation(number, sessions, questions)
+
+
+def _turn(turn: dict[str, Any]) -> Turn:
+    shares = f" [shares {turn['blip_caption']}]" if turn.get("blip_caption") else ""
+    return Turn(turn["dia_id"], turn["speaker"], f"{turn['speaker']}: {turn['text']}{shares}")
+
+
+async def keep(memory: Memory, talk: Conversation, told: Callable[[int], None] | None = None) -> None:
+    """Write a conversation: its sessions as Sessions, its turns as notes of whom said them, in order."""
+    for place, (when, turns) in enumerate(talk.sessions, start=1):
+        saved = await memory.save_session(f"Conversation {place}, {when:%d %B %Y}", talk.project)
+        for turn in turns:
+            speaking = memory.acting_as(MemoryScope(session_id=str(saved.artifact_id), agent_id=turn.speaker))
+            result = await speaking.save_context(turn.text, talk.project, valid_from=when)
+            assert result.artifact_id is not None, result
+            talk.kept[result.artifact_id] = turn.key
+            if told is not None:
+                told(1)
+
+
+async def ask(memory: Memory, talk: Conversation, without: Sequence[str] = (), **options: Any) -> list[dict[str, Any]]:
+    """The scores of every question of a conversation, by turn and by session (a session ranks by its best turn)."""
+    scored = []
+    for question in talk.questions:
+        found = await memory.search_memory(
+            question.text, _DEPTH, talk.project, labels=["Context"], without=without, **options
+        )
+        turns = [talk.kept[result.id] for result in found.results if result.id in talk.kept]
+        sessions = list(dict.fromkeys(key.partition(":")[0] for key in turns))
+        scored.append(
+            {
+                "conversation": talk.number,
+                "category": question.category,
+                "turn": score(turns, set(question.evidence)),
+                "session": score(sessions, {key.partition(":")[0] for key in question.evidence}),
+            }
+        )
+    return scored
+
+
+def summary(scored: list[dict[str, Any]], unit: str) -> dict[str, Any]:
+    """Means over all, without category 5, and by category."""
+    return {
+        **mean_of(row[unit] for row in scored),
+        "without_adversarial": mean_of(row[unit] for row in scored if row["category"] != 5),
+        "by_category": {name: mean_of(row[unit] for row in scored if row["category"] == number) for number, name in CATEGORIES.items()},
+    }
+
+
+async def run(
+    memory: Memory, file: Path, *, ablation: bool = False, told: Callable[[str, int, int], None] | None = None
+) -> dict[str, Any]:
+    """Load, ask, score.
+
+    Args:
+        memory: an empty store.
+        file: locomo10.json.
+        ablation: ask again without each signal.
+        told: called with (what, done, of) as work goes on.
+
+    Returns:
+        {bench, data, provider, seconds, splits: {odd, even, all: {turn, session}}, ablation}, metrics in percent.
+    """
+    talks, published = read(file)
+    tell = told or (lambda what, done, of: None)
+    total = sum(len(turns) for talk in talks for _, turns in talk.sessions)
+    done = 0
+
+    def count(more: int) -> None:
+        nonlocal done
+        done += more
+        tell("writing turns", done, total)
+
+    began = time.perf_counter()
+    async with anyio.create_task_group() as tasks:
+        for talk in talks:
+            tasks.start_soon(keep, memory, talk, count)
+    written = time.perf_counter()
+    await memory.embed_waiting()
+    await memory.refresh_statistics(everything=True)
+    prepared = time.perf_counter()
+    plain = await _all(memory, talks, (), tell, "questions")
+    asked = time.perf_counter()
+    report: dict[str, Any] = {
+        "bench": "locomo",
+        "data": "published file" if published else "another file than the published one",
+        "provider": memory.embedding_model,
+        "turns": total,
+        "questions": len(plain),
+        "seconds": {
+            "write": round(written - began, 1),
+            "windows_and_counts": round(prepared - written, 1),
+            "ask": round(asked - prepared, 1),
+        },
+        "splits": {
+            name: {unit: summary([r for r in plain if keep_it(r["conversation"])], unit) for unit in ("turn", "session")}
+            for name, keep_it in (("odd", lambda n: n % 2 == 1), ("even", lambda n: n % 2 == 0), ("all", lambda n: True))
+        },
+    }
+    if ablation:
+        report["ablation"] = {}
+        for signal in (*SIGNALS, "all of these"):
+            left_out = SIGNALS if signal == "all of these" else (signal,)
+            rows = await _all(memory, talks, left_out, tell, f"without {signal}")
+            report["ablation"][f"without {signal}"] = {
+                "odd": mean_of(r["turn"] for r in rows if r["conversation"] % 2),
+                "all": mean_of(r["turn"] for r in rows),
+            }
+    return report
+
+
+async def _all(
+    memory: Memory, talks: list[Conversation], without: Sequence[str], tell: Callable[[str, int, int], None], what: str
+) -> list[dict[str, Any]]:
+    scored: list[dict[str, Any]] = []
+    for place, talk in enumerate(talks, start=1):
+        scored += await ask(memory, talk, without)
+        tell(what, place, len(talks))
+    return scored

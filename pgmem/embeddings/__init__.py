@@ -1,0 +1,76 @@
+"""Embedding providers: who turns texts into vectors.
+
+`create_provider(config)` reads the settings and builds one. Building opens, loads and asks nothing: a server
+starts at once with any provider, and the first text pays. Each provider lives in the file of its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import assert_never
+
+from pgmem.embeddings.base import BaseProvider
+from pgmem.embeddings.protocol import EmbeddingConfigError, EmbeddingError, EmbeddingProvider
+from pgmem.embeddings.settings import EmbeddingSettings
+
+__all__ = [
+    "BaseProvider",
+    "EmbeddingConfigError",
+    "EmbeddingError",
+    "EmbeddingProvider",
+    "EmbeddingSettings",
+    "create_provider",
+]
+
+
+def create_provider(config: Mapping[str, object] | EmbeddingSettings) -> BaseProvider:
+    """Build the provider that the settings name. An `EmbeddingProvider` that can also be closed.
+
+    Args:
+        config: settings, or a mapping such as `os.environ` with EMBEDDING_PROVIDER, EMBEDDING_MODEL,
+            EMBEDDING_DIMENSIONS, EMBEDDING_TIMEOUT, OLLAMA_URL, OPENAI_BASE_URL, OPENAI_API_KEY.
+
+    Raises:
+        EmbeddingConfigError: a setting is unknown, missing or contradicts the model; the message names it.
+    """
+    settings = config if isinstance(config, EmbeddingSettings) else EmbeddingSettings.from_mapping(config)
+    size, timeout = settings.dimensions, settings.timeout
+    match settings.provider:  # a provider's file, and what it imports, is read only when it is wanted
+        case "none":
+            from pgmem.embeddings.none import NullProvider
+
+            return NullProvider()
+        case "static":
+            from pgmem.embeddings import static
+
+            return static.StaticProvider(settings.model or static.DEFAULT_MODEL, size, timeout=timeout)
+        case "ollama":
+            from pgmem.embeddings import ollama
+
+            return ollama.OllamaProvider(
+                settings.model or ollama.DEFAULT_MODEL, size, url=settings.ollama_url, timeout=timeout
+            )
+        case "openai":
+            from pgmem.embeddings import openai
+
+            return openai.OpenAIProvider(
+                settings.model or openai.DEFAULT_MODEL,
+                size,
+                url=settings.openai_base_url,
+                key=settings.openai_api_key,
+                timeout=timeout,
+            )
+        case "fastembed":
+            from pgmem.embeddings import fastembed
+
+            return fastembed.FastEmbedProvider(
+                settings.model or fastembed.DEFAULT_MODEL, size, timeout=timeout
+            )
+        case "sentence_transformer":
+            from pgmem.embeddings import sentence_transformer
+
+            return sentence_transformer.SentenceTransformerProvider(
+                settings.model or sentence_transformer.DEFAULT_MODEL, size, timeout=timeout
+            )
+        case unknown:
+            assert_never(unknown)

@@ -1,0 +1,253 @@
+"""Ask a server for vectors: one client, timeouts, retries with backoff, errors that give nothing away."""
+
+from __future__ import annotations
+
+import logging
+from abc import abstractmethod
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from time import monotonic
+from typing import ClassVar, Final
+
+import anyio
+import httpx2
+import tenacity
+from anyio.lowlevel import EventLoopToken, current_token
+from pydantic import SecretStr
+
+from pgmem.embeddings.base import BaseProvider, batches
+from pgmem.embeddings.protocol import EmbeddingConfigError, EmbeddingError
+from pgmem.embeddings.vectors import unit_vectors
+
+__all__ = ["HttpProvider"]
+
+logger = logging.getLogger("pgmem.embeddings")
+
+ATTEMPTS: Final = 3
+CONNECT_TIMEOUT: Final = 5.0
+"""Seconds for the connection alone: a host that drops packets must not cost the whole timeout."""
+LONGEST_WAIT: Final = 30.0
+"""Seconds. A server that asks for more is not waited for; the error carries what it asked."""
+PAUSE: Final = 15.0
+"""Seconds an unreachable server is left alone: until then each call fails at once, with the same sentence."""
+_BACKOFF: Final = tenacity.wait_exponential(multiplier=0.25, max=8.0) + tenacity.wait_random(0.0, 0.25)
+_LOOPBACK: Final = {"localhost", "127.0.0.1", "::1"}
+
+
+class _Unreachable(EmbeddingError):
+    """No connection, or no answer in time. Always transient."""
+
+
+class HttpProvider(BaseProvider):
+    """Embeds by asking a server, 64 texts at a time.
+
+    A request is tried three times where there is no connection, no answer in time, or a 429 or 5xx, and
+    Retry-After is obeyed; any other refusal is final. Redirects are not followed, so a key goes to no other
+    host. The environment's proxies are used, except for a server on this machine.
+
+    Connections are kept from call to call within one event loop; a call from another loop opens new ones.
+    """
+
+    batch_size = 64
+    url_setting: ClassVar[str]
+    """Name of the setting that holds the address, for messages."""
+    hints: ClassVar[Mapping[int, str]]
+    """What the user can do about an HTTP status."""
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        dimensions: int,
+        url: str,
+        key: SecretStr | None = None,
+        timeout: float = 30.0,
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+    ) -> None:
+        """Check the address; nothing is opened and nothing is asked.
+
+        Args:
+            model: name kept beside the vectors.
+            dimensions: length every vector must have.
+            url: http or https address, with a path where the API has one; may hold `user:password@`.
+            key: bearer token, or None.
+            timeout: seconds one request may take in all; a call takes at most three and the waits between.
+            sleep: waits so many seconds between attempts; a test passes one that returns at once.
+
+        Raises:
+            EmbeddingConfigError: the address or the key cannot be used.
+        """
+        super().__init__(model=model, dimensions=dimensions)
+        self.timeout = timeout
+        self._url, self._auth = self._address(url)
+        self._key = _usable(key)
+        if self._key and self._auth:
+            raise EmbeddingConfigError(
+                f"{self.url_setting}: give a key or a password in the address, not both"
+            )
+        self._sleep = sleep
+        self._client: httpx2.AsyncClient | None = None
+        self._loop: EventLoopToken | None = None
+        self._unreachable: tuple[float, str] | None = None
+
+    @property
+    def endpoint(self) -> str:
+        """Scheme, host and port of the server: what may be shown to anyone."""
+        return f"{self._url.scheme}://{self._url.netloc.decode('ascii')}"
+
+    async def aclose(self) -> None:
+        """Close the connections. The next call opens new ones."""
+        client, self._client = self._client, None
+        if client is not None and self._loop == current_token():
+            await client.aclose()
+
+    async def _embed(self, texts: list[str]) -> list[list[float]]:
+        vectors: list[list[float]] = []
+        for batch in batches(texts, self.batch_size):
+            vectors += await self._ask(batch)
+        return vectors
+
+    @abstractmethod
+    async def _ask(self, texts: list[str]) -> list[list[float]]:
+        """Get the vectors of at most `batch_size` texts from the server."""
+
+    def _checked(self, rows: object, count: int) -> list[list[float]]:
+        return unit_vectors(rows, count=count, dimensions=self.dimensions, who=self.model)
+
+    async def _post(self, path: str, body: Mapping[str, object]) -> object:
+        """Send JSON and return the JSON that came back, trying again where that can help."""
+        if self._unreachable and monotonic() < self._unreachable[0]:
+            raise EmbeddingError(self._unreachable[1], transient=True)
+        retrying = tenacity.AsyncRetrying(
+            stop=tenacity.stop_after_attempt(ATTEMPTS),
+            retry=tenacity.retry_if_exception(_worth_retrying),
+            wait=_wait,
+            sleep=self._sleep,
+            before_sleep=_log,
+            reraise=True,
+        )
+        try:
+            answer: object = await retrying(self._request, "POST", path, body)
+        except _Unreachable as exc:
+            self._unreachable = (monotonic() + PAUSE, str(exc))
+            raise
+        return answer
+
+    async def _request(self, method: str, path: str, body: Mapping[str, object] | None = None) -> object:
+        """Send one request, once, and return the JSON of its answer."""
+        where = f"{self.model}: the server at {self.endpoint}"
+        url = self._url.copy_with(path=self._url.path.rstrip("/") + path)
+        headers = {"Authorization": f"Bearer {self._key.get_secret_value()}"} if self._key else {}
+        client = self._http()
+        try:
+            with anyio.fail_after(self.timeout):
+                response = await client.request(method, url, json=body, headers=headers)
+        except (TimeoutError, httpx2.TimeoutException) as exc:
+            raise _Unreachable(
+                f"{where} did not answer in time ({type(exc).__name__})", transient=True
+            ) from exc
+        except (httpx2.NetworkError, httpx2.RemoteProtocolError, httpx2.ProxyError) as exc:
+            raise _Unreachable(f"{where} cannot be reached ({type(exc).__name__})", transient=True) from exc
+        except httpx2.HTTPError as exc:
+            raise EmbeddingError(f"{where} could not be understood ({type(exc).__name__})") from exc
+        self._unreachable = None
+        if not response.is_success:
+            raise self._refusal(where, response)
+        try:
+            answer: object = response.json()
+        except (ValueError, RecursionError):  # its message would hold the answer's body
+            raise EmbeddingError(f"{where} did not answer with JSON") from None
+        return answer
+
+    def _refusal(self, where: str, response: httpx2.Response) -> EmbeddingError:
+        status = response.status_code
+        hint = f": {self.hints[status]}" if status in self.hints else ""
+        return EmbeddingError(
+            f"{where} answered {status} {_phrase(status)}{hint}",
+            transient=status == 429 or status >= 500,
+            retry_after=_seconds(response.headers.get("retry-after")),
+        )
+
+    def _http(self) -> httpx2.AsyncClient:
+        loop = current_token()
+        if self._client is None or self._loop != loop:
+            host = f"[{self._url.host}]" if ":" in self._url.host else self._url.host
+            try:
+                self._client = httpx2.AsyncClient(
+                    auth=self._auth,
+                    verify=self._url.scheme == "https",  # plain http: spare the 0.1 s of reading certificates
+                    timeout=httpx2.Timeout(self.timeout, connect=min(self.timeout, CONNECT_TIMEOUT)),
+                    mounts={f"all://{host}": None} if self._url.host in _LOOPBACK else None,
+                )
+            except Exception as exc:  # its message may hold the proxy's password
+                what = f"{self.model}: no HTTP client with this environment's proxy and certificate settings"
+                raise EmbeddingError(f"{what} ({type(exc).__name__})") from None
+            self._loop = loop
+        return self._client
+
+    def _address(self, text: str) -> tuple[httpx2.URL, tuple[str, str] | None]:
+        """Split an address into one that is safe to log and the credentials it held."""
+        wrong = f"{self.url_setting}: needs an address such as http://localhost:11434"
+        try:
+            url = httpx2.URL(text)
+        except (httpx2.InvalidURL, UnicodeError):  # its message would hold a part of the address
+            raise EmbeddingConfigError(wrong) from None
+        if url.scheme not in ("http", "https") or not url.host:
+            raise EmbeddingConfigError(wrong)
+        if url.query or url.fragment:
+            raise EmbeddingConfigError(f"{self.url_setting}: the part after '?' or '#' is not supported")
+        auth = (url.username, url.password) if url.userinfo else None
+        return url.copy_with(username=None, password=None), auth
+
+
+def _usable(key: SecretStr | None) -> SecretStr | None:
+    value = key.get_secret_value().strip() if key else ""
+    if not (value.isascii() and value.isprintable()):
+        raise EmbeddingConfigError("OPENAI_API_KEY: has characters that no HTTP header can carry")
+    return SecretStr(value) if value else None
+
+
+def _worth_retrying(error: BaseException) -> bool:
+    if not isinstance(error, EmbeddingError):
+        return False
+    return error.transient and (error.retry_after is None or error.retry_after <= LONGEST_WAIT)
+
+
+def _wait(state: tenacity.RetryCallState) -> float:
+    error = state.outcome.exception() if state.outcome else None
+    if isinstance(error, EmbeddingError) and error.retry_after is not None:
+        return error.retry_after
+    return _BACKOFF(state)
+
+
+def _log(state: tenacity.RetryCallState) -> None:
+    error = state.outcome.exception() if state.outcome else None
+    logger.info(
+        "%s; tried %d of %d times, again in %.1f s",
+        error,
+        state.attempt_number,
+        ATTEMPTS,
+        state.upcoming_sleep,
+    )
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "(no known status)"
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    """Read Retry-After, a number of seconds or a date. What is neither counts as not said."""
+    if retry_after is None:
+        return None
+    if retry_after.strip().isdecimal():
+        return float(retry_after)
+    try:
+        when = parsedate_to_datetime(retry_after)
+    except ValueError:
+        return None
+    return max(0.0, (when.replace(tzinfo=when.tzinfo or UTC) - datetime.now(UTC)).total_seconds())

@@ -1,0 +1,183 @@
+"""Models that run in this process: loaded at the first text, never before, in a thread of their own."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import logging
+import os
+from abc import abstractmethod
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from threading import Lock, Thread
+from time import monotonic
+from types import ModuleType
+from typing import TYPE_CHECKING, Final
+
+from anyio import to_thread
+
+from pgmem.embeddings.base import BaseProvider, batches
+from pgmem.embeddings.protocol import EmbeddingConfigError, EmbeddingError
+from pgmem.embeddings.vectors import unit_rows
+
+if TYPE_CHECKING:
+    from pgmem.embeddings.vectors import Rows
+
+    Encoder = Callable[[list[str]], Rows]
+    """Texts in, one row for each out. Called from several threads at once."""
+
+__all__ = ["LocalProvider", "as_folder", "hub_is_offline", "missing", "require", "weights_digest"]
+
+logger = logging.getLogger("pgmem.embeddings")
+
+PAUSE: Final = 60.0
+"""Seconds a failed load is remembered: until then each call fails at once with the same sentence."""
+_WEIGHTS: Final = {".onnx", ".onnx_data", ".safetensors", ".bin"}
+
+
+class LocalProvider(BaseProvider):
+    """Loads its model once, in the background, when the first text comes.
+
+    Calls wait for it until `timeout` seconds after the load began; later ones fail at once, until it is done.
+    The loading thread is a daemon: a download that hangs holds up neither a caller nor the exit.
+    """
+
+    batch_size = 256
+    inline_characters = 0
+    """Texts of so many characters together are embedded on the event loop itself: for models that take less
+    time than the way to a thread and back."""
+
+    def __init__(self, *, model: str, dimensions: int, timeout: float = 30.0) -> None:
+        """Take the stored name, the length of the vectors, and the seconds a call waits for the load."""
+        super().__init__(model=model, dimensions=dimensions)
+        self.timeout = timeout
+        self._lock = Lock()
+        self._loading: Future[Encoder] | None = None
+        self._wait_until = self._retry_at = 0.0
+
+    @abstractmethod
+    def _load(self) -> Encoder:
+        """Import the libraries, read the model. Runs in its own thread.
+
+        Raises:
+            EmbeddingError: with the sentence the user should read. Anything else is wrapped in one.
+        """
+
+    async def _embed(self, texts: list[str]) -> list[list[float]]:
+        encode = await self._loaded()
+        if sum(map(len, texts)) <= self.inline_characters:
+            return self._encode(encode, texts)
+        vectors: list[list[float]] = []
+        for batch in batches(texts, self.batch_size):
+            vectors += await to_thread.run_sync(self._encode, encode, batch, abandon_on_cancel=True)
+        return vectors
+
+    def _encode(self, encode: Encoder, texts: list[str]) -> list[list[float]]:
+        try:
+            rows = encode(texts)
+        except Exception as exc:
+            raise EmbeddingError(f"{self.model}: the model failed ({type(exc).__name__})") from exc
+        return unit_rows(rows, count=len(texts), dimensions=self.dimensions, who=self.model)
+
+    async def _loaded(self) -> Encoder:
+        loading = self._start()
+        patience = max(0.0, self._wait_until - monotonic())
+        try:
+            if loading.done() or not patience:
+                return loading.result(timeout=0)
+            return await to_thread.run_sync(loading.result, patience, abandon_on_cancel=True)
+        except TimeoutError:
+            late = f"{self.model}: the model is still loading after {self.timeout:g} s (EMBEDDING_TIMEOUT)"
+            raise EmbeddingError(late, transient=True) from None
+        except EmbeddingError as exc:  # raised anew: one exception object must not serve several tasks
+            raise EmbeddingError(str(exc), transient=exc.transient) from exc
+
+    def _start(self) -> Future[Encoder]:
+        """Give the load that is done or under way; begin one where there is none, or a failed one is old."""
+        with self._lock:
+            loading = self._loading
+            if loading and loading.done() and loading.exception() and monotonic() >= self._retry_at:
+                loading = None
+            if loading is None:
+                loading = self._loading = Future()
+                self._wait_until = monotonic() + self.timeout
+                Thread(target=self._fill, args=(loading,), name=f"load {self.model}", daemon=True).start()
+            return loading
+
+    def _fill(self, loading: Future[Encoder]) -> None:
+        started = monotonic()
+        try:
+            encode = self._load()
+        except BaseException as exc:
+            error = exc
+            if not isinstance(exc, EmbeddingError):
+                what = f"{self.model}: the model could not be loaded ({type(exc).__name__})"
+                error = EmbeddingError(what, transient=True)
+                error.__cause__ = exc
+            self._retry_at = monotonic() + PAUSE
+            loading.set_exception(error)
+        else:
+            logger.info("%s loaded in %.2f s", self.model, monotonic() - started)
+            loading.set_result(encode)
+
+
+def require(module: str, *, provider: str, extra: str) -> ModuleType:
+    """Import a library that only some installations have.
+
+    Raises:
+        EmbeddingError: it is missing (the message says what to install) or broken.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as exc:
+        if exc.name != module.partition(".")[0]:
+            raise EmbeddingError(f"{module} cannot be imported: it lacks {exc.name}") from exc
+        raise missing(module, provider=provider, extra=extra) from None
+    except Exception as exc:
+        raise EmbeddingError(f"{module} is installed but cannot be imported ({type(exc).__name__})") from exc
+
+
+def missing(module: str, *, provider: str, extra: str) -> EmbeddingError:
+    """Say which library a provider lacks and how to install it."""
+    return EmbeddingError(
+        f"EMBEDDING_PROVIDER={provider} needs the library {module}: pip install 'pgmem-agent[{extra}]'"
+    )
+
+
+def hub_is_offline() -> bool:
+    """Read HF_HUB_OFFLINE, the Hugging Face libraries' own variable, as they read it."""
+    return os.environ.get("HF_HUB_OFFLINE", "").strip().upper() in {"1", "TRUE", "YES", "ON"}
+
+
+def as_folder(model: str) -> Path | None:
+    """Tell a folder from the name of a model.
+
+    Returns:
+        The folder, or None when `model` is a name for the hub, such as `BAAI/bge-small-en-v1.5`.
+
+    Raises:
+        EmbeddingConfigError: `model` is written like a path, and there is no such folder.
+    """
+    folder = Path(model).expanduser()
+    if folder.is_dir():
+        return folder
+    if folder.is_absolute() or model.startswith(("~", ".", "\\")):
+        raise EmbeddingConfigError("EMBEDDING_MODEL: there is no such folder")
+    return None
+
+
+def weights_digest(folder: Path) -> str:
+    """Give eight hex digits that tell one model folder from another of the same name.
+
+    Reads the size, the first and the last 64 KiB of each weights file: milliseconds, whatever the model.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(each for each in folder.rglob("*") if each.suffix in _WEIGHTS):
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            head = file.read(65_536)
+            file.seek(max(0, size - 65_536))
+            tail = file.read(65_536)
+        digest.update(f"{path.relative_to(folder).as_posix()}:{size}:".encode() + head + tail)
+    return digest.hexdigest()[:8]

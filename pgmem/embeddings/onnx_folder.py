@@ -1,0 +1,111 @@
+"""Run a sentence encoder that lies in a folder: model.onnx and tokenizer.json, no download, no torch."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pgmem.embeddings.local import require
+from pgmem.embeddings.protocol import EmbeddingConfigError, EmbeddingError
+
+if TYPE_CHECKING:
+    from pgmem.embeddings.local import Encoder
+    from pgmem.embeddings.vectors import Rows
+
+__all__ = ["hidden_size", "load_folder", "model_file"]
+
+MAX_TOKENS: Final = 256
+BATCH: Final = 32
+_INPUTS: Final = {"input_ids", "attention_mask", "token_type_ids"}
+_POOLED: Final = ("sentence_embedding", "embedding")
+"""Outputs that are already one vector a text. Any other is one vector a token and is pooled here."""
+
+
+def model_file(folder: Path) -> Path:
+    """Find the model of a folder.
+
+    Raises:
+        EmbeddingConfigError: the folder lacks model.onnx (or onnx/model.onnx) or tokenizer.json.
+    """
+    for path in (folder / "model.onnx", folder / "onnx" / "model.onnx"):
+        if path.is_file() and (folder / "tokenizer.json").is_file():
+            return path
+    raise EmbeddingConfigError("EMBEDDING_MODEL: the folder needs model.onnx and tokenizer.json")
+
+
+def hidden_size(folder: Path) -> int | None:
+    """Read the length of the vectors from the folder's config.json; None where it does not say."""
+    size = _json(folder / "config.json").get("hidden_size")
+    return size if isinstance(size, int) else None
+
+
+def load_folder(folder: Path, *, provider: str, extra: str) -> Encoder:
+    """Load a folder's model and tokenizer.
+
+    Texts are cut at 256 tokens and run 32 at a time, batched with texts of like length. Tokens are pooled by
+    mean, or by the first token where the folder's 1_Pooling/config.json says so.
+
+    Raises:
+        EmbeddingError: a library is missing, or the model cannot be run this way.
+    """
+    np = require("numpy", provider=provider, extra=extra)
+    onnxruntime = require("onnxruntime", provider=provider, extra=extra)
+    tokenizers = require("tokenizers", provider=provider, extra=extra)
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = _cores()
+    path = str(model_file(folder))
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    inputs = [each.name for each in session.get_inputs()]
+    outputs = [each.name for each in session.get_outputs()]
+    output = next((name for name in _POOLED if name in outputs), outputs[0])
+    if not _INPUTS.issuperset(inputs):
+        raise EmbeddingError(
+            f"the model asks for {', '.join(inputs)}; only {', '.join(_INPUTS)} can be given"
+        )
+
+    tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    pad = (tokenizer.padding or {}).get("pad_id") or tokenizer.token_to_id("<pad>") or 0
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(MAX_TOKENS)
+    first_token = _json(folder / "1_Pooling" / "config.json").get("pooling_mode_cls_token") is True
+
+    def run(batch: list[list[int]]) -> Rows:
+        ids = np.full((len(batch), max(map(len, batch))), pad, dtype=np.int64)
+        mask = np.zeros_like(ids)
+        for row, each in enumerate(batch):
+            ids[row, : len(each)] = each
+            mask[row, : len(each)] = 1
+        feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        rows: Rows = session.run([output], {name: feed[name] for name in inputs})[0]
+        if rows.ndim == 2:
+            return rows
+        if first_token:
+            return rows[:, 0]
+        weight = mask[:, :, None].astype(np.float32)
+        means: Rows = (rows * weight).sum(axis=1) / weight.sum(axis=1)
+        return means
+
+    def encode(texts: list[str]) -> Rows:
+        ids = [each.ids for each in tokenizer.encode_batch_fast(texts)]
+        order = sorted(range(len(ids)), key=lambda index: len(ids[index]))
+        parts = [run([ids[index] for index in order[at : at + BATCH]]) for at in range(0, len(order), BATCH)]
+        rows: Rows = np.concatenate(parts)[np.argsort(order)]
+        return rows
+
+    return encode
+
+
+def _cores() -> int:
+    """Count the cores this process may use: onnxruntime would count the machine's and pin threads to them."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _json(path: Path) -> dict[str, object]:
+    try:
+        content: object = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}

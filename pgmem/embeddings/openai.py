@@ -1,0 +1,105 @@
+"""Embeddings from OpenAI, or from any server that speaks its `POST /embeddings`."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import ClassVar, Final
+
+import anyio
+from pydantic import SecretStr
+
+from pgmem.embeddings.base import dimensions_of, known
+from pgmem.embeddings.http import HttpProvider
+from pgmem.embeddings.protocol import EmbeddingConfigError, EmbeddingError
+from pgmem.embeddings.settings import OPENAI_URL
+
+__all__ = ["DEFAULT_MODEL", "OpenAIProvider"]
+
+DEFAULT_MODEL: Final = "text-embedding-3-small"
+
+_DIMENSIONS: Final = {
+    "text-embedding-3-small": 1536,
+    "text-embedding-3-large": 3072,
+    "text-embedding-ada-002": 1536,
+}
+_SHORTENABLE: Final = "text-embedding-3-"
+
+
+class OpenAIProvider(HttpProvider):
+    """Asks `POST {url}/embeddings` with a bearer token.
+
+    Fewer dimensions than the model has are asked of the server for the `text-embedding-3` models, and the
+    stored name says so (`openai:text-embedding-3-large@1024`): such vectors compare only with their own kind.
+    """
+
+    url_setting = "OPENAI_BASE_URL"
+    hints: ClassVar[Mapping[int, str]] = {
+        400: "the model's name may be wrong, or a text longer than the model reads",
+        401: "check OPENAI_API_KEY",
+        403: "check OPENAI_API_KEY",
+        404: "check OPENAI_BASE_URL and EMBEDDING_MODEL",
+    }
+
+    def __init__(
+        self,
+        model: str = DEFAULT_MODEL,
+        dimensions: int | None = None,
+        *,
+        key: SecretStr | None = None,
+        url: str = OPENAI_URL,
+        timeout: float = 30.0,
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+    ) -> None:
+        """Name the model and the server; nothing is asked yet.
+
+        Args:
+            model: as the server calls it.
+            dimensions: length of the vectors; needed when pgmem does not know the model.
+            key: sent as a bearer token; api.openai.com refuses to work without one.
+            url: base address, for OpenAI's own with `/v1`.
+            timeout: seconds for one request.
+            sleep: waits so many seconds between attempts.
+
+        Raises:
+            EmbeddingConfigError: the size is unknown or does not fit the model, the key is missing, or the
+                address is unusable.
+        """
+        native = known(_DIMENSIONS, model)
+        shorter = native is not None and dimensions is not None and dimensions < native
+        self._shortened = shorter and model.startswith(_SHORTENABLE)
+        size = dimensions_of(model, dimensions, None if self._shortened else native)
+        stored = f"openai:{model}@{size}" if self._shortened else f"openai:{model}"
+        super().__init__(model=stored, dimensions=size, url=url, key=key, timeout=timeout, sleep=sleep)
+        self._name = model
+        if self._key is None and self._url.host == "api.openai.com":
+            raise EmbeddingConfigError("OPENAI_API_KEY: api.openai.com needs one")
+
+    async def health_check(self) -> bool:
+        """Embed one word, asking once. Never raises. OpenAI bills a token for it."""
+        try:
+            self._vectors(await self._request("POST", "/embeddings", self._body(["ok"])), 1)
+        except EmbeddingError:
+            return False
+        return True
+
+    async def _ask(self, texts: list[str]) -> list[list[float]]:
+        return self._vectors(await self._post("/embeddings", self._body(texts)), len(texts))
+
+    def _body(self, texts: list[str]) -> dict[str, object]:
+        body: dict[str, object] = {"model": self._name, "input": texts}
+        return {**body, "dimensions": self.dimensions} if self._shortened else body
+
+    def _vectors(self, answer: object, count: int) -> list[list[float]]:
+        """Put the vectors in the order of the texts, which each names by its `index`.
+
+        Servers that give no index at all mean the order they sent.
+        """
+        data = answer.get("data") if isinstance(answer, dict) else None
+        if not isinstance(data, list) or not all(isinstance(each, dict) for each in data):
+            raise EmbeddingError(f"{self.model}: the answer holds no list of vectors")
+        given = [each["index"] for each in data if "index" in each]
+        if given and len(data) == count:
+            if not all(type(index) is int for index in given) or sorted(given) != list(range(count)):
+                raise EmbeddingError(f"{self.model}: the answer does not say which vector is whose")
+            data = sorted(data, key=lambda each: int(each["index"]))
+        return self._checked([each.get("embedding") for each in data], count)

@@ -1,0 +1,83 @@
+"""Static word vectors, bundled with the wordllama wheel: no download, no server, no neural network.
+
+A text's vector is the mean of its tokens' vectors, scaled to length 1. wordllama itself is never imported:
+its loader looks for the tokenizer in a folder the wheel lacks, and its import sets up the root logger.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pgmem.embeddings.base import dimensions_of
+from pgmem.embeddings.local import LocalProvider, missing, require
+from pgmem.embeddings.protocol import EmbeddingConfigError, EmbeddingError
+
+if TYPE_CHECKING:
+    from pgmem.embeddings.local import Encoder
+    from pgmem.embeddings.vectors import Rows
+
+__all__ = ["DEFAULT_MODEL", "StaticProvider"]
+
+DEFAULT_MODEL: Final = "l2_supercat_256"
+_DIMENSIONS: Final = 256
+_LONGEST: Final = 100_000
+"""Characters read of one text. Tokenizing them takes 0.1 s, and grows faster than the text."""
+
+
+class StaticProvider(LocalProvider):
+    """wordllama's `l2_supercat` vectors: 32 000 tokens, 256 dimensions, 16 MB of memory."""
+
+    inline_characters = 2_000
+
+    def __init__(
+        self, model: str = DEFAULT_MODEL, dimensions: int | None = None, *, timeout: float = 30.0
+    ) -> None:
+        """Name the model, of which there is one; nothing is imported or read yet.
+
+        Args:
+            model: `l2_supercat_256`.
+            dimensions: 256, or None.
+            timeout: seconds a call waits for the files to be read.
+
+        Raises:
+            EmbeddingConfigError: another model or size is asked for.
+        """
+        if model != DEFAULT_MODEL:
+            raise EmbeddingConfigError(f"EMBEDDING_MODEL: the provider static has only {DEFAULT_MODEL}")
+        size = dimensions_of(model, dimensions, _DIMENSIONS)
+        super().__init__(model=f"static:{model}", dimensions=size, timeout=timeout)
+
+    def _load(self) -> Encoder:
+        weights, vocabulary = _files()
+        np = require("numpy", provider="static", extra="static")
+        safetensors = require("safetensors.numpy", provider="static", extra="static")
+        tokenizers = require("tokenizers", provider="static", extra="static")
+
+        table = safetensors.load_file(weights)["embedding.weight"]  # half precision: 16 MB instead of 33
+        tokenizer = tokenizers.Tokenizer.from_file(str(vocabulary))
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        tokenizer.encode_special_tokens = True  # "<s>" in a text is three characters, not a special token
+
+        def encode(texts: list[str]) -> Rows:
+            cut = [text[:_LONGEST] for text in texts]
+            tokens = tokenizer.encode_batch_fast(cut, add_special_tokens=False)
+            means: Rows = np.stack([table[each.ids].mean(axis=0, dtype=np.float32) for each in tokens])
+            return means
+
+        return encode
+
+
+def _files() -> tuple[Path, Path]:
+    """Find the weights and the tokenizer inside the installed wheel, without importing it."""
+    spec = importlib.util.find_spec("wordllama")
+    if spec is None or not spec.submodule_search_locations:
+        raise missing("wordllama", provider="static", extra="static")
+    root = Path(spec.submodule_search_locations[0])
+    weights = next(root.glob("*/l2_supercat_256.safetensors"), None)
+    vocabulary = next(root.glob("*/l2_supercat_tokenizer_config.json"), None)
+    if weights is None or vocabulary is None:
+        raise EmbeddingError("the installed wordllama does not bundle l2_supercat_256; install version 0.4")
+    return weights, vocabulary

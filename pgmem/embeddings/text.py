@@ -1,0 +1,47 @@
+"""The text a save will be embedded as, before it is sent.
+
+The database decides: it keeps a vector only if it was made from the text as finally written, which it compares by hash.
+What differs here (a text that the verbs clean or refuse) costs the vector until the worker embeds, never the memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+
+__all__ = ["save_text", "text_hash"]
+
+# The label a verb writes, its title's field, and the fields that are searched, in the order of the registry.
+_TEXTS: dict[str, tuple[str, str | None, tuple[str, ...]]] = {
+    "save_session": (
+        "Session",
+        None,
+        ("objective", "actions_taken", "decisions_made", "open_items", "next_actions"),
+    ),
+    "save_decision": ("Decision", "title", ("rationale", "owner")),
+    "save_pattern": ("Pattern", None, ("trigger", "repeatable_steps", "exclusions")),
+    "save_context": ("Context", None, ("topic", "content")),
+    "upsert_entity": ("EntityFact", "entity_name", ("fact",)),
+}
+
+
+def save_text(verb: str, params: Mapping[str, object]) -> str | None:
+    """`Label: title and texts` of a save, as the database will compose it; None for a verb that embeds nothing."""
+    if verb not in _TEXTS:
+        return None
+    label, title, fields = _TEXTS[verb]
+    parts = [re.sub(r"\s+", " ", str(params.get(title, "")).strip())] if title else []
+    for field in fields:
+        value = params.get(field)
+        texts = [str(item).strip(" \t\n") for item in value] if isinstance(value, list | tuple) else []
+        if isinstance(value, str):
+            texts = [value.strip(" \t\n")]
+        if texts := [text for text in texts if text]:
+            parts.append(" ".join(texts))
+    return f"{label}: {' '.join(parts)}"
+
+
+def text_hash(text: str) -> str:
+    """SHA-256 of a text, as the database makes it."""
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,95 @@
+"""What a tool's arguments must be, told in one sentence when they are not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import ValidationError
+
+__all__ = ["refusal", "unknown"]
+
+
+def refusal(tool: str, schema: Mapping[str, Any], error: ValidationError) -> str:
+    """Everything that is wrong with the arguments, each with what to send instead."""
+    problems = {}  # by argument: pydantic reports each branch of a union
+    for wrong in error.errors(include_url=False, include_context=False):
+        path = wrong["loc"]
+        name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
+        expected = _expected(schema, path)
+        if wrong["type"] == "missing":
+            problems[name] = f"{name} is missing, send {expected}"
+        else:
+            problems[name] = f"{name} must be {expected}, not {_shown(wrong['input'])}"
+    return f"{tool}: {'; '.join(problems.values())}."
+
+
+def unknown(tool: str, schema: Mapping[str, Any], arguments: Mapping[str, object]) -> str | None:
+    """What to say of arguments that the tool does not have; None when it has them all."""
+    known = list(schema.get("properties", {}))
+    strangers = [name for name in arguments if name not in known]
+    if not strangers:
+        return None
+    name = _shown(strangers[0])
+    close = get_close_matches(strangers[0], known, 1)
+    instead = f"did you mean {close[0]}?" if close else f"It takes {', '.join(known) or 'none'}."
+    return (
+        f"{tool} has no argument {name}: {instead}" if close else f"{tool} has no argument {name}. {instead}"
+    )
+
+
+def _expected(schema: Mapping[str, Any], path: Sequence[int | str]) -> str:
+    """What the schema wants at a path, in words."""
+    root = schema
+    for part in path:
+        schema = _resolved(schema, root)
+        found = schema.get("items") if isinstance(part, int) else schema.get("properties", {}).get(part)
+        if not isinstance(found, Mapping):
+            return "what the schema of the tool says"
+        schema = found
+    return _words(_resolved(schema, root), root)
+
+
+def _resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema itself, where it is a reference or one that may also be null."""
+    branches = [branch for branch in schema.get("anyOf", []) if branch.get("type") != "null"]
+    if len(branches) == 1:
+        schema = branches[0]
+    if "$ref" in schema:
+        found: Mapping[str, Any] = root["$defs"][schema["$ref"].rpartition("/")[2]]
+        return found
+    return schema
+
+
+def _words(schema: Mapping[str, Any], root: Mapping[str, Any]) -> str:
+    if "enum" in schema:
+        return "one of " + ", ".join(map(str, schema["enum"]))
+    if schema.get("anyOf"):
+        return " or ".join(_words(_resolved(branch, root), root) for branch in schema["anyOf"])
+    kind, form = schema.get("type"), schema.get("format")
+    if form == "date":
+        return "a date as YYYY-MM-DD"
+    if form == "date-time":
+        return "a time as YYYY-MM-DDTHH:MM:SSZ"
+    if form == "uuid":
+        return "a UUID"
+    if kind in ("integer", "number"):
+        number = "a whole number" if kind == "integer" else "a number"
+        low, high = schema.get("minimum"), schema.get("maximum")
+        if low is not None and high is not None:
+            return f"{number} from {low} to {high}"
+        return f"{number} from {low} up" if low is not None else number
+    if kind == "array":
+        inner = _resolved(schema.get("items", {}), root).get("type")
+        return {"string": "a list of texts", "object": "a list of objects"}.get(str(inner), "a list")
+    return {"string": "text", "boolean": "true or false", "object": "an object", "null": "null"}.get(
+        str(kind), "what the schema of the tool says"
+    )
+
+
+def _shown(value: object) -> str:
+    """A value as it was sent, short, and always well-formed."""
+    text = json.dumps(value, default=str, ensure_ascii=True)
+    return text if len(text) <= 40 else text[:37] + "..."

@@ -1,0 +1,16 @@
+-- A person's verb, never an MCP tool. security definer: clients hold no rights on tables.
+create or replace function pgmem.reject_card(p_card_id uuid, p_by text, p_reason text default null, out card_id uuid, out status text)
+language plpgsql security definer
+set search_path = pgmem, pg_temp
+as $$
+declare
+  v_node pgmem.node;
+begin
+  perform pgmem.require_reviewer('reject_card');
+  v_node := pgmem.decide_card(p_card_id, 'reject', array['draft'], 'rejected', p_by, pgmem.clean_text(p_reason, 'reason'),
+    jsonb_build_object('rejected_by', btrim(p_by), 'rejection', pgmem.clean_text(p_reason, 'reason')));
+  card_id := v_node.id;
+  status := v_node.status;
+end;
+$$;
+comment on function pgmem.reject_card(uuid, text, text) is 'Reject a draft. It may be proposed again, and the answer then says so.';

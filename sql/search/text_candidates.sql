@@ -1,0 +1,63 @@
+-- The text arm: BM25 over tsvector. A small scope ranks every match and counts its words as it goes; a large one ranks the
+-- matches of the query's rarest words, by the kept document frequencies (9 ms at 100 000 rows for 95 % of the full top 10).
+-- idf = ln(1 + (N - df + 0.5) / (df + 0.5)); score = sum idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean)).
+create or replace function pgmem.text_candidates(p_lexemes text[], p_tenants text[], p_project_seq bigint, p_memories bigint,
+  p_mean_length float8, p_labels text[], p_scopes text[], p_focus text, p_tags text[], p_as_of timestamptz, p_limit integer)
+returns table (seq bigint, score float8, session_id text)
+language plpgsql stable
+set search_path = pgmem, pg_temp
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_k1     float8 := pgmem.setting_float('bm25_k1');
+  v_b      float8 := pgmem.setting_float('bm25_b');
+  v_rare   text[] := p_lexemes;
+  v_known  text[] := '{}';
+  v_counts bigint[] := '{}';
+  v_query  text;
+begin
+  if cardinality(p_lexemes) = 0 or p_memories = 0 then
+    return;
+  end if;
+  if p_memories > pgmem.setting_int('text_exact_limit') then
+    select array_agg(f.lexeme), array_agg(f.df),
+           array_agg(f.lexeme) filter (where f.running <= pgmem.setting_int('text_candidate_limit') or f.place = 1)
+    into v_known, v_counts, v_rare
+    from (select c.lexeme, c.df, sum(c.df) over (order by c.df, c.lexeme) as running, row_number() over (order by c.df, c.lexeme) as place
+          from (select q.lexeme, coalesce((select sum(s.memories) from pgmem.lexeme_stat s
+                  where s.tenant = any (p_tenants) and s.lexeme = q.lexeme
+                    and (p_project_seq is null or s.project_seq in (p_project_seq, 0))), 0) as df
+                from unnest(p_lexemes) as q(lexeme)) c where c.df > 0) f;
+    if v_known is null then
+      return;
+    end if;
+  end if;
+  -- One index scan serves scope and words: the scope's lexemes stand in the tsvector.
+  v_query := format('(%s) & (%s)', (select string_agg(quote_literal(l), ' | ') from unnest(v_rare) l),
+    (select string_agg(quote_literal((pgmem.scope_lexemes(t, 0))[1]), ' | ') from unnest(p_tenants) t));
+  if p_project_seq is not null then
+    v_query := v_query || format(' & (%L | ''@p0'')', '@p' || p_project_seq);
+  end if;
+  return query
+  with matched as materialized (
+    select n.seq, n.text_length, n.session_id, u.lexeme, cardinality(u.positions) as tf
+    from pgmem.node n cross join lateral unnest(n.tsv) as u(lexeme, positions, weights)
+    where n.tsv @@ v_query::tsquery and n.tenant = any (p_tenants) and n.scope is not null
+      and pgmem.is_searched(n.status, n.valid_from, n.valid_to, p_as_of)
+      and (p_project_seq is null or n.project_seq = p_project_seq or n.scope = 'global')
+      and (p_labels is null or n.label = any (p_labels)) and (p_scopes is null or n.scope = any (p_scopes))
+      and (p_focus is null or n.focus = p_focus) and (p_tags is null or n.props -> 'tags' ?& p_tags)
+      and u.lexeme = any (p_lexemes)
+  ), frequency as (
+    select k.lexeme, k.df from unnest(v_known, v_counts) as k(lexeme, df)
+    union all
+    select m.lexeme, count(*) from matched m where v_known = '{}' group by m.lexeme
+  )
+  select m.seq, sum(ln(1 + (greatest(p_memories - f.df, 0) + 0.5) / (f.df + 0.5)) * m.tf * (v_k1 + 1)
+    / (m.tf + v_k1 * (1 - v_b + v_b * m.text_length / p_mean_length)))::float8, min(m.session_id)
+  from matched m join frequency f using (lexeme)
+  group by m.seq order by 2 desc, 1 desc limit p_limit;
+end;
+$$;
+comment on function pgmem.text_candidates is 'The memories of a scope that best match some lexemes, by BM25.';

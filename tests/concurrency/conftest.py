@@ -1,0 +1,274 @@
+"""Sessions that are seen waiting, a gate between client and server, and writers that are processes of their own."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.rows import DictRow, dict_row
+
+from pgmem.settings import Settings, load
+from tests.conftest import caller
+
+TIMEOUT = 60.0
+
+
+@pytest.fixture(autouse=True)
+def no_embedding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Vectors play no part here."""
+    monkeypatch.setenv("EMBEDDING_PROVIDER", "none")
+
+
+def wait_until(condition: str, dsn: str, parameters: dict[str, object], what: str) -> None:
+    """Poll the server until a condition on it holds; the pause between two looks is the server's."""
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        deadline = monotonic() + TIMEOUT
+        while connection.execute(f"select {condition}".encode(), parameters).fetchone() != (True,):
+            assert monotonic() < deadline, what
+            connection.execute("select pg_sleep(0.005)")
+
+
+def wait_until_blocked(dsn: str, application_name: str, sessions: int = 1) -> None:
+    """The other session is *seen* waiting for a lock before the test goes on."""
+    wait_until(
+        "count(*) = %(sessions)s from pg_stat_activity where datname = current_database()"
+        " and application_name = %(name)s and state = 'active' and wait_event_type = 'Lock'",
+        dsn,
+        {"name": application_name, "sessions": sessions},
+        f"{application_name} never waited for a lock",
+    )
+
+
+class Session:
+    """A database session of its own, in a transaction from its first call on, that may wait while the test goes on."""
+
+    def __init__(self, dsn: str, name: str) -> None:
+        self._dsn, self._name = dsn, name
+        self.connection = psycopg.connect(dsn, application_name=name, row_factory=dict_row)
+        self.call = caller(self.connection)
+        self._thread = ThreadPoolExecutor(1)
+
+    def start(self, verb: str, **arguments: object) -> Future[DictRow]:
+        """Call a verb that will have to wait."""
+        return self._thread.submit(self.call, verb, **arguments)
+
+    def is_seen_waiting(self) -> None:
+        wait_until_blocked(self._dsn, self._name)
+
+    def act_for(self, org_id: str, user_id: str) -> None:
+        self.connection.execute(
+            "select set_config('pgmem.org_id', %s, false), set_config('pgmem.user_id', %s, false)",
+            (org_id, user_id),
+        )
+        self.connection.commit()
+
+    def commit(self) -> None:
+        self.connection.commit()
+
+    def rollback(self) -> None:
+        self.connection.rollback()
+
+    def close(self) -> None:
+        with psycopg.connect(self._dsn, autocommit=True) as admin:  # it may still wait, in a test that failed
+            admin.execute("select pg_terminate_backend(%s)", (self.connection.info.backend_pid,))
+        self._thread.shutdown()
+        self.connection.close()
+
+
+OpenSession = Callable[[str], Session]
+
+
+@pytest.fixture
+def session(dsn: str) -> Iterator[OpenSession]:
+    """`session("ann")` opens a session of that name on the test's database."""
+    opened: list[Session] = []
+
+    def open_session(name: str) -> Session:
+        opened.append(Session(dsn, name))
+        return opened[-1]
+
+    yield open_session
+    for session in opened:
+        session.close()
+
+
+class Gate:
+    """A TCP port before the server's socket: the network, which a test can cut, freeze, or cut at a given answer."""
+
+    def __init__(self, dsn: str) -> None:
+        given = conninfo_to_dict(dsn)
+        self._host, self._target_port = str(given["host"]), int(given.get("port") or 5432)
+        self._listener = self._listen(0)
+        self._pairs: list[tuple[socket.socket, socket.socket]] = []
+        self._flowing = threading.Event()
+        self._flowing.set()
+        self._fatal: bytes | None = None
+        self._cut_for_good = False
+        self.dsn = make_conninfo(
+            dsn, host="127.0.0.1", port=self._port, sslmode="disable", gssencmode="disable"
+        )
+
+    def _listen(self, port: int) -> socket.socket:
+        listener = socket.create_server(("127.0.0.1", port))
+        self._port = listener.getsockname()[1]
+        threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
+        return listener
+
+    def _accept(self, listener: socket.socket) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = listener.accept()
+                client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                if self._host.startswith("/"):
+                    server = socket.socket(socket.AF_UNIX)
+                    server.connect(f"{self._host}/.s.PGSQL.{self._target_port}")
+                else:
+                    server = socket.create_connection((self._host, self._target_port))
+                self._pairs.append((client, server))
+                threading.Thread(target=self._pump, args=(client, server, False), daemon=True).start()
+                threading.Thread(target=self._pump, args=(server, client, True), daemon=True).start()
+
+    def _pump(self, source: socket.socket, target: socket.socket, answers: bool) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                if answers and self._fatal is not None and self._fatal in data:
+                    self._fatal = None
+                    if self._cut_for_good:
+                        self.cut()
+                    break
+                self._flowing.wait()
+                target.sendall(data)
+        for end in (source, target):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def cut_at(self, answer: bytes, *, for_good: bool = False) -> None:
+        """Lose the connection whose server is about to send this answer, and with `for_good` the network."""
+        self._cut_for_good, self._fatal = for_good, answer
+
+    def cut(self) -> None:
+        """The server is gone: connections break, and new ones are refused."""
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for pair in self._pairs:
+            for end in pair:
+                with suppress(OSError):
+                    end.shutdown(socket.SHUT_RDWR)
+        self._pairs.clear()
+
+    def mend(self) -> None:
+        """The server is back, at the same address."""
+        self._listener = self._listen(self._port)
+
+    def freeze(self) -> None:
+        """Nothing arrives any more, in either direction, and nothing breaks."""
+        self._flowing.clear()
+
+    def thaw(self) -> None:
+        self._flowing.set()
+
+
+@pytest.fixture
+def gate(dsn: str) -> Iterator[Gate]:
+    """The way to the test's database by `gate.dsn`, which the test can cut."""
+    gate = Gate(dsn)
+    yield gate
+    gate.thaw()
+    gate.cut()
+
+
+Configure = Callable[..., Settings]
+
+
+@pytest.fixture
+def settings(gate: Gate, tmp_path: Path) -> Configure:
+    """Settings of a client behind the gate, with short waits; `settings(pool_size=1)` changes some."""
+
+    def configure(**given: Any) -> Settings:
+        short = {"dsn": gate.dsn, "data_dir": tmp_path, "connect_timeout_s": 1.0, "retry_wait_s": 0.0}
+        return load(**{**short, **given})
+
+    return configure
+
+
+class Writer:
+    """tests.concurrency.writer in a process of its own."""
+
+    def __init__(self, folder: Path, *arguments: str, **environment: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.acknowledged = folder / "acknowledged"
+        self.log = folder / "log"
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-W",
+                    "error",
+                    "-m",
+                    "tests.concurrency.writer",
+                    str(self.acknowledged),
+                    *arguments,
+                ],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env={
+                    **os.environ,
+                    "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+                    "EMBEDDING_PROVIDER": "none",
+                    **environment,
+                },
+                text=True,
+            )
+
+    def is_ready(self) -> None:
+        assert self.process.stdout is not None
+        assert self.process.stdout.readline() == "ready\n", self.log.read_text()
+
+    def go(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+
+    def finish(self) -> int:
+        """Its exit status, once it has ended."""
+        self.process.communicate(timeout=TIMEOUT)
+        return self.process.returncode
+
+    def count(self) -> int:
+        """Saves acknowledged so far."""
+        return self.acknowledged.read_bytes().count(b"\n") if self.acknowledged.exists() else 0
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+StartWriter = Callable[..., Writer]
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Iterator[StartWriter]:
+    """`writer("save-all", "4", PGMEM_DSN=…)` starts a writer process."""
+    started: list[Writer] = []
+
+    def start(*arguments: str, **environment: str) -> Writer:
+        started.append(Writer(tmp_path / f"writer{len(started)}", *arguments, **environment))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()

@@ -1,0 +1,326 @@
+"""What becomes of a call when its connection is lost, its server says nothing, or its caller goes away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import monotonic
+from uuid import uuid4
+
+import anyio
+import psycopg
+import pytest
+from psycopg.rows import DictRow
+
+from pgmem import Memory
+from pgmem.errors import DatabaseUnavailable, InvalidArgument, MemoryNotFound
+from pgmem.settings import load
+from tests.concurrency.conftest import Configure, Gate, OpenSession, Session, wait_until, wait_until_blocked
+from tests.conftest import Call
+
+Connection = psycopg.Connection[DictRow]
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(autouse=True)
+def shop(call: Call) -> None:
+    call("save_session", objective="Set up", project_id="shop")
+
+
+def contents(connection: Connection) -> list[str]:
+    """What the contexts hold, in the order they were written."""
+    rows = connection.execute("select props from pgmem.node where label = 'Context' order by seq").fetchall()
+    return [row["props"]["content"] for row in rows]
+
+
+def waiting_files(settings_dir: Path) -> list[Path]:
+    return sorted((settings_dir / "outbox").glob("*.json"))
+
+
+async def seen_waiting(dsn: str, application_name: str, sessions: int = 1) -> None:
+    await anyio.to_thread.run_sync(wait_until_blocked, dsn, application_name, sessions)
+
+
+def hold_the_scope(session: Session, label: str) -> None:
+    """Hold the lock that a save of this label in the project needs, as a save of somebody else's would."""
+    session.connection.execute(
+        "select pgmem.lock_scope(pgmem.scope_key(n.tenant, n.seq::text, %s)) from pgmem.node n"
+        " where n.label = 'Project'",
+        (label,),
+    )
+
+
+DECISION = {"title": "Use PostgreSQL", "rationale": "One system for all.", "project_id": "shop"}
+
+
+# A connection that is lost
+
+
+async def test_a_save_whose_commit_is_not_heard_of_is_made_once(
+    gate: Gate, settings: Configure, connection: Connection, tmp_path: Path
+) -> None:
+    async with Memory.connect(settings()) as memory:
+        gate.cut_at(b"COMMIT\0")
+        result = await memory.save_context("Once.", "shop")
+    assert result.status == "saved"
+    assert contents(connection) == ["Once."]
+    row = connection.execute(
+        "select attempts, artifact_id from pgmem.save_attempt where verb = 'save_context'"
+    )
+    assert row.fetchall() == [{"attempts": 1, "artifact_id": result.artifact_id}]
+    assert waiting_files(tmp_path) == []
+
+
+async def test_a_commit_not_heard_of_before_the_network_goes_is_replayed_to_its_first_result(
+    gate: Gate, settings: Configure, connection: Connection, tmp_path: Path
+) -> None:
+    async with Memory.connect(settings()) as memory:
+        gate.cut_at(b"COMMIT\0", for_good=True)
+        result = await memory.save_context("Once.", "shop")
+        assert result.status == "pending_retry"
+        assert contents(connection) == ["Once."]
+        gate.mend()
+        assert await memory.replay_outbox() == 1
+        status = await memory.get_save_status("shop", save_id=result.save_id)
+    assert (status.status, len(status.artifact_ids)) == ("saved", 1)
+    assert contents(connection) == ["Once."]
+    assert waiting_files(tmp_path) == []
+
+
+async def test_a_global_save_that_may_have_been_made_says_so_and_is_not_made_twice(
+    gate: Gate, settings: Configure, connection: Connection, tmp_path: Path
+) -> None:
+    async with Memory.connect(settings()) as memory:
+        token = (await memory.request_global_write_approval("A rule.")).token
+        gate.cut_at(b"COMMIT\0", for_good=True)
+        first = await memory.save_context("A rule.", "shop", scope="global", governance_token=token)
+        assert (first.status, waiting_files(tmp_path)) == ("failed", [])
+        assert "may be saved or not" in (first.message or "")
+        gate.mend()
+        again = await memory.save_context(
+            "A rule.", "shop", scope="global", governance_token=token, save_id=first.save_id
+        )
+    assert again.status == "saved"
+    assert contents(connection) == ["A rule."]
+
+
+async def test_connections_that_died_while_idle_are_replaced_unseen(
+    settings: Configure, connection: Connection, dsn: str
+) -> None:
+    async with Memory.connect(settings(pool_size=4)) as memory:
+        async with anyio.create_task_group() as group:  # as many as the pool may hold
+            for number in range(4):
+                group.start_soon(memory.save_context, f"Before {number}.", "shop")
+        connection.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity"
+            " where datname = current_database() and pid <> pg_backend_pid()"
+        )
+        wait_until(
+            "count(*) = 1 from pg_stat_activity where datname = current_database() and pid <> %(own)s",
+            dsn,
+            {"own": connection.info.backend_pid},
+            "the connections did not end",
+        )
+        assert (await memory.get_scope_state("shop")).project_exists
+        async with anyio.create_task_group() as group:
+            for number in range(4):
+                group.start_soon(memory.get_scope_state, "shop")
+        assert (await memory.save_context("After.", "shop")).status == "saved"
+
+
+async def test_a_client_goes_on_by_itself_when_the_network_is_back(
+    gate: Gate, settings: Configure, connection: Connection
+) -> None:
+    async with Memory.connect(settings()) as memory:
+        gate.cut()
+        with pytest.raises(DatabaseUnavailable):
+            await memory.get_scope_state("shop")
+        gate.mend()
+        assert (await memory.get_scope_state("shop")).project_exists
+
+
+# A server that says nothing
+
+
+async def test_a_save_waits_a_bounded_time_for_a_server_that_is_away(gate: Gate, settings: Configure) -> None:
+    """Each of two attempts waits `connect_timeout_s` at most; 4 s more are for starting an embedded server."""
+    async with Memory.connect(settings(connect_timeout_s=1.0, retry_wait_s=0.5)) as memory:
+        gate.cut()
+        began = monotonic()
+        result = await memory.save_context("Later.", "shop")
+        assert result.status == "pending_retry"
+        assert monotonic() - began < 1.0 + 0.5 + 4.0 + 1.0 + 1.0
+
+
+async def test_a_server_that_says_nothing_any_more_is_not_waited_for(
+    gate: Gate, settings: Configure, connection: Connection
+) -> None:
+    async with Memory.connect(settings(connect_timeout_s=0.5)) as memory:
+        gate.freeze()
+        began = monotonic()
+        result = await memory.save_context("Once.", "shop")
+        assert result.status == "pending_retry"
+        assert monotonic() - began < 0.5 + 4.0 + 0.5 + 1.0
+        gate.thaw()
+        assert await memory.replay_outbox() == 1
+    assert contents(connection) == ["Once."]
+
+
+async def test_a_server_that_falls_silent_in_the_middle_of_a_save_gets_it_once(
+    gate: Gate, settings: Configure, connection: Connection, session: OpenSession, dsn: str
+) -> None:
+    ann = session("ann")
+    hold_the_scope(ann, "Decision")
+    given = settings(dsn=f"{gate.dsn} application_name=bob", connect_timeout_s=0.5, write_timeout_s=2.0)
+    async with Memory.connect(given) as memory:
+        results = []
+
+        async def save() -> None:
+            results.append(await memory.save_decision(**DECISION))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(save)
+            await seen_waiting(dsn, "bob")
+            gate.freeze()
+            ann.commit()
+        assert [result.status for result in results] == ["pending_retry"]
+        gate.thaw()
+        assert await memory.replay_outbox() == 1
+    rows = connection.execute("select title from pgmem.node where label = 'Decision'").fetchall()
+    assert rows == [{"title": DECISION["title"]}]
+
+
+async def test_a_save_that_runs_out_of_time_has_failed_and_can_be_retried(
+    dsn: str, settings: Configure, session: OpenSession
+) -> None:
+    ann = session("ann")
+    hold_the_scope(ann, "Decision")
+    async with Memory.connect(settings(write_timeout_s=0.3)) as memory:
+        result = await memory.save_decision(**DECISION)
+        assert (result.status, "timeout" in (result.message or "")) == ("failed", True)
+        status = await memory.get_save_status("shop")
+        assert [save["save_id"] for save in status.saves] == [str(result.save_id)]
+        ann.commit()
+        assert result.save_id is not None
+        again = await memory.save_decision(**DECISION, save_id=result.save_id)
+        assert (again.status, again.dedup_outcome) == ("saved", "new")
+        assert (await memory.retry_save(result.save_id)).artifact_id == again.artifact_id
+
+
+# Deadlocks
+
+
+async def meet_in_a_deadlock(dsn: str, ann: Session, save_id: str) -> None:
+    """Ann holds what Bob waits for, and asks for what Bob holds: Bob, who waited first, is told of the deadlock."""
+    await seen_waiting(dsn, "bob")
+    ann.connection.execute("select pg_advisory_xact_lock(hashtextextended(e'\\x1f' || %s, 1))", (save_id,))
+
+
+@pytest.fixture
+def patient(dsn: str, connection: Connection, session: OpenSession) -> Session:
+    """A session that never notices a deadlock, on a database where everybody else does at once."""
+    name = connection.info.dbname
+    connection.execute(f"alter database {name} set deadlock_timeout = '50ms'".encode())
+    ann = session("ann")
+    ann.connection.execute("set deadlock_timeout = '1h'")
+    hold_the_scope(ann, "Decision")
+    return ann
+
+
+async def test_a_deadlock_is_retried_once_around_a_transaction_of_our_own(
+    dsn: str, settings: Configure, connection: Connection, patient: Session
+) -> None:
+    save_id = uuid4()
+    async with Memory.connect(settings(dsn=f"{dsn} application_name=bob")) as memory:
+        results = []
+
+        async def save() -> None:
+            results.append(await memory.save_decision(**DECISION, save_id=save_id))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(save)
+            await meet_in_a_deadlock(dsn, patient, str(save_id))  # returns when Bob was told
+            await seen_waiting(dsn, "bob")  # and tries again
+            patient.commit()
+    assert [(result.status, result.dedup_outcome) for result in results] == [("saved", "new")]
+    deadlocks = "select deadlocks from pg_stat_database where datname = current_database()"
+    wait_until(f"({deadlocks}) = 1", dsn, {}, "the deadlock was not counted")
+
+
+async def test_a_deadlock_is_never_retried_inside_a_callers_transaction(
+    dsn: str, connection: Connection, patient: Session
+) -> None:
+    save_id = uuid4()
+    async with await psycopg.AsyncConnection.connect(dsn, application_name="bob") as own:
+        told = []
+
+        async def save() -> None:
+            with pytest.raises(psycopg.errors.DeadlockDetected) as error:
+                await Memory.on(own).save_decision(**DECISION, save_id=save_id)
+            told.append(error.value.sqlstate)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(save)
+            await meet_in_a_deadlock(dsn, patient, str(save_id))
+        assert told == ["40P01"]
+        assert own.info.transaction_status == psycopg.pq.TransactionStatus.INERROR
+        await own.rollback()
+    assert connection.execute("select from pgmem.node where label = 'Decision'").fetchall() == []
+
+
+# Errors and cancellation
+
+
+async def test_a_refused_call_tells_why_and_leaves_the_connection_good(dsn: str, tmp_path: Path) -> None:
+    async with Memory.connect(load(dsn=dsn, data_dir=tmp_path, pool_size=1, prepare=True)) as memory:
+        for _ in range(8):  # more often than it takes for a statement to be prepared
+            with pytest.raises(InvalidArgument, match="repeatable_steps must not be empty"):
+                await memory.save_pattern("On every release", [], "shop")
+            with pytest.raises(MemoryNotFound, match="No single save"):
+                await memory.retry_save(uuid4())
+            assert (await memory.save_pattern("On every release", [uuid4().hex], "shop")).status == "saved"
+
+
+async def test_a_cancelled_save_costs_the_pool_nothing(
+    dsn: str, tmp_path: Path, connection: Connection, session: OpenSession
+) -> None:
+    ann = session("ann")
+    hold_the_scope(ann, "Decision")
+    given = load(dsn=f"{dsn} application_name=bob", data_dir=tmp_path, pool_size=2)
+    async with Memory.connect(given) as memory:
+        for _ in range(5):
+            async with anyio.create_task_group() as group:
+                group.start_soon(lambda: memory.save_decision(**DECISION))
+                group.start_soon(lambda: memory.save_decision(**DECISION))
+                await seen_waiting(dsn, "bob", 2)
+                group.cancel_scope.cancel()
+        ann.commit()
+        async with anyio.create_task_group() as group:
+            for number in range(4):
+                group.start_soon(memory.save_context, f"{number}", "shop")
+    assert sorted(contents(connection)) == ["0", "1", "2", "3"]
+
+
+# The way in
+
+
+async def test_a_dsn_that_does_not_answer_is_an_error_and_nothing_else_is_used(
+    gate: Gate, settings: Configure, tmp_path: Path
+) -> None:
+    gate.cut()
+    with pytest.raises(DatabaseUnavailable, match="PGMEM_DSN does not answer"):
+        async with Memory.connect(settings()):
+            pass
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_dsn_of_an_unknown_database_is_an_error(dsn: str, settings: Configure) -> None:
+    with pytest.raises(DatabaseUnavailable, match="no_such_database"):
+        async with Memory.connect(settings(dsn=f"{dsn} dbname=no_such_database")):
+            pass
+
+
+async def test_a_malformed_dsn_is_named_without_its_secrets(settings: Configure) -> None:
+    with pytest.raises(InvalidArgument, match="PGMEM_DSN is no connection string") as error:
+        async with Memory.connect(settings(dsn="postgres//ann:secret@server")):
+            pass
+    assert "secret" not in str(error.value)

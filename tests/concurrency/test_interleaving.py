@@ -1,0 +1,363 @@
+"""Two sessions in each other's way. The second is seen waiting for a lock before the first goes on."""
+
+from __future__ import annotations
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg.rows import DictRow, dict_row
+
+from pgmem import Memory
+from pgmem.errors import WrongIsolation
+from pgmem.models import MemoryScope
+from tests.concurrency.conftest import TIMEOUT, OpenSession
+from tests.conftest import Call, caller
+
+Connection = psycopg.Connection[DictRow]
+DECISION: dict[str, Any] = {
+    "title": "Use PostgreSQL for storage",
+    "rationale": "One system for all.",
+    "project_id": "shop",
+}
+
+
+@pytest.fixture
+def shop(call: Call) -> None:
+    call("save_session", objective="Set up", project_id="shop")
+
+
+def nodes(connection: Connection, label: str) -> list[DictRow]:
+    """The nodes of a label, oldest first."""
+    return connection.execute("select * from pgmem.node where label = %s order by seq", (label,)).fetchall()
+
+
+def count(connection: Connection, table: str) -> int:
+    row = connection.execute(f"select count(*) from pgmem.{table}".encode()).fetchone()
+    assert row is not None
+    return int(row["count"])
+
+
+@pytest.mark.usefixtures("shop")
+def test_the_second_of_two_equal_decisions_waits_and_returns_the_first(
+    connection: Connection, session: OpenSession
+) -> None:
+    ann, bob = session("ann"), session("bob")
+    first = ann.call("save_decision", **DECISION)
+    waiting = bob.start("save_decision", **DECISION)
+    bob.is_seen_waiting()
+    ann.commit()
+    second = waiting.result()
+    bob.commit()
+    assert (first["dedup_outcome"], second["dedup_outcome"]) == ("new", "duplicate_skip")
+    assert second["artifact_id"] == first["artifact_id"]
+    assert [row["id"] for row in nodes(connection, "Decision")] == [first["artifact_id"]]
+
+
+@pytest.mark.usefixtures("shop")
+def test_the_second_of_two_equal_decisions_is_new_when_the_first_is_rolled_back(
+    connection: Connection, session: OpenSession
+) -> None:
+    ann, bob = session("ann"), session("bob")
+    ann.call("save_decision", **DECISION)
+    waiting = bob.start("save_decision", **DECISION)
+    bob.is_seen_waiting()
+    ann.rollback()
+    second = waiting.result()
+    bob.commit()
+    assert (second["status"], second["dedup_outcome"]) == ("saved", "new")
+    assert [row["id"] for row in nodes(connection, "Decision")] == [second["artifact_id"]]
+
+
+@pytest.mark.parametrize(
+    ("title", "status", "outcome", "alive"),
+    [
+        ("Use PostgreSQL for all storage", "saved", "supersede", "Use PostgreSQL for all storage"),
+        ("Use PostgreSQL for search", "failed", "manual_review", "Use PostgreSQL for storage"),
+    ],
+)
+@pytest.mark.usefixtures("shop")
+def test_a_near_copy_waits_and_sees_the_first(
+    connection: Connection, session: OpenSession, title: str, status: str, outcome: str, alive: str
+) -> None:
+    ann, bob = session("ann"), session("bob")
+    first = ann.call("save_decision", **DECISION)
+    waiting = bob.start("save_decision", **{**DECISION, "title": title, "rationale": "Another reason."})
+    bob.is_seen_waiting()
+    ann.commit()
+    second = waiting.result()
+    bob.commit()
+    assert (second["status"], second["dedup_outcome"]) == (status, outcome)
+    assert second["candidate_id"] == first["artifact_id"]
+    live = [row["title"] for row in nodes(connection, "Decision") if row["status"] == "active"]
+    assert live == [alive]
+
+
+@pytest.mark.usefixtures("shop")
+def test_one_save_id_at_the_same_time_is_one_save_with_one_result(
+    connection: Connection, session: OpenSession
+) -> None:
+    ann, bob = session("ann"), session("bob")
+    save_id = uuid4()
+    first = ann.call("save_context", content="Once.", project_id="shop", save_id=save_id)
+    waiting = bob.start("save_context", content="Once.", project_id="shop", save_id=save_id)
+    bob.is_seen_waiting()
+    ann.commit()
+    assert waiting.result() == first
+    bob.commit()
+    assert [row["id"] for row in nodes(connection, "Context")] == [first["artifact_id"]]
+
+
+@pytest.mark.usefixtures("shop")
+def test_two_sessions_that_use_a_focus_area_first_make_one(
+    connection: Connection, session: OpenSession
+) -> None:
+    ann, bob = session("ann"), session("bob")
+    ann.call("save_context", content="From Ann.", project_id="shop", focus="billing")
+    waiting = bob.start("save_context", content="From Bob.", project_id="shop", focus="billing")
+    bob.is_seen_waiting()
+    ann.commit()
+    assert waiting.result()["status"] == "saved"
+    bob.commit()
+    (area,) = nodes(connection, "FocusArea")
+    assert [row["focus_seq"] for row in nodes(connection, "Context")] == [area["seq"]] * 2
+
+
+def test_two_sessions_that_open_a_project_make_one(connection: Connection, session: OpenSession) -> None:
+    ann, bob = session("ann"), session("bob")
+    ann.call("save_session", objective="From Ann.", project_id="shop")
+    waiting = bob.start("save_session", objective="From Bob.", project_id="shop")
+    bob.is_seen_waiting()
+    ann.commit()
+    assert waiting.result()["status"] == "saved"
+    bob.commit()
+    (project,) = nodes(connection, "Project")
+    assert [row["project_seq"] for row in nodes(connection, "Session")] == [project["seq"]] * 2
+
+
+@pytest.mark.parametrize("commits", [True, False])
+@pytest.mark.usefixtures("shop")
+def test_one_token_is_good_for_one_of_two_global_saves(
+    connection: Connection, call: Call, session: OpenSession, commits: bool
+) -> None:
+    token = call("request_global_write_approval", content_preview="A rule for all.")["token"]
+    ann, bob = session("ann"), session("bob")
+    rule = {"project_id": "shop", "scope": "global", "governance_token": token}
+    first = ann.call("save_context", content="From Ann.", **rule)
+    waiting = bob.start("save_context", content="From Bob.", **rule)
+    bob.is_seen_waiting()
+    if commits:
+        ann.commit()
+    else:
+        ann.rollback()
+    second = waiting.result()
+    bob.commit()
+    assert first["status"] == "saved"
+    if commits:
+        assert second["status"] == "failed"
+        assert "already used" in second["message"]
+    else:
+        assert second["status"] == "saved"
+    kept = "From Ann." if commits else "From Bob."
+    assert [row["props"]["content"] for row in nodes(connection, "Context")] == [kept]
+
+
+@pytest.mark.usefixtures("shop")
+def test_two_sessions_that_relate_the_same_memories_make_one_edge(
+    connection: Connection, call: Call, session: OpenSession
+) -> None:
+    one = call("save_decision", title="Cache on the client", rationale="Fast.", project_id="shop")
+    two = call("save_decision", title="Never store anything remotely", rationale="Safe.", project_id="shop")
+    edge = {"from_label": "Decision", "rel_type": "CONFLICTS_WITH", "to_label": "Decision"}
+    there = {**edge, "from_key": str(one["artifact_id"]), "to_key": str(two["artifact_id"])}
+    back = {**edge, "from_key": str(two["artifact_id"]), "to_key": str(one["artifact_id"])}
+    ann, bob = session("ann"), session("bob")
+    assert ann.call("relate", **there)["created"] is True
+    waiting = bob.start("relate", **back)
+    bob.is_seen_waiting()
+    ann.commit()
+    assert waiting.result()["created"] is False
+    bob.commit()
+    assert count(connection, "edge") == 1
+
+
+@pytest.mark.usefixtures("shop")
+def test_two_sessions_that_tell_of_an_entity_keep_both_facts(
+    connection: Connection, session: OpenSession
+) -> None:
+    ann, bob = session("ann"), session("bob")
+    ann.call("upsert_entity", entity_name="Redis", fact="Holds sessions.", project_id="shop")
+    waiting = bob.start("upsert_entity", entity_name="Redis", fact="Holds nothing.", project_id="shop")
+    bob.is_seen_waiting()
+    ann.commit()
+    assert waiting.result()["status"] == "saved"
+    bob.commit()
+    assert [row["props"]["fact"] for row in nodes(connection, "EntityFact")] == ["Holds nothing."]
+    (earlier,) = connection.execute(
+        "select props from pgmem.node_version where label = 'EntityFact'"
+    ).fetchall()
+    assert earlier["props"]["fact"] == "Holds sessions."
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_new_order_of_tokens_waits_for_a_running_save(connection: Connection, session: OpenSession) -> None:
+    ann, bob = session("ann"), session("bob")
+    ann.call("save_decision", **DECISION)
+    waiting = bob.start("refresh_dedup")
+    bob.is_seen_waiting()
+    ann.commit()
+    assert waiting.result()["refresh_dedup"] > 0
+    bob.commit()
+    assert count(connection, "dedup_token") == waiting.result()["refresh_dedup"]
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_save_waits_for_a_new_order_of_tokens_and_goes_by_it(
+    connection: Connection, call: Call, session: OpenSession
+) -> None:
+    first = call("save_decision", **DECISION)
+    ann, bob = session("ann"), session("bob")
+    ann.call("refresh_dedup")
+    near = {**DECISION, "title": "Use PostgreSQL for all storage", "rationale": "Another reason."}
+    waiting = bob.start("save_decision", **near)
+    bob.is_seen_waiting()
+    ann.commit()
+    second = waiting.result()
+    bob.commit()
+    assert (second["dedup_outcome"], second["candidate_id"]) == ("supersede", first["artifact_id"])
+
+
+def test_batches_over_the_same_places_in_any_order_never_deadlock(
+    dsn: str, connection: Connection, call: Call
+) -> None:
+    """Every round has projects and focus areas of its own, so that first uses meet too."""
+    threads, rounds = 4, 25
+    connection.execute("select set_config('pgmem.org_id', 'acme', false)")
+    for turn in range(rounds):
+        call("save_session", objective="Set up", project_id=f"project{turn}")
+    together = Barrier(threads)
+
+    def work(number: int) -> list[str]:
+        dice = random.Random(number)
+        answers = []
+        with psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as own:
+            own.execute(
+                "select set_config('pgmem.org_id', 'acme', false), set_config('pgmem.user_id', 'ann', false)"
+            )
+            save = caller(own)
+            for turn in range(rounds):
+                places = [
+                    {"scope": scope, "share": share}
+                    for scope in ("project", "focus")
+                    for share in ("private", "org")
+                ]
+                lists = {
+                    "decisions": [{"title": uuid4().hex, "rationale": "r", **place} for place in places],
+                    "patterns": [
+                        {"trigger": uuid4().hex, "repeatable_steps": ["s"], **place} for place in places
+                    ],
+                }
+                for children in lists.values():
+                    dice.shuffle(children)
+                    del children[dice.randint(1, 4) :]
+                session = {"objective": "o", "share": dice.choice(["private", "org"])}
+                together.wait(TIMEOUT)
+                row = save(
+                    "store_session_with_learnings",
+                    session=session,
+                    project_id=f"project{turn}",
+                    focus="billing",
+                    **lists,
+                )
+                answers.append(row["overall"])
+        return answers
+
+    with ThreadPoolExecutor(threads) as pool:
+        answers = list(pool.map(work, range(threads)))
+    assert answers == [["saved"] * rounds] * threads
+    areas = connection.execute(
+        "select count(*), count(distinct (project, key, tenant)) as different from pgmem.node"
+        " where label = 'FocusArea'"
+    ).fetchone()
+    assert areas is not None
+    assert areas["count"] == areas["different"] > rounds
+
+
+def test_batches_that_share_a_new_focus_area_differently_do_not_deadlock(
+    connection: Connection, call: Call, session: OpenSession
+) -> None:
+    """Ann's needs the organisation's focus area for a decision only; Bob's needs it from the start."""
+    ann, bob, third = session("ann"), session("bob"), session("third")
+    connection.execute("select set_config('pgmem.org_id', 'acme', false)")
+    call("save_session", objective="Set up", project_id="shop")
+    for client in (ann, bob):
+        client.act_for("acme", "ann")
+    third.connection.execute(
+        "select pgmem.lock_scope(pgmem.scope_key(n.tenant, n.seq::text, 'Decision')) from pgmem.node n"
+        " where n.label = 'Project'"
+    )
+    batch = {"session": {"objective": "o"}, "project_id": "shop", "focus": "billing"}
+    decision = {"title": "From Ann", "rationale": "r", "share": "org"}
+    first = ann.start("store_session_with_learnings", **batch, decisions=[decision])
+    ann.is_seen_waiting()
+    decision = {"title": "Bob's own", "rationale": "r"}
+    second = bob.start("store_session_with_learnings", **batch, decisions=[decision], share="org")
+    bob.is_seen_waiting()
+    third.commit()
+    assert first.result()["overall"] == "saved"
+    ann.commit()
+    assert second.result()["overall"] == "saved"
+    bob.commit()
+    assert len(nodes(connection, "FocusArea")) == 2
+
+
+@pytest.mark.anyio
+@pytest.mark.usefixtures("shop")
+async def test_a_callers_own_repeatable_read_transaction_is_refused(dsn: str, connection: Connection) -> None:
+    async with await psycopg.AsyncConnection.connect(dsn) as own:
+        await own.set_isolation_level(psycopg.IsolationLevel.REPEATABLE_READ)
+        with pytest.raises(WrongIsolation, match="READ COMMITTED"):
+            await Memory.on(own).save_context("Too late a snapshot.", "shop")
+        await own.rollback()
+    assert nodes(connection, "Context") == []
+
+
+@pytest.mark.anyio
+@pytest.mark.usefixtures("shop")
+async def test_a_callers_transaction_keeps_or_drops_what_was_saved_in_it(
+    dsn: str, connection: Connection
+) -> None:
+    async with await psycopg.AsyncConnection.connect(dsn) as own:
+        memory = Memory.on(own, MemoryScope(org_id="acme", user_id="ann"))
+        await own.execute("create table invoice (number integer)")
+        result = await memory.save_context("Dropped with the rest.", "shop")
+        assert result.status == "saved"
+        await own.rollback()
+        assert nodes(connection, "Context") == []
+        await own.execute("create table invoice (number integer)")
+        await memory.save_context("Kept with the rest.", "shop")
+        await own.commit()
+    (kept,) = nodes(connection, "Context")
+    assert (kept["props"]["content"], kept["org_id"], kept["user_id"]) == (
+        "Kept with the rest.",
+        "acme",
+        "ann",
+    )
+
+
+@pytest.mark.anyio
+@pytest.mark.usefixtures("shop")
+async def test_on_a_callers_autocommit_connection_each_verb_is_made_under_its_own_name(
+    dsn: str, connection: Connection
+) -> None:
+    async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as own:
+        memory = Memory.on(own).acting_as(MemoryScope(org_id="acme", user_id="ann"))
+        assert (await memory.save_context("Ann's alone.", "shop")).status == "saved"
+        after = await own.execute("select coalesce(current_setting('pgmem.user_id', true), '')")
+        assert await after.fetchone() == ("",)
+    (kept,) = nodes(connection, "Context")
+    assert (kept["org_id"], kept["user_id"], kept["source"]) == ("acme", "ann", "sdk")

@@ -1,0 +1,50 @@
+"""Many processes that save the same."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import psycopg
+
+from tests.concurrency.conftest import StartWriter
+from tests.concurrency.writer import PROJECT, title
+from tests.conftest import Call
+
+PROCESSES, DECISIONS = 16, 200
+
+
+def test_16_processes_that_save_the_same_200_decisions_make_200_rows_and_no_error(
+    call: Call, dsn: str, writer: StartWriter
+) -> None:
+    call("save_session", objective="Agree", project_id=PROJECT)
+    writers = [
+        writer("same_decisions", str(number * 12), str(DECISIONS), PGMEM_DSN=dsn, PGMEM_POOL_SIZE="1")
+        for number in range(PROCESSES)
+    ]
+    for process in writers:
+        process.is_ready()
+    with psycopg.connect(dsn) as connection:
+        others = "select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+        (sessions,) = connection.execute(others).fetchone() or (0,)
+    assert sessions >= PROCESSES
+    for process in writers:
+        process.go()
+    assert [process.finish() for process in writers] == [0] * PROCESSES
+
+    answers = [
+        json.loads(line) for process in writers for line in process.acknowledged.read_text().splitlines()
+    ]
+    assert Counter((a["status"], a["dedup_outcome"]) for a in answers) == {
+        ("saved", "new"): DECISIONS,
+        ("saved", "duplicate_skip"): DECISIONS * (PROCESSES - 1),
+    }
+    first = {a["what"]: a["artifact_id"] for a in answers if a["dedup_outcome"] == "new"}
+    assert {(a["what"], a["artifact_id"]) for a in answers} == set(first.items())
+    with psycopg.connect(dsn) as connection:
+        rows = connection.execute(
+            "select title, id::text from pgmem.node where label = 'Decision'"
+        ).fetchall()
+    assert len(rows) == DECISIONS
+    assert dict(rows) == first
+    assert set(first) == {title(number) for number in range(DECISIONS)}

@@ -1,0 +1,1 @@
+"""Do the embedding providers keep their promises, above all when something fails?"""

@@ -1,0 +1,149 @@
+"""The bundled vectors: deterministic, sensible, and the same as wordllama's own."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+from tokenizers import Tokenizer
+
+from pgmem.embeddings import EmbeddingError, static
+from pgmem.embeddings.static import StaticProvider
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.skipif(importlib.util.find_spec("wordllama") is None, reason="wordllama is not installed"),
+]
+
+TEXTS = [
+    "We chose PostgreSQL for the memory of the agents.",
+    "ok",
+    "Zażółć gęślą jaźń, 日本語 and 🎉 \x00 too",
+    "    leading spaces, trailing newline\n",
+    "word " * 3000,
+]
+
+
+def cosine(one: Sequence[float], two: Sequence[float]) -> float:
+    return float(np.dot(one, two))
+
+
+async def test_vectors_have_256_dimensions_and_length_one() -> None:
+    provider = StaticProvider()
+    vectors = await provider.embed_batch(TEXTS)
+    assert [len(vector) for vector in vectors] == [256] * len(TEXTS)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(1)
+    assert await provider.health_check()
+
+
+async def test_the_same_text_always_has_the_same_vector_alone_or_in_any_batch() -> None:
+    alone = [await StaticProvider().embed(text) for text in TEXTS]
+    provider = StaticProvider()
+    assert await provider.embed_batch(TEXTS) == alone
+    assert (await provider.embed_batch(TEXTS[::-1] * 60))[::-1][: len(TEXTS)] == alone
+
+
+@pytest.mark.parametrize(
+    ("text", "related", "unrelated"),
+    [
+        (
+            "The database stores the agent's memories.",
+            "Agents keep what they remember in PostgreSQL.",
+            "She baked a chocolate cake for the birthday party.",
+        ),
+        (
+            "How do we retry a failed payment?",
+            "Payments that fail are charged again after an hour.",
+            "The hiking trail climbs through a pine forest.",
+        ),
+        (
+            "My dog loves running on the beach.",
+            "The puppy played in the sand by the sea.",
+            "Interest rates rose by half a percent.",
+        ),
+    ],
+)
+async def test_related_sentences_are_nearer_than_unrelated_ones(
+    text: str, related: str, unrelated: str
+) -> None:
+    one, near, far = await StaticProvider().embed_batch([text, related, unrelated])
+    assert cosine(one, near) > cosine(one, far) + 0.1
+
+
+async def test_a_blank_text_has_no_vector() -> None:
+    assert await StaticProvider().embed_batch(["", " \t\n"]) == [[], []]
+
+
+async def test_special_tokens_written_in_a_text_are_plain_characters() -> None:
+    provider = StaticProvider()
+    weights, vocabulary = static._files()
+    ids = Tokenizer.from_file(str(vocabulary)).get_vocab()
+    rows = load_file(weights)["embedding.weight"][[ids["▁<"], ids["s"], ids[">"]]]
+    mean = rows.astype(np.float32).mean(axis=0)
+    assert await provider.embed("<s>") == pytest.approx((mean / np.linalg.norm(mean)).tolist(), abs=1e-6)
+
+
+async def test_a_very_long_text_is_cut() -> None:
+    provider = StaticProvider()
+    assert await provider.embed("ab " * 40_000) == await provider.embed("ab " * 80_000)
+
+
+async def test_vectors_are_those_of_wordllama(tmp_path: Path) -> None:
+    """wordllama's own loader works on a copy that has the tokenizer in the folder where it looks."""
+    if importlib.util.find_spec("toml") is None or importlib.util.find_spec("requests") is None:
+        pytest.skip("wordllama's own dependencies are not installed")
+    spec = importlib.util.find_spec("wordllama")
+    assert spec is not None
+    assert spec.submodule_search_locations
+    original = Path(spec.submodule_search_locations[0])
+    copy = tmp_path / "wordllama"
+    copy.mkdir()
+    for path in original.iterdir():
+        (copy / path.name).symlink_to(path)
+    (copy / "tokenizer").symlink_to(original / "tokenizers")
+    program = (
+        "import json, numpy; from wordllama import WordLlama;"
+        "texts = json.load(open('texts.json'));"
+        "numpy.save('theirs.npy', WordLlama.load(disable_download=True).embed(texts, norm=True))"
+    )
+    (tmp_path / "texts.json").write_text(json.dumps(TEXTS))
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True, capture_output=True)
+    ours = await StaticProvider().embed_batch(TEXTS)
+    assert np.abs(np.load(tmp_path / "theirs.npy") - ours).max() < 1e-5
+
+
+async def test_wordllama_is_never_imported() -> None:
+    program = (
+        "import sys, anyio; from pgmem.embeddings import create_provider;"
+        "assert len(anyio.run(create_provider({}).embed, 'hello')) == 256;"
+        "print(*{'wordllama', 'requests', 'toml', 'huggingface_hub'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+async def test_a_missing_wordllama_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(EmbeddingError) as caught:
+        await StaticProvider().embed("a")
+    assert str(caught.value) == (
+        "EMBEDDING_PROVIDER=static needs the library wordllama: pip install 'pgmem-agent[static]'"
+    )
+
+
+async def test_a_wordllama_without_its_files_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    spec = ModuleSpec("wordllama", None, is_package=True)
+    spec.submodule_search_locations = [str(tmp_path)]
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: spec)
+    with pytest.raises(EmbeddingError, match="does not bundle l2_supercat_256"):
+        await StaticProvider().embed("a")

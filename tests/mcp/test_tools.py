@@ -1,0 +1,184 @@
+"""Every tool: what a client is told of it, and what it answers on a real database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+import pytest
+from jsonschema import Draft202012Validator, ValidationError
+from mcp.client.client import Client
+from mcp.types import Tool
+
+from pgmem.mcp.server import create_server
+from pgmem.settings import Settings, load
+from tests.mcp.conftest import Answer, text_of
+
+pytestmark = pytest.mark.anyio
+
+SAVE_ID = "00000000-0000-4000-8000-000000000001"
+# One call of each tool, in an order in which each finds what it needs, with what its answer must hold.
+DAY: tuple[tuple[str, Mapping[str, Any], Mapping[str, Any]], ...] = (
+    ("get_scope_state", {"project_id": "shop"}, {"scope_state": "uncertain", "write_permitted": False}),
+    ("save_session", {"objective": "Open the shop", "project_id": "shop"}, {"status": "saved"}),
+    (
+        "save_decision",
+        {"title": "Sell tea", "rationale": "We like it", "project_id": "shop", "save_id": SAVE_ID},
+        {"status": "saved", "dedup_outcome": "new", "save_id": SAVE_ID},
+    ),
+    (
+        "save_pattern",
+        {"trigger": "Morning", "repeatable_steps": ["Open", "Sweep"], "project_id": "shop"},
+        {"status": "saved", "dedup_outcome": "new"},
+    ),
+    (
+        "save_context",
+        {"content": "The door squeaks", "topic": "door", "project_id": "shop"},
+        {"status": "saved"},
+    ),
+    (
+        "upsert_entity",
+        {"entity_name": "Ada", "fact": "Keeps the till", "project_id": "shop"},
+        {"status": "saved", "dedup_outcome": "new"},
+    ),
+    (
+        "store_session_with_learnings",
+        {
+            "session": {"objective": "Close the shop"},
+            "project_id": "shop",
+            "decisions": [{"title": "Never sell coffee", "rationale": "The neighbour does"}],
+            "patterns": [{"trigger": "Evening", "repeatable_steps": ["Count the till"]}],
+        },
+        {"overall": "saved"},
+    ),
+    ("request_global_write_approval", {"content_preview": "Be kind"}, {"ttl_seconds": 60}),
+    ("get_save_status", {"project_id": "shop"}, {"count": 0}),
+    (
+        "relate",
+        {
+            "from_label": "Decision",
+            "from_key": "Sell tea",
+            "rel_type": "CONFLICTS_WITH",
+            "to_label": "Decision",
+            "to_key": "Never sell coffee",
+            "project_id": "shop",
+        },
+        {"rel_type": "CONFLICTS_WITH", "created": True},
+    ),
+    ("neighbours", {"label": "Decision", "key": "Sell tea", "project_id": "shop"}, {}),
+    ("search_memory", {"query": "what about the door?", "project_id": "shop"}, {}),
+    ("retrieve_context", {"project_id": "shop"}, {"retrieval_status": "conflicted", "conflicts_found": True}),
+)
+
+
+async def tools_of(settings: Settings) -> list[Tool]:
+    async with Client(create_server(settings)) as client:
+        return (await client.list_tools()).tools
+
+
+async def test_every_tool_answers_with_what_its_output_schema_says(client: Client, answer: Answer) -> None:
+    schemas = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
+    for tool, arguments, expected in DAY:
+        found = await answer(tool, **arguments)
+        Draft202012Validator(schemas[tool] or {"not": {}}).validate(found)
+        assert {name: found[name] for name in expected} == expected, tool
+
+
+async def test_every_tool_of_core_and_graph_is_called_here(settings: Settings) -> None:
+    listed = await tools_of(settings.model_copy(update={"toolsets": ("core", "graph")}))
+    day = [tool for tool, _, _ in DAY]
+    assert {tool.name for tool in listed} >= set(day)
+    assert {tool.name for tool in await tools_of(settings.model_copy(update={"toolsets": ("core",)}))} <= set(day)
+
+
+async def test_every_tool_says_what_it_does_to_the_world_and_what_it_answers(client: Client) -> None:
+    tools = (await client.list_tools()).tools
+    for tool in tools:
+        hints = tool.annotations
+        assert hints is not None, tool.name
+        assert hints.read_only_hint is not None, tool.name
+        assert hints.open_world_hint is False, tool.name
+        assert hints.read_only_hint or None not in (hints.destructive_hint, hints.idempotent_hint), tool.name
+        assert tool.output_schema, tool.name
+        Draft202012Validator.check_schema(tool.output_schema)
+        Draft202012Validator.check_schema(tool.input_schema)
+        assert tool.description, tool.name
+    readers = {tool.name for tool in tools if tool.annotations and tool.annotations.read_only_hint}
+    assert readers & {"get_scope_state", "retrieve_context", "search_memory", "neighbours", "get_save_status"}
+    assert not [name for name in readers if name.startswith(("save_", "upsert", "store_", "relate", "request_"))]
+
+
+async def test_an_output_schema_refuses_what_no_tool_answers(client: Client, answer: Answer) -> None:
+    (tool,) = [tool for tool in (await client.list_tools()).tools if tool.name == "save_session"]
+    assert tool.output_schema is not None
+    found = await answer("save_session", objective="x", project_id="p")
+    for broken in ({**found, "status": "perhaps"}, {k: v for k, v in found.items() if k != "status"}):
+        with pytest.raises(ValidationError):
+            Draft202012Validator(tool.output_schema).validate(broken)
+
+
+@pytest.mark.parametrize(
+    ("toolsets", "listed", "with_outputs"), [("core,graph,quality,cards", 5000, 10000), ("core", 2500, 5000)]
+)
+async def test_the_list_of_tools_leaves_the_agent_its_context(
+    settings: Settings, toolsets: str, listed: int, with_outputs: int
+) -> None:
+    tools = await tools_of(load(dsn=settings.dsn, data_dir=settings.data_dir, toolsets=toolsets))
+    plain = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in tools]
+    inputs = [{name: tool[name] for name in ("name", "description", "inputSchema")} for tool in plain]
+    outputs = [{**short, "outputSchema": tool["outputSchema"]} for short, tool in zip(inputs, plain, strict=True)]
+    assert sum(len(json.dumps(tool).encode()) for tool in inputs) / 4 < listed
+    assert sum(len(json.dumps(tool).encode()) for tool in outputs) / 4 < with_outputs
+
+
+async def test_the_same_decision_again_is_skipped_and_a_near_one_goes_to_a_person(answer: Answer) -> None:
+    await answer("save_session", objective="x", project_id="p")
+    first = await answer("save_decision", title="a b c", rationale="r", project_id="p")
+    again = await answer("save_decision", title="A, b: c!", rationale="R", project_id="p")
+    assert (again["status"], again["dedup_outcome"]) == ("saved", "duplicate_skip")
+    assert again["artifact_id"] == first["artifact_id"]
+    half = await answer("save_decision", title="a b d", rationale="r", project_id="p")
+    assert (half["status"], half["dedup_outcome"]) == ("failed", "manual_review")
+    assert half["candidate_id"] == first["artifact_id"]
+    waiting = await answer("get_save_status", project_id="p")
+    assert (waiting["status"], waiting["count"]) == ("failed", 1)
+    assert UUID(waiting["saves"][0]["save_id"]) == UUID(half["save_id"])
+
+
+async def test_a_refusal_by_the_rules_is_a_status_and_no_error(answer: Answer) -> None:
+    blocked = await answer("save_decision", title="t", rationale="r", project_id="nowhere")
+    assert (blocked["status"], blocked["artifact_id"]) == ("blocked_scope", None)
+    await answer("save_session", objective="x", project_id="p")
+    ungoverned = await answer("save_decision", title="t", rationale="r", project_id="p", scope="global")
+    assert ungoverned["status"] == "failed"
+    assert "governance token" in ungoverned["message"]
+    token = (await answer("request_global_write_approval", content_preview="t"))["token"]
+    governed = await answer(
+        "save_decision", title="t", rationale="r", project_id="p", scope="global", governance_token=token
+    )
+    assert governed["status"] == "saved"
+
+
+async def test_a_batch_answers_for_each_of_its_parts(answer: Answer) -> None:
+    await answer("save_session", objective="first", project_id="p")
+    await answer("save_decision", title="one two three", rationale="r", project_id="p")
+    parts = {
+        "session": {"objective": "x", "open_items": ["y"]},
+        "decisions": [{"title": "ten", "rationale": "r"}, {"title": "one two four", "rationale": "r"}],
+    }
+    whole = await answer("store_session_with_learnings", project_id="p", atomic=True, **parts)
+    assert whole["overall"] == "failed"
+    batch = await answer("store_session_with_learnings", project_id="p", **parts)
+    assert batch["overall"] == "partial"
+    assert [part["dedup_outcome"] for part in batch["decisions"]] == ["new", "manual_review"]
+
+
+async def test_what_the_verbs_refuse_is_told_without_a_prefix(client: Client) -> None:
+    result = await client.call_tool(
+        "relate",
+        {"from_label": "Decision", "from_key": "x", "rel_type": "LIKES", "to_label": "Decision", "to_key": "y"},
+    )
+    assert result.is_error
+    assert text_of(result).startswith("Unknown relation 'LIKES'. Known: ")
