@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from pgmem.errors import (
-    AmbiguousName,
-    CapacityReached,
-    ContractError,
-    DatabaseUnavailable,
-    EmbeddedServerError,
-    IdentityRequired,
-    InvalidArgument,
-    MemoryNotFound,
-    NotPermitted,
-    PgmemError,
-    RelationNotAllowed,
-    SaveIdReused,
-    SchemaOutdated,
-    TierMissing,
-    UnsuitableDatabase,
-    WrongIsolation,
-)
-from pgmem.memory import Memory
-from pgmem.models import MemoryScope
-from pgmem.settings import Settings
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pgmem.errors import (
+        AmbiguousName,
+        CapacityReached,
+        ContractError,
+        DatabaseUnavailable,
+        EmbeddedServerError,
+        IdentityRequired,
+        InvalidArgument,
+        MemoryNotFound,
+        NotPermitted,
+        PgmemError,
+        RelationNotAllowed,
+        SaveIdReused,
+        SchemaOutdated,
+        TierMissing,
+        UnsuitableDatabase,
+        WrongIsolation,
+    )
+    from pgmem.memory import Memory
+    from pgmem.models import MemoryScope
+    from pgmem.settings import Settings
 
 __all__ = [
     "AmbiguousName",
@@ -45,3 +49,12 @@ __all__ = [
     "UnsuitableDatabase",
     "WrongIsolation",
 ]
+
+_HOMES = {"Memory": "pgmem.memory", "MemoryScope": "pgmem.models", "Settings": "pgmem.settings"}
+
+
+def __getattr__(name: str) -> object:
+    """Each name on first use: `pgmem surface` answers an editor and must not wait for what it does not need."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES.get(name, "pgmem.errors")), name)

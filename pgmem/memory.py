@@ -11,10 +11,14 @@ from psycopg import AsyncConnection
 from pgmem.database.pool import Attached, Database
 from pgmem.embeddings import create_provider
 from pgmem.embeddings.protocol import EmbeddingProvider
+from pgmem.engines.cards import CardsEngine
+from pgmem.engines.analysis import AnalysisRouter
 from pgmem.engines.dedup import DedupEngine
 from pgmem.engines.embedding import EmbeddingEngine
 from pgmem.engines.governance import GovernanceEngine
 from pgmem.engines.graph import GraphEngine
+from pgmem.engines.hygiene import HygieneEngine
+from pgmem.engines.reflection import ReflectionEngine
 from pgmem.engines.retrieval import RetrievalEngine
 from pgmem.engines.scope import ScopeEngine
 from pgmem.engines.temporal import TemporalEngine
@@ -36,6 +40,10 @@ class Memory(
     EmbeddingEngine,
     TemporalEngine,
     TenancyEngine,
+    CardsEngine,
+    HygieneEngine,
+    AnalysisRouter,
+    ReflectionEngine,
 ):
     """All verbs as methods. Each call is one transaction of its own, unless made `on` a caller's connection.
 

@@ -14,27 +14,49 @@ __all__ = [
     "Adoption",
     "ApiToken",
     "BatchSaveResult",
+    "Candidate",
+    "CardDecision",
+    "CardRefresh",
+    "CardVacuum",
     "CheckedLabel",
+    "ClaimCheck",
     "ContextBundle",
     "Decay",
     "DuplicateCheck",
     "Edge",
     "Erasure",
     "Expiry",
+    "FinishedIntent",
     "Forgotten",
+    "FreshnessReport",
     "GovernanceToken",
+    "Health",
     "History",
+    "HygieneReport",
+    "Insight",
+    "Insights",
+    "LabelDefinition",
+    "Intent",
+    "MemoryAnswer",
     "MemoryScope",
     "Neighbour",
     "Node",
+    "RelationDefinition",
+    "Proposal",
+    "RelevantMemory",
+    "Reflection",
     "Remembered",
+    "Repair",
     "Reverted",
     "Review",
+    "Route",
     "SaveResult",
     "SaveStatus",
+    "SchemaDefinition",
     "ScopeState",
     "SearchResult",
     "Status",
+    "Surface",
     "Tenant",
     "TenantRole",
     "Version",
@@ -414,3 +436,268 @@ class TenantRole:
     role_name: str
     org_id: str
     user_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A drafted card, and what is to be said of it."""
+
+    card_id: UUID
+    status: str
+    identity_key: str
+    statement_length: int
+    warnings: list[str] = field(default_factory=list)
+    previously_rejected: UUID | None = None
+    message: str | None = None
+    next_step: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardDecision:
+    """A card after a person has decided; the last four of an approval only."""
+
+    card_id: UUID
+    status: str
+    confidence: str | None = None
+    approved_by: str | None = None
+    evidence_count: int | None = None
+    superseded: list[UUID] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimCheck:
+    """Whether a text claims more than memory can give."""
+
+    valid: bool
+    errors: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposal:
+    """What was drafted from a receipt, what was there, and what is only proposed."""
+
+    drafted: list[dict[str, Any]] = field(default_factory=list)
+    existing: list[dict[str, Any]] = field(default_factory=list)
+    proposal_only: list[dict[str, Any]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    next_step: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardRefresh:
+    """What a run changed: counts, what was left out, and in a dry run the cards it would give."""
+
+    run_id: UUID | None = None
+    counts: dict[str, int] = field(default_factory=dict)
+    capacity: str | None = None
+    skipped: list[str] = field(default_factory=list)
+    cards: list[dict[str, Any]] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Intent:
+    """What will be worked on."""
+
+    intent_id: UUID
+    paths: list[str]
+    policy: dict[str, bool]
+    next_step: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinishedIntent:
+    """What was changed, which cards became stale by it, and what was drafted."""
+
+    intent_id: UUID
+    changed_paths: list[str]
+    outside_scope: list[str]
+    stale_cards: list[UUID]
+    proposed: dict[str, Any] | None = None
+    coverage: dict[str, Any] = field(default_factory=dict)
+    policy: dict[str, bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelevantMemory:
+    """One page of the cards about a scope, best first."""
+
+    project_id: str
+    scope_resolved_from: str
+    records: list[dict[str, Any]]
+    record_count: int
+    total_count: int
+    truncated: bool
+    continuation: str | None = None
+    coverage: dict[str, Any]
+    detail_level: str
+    retrieval_policy: dict[str, bool]
+    context_governance: dict[str, Any]
+    memory_sync: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryAnswer:
+    """The answer to a query of engineering memory."""
+
+    mode: str
+    status: Literal["ok", "not_found"]
+    detail_level: str
+    payload: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardVacuum:
+    """Cards removed by status, how many are left to remove, and receipts removed."""
+
+    removed: dict[str, int]
+    remaining: int
+    receipts: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelDefinition:
+    """A label of one's own: the property that names a node of it, and those it is searched by, in this order."""
+
+    name: str
+    key_field: str = "name"
+    text_fields: tuple[str, ...] = ("summary", "description", "details", "notes", "tags")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelationDefinition:
+    """A relation of one's own, and the labels it joins; None: any."""
+
+    name: str
+    from_labels: tuple[str, ...] | None = None
+    to_labels: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SchemaDefinition:
+    """What `init_schema` adds to the registry of labels and relations."""
+
+    labels: tuple[LabelDefinition, ...] = ()
+    relations: tuple[RelationDefinition, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class HygieneReport:
+    """What could be better: counts of all findings, and those of this page with what to do and by which verb."""
+
+    project_id: str | None = None
+    scope: str | None = None
+    duplicates_found: int
+    outdated_decisions: int
+    obsolete_patterns: int
+    entity_drift_count: int
+    unresolved_saves: int
+    candidate_ids: dict[str, list[str]]
+    findings: list[dict[str, Any]]
+    total: int
+    next_offset: int | None = None
+    checked_at: datetime
+    next_step: str
+    oldest_pending_at: datetime | None = None
+    pending_artifact_ids: list[UUID] = field(default_factory=list)
+    pending_only: bool
+    proactive_hint: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FreshnessReport:
+    """How old memories are, and the stale ones, oldest first."""
+
+    stale_count: int
+    recent_count: int
+    current_count: int
+    stale_items: list[dict[str, Any]]
+    next_offset: int | None = None
+    checked_at: datetime
+    next_step: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surface:
+    """What is remembered about a line, a path or a command; often nothing."""
+
+    matches: list[dict[str, Any]]
+    query_used: str
+    total_found: int
+    next_step: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Route:
+    """How to reason about a task."""
+
+    mode: Literal["sequential", "debate", "socratic"]
+    rationale: str
+    suggested_steps: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reflection:
+    """What a reflection proposed, and how much waits for review."""
+
+    created: int
+    pending: int
+    insights: list[dict[str, Any]]
+    next_step: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Insight:
+    """What memories say together, with the memories it was seen in."""
+
+    id: UUID
+    title: str
+    summary: str | None = None
+    detector: str
+    confidence: float
+    trust_level: float
+    status: str
+    sources: list[UUID]
+    created_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Insights:
+    """The insights that wait for review."""
+
+    insights: list[Insight]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repair:
+    """A memory that another now stands for."""
+
+    id: UUID
+    title: str
+    status: str
+    version: int
+    rel_type: Literal["MERGES_INTO", "SUPERSEDES"]
+    into_id: UUID
+    into_title: str
+    into_version: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Health:
+    """The state of the memory in numbers; counts with the first items of each kind."""
+
+    project_id: str | None = None
+    checked_at: datetime
+    memories: dict[str, int]
+    statuses: dict[str, int]
+    timeline: list[dict[str, Any]]
+    confidence: list[int]
+    orphans: dict[str, Any]
+    hubs: dict[str, Any]
+    stubs: dict[str, Any]
+    archived_bridges: dict[str, Any]
+    conflicts: dict[str, Any]
+    lineage: dict[str, Any]
+    without_text: int
+    insights: dict[str, int]
+    saves_open: int

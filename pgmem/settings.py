@@ -37,6 +37,15 @@ class StoreSettings(BaseSettings):
         None, ge=0, description="Age in days from which a memory is stale."
     )
     hygiene_due_days: int | None = Field(None, ge=1, description="Days between hygiene reports.")
+    hygiene_decision_days: int | None = Field(
+        None, ge=1, description="Age in days from which a decision is outdated."
+    )
+    hygiene_pattern_days: int | None = Field(
+        None, ge=1, description="Days without validation until a pattern is obsolete."
+    )
+    reflection_hint_limit: int | None = Field(
+        None, ge=1, description="Memories until a hint asks for reflection."
+    )
     governance_token_ttl_s: int | None = Field(
         None, ge=1, le=86400, description="Seconds a governance token lives."
     )
@@ -63,6 +72,41 @@ class StoreSettings(BaseSettings):
     trust_sdk: float | None = Field(None, ge=0, le=1, description="Trust of what a program writes.")
     trust_mcp: float | None = Field(None, ge=0, le=1, description="Trust of what an agent writes.")
     require_identity: bool | None = Field(None, description="Without identity: reads empty, writes refused.")
+    max_candidates: int | None = Field(None, ge=1, le=10**8, description="Most draft cards of a project.")
+    max_records: int | None = Field(None, ge=1, le=10**8, description="Most cards of a project.")
+    max_card_evidence: int | None = Field(None, ge=1, le=10**8, description="Most evidence of a card.")
+    max_statement_chars: int | None = Field(
+        None, ge=100, le=100000, description="Longest statement of a card."
+    )
+    max_intent_paths: int | None = Field(None, ge=1, le=10**8, description="Most paths of an intent or scope.")
+    cards_budget: int | None = Field(
+        None, ge=1, le=10**8, description="Size of a page of cards, in bytes / 4."
+    )
+    cards_hotspot_changes: int | None = Field(
+        None, ge=1, le=10**8, description="Changes that make a hot spot."
+    )
+    cards_over_capacity: Literal["skip", "reject"] | None = Field(
+        None, description="A refresh at max_records."
+    )
+    cards_sync_policy: Literal["off", "bootstrap_if_missing", "refresh_when_stale"] | None = Field(
+        None, description="When retrieval reads the repository by itself."
+    )
+    card_days_active: int | None = Field(None, ge=-1, le=999999, description="Days an active card is kept.")
+    card_days_draft: int | None = Field(None, ge=-1, le=999999, description="Days a draft card is kept.")
+    card_days_stale: int | None = Field(None, ge=-1, le=999999, description="Days a stale card is kept.")
+    card_days_historical: int | None = Field(
+        None, ge=-1, le=999999, description="Days a card without its file is kept."
+    )
+    card_days_superseded: int | None = Field(
+        None, ge=-1, le=999999, description="Days a superseded card is kept."
+    )
+    card_days_rejected: int | None = Field(
+        None, ge=-1, le=999999, description="Days a rejected card is kept."
+    )
+    card_days_archived: int | None = Field(
+        None, ge=-1, le=999999, description="Days an archived card is kept."
+    )
+    card_days_receipt: int | None = Field(None, ge=-1, le=999999, description="Days a receipt is kept.")
 
 
 STORE_SETTINGS = tuple(StoreSettings.model_fields)
@@ -79,6 +123,22 @@ class Settings(StoreSettings):
     )
     toolsets: Annotated[tuple[Toolset, ...], NoDecode] = Field(
         ("core", "graph", "quality", "cards"), description="Groups of MCP tools to offer, by comma."
+    )
+    http_allowed_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="Host headers the HTTP transport answers to, besides its own address, by comma."
+    )
+    http_allowed_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="Origins a browser may call the HTTP transport from, by comma."
+    )
+    http_url: str | None = Field(None, description="The address clients know the HTTP transport by.")
+    http_issuer: str | None = Field(
+        None, description="OAuth issuer to name in the resource-server metadata; needs PGMEM_HTTP_URL."
+    )
+    http_max_request_bytes: int = Field(
+        4194304, ge=1024, description="Largest request of the HTTP transport."
+    )
+    http_requests_per_minute: int = Field(
+        600, ge=1, description="Most requests a minute with one token, or from one address without."
     )
     pool_size: int = Field(8, ge=1, le=100, description="Most connections of this process.")
     connect_timeout_s: float = Field(5.0, gt=0, description="Seconds to wait for a connection.")
@@ -102,6 +162,12 @@ class Settings(StoreSettings):
     openai_api_key: SecretStr | None = Field(None, validation_alias="OPENAI_API_KEY", description="Its key.")
     outbox_days: float = Field(7.0, gt=0, description="Days after which a queued save is given up.")
     prepare: bool | None = Field(None, description="Prepare statements; unset: only on the embedded server.")
+    repository: Path | None = Field(
+        None, description="Repository whose cards this process keeps in step; unset: none."
+    )
+    repository_project: str | None = Field(
+        None, description="Its project; unset: the name of its folder."
+    )
     org_id: str = Field(
         "", validation_alias="DEFAULT_ORG_ID", description="Organisation this process acts for."
     )
@@ -111,7 +177,7 @@ class Settings(StoreSettings):
         "", description="Session that writes; where it names a Session, it is joined to it."
     )
 
-    @field_validator("toolsets", mode="before")
+    @field_validator("toolsets", "http_allowed_hosts", "http_allowed_origins", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return (

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pgmem.cli import bench, graph, read, review, serve, store, temporal, tenancy
+from pgmem.cli import bench, cards, embed, graph, quality, read, review, serve, store, temporal, tenancy
 from pgmem.cli.demo import demo
 from pgmem.cli.options import Commands
 from pgmem.database.schema import release
@@ -48,6 +48,16 @@ app.command()(read.retrieve)
 app.command()(read.search)
 app.command()(review.review)
 app.command()(graph.cypher)
+app.command()(quality.surface)
+app.command()(quality.hygiene)
+app.command()(quality.health)
+app.command()(quality.freshness)
+app.command()(quality.reflect)
+app.command()(quality.merge)
+app.command()(quality.supersede)
+app.command()(quality.retry)
+app.command()(embed.reindex)
+app.command()(embed.worker)
 app.command()(temporal.history)
 app.command()(temporal.decay)
 app.command()(temporal.forget)
@@ -55,6 +65,7 @@ app.command()(temporal.revert)
 app.command("erase-subject")(tenancy.erase_subject)
 app.add_typer(tenancy.token, name="token")
 app.add_typer(tenancy.tenancy, name="tenancy")
+app.add_typer(cards.app, name="cards")
 app.add_typer(graph.app, name="graph")
 app.add_typer(store.config, name="config")
 app.add_typer(bench.app, name="bench")

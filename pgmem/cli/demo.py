@@ -188,6 +188,7 @@ async def _day(settings: Settings, console: Console, conversation: Path | None) 
         told = await _tell(client, project, conversation, console) if conversation else None
     return {
         "project": project,
+        "data_dir": str(settings.data_dir),
         "first_answer_s": round(first_answer, 3),
         "steps": steps,
         "conversation": told,

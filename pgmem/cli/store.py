@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import anyio
 import typer
@@ -76,7 +76,7 @@ def status(
 ) -> None:
     """The server, its version, the tier, the data directory and what is kept."""
     settings = settings_of(dsn, env_file, data_dir)
-    found = with_memory(settings, Memory.status)
+    found, models = with_memory(settings, _look)
     where = "PGMEM_DSN" if settings.dsn else str(settings.data_dir)
     if as_json:
         emit(
@@ -84,13 +84,29 @@ def status(
                 "server": "dsn" if settings.dsn else "embedded",
                 "data_dir": str(settings.data_dir),
                 **vars(found),
+                "embedding": {"provider": settings.embedding_provider, "models": models},
             }
         )
         return
     table = Table(show_header=False, box=None, pad_edge=False)
-    for name, value in _status_rows(settings, where, found):
+    for name, value in [*_status_rows(settings, where, found), *_embedding_rows(settings, models)]:
         table.add_row(Text(name, "bold"), *cells(value))
     terminal().print(table)
+
+
+async def _look(memory: Memory) -> tuple[Status, list[dict[str, Any]]]:
+    return await memory.status(), await memory.embedding_status()
+
+
+def _embedding_rows(settings: Settings, models: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = [("embeddings", settings.embedding_provider)]
+    if not models:
+        return [("embeddings", f"{settings.embedding_provider}: no vectors, search is by full text")]
+    for row in models:
+        index = f", {row['not_indexed']} not in the index yet" if row["index_name"] else ""
+        told = f"{row['vectors']} vectors, {row['waiting']} texts wait{index}"
+        rows.append(("model in use" if row["active"] else "model beside", f"{row['model']}: {told}"))
+    return rows
 
 
 def _status_rows(settings: Settings, where: str, found: Status) -> list[tuple[str, str]]:
@@ -216,7 +232,7 @@ def config_get(
     terminal().print(table)
 
 
-@config.command("set")
+@config.command("set", context_settings={"ignore_unknown_options": True})  # -1 is a value
 def config_set(
     name: Annotated[str, typer.Argument(help="The setting; pgmem config get lists them.")],
     value: Annotated[str, typer.Argument(help="What it shall be.")],

@@ -38,11 +38,12 @@ _BOUND = (
     "internal/test_clock", "internal/now", "internal/clock", "internal/setting_text", "internal/setting_int", "internal/setting_float",
     "internal/normalize", "internal/tokens", "internal/jaccard", "internal/content_hash", "internal/scope_key",
     "internal/excerpt", "internal/search_text", "internal/text_length", "internal/scope_lexemes", "internal/ranked_tokens",
-    "internal/token_signature", "internal/name_hash", "temporal/valid_at", "temporal/is_true_at", "internal/decayed", "internal/confidence", "vector/embedding_text", "search/is_searched", "write/next_step", "write/saved", "write/attempt_result", "retrieval/freshness",
+    "internal/token_signature", "internal/name_hash", "temporal/valid_at", "temporal/is_true_at", "internal/decayed", "internal/confidence", "vector/embedding_text", "search/is_searched", "search/is_memory", "write/next_step", "write/saved", "write/attempt_result", "retrieval/freshness",
 )  # fmt: skip
 _VIEWS_FIRST = (
     "internal/is_member", "internal/caller", "internal/visible_tenants", "internal/visible_node", "internal/live_node",
     "internal/visible_edge", "internal/visible_version", "internal/visible_attempt", "temporal/recorded_state",
+    "hygiene/hygiene_node", "hygiene/reflected_node", "hygiene/reflected_link",
 )  # fmt: skip
 _FOLDERS = (
     "internal", "scope", "governance", "write", "retrieval", "search", "graph", "temporal", "hygiene", "cards",
@@ -124,6 +125,7 @@ def upgrade(
     from sqlalchemy import create_engine
     from sqlalchemy.pool import NullPool
 
+    _require_suitable(dsn)
     made = _make_extensions(dsn, extensions)
     config = Config(attributes={})
     config.set_main_option("script_location", str(_MIGRATIONS))
@@ -132,7 +134,6 @@ def upgrade(
     with engine.begin() as connection:
         run(connection, "select pg_advisory_xact_lock(hashtextextended('pgmem.upgrade', 0))")
         run(connection, "set local client_min_messages = warning; set local check_function_bodies = off")
-        _require_suitable(connection)
         run(connection, _BECOME_OWNER)
         run(connection, "create schema if not exists pgmem")
         config.attributes["connection"] = connection
@@ -172,13 +173,17 @@ end $$
 """
 
 
-def _require_suitable(connection: Connection) -> None:
-    number = int(str(connection.exec_driver_sql("show server_version_num").scalar()))
-    if number < 150000:
-        raise UnsuitableDatabase(f"pgmem needs PostgreSQL 15 or later; this server is {number // 10000}.")
-    folds = connection.exec_driver_sql(r"select lower('É') = 'é' and 'é' ~ '\w' and 'é' !~ '\s'").scalar()
-    encoding = connection.exec_driver_sql("show server_encoding").scalar()
-    if not folds or encoding != "UTF8":
+def _require_suitable(dsn: str) -> None:
+    """Before anything is made. The encoding first: no accented letter can be sent to a database that has none."""
+    with psycopg.connect(dsn) as connection:
+        asked = "select current_setting('server_version_num')::integer, getdatabaseencoding() = 'UTF8'"
+        number, suits = connection.execute(asked).fetchone() or (0, False)
+        if number < 150000:
+            raise UnsuitableDatabase(f"pgmem needs PostgreSQL 15 or later; this server is {number // 10000}.")
+        if suits:
+            folds = r"select lower('É') = 'é' and 'é' ~ '\w' and 'é' !~ '\s'"
+            suits = connection.execute(folds).fetchone() == (True,)
+    if not suits:
         raise UnsuitableDatabase(
             "This database does not know accented letters (encoding or collation C): two spellings of one memory would "
             "not meet. Create it with: create database pgmem template template0 encoding 'UTF8' locale 'C.UTF-8'"
@@ -298,12 +303,12 @@ def script() -> Iterator[str]:
         module.upgrade()
         yield f"\n-- migrations/versions/{path.name}\n" + "\n".join(collected)
         last = module.revision
-    yield "\ncreate table if not exists pgmem.alembic_version (version_num varchar(32) primary key);\n"
+    yield "\ncreate table if not exists pgmem.alembic_version (version_num varchar(32) constraint alembic_version_pkc primary key);\n"
     yield f"delete from pgmem.alembic_version; insert into pgmem.alembic_version values ('{last}');\n"
     for path in _files():
         yield f"\n-- sql/{_name(path)}\n" + path.read_text(encoding="utf-8")
     yield (
         f"\ninsert into pgmem.schema_version (release, digest) values ('{release()}', '{digest()}')"
         " on conflict (one) do update set release = excluded.release, digest = excluded.digest, upgraded_at = now();\n"
-        "select pgmem.enable_graph(), pgmem.enable_vector();\ncommit;\n"
+        "select pgmem.enable_graph(), pgmem.enable_vector();\nselect pgmem.grant_rights();\ncommit;\n"
     )

@@ -8,11 +8,13 @@ from contextlib import asynccontextmanager
 
 import anyio
 from anyio.abc import TaskGroup
+from mcp.server.auth.middleware.auth_context import get_access_token
 
 from pgmem.database.pool import Database
 from pgmem.embeddings import create_provider
-from pgmem.errors import DatabaseUnavailable, EmbeddedServerError, PgmemError
+from pgmem.errors import DatabaseUnavailable, EmbeddedServerError, IdentityRequired, PgmemError
 from pgmem.memory import Memory
+from pgmem.models import MemoryScope
 from pgmem.settings import Settings
 
 __all__ = ["App", "lifespan"]
@@ -26,8 +28,9 @@ _PATIENCE = 20.0
 class App:
     """The memory behind the tools, and whether its database is open yet."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, tokens_required: bool = False) -> None:
         self.settings = settings
+        self.tokens_required = tokens_required
         self.trouble: str | None = None
         """Why the database is not open; None when it is, or when the first try has not ended."""
         self._database = Database(settings, source="mcp")
@@ -39,7 +42,25 @@ class App:
         self._unusable = False
 
     async def memory(self) -> Memory:
-        """The memory, with its database open if it opens in time.
+        """The memory for this request: that of its token's tenant, never of its arguments.
+
+        Raises:
+            IdentityRequired: tokens are required and the request has none.
+            PgmemError: the database answers but cannot be used, as when it holds no schema or another one.
+        """
+        token = get_access_token()
+        if token is None:
+            if self.tokens_required:
+                raise IdentityRequired("Send a bearer token; the keeper of this store issues them.")
+            return await self.store()
+        claims = token.claims or {}
+        scope = MemoryScope(
+            org_id=str(claims["org_id"]), user_id=str(claims["user_id"]), agent_id=str(claims["name"])
+        )
+        return (await self.store()).acting_as(scope)
+
+    async def store(self) -> Memory:
+        """The memory of this process, with its database open if it opens in time.
 
         A save works without: it waits in the outbox. Everything else answers that the database is away.
 

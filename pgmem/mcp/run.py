@@ -18,17 +18,23 @@ __all__ = ["run"]
 def run(settings: Settings, transport: str = "stdio", host: str = "127.0.0.1", port: int = 8000) -> None:
     """Serve until stdin closes (stdio) or the process is stopped (http)."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="pgmem: %(message)s")
+    if transport == "http":
+        import uvicorn
+
+        from pgmem.mcp.auth import http_app
+
+        uvicorn.run(
+            http_app(settings, host=host), host=host, port=port, log_level="warning", server_header=False
+        )
+        return
     app = App(settings)
     server = create_server(settings, app)
-    if transport == "stdio":
 
-        def stop(number: int, _frame: FrameType | None) -> None:
-            # The thread that reads stdin cannot be stopped: it would keep the process until a line comes.
-            app.leave()
-            os._exit(128 + number)
+    def stop(number: int, _frame: FrameType | None) -> None:
+        # The thread that reads stdin cannot be stopped: it would keep the process until a line comes.
+        app.leave()
+        os._exit(128 + number)
 
-        signal.signal(signal.SIGINT, stop)
-        signal.signal(signal.SIGTERM, stop)
-        server.run("stdio")
-    else:
-        server.run("streamable-http", host=host, port=port, stateless_http=True, json_response=True)
+    signal.signal(signal.SIGINT, stop)
+    signal.signal(signal.SIGTERM, stop)
+    server.run("stdio")

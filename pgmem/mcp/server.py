@@ -8,9 +8,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any, ParamSpec, TypeVar
 
 import psycopg
+from mcp.server.auth.provider import TokenVerifier
+from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
-from mcp.types import CallToolResult, InputRequiredResult, Tool
+from mcp.types import CallToolResult, InputRequiredResult, TextContent, Tool
 from pydantic import ValidationError
 
 from pgmem.database.schema import release
@@ -70,7 +72,7 @@ class Server(MCPServer[App]):
         if stranger := unknown(name, schemas[name], arguments):
             raise ToolError(stranger)
         try:
-            return await super().call_tool(name, arguments, context)
+            return framed(await super().call_tool(name, arguments, context))
         except UnexpectedToolError:
             raise
         except ToolError as error:
@@ -87,11 +89,18 @@ class Server(MCPServer[App]):
             )
 
 
-def create_server(settings: Settings, app: App | None = None) -> MCPServer[App]:
+def create_server(
+    settings: Settings,
+    app: App | None = None,
+    verifier: TokenVerifier | None = None,
+    auth: AuthSettings | None = None,
+) -> MCPServer[App]:
     """The server for these settings; its database is opened when it runs."""
     app = app or App(settings)
     server = Server(
         "pgmem",
+        token_verifier=verifier,
+        auth=auth,
         version=release(),
         instructions=INSTRUCTIONS,
         lifespan=lambda _: lifespan(app),
@@ -125,6 +134,19 @@ def _telling(tool: Callable[P, Awaitable[R]], app: App) -> Callable[P, Awaitable
             raise ToolError(f"The database refused: {message}.") from error
 
     return call
+
+
+def framed(result: CallToolResult | InputRequiredResult) -> CallToolResult | InputRequiredResult:
+    """The answer as data: JSON, in which a recalled text can close neither its quotes nor a tag around it."""
+    if not isinstance(result, CallToolResult) or result.structured_content is None:
+        return result
+    content = [
+        part.model_copy(update={"text": part.text.replace("<", "\\u003c").replace(">", "\\u003e")})
+        if isinstance(part, TextContent)
+        else part
+        for part in result.content
+    ]
+    return result.model_copy(update={"content": content})
 
 
 def slim(schema: Any, *, output: bool = False) -> Any:

@@ -4,8 +4,9 @@ set search_path = pgmem, pg_temp
 as $$
 begin
   perform pgmem.require_age();
-  if to_regnamespace('pgmem_graph') is null then
-    raise exception using errcode = 'PM008', message = 'The graph is not there: run pgmem graph rebuild.';
+  -- pg_restore brings the graph's tables, but under another OID than the graph is entered with.
+  if not exists (select from ag_catalog.ag_graph g where g.name = 'pgmem_graph' and g.graphid = to_regnamespace('pgmem_graph')::oid) then
+    raise exception using errcode = 'PM008', message = 'The graph is not there, or came from a dump: run pgmem graph rebuild.';
   end if;
 end;
 $$;

@@ -44,7 +44,8 @@ as $$
       and s.match > (l.lead || p || '/') collate "C" and s.match < (l.lead || p || '0') collate "C"
     where s.status = any (p_statuses)
   )
-  select node_seq, (sum(base) + max(weight))::float8
+  -- A dependent counts once, and only where nothing nearer does: else a test of twenty modules would lead every list.
+  select node_seq, (coalesce(sum(base) filter (where base > 0.7), 0.7) + max(weight))::float8
   from (select node_seq, kind, key, max(base) as base, max(weight) as weight from hit group by node_seq, kind, key) subject
   group by node_seq;
 $$;

@@ -34,7 +34,9 @@ begin
   v_paths := array(select pgmem.clean_path(p) from jsonb_array_elements_text(
     case when jsonb_typeof(p_receipt -> 'scope') = 'array' then p_receipt -> 'scope'
          when cardinality(v_intent.changed_paths) > 0 then to_jsonb(v_intent.changed_paths) when v_intent.id is not null then to_jsonb(v_intent.paths)
-         when jsonb_typeof(p_receipt -> 'changed_paths') = 'array' then p_receipt -> 'changed_paths' else '[]' end) with ordinality as e(p, place) order by place);
+         when jsonb_typeof(p_receipt -> 'changed_paths') = 'array' then p_receipt -> 'changed_paths' else '[]' end) with ordinality as e(p, place)
+    -- What was said before it was changed comes first.
+    order by not coalesce((select bool_or(p = said or starts_with(p, said || '/')) from unnest(v_intent.paths) said), true), place);
   if cardinality(v_paths) = 0 then
     raise exception using errcode = 'PM010', message = 'A receipt needs paths: a finished intent_id, scope or changed_paths.';
   end if;

@@ -84,7 +84,7 @@ begin
     order by m.score desc, m.node_seq desc
     limit (v_request ->> 'most')::integer offset v_offset
   ), shown as (
-    select m.total, m.score, m.node_seq, pgmem.card_json(n::pgmem.node, m.score, detail_level = 'full') as card
+    select m.total, m.score, m.node_seq, pgmem.card_json(row(n.*)::pgmem.node, m.score, detail_level = 'full') as card
     from matched m join pgmem.visible_node n on n.seq = m.node_seq
   ), measured as (
     select s.*, row_number() over w as place, sum((octet_length(s.card::text) + 3) / 4) over w as used

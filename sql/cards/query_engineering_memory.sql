@@ -81,7 +81,7 @@ begin
       where (v_types = '{}' or n.props ->> 'record_type' = any (v_types)) and (v_confid = '{}' or n.props ->> 'confidence' = any (v_confid))) m
     order by m.score desc nulls last, m.node_seq desc limit p_max_results
   )
-  select jsonb_build_object('records', coalesce(jsonb_agg(pgmem.card_json(n::pgmem.node, m.score, v_full) order by m.score desc nulls last, m.node_seq desc), '[]'),
+  select jsonb_build_object('records', coalesce(jsonb_agg(pgmem.card_json(row(n.*)::pgmem.node, case when p_mode not in ('stale', 'drafts') then m.score end, v_full) order by m.score desc nulls last, m.node_seq desc), '[]'),
     'record_count', count(*), 'total_count', coalesce(max(m.total), 0), 'truncated', coalesce(max(m.total), 0) > count(*))
   into payload from matched m join pgmem.visible_node n on n.seq = m.node_seq;
   if payload -> 'records' = '[]' then

@@ -37,7 +37,7 @@ as $$
         || coalesce(' Depends on ' || pgmem.name_list(d.modules, 100) || '.', '') as statement,
       pgmem.path_subjects(m.path, m.module) as subjects,
       coalesce((select jsonb_agg(jsonb_build_object('rel', 'DEPENDS_ON', 'path', p) order by p collate "C") from unnest(d.paths) p), '[]') as links,
-      jsonb_build_object('module', m.module, 'changes', m.changes, 'imports', coalesce(cardinality(d.paths), 0)) as details
+      jsonb_build_object('module', m.module, 'imports', coalesce(cardinality(d.paths), 0)) as details
     from module m left join depends d on d.path = m.path
     union all
     select 2, 'public_surface', m.path, 'surface', 'analysis', 'code', m.last_commit, m.module || ' offers ' || pgmem.name_list(s.names, 200) || '.',

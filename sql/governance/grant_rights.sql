@@ -17,11 +17,13 @@ begin
   execute 'grant select on pgmem.schema_version to pgmem_writer, pgmem_reader';
   for v_verb in
     select p.oid::regprocedure as signature, p.provolatile = 's' as reads,
-           p.prosrc ~ '\m(is_reviewer|require_reviewer)\(' as is_for_reviewers
+           p.prosrc ~ '\m(is_reviewer|require_reviewer|require_keeper)\(' as is_for_reviewers,
+           -- What counts or indexes over all tenants at once is the worker's.
+           p.proname in ('embedding_status', 'index_vectors', 'queue_embeddings') as is_for_workers
     from pg_proc p where p.pronamespace = 'pgmem'::regnamespace and p.prosecdef and p.prorettype <> 'trigger'::regtype
   loop
     execute format('grant execute on function %s to %s', v_verb.signature,
-      case when v_verb.is_for_reviewers then 'pgmem_reviewer' when v_verb.reads then 'pgmem_writer, pgmem_reader' else 'pgmem_writer' end);
+      case when v_verb.is_for_reviewers then 'pgmem_reviewer' when v_verb.is_for_workers then 'pgmem_trusted, pgmem_reviewer' when v_verb.reads then 'pgmem_writer, pgmem_reader' else 'pgmem_writer' end);
   end loop;
   -- The views run with the rights of who reads them: row-level security on the tables below is the second wall.
   execute 'grant select on pgmem.node, pgmem.edge, pgmem.node_version, pgmem.save_attempt, pgmem.label, pgmem.relation, pgmem.setting, '
@@ -33,8 +35,13 @@ begin
   loop
     execute format('grant select on pgmem.%I to pgmem_reader', v_view);
   end loop;
-  execute 'grant execute on function pgmem.visible_tenants(), pgmem.is_member(name), pgmem.setting_text(text), pgmem.setting_int(text), '
-    'pgmem.setting_float(text), pgmem.now(), pgmem.test_clock(), pgmem.confidence(float8, timestamptz) to pgmem_reader';
+  -- What views and policies call: it reads no more than its caller may.
+  for v_verb in
+    select p.oid::regprocedure as signature from pg_proc p
+    where p.pronamespace = 'pgmem'::regnamespace and not p.prosecdef and p.provolatile <> 'v' and p.prokind = 'f'
+  loop
+    execute format('grant execute on function %s to pgmem_reader', v_verb.signature);
+  end loop;
   -- Cypher reads the whole graph: reviewers get it where there is one, and the verb refuses while tenants are set.
 end;
 $$;

@@ -34,7 +34,8 @@ begin
     v_node := pgmem.new_node(v_label.name, v_caller, p_share);
     v_node.scope_key := pgmem.scope_key(v_node.tenant, null, v_node.label);
   end if;
-  v_node.key := pgmem.clean_key(v_props ->> v_label.key_field, v_label.key_field);
+  -- From what was sent: in a name a control character is refused, not stripped.
+  v_node.key := pgmem.clean_key(p_properties ->> v_label.key_field, v_label.key_field);
   if v_node.key is null or jsonb_typeof(v_props -> v_label.key_field) <> 'string' then
     raise exception using errcode = 'PM001', message = format('A %s is named by its %s; send it in properties.', v_label.name, v_label.key_field);
   end if;

@@ -11,7 +11,8 @@ begin
   if jsonb_typeof(v_value) <> 'number' or not (v_value #>> '{}')::numeric between 0 and 1 then
     raise exception using errcode = 'PM001', message = format('%s must be a number from 0 to 1.', p_name);
   end if;
-  return (v_value #>> '{}')::float8;
+  -- Rounded, because a number nearer to 0 than float8 holds is an error to it.
+  return round((v_value #>> '{}')::numeric, 300)::float8;
 end;
 $$;
 comment on function pgmem.argument_number(jsonb, text, float8) is 'A number from 0 to 1 out of a verb''s arguments.';

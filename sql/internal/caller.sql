@@ -18,6 +18,10 @@ begin
   if not v_bound and (v_trusted or pgmem.is_member('pgmem_trusted')) then
     v_caller.org_id := current_setting('pgmem.org_id', true);
     v_caller.user_id := current_setting('pgmem.user_id', true);
+    -- The character between the two in tenant: inside one of them it would name another tenant.
+    if strpos(concat(v_caller.org_id, v_caller.user_id), e'\x1f') > 0 then
+      raise exception using errcode = 'PM001', message = 'pgmem.org_id or pgmem.user_id holds a control character; send printable characters only.';
+    end if;
     v_caller.agent_id := nullif(current_setting('pgmem.agent_id', true), '');
     v_caller.session_id := nullif(current_setting('pgmem.session_id', true), '');
     v_caller.source := nullif(current_setting('pgmem.source', true), '');

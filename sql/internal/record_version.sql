@@ -1,11 +1,12 @@
--- A trigger, so that no verb can forget it. A change of times or confidence alone makes no version.
+-- A trigger, so that no verb can forget it. A change of times or confidence alone makes no version; last_hygiene_at is a time.
 create or replace function pgmem.record_version() returns trigger
 language plpgsql
 set search_path = pgmem, pg_temp
 as $$
 begin
-  if (old.title, old.key, old.props, old.status, old.valid_from, old.valid_to, old.trust_level)
-      is not distinct from (new.title, new.key, new.props, new.status, new.valid_from, new.valid_to, new.trust_level) then
+  if (old.title, old.key, old.status, old.valid_from, old.valid_to, old.trust_level)
+      is not distinct from (new.title, new.key, new.status, new.valid_from, new.valid_to, new.trust_level)
+      and (old.props = new.props or old.label = 'Project' and old.props - 'last_hygiene_at' = new.props - 'last_hygiene_at') then
     return new;
   end if;
   new.version := old.version + 1;

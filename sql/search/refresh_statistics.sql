@@ -15,7 +15,7 @@ begin
   end if;
   for v_scope in
     select n.tenant, coalesce(n.project_seq, 0) as project_seq, count(*) as memories, sum(n.text_length) as total_length
-    from pgmem.node n where n.scope is not null and n.status in ('active', 'approved')
+    from pgmem.node n where pgmem.is_memory(n.label) and n.status in ('active', 'approved')
     group by 1, 2
   loop
     continue when not p_all and exists (select from pgmem.text_stat s where s.tenant = v_scope.tenant and s.project_seq = v_scope.project_seq
@@ -23,7 +23,7 @@ begin
     delete from pgmem.lexeme_stat s where s.tenant = v_scope.tenant and s.project_seq = v_scope.project_seq;
     insert into pgmem.lexeme_stat (tenant, lexeme, project_seq, memories)
     select v_scope.tenant, w.word, v_scope.project_seq, w.ndoc
-    from ts_stat(format('select tsv from pgmem.node where scope is not null and status in (''active'', ''approved'') and tenant = %L and coalesce(project_seq, 0) = %s',
+    from ts_stat(format('select tsv from pgmem.node where pgmem.is_memory(label) and status in (''active'', ''approved'') and tenant = %L and coalesce(project_seq, 0) = %s',
                         v_scope.tenant, v_scope.project_seq)) w
     where w.word not like '@%';
     insert into pgmem.text_stat (tenant, project_seq, memories, total_length, counted_at)

@@ -11,7 +11,7 @@ begin
     -- Not counted yet by the worker, so a young scope: count it, up to what would be ranked one by one.
     select count(*), avg(n.text_length) into memories, mean_length
     from (select n.text_length from pgmem.node n
-          where n.tenant = any (p_tenants) and n.scope is not null and n.status in ('active', 'approved')
+          where n.tenant = any (p_tenants) and pgmem.is_memory(n.label) and n.status in ('active', 'approved')
             and (p_project_seq is null or n.project_seq = p_project_seq or n.scope = 'global')
           limit 20000) n;
   end if;

@@ -1,6 +1,6 @@
 -- Candidates of the arms, fused and ranked in one statement:
 -- linear: score = alpha * vector + (1 - alpha) * fulltext + beta * least(graph, cap) + gamma * trust + what the query says of
--- dates and writers + a little for confidence; each arm min-max normalised over its candidates, 0 for who is none of them.
+-- dates and writers + a little for confidence; each arm min-max normalised over all candidates, 0 for who has no vector or no word of the query.
 -- rrf: the first two terms are replaced by sum 1 / (k + rank), min-max normalised.
 -- Memories of a session are also scored with their neighbours (window) and their session; an arm is the mean of what there is.
 -- security definer: clients hold no rights on tables.
@@ -113,22 +113,24 @@ begin
   ), candidate as materialized (
     select seq from own union select seq from around union select seq from text
     union (select s.seq from session s where s.window_score is not null order by s.window_score desc limit v_arm)
+  ), near as materialized (
+    -- Who came by words or by a session is compared too: an arm's scores are those of all candidates.
+    select * from pgmem.vector_scores(case when v_model.id is not null then p_embedding end, v_model, array(select c.seq from candidate c))
   ), scored as (
-    select c.seq, o.score as own, a.score as around, t.score as text, s.window_score, s.session_score,
-           (o.score - min(o.score) over ()) / nullif(max(o.score) over () - min(o.score) over (), 0) as own_norm,
-           (a.score - min(a.score) over ()) / nullif(max(a.score) over () - min(a.score) over (), 0) as around_norm,
+    select c.seq, v.own, case when v_window then v.around end as around, t.score as text, s.window_score, s.session_score,
+           (v.own - min(v.own) over ()) / nullif(max(v.own) over () - min(v.own) over (), 0) as own_norm,
+           (v.around - min(v.around) over ()) / nullif(max(v.around) over () - min(v.around) over (), 0) as around_norm,
            (t.score - min(t.score) over ()) / nullif(max(t.score) over () - min(t.score) over (), 0) as text_norm,
            (s.window_score - min(s.window_score) over ()) / nullif(max(s.window_score) over () - min(s.window_score) over (), 0) as window_norm,
            (s.session_score - min(s.session_score) over ()) / nullif(max(s.session_score) over () - min(s.session_score) over (), 0) as session_norm,
            o.rank as own_rank, t.rank as text_rank,
            s.seq is not null as in_session
-    from candidate c left join own o using (seq) left join around a using (seq) left join text t using (seq) left join session s using (seq)
+    from candidate c left join near v using (seq) left join own o using (seq) left join text t using (seq) left join session s using (seq)
   ), arms as (
     select s.*,
-      -- A single candidate, or equal ones, are normalised to 1; who is not among an arm's candidates gets 0.
-      case when s.around is null and not s.in_session then coalesce(s.own_norm, (s.own is not null)::integer)
-        else (coalesce(s.own_norm, (s.own is not null)::integer) + coalesce(s.around_norm, (s.around is not null)::integer))
-          / (1 + v_window::integer) end as vector,
+      -- A single candidate, or equal ones, are normalised to 1; who has no vector or no word of the query gets 0.
+      (coalesce(s.own_norm, (s.own is not null)::integer) + coalesce(s.around_norm, (s.around is not null)::integer))
+        / greatest((s.own is not null)::integer + (s.around is not null)::integer, 1) as vector,
       case when not s.in_session then coalesce(s.text_norm, (s.text is not null)::integer)
         else (coalesce(s.text_norm, (s.text is not null)::integer) + coalesce(s.window_norm, 0) + coalesce(s.session_norm, 0))
           / (1 + v_window::integer + v_session::integer) end as fulltext,

@@ -21,8 +21,8 @@ begin
            lag(n.seq) over line as before_seq, lead(n.seq) over line as after_seq,
            n.text_length + coalesce(lag(n.text_length) over line, 0) + coalesce(lead(n.text_length) over line, 0) as window_length
     from pgmem.node n
-    where n.session_id = any (p_sessions) and n.tenant = any (p_tenants) and n.label <> 'Session' and n.scope is not null
-      and pgmem.is_searched(n.status, n.valid_from, n.valid_to, p_as_of)
+    where n.session_id = any (p_sessions) and n.tenant = any (p_tenants) and n.label <> 'Session' and pgmem.is_memory(n.label)
+      and pgmem.is_true_at(n.status, n.valid_from, n.valid_to, n.created_at, p_as_of)
     window line as (partition by n.session_id order by n.seq)
   ), word as materialized (
     select m.seq, m.session_id, u.lexeme, cardinality(u.positions) as tf, m.before_seq, m.after_seq

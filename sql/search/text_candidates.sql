@@ -43,8 +43,8 @@ begin
   with matched as materialized (
     select n.seq, n.text_length, n.session_id, u.lexeme, cardinality(u.positions) as tf
     from pgmem.node n cross join lateral unnest(n.tsv) as u(lexeme, positions, weights)
-    where n.tsv @@ v_query::tsquery and n.tenant = any (p_tenants) and n.scope is not null
-      and pgmem.is_searched(n.status, n.valid_from, n.valid_to, p_as_of)
+    where n.tsv @@ v_query::tsquery and n.tenant = any (p_tenants) and pgmem.is_memory(n.label)
+      and pgmem.is_true_at(n.status, n.valid_from, n.valid_to, n.created_at, p_as_of)
       and (p_project_seq is null or n.project_seq = p_project_seq or n.scope = 'global')
       and (p_labels is null or n.label = any (p_labels)) and (p_scopes is null or n.scope = any (p_scopes))
       and (p_focus is null or n.focus = p_focus) and (p_tags is null or n.props -> 'tags' ?& p_tags)

@@ -10,7 +10,7 @@ set search_path = pgmem, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_caller  pgmem.caller := pgmem.require_writer();
+  v_caller  pgmem.caller := pgmem.require_keeper('decay_scores');
   v_rate    float8 := coalesce(p_decay_rate, pgmem.setting_float('decay_rate'));
   v_days    integer := coalesce(p_max_age_days, pgmem.setting_int('decay_max_age_days'));
   v_before  timestamptz;
@@ -18,7 +18,6 @@ declare
   v_seqs    bigint[];
   v_key     bigint;
 begin
-  perform pgmem.require_reviewer('decay_scores');
   if v_rate < 0 or v_days < 0 or not coalesce(p_archive_below, 0) between 0 and 1 or coalesce(p_limit, 0) not between 1 and 5000 then
     raise exception using errcode = 'PM001',
       message = 'decay_rate and max_age_days are 0 or more, archive_below is from 0 to 1, limit from 1 to 5000.';

@@ -9,13 +9,12 @@ set search_path = pgmem, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_caller      pgmem.caller := pgmem.require_writer();
+  v_caller      pgmem.caller := pgmem.require_keeper('forget_by_ttl');
   v_project_seq bigint := pgmem.find_project(p_project_id);
   v_before      timestamptz := pgmem.now() - make_interval(days => p_days);
   v_seqs        bigint[];
   v_key         bigint;
 begin
-  perform pgmem.require_reviewer('forget_by_ttl');
   if coalesce(p_days, -1) < 0 or coalesce(p_limit, 0) not between 1 and 5000 then
     raise exception using errcode = 'PM001', message = 'days is 0 or more, limit from 1 to 5000.';
   end if;

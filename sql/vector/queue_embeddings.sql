@@ -16,7 +16,7 @@ begin
   insert into pgmem.embedding_queue (node_seq, kind, model_id)
   select n.seq, k.kind, v_model.id
   from pgmem.node n cross join (values ('self'), ('window')) k(kind)
-  where n.scope is not null and n.status not in ('archived', 'merged', 'rejected', 'dismissed')
+  where pgmem.is_memory(n.label) and n.status not in ('archived', 'merged', 'rejected', 'dismissed')
     and (k.kind = 'self' or n.session_id is not null and n.label <> 'Session')
     and (p_all or not exists (select from pgmem.embedding e where e.node_seq = n.seq and e.model_id = v_model.id and e.kind = k.kind))
   on conflict do nothing;

@@ -13,7 +13,7 @@ begin
   else
     select m.* into v_model from pgmem.embedding_model m where m.active;
   end if;
-  if v_model.id is null or p_node.scope is null or not pgmem.has_vectors() then
+  if v_model.id is null or not pgmem.is_memory(p_node.label) or not pgmem.has_vectors() then
     return false;
   end if;
   if (p_embedding).vector is not null and (p_embedding).text_hash

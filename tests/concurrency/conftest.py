@@ -1,13 +1,15 @@
-"""Sessions that are seen waiting, a gate between client and server, and writers that are processes of their own."""
+"""Sessions that are seen waiting, a gate between client and server, and writers in processes of their own."""
 
 from __future__ import annotations
 
+import json
 import os
+import selectors
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -22,7 +24,7 @@ from psycopg.rows import DictRow, dict_row
 from pgmem.settings import Settings, load
 from tests.conftest import caller
 
-TIMEOUT = 60.0
+TIMEOUT = 180.0
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +54,7 @@ def wait_until_blocked(dsn: str, application_name: str, sessions: int = 1) -> No
 
 
 class Session:
-    """A database session of its own, in a transaction from its first call on, that may wait while the test goes on."""
+    """A database session of its own, in a transaction from its first call on."""
 
     def __init__(self, dsn: str, name: str) -> None:
         self._dsn, self._name = dsn, name
@@ -105,7 +107,7 @@ def session(dsn: str) -> Iterator[OpenSession]:
 
 
 class Gate:
-    """A TCP port before the server's socket: the network, which a test can cut, freeze, or cut at a given answer."""
+    """A TCP port before the server's socket: a network to cut, to freeze, or to cut at a given answer."""
 
     def __init__(self, dsn: str) -> None:
         given = conninfo_to_dict(dsn)
@@ -130,15 +132,21 @@ class Gate:
         with suppress(OSError):
             while True:
                 client, _ = listener.accept()
-                client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                if self._host.startswith("/"):
-                    server = socket.socket(socket.AF_UNIX)
-                    server.connect(f"{self._host}/.s.PGSQL.{self._target_port}")
-                else:
-                    server = socket.create_connection((self._host, self._target_port))
-                self._pairs.append((client, server))
-                threading.Thread(target=self._pump, args=(client, server, False), daemon=True).start()
-                threading.Thread(target=self._pump, args=(server, client, True), daemon=True).start()
+                threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client: socket.socket) -> None:
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if self._host.startswith("/"):
+            server = socket.socket(socket.AF_UNIX)
+            server.connect(f"{self._host}/.s.PGSQL.{self._target_port}")
+        else:
+            server = socket.create_connection((self._host, self._target_port))
+        self._pairs.append((client, server))
+        with client, server:
+            answers = threading.Thread(target=self._pump, args=(server, client, True), daemon=True)
+            answers.start()
+            self._pump(client, server, False)
+            answers.join()
 
     def _pump(self, source: socket.socket, target: socket.socket, answers: bool) -> None:
         with suppress(OSError):
@@ -248,13 +256,29 @@ class Writer:
         self.process.communicate(timeout=TIMEOUT)
         return self.process.returncode
 
-    def count(self) -> int:
-        """Saves acknowledged so far."""
-        return self.acknowledged.read_bytes().count(b"\n") if self.acknowledged.exists() else 0
+    def answers(self) -> list[dict[str, Any]]:
+        """The answers it was given."""
+        return [json.loads(line) for line in self.acknowledged.read_text().splitlines()]
 
     def kill(self) -> None:
         self.process.kill()
         self.process.communicate()
+
+
+def read_until(writers: Sequence[Writer], enough: Callable[[Writer, bytes], bool]) -> None:
+    """Read what writers put out until for one of them, or for all together, it is enough."""
+    with selectors.DefaultSelector() as selector:
+        for writer in writers:
+            assert writer.process.stdout is not None
+            selector.register(writer.process.stdout, selectors.EVENT_READ, writer)
+        while True:
+            ready = selector.select(TIMEOUT)
+            assert ready, "the writers have stopped"
+            for key, _ in ready:
+                put_out = os.read(key.fd, 65536)
+                assert put_out, key.data.log.read_text()
+                if enough(key.data, put_out):
+                    return
 
 
 StartWriter = Callable[..., Writer]

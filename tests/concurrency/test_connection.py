@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import monotonic
+from typing import Any
 from uuid import uuid4
 
 import anyio
@@ -19,6 +20,9 @@ from tests.conftest import Call
 
 Connection = psycopg.Connection[DictRow]
 pytestmark = pytest.mark.anyio
+
+PATIENT = 20.0  # seconds, where a wait is no part of the test
+SLACK = 3.0  # seconds, for a machine with other things to do
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +53,11 @@ def hold_the_scope(session: Session, label: str) -> None:
     )
 
 
-DECISION = {"title": "Use PostgreSQL", "rationale": "One system for all.", "project_id": "shop"}
+DECISION: dict[str, Any] = {
+    "title": "Use PostgreSQL",
+    "rationale": "One system for all.",
+    "project_id": "shop",
+}
 
 
 # A connection that is lost
@@ -58,7 +66,7 @@ DECISION = {"title": "Use PostgreSQL", "rationale": "One system for all.", "proj
 async def test_a_save_whose_commit_is_not_heard_of_is_made_once(
     gate: Gate, settings: Configure, connection: Connection, tmp_path: Path
 ) -> None:
-    async with Memory.connect(settings()) as memory:
+    async with Memory.connect(settings(connect_timeout_s=PATIENT)) as memory:
         gate.cut_at(b"COMMIT\0")
         result = await memory.save_context("Once.", "shop")
     assert result.status == "saved"
@@ -78,8 +86,8 @@ async def test_a_commit_not_heard_of_before_the_network_goes_is_replayed_to_its_
         result = await memory.save_context("Once.", "shop")
         assert result.status == "pending_retry"
         assert contents(connection) == ["Once."]
-        gate.mend()
-        assert await memory.replay_outbox() == 1
+    gate.mend()
+    async with Memory.connect(settings(connect_timeout_s=PATIENT)) as memory:  # replays
         status = await memory.get_save_status("shop", save_id=result.save_id)
     assert (status.status, len(status.artifact_ids)) == ("saved", 1)
     assert contents(connection) == ["Once."]
@@ -95,7 +103,8 @@ async def test_a_global_save_that_may_have_been_made_says_so_and_is_not_made_twi
         first = await memory.save_context("A rule.", "shop", scope="global", governance_token=token)
         assert (first.status, waiting_files(tmp_path)) == ("failed", [])
         assert "may be saved or not" in (first.message or "")
-        gate.mend()
+    gate.mend()
+    async with Memory.connect(settings(connect_timeout_s=PATIENT)) as memory:
         again = await memory.save_context(
             "A rule.", "shop", scope="global", governance_token=token, save_id=first.save_id
         )
@@ -106,7 +115,7 @@ async def test_a_global_save_that_may_have_been_made_says_so_and_is_not_made_twi
 async def test_connections_that_died_while_idle_are_replaced_unseen(
     settings: Configure, connection: Connection, dsn: str
 ) -> None:
-    async with Memory.connect(settings(pool_size=4)) as memory:
+    async with Memory.connect(settings(pool_size=4, connect_timeout_s=PATIENT)) as memory:
         async with anyio.create_task_group() as group:  # as many as the pool may hold
             for number in range(4):
                 group.start_soon(memory.save_context, f"Before {number}.", "shop")
@@ -122,7 +131,7 @@ async def test_connections_that_died_while_idle_are_replaced_unseen(
         )
         assert (await memory.get_scope_state("shop")).project_exists
         async with anyio.create_task_group() as group:
-            for number in range(4):
+            for _ in range(4):
                 group.start_soon(memory.get_scope_state, "shop")
         assert (await memory.save_context("After.", "shop")).status == "saved"
 
@@ -130,7 +139,7 @@ async def test_connections_that_died_while_idle_are_replaced_unseen(
 async def test_a_client_goes_on_by_itself_when_the_network_is_back(
     gate: Gate, settings: Configure, connection: Connection
 ) -> None:
-    async with Memory.connect(settings()) as memory:
+    async with Memory.connect(settings(connect_timeout_s=3.0)) as memory:
         gate.cut()
         with pytest.raises(DatabaseUnavailable):
             await memory.get_scope_state("shop")
@@ -142,13 +151,13 @@ async def test_a_client_goes_on_by_itself_when_the_network_is_back(
 
 
 async def test_a_save_waits_a_bounded_time_for_a_server_that_is_away(gate: Gate, settings: Configure) -> None:
-    """Each of two attempts waits `connect_timeout_s` at most; 4 s more are for starting an embedded server."""
+    """Two attempts wait `connect_timeout_s` each; 4 s more are for starting an embedded server."""
     async with Memory.connect(settings(connect_timeout_s=1.0, retry_wait_s=0.5)) as memory:
         gate.cut()
         began = monotonic()
         result = await memory.save_context("Later.", "shop")
         assert result.status == "pending_retry"
-        assert monotonic() - began < 1.0 + 0.5 + 4.0 + 1.0 + 1.0
+        assert monotonic() - began < 1.0 + 0.5 + 4.0 + 1.0 + SLACK
 
 
 async def test_a_server_that_says_nothing_any_more_is_not_waited_for(
@@ -159,9 +168,10 @@ async def test_a_server_that_says_nothing_any_more_is_not_waited_for(
         began = monotonic()
         result = await memory.save_context("Once.", "shop")
         assert result.status == "pending_retry"
-        assert monotonic() - began < 0.5 + 4.0 + 0.5 + 1.0
-        gate.thaw()
-        assert await memory.replay_outbox() == 1
+        assert monotonic() - began < 0.5 + 4.0 + 0.5 + SLACK
+    gate.thaw()
+    async with Memory.connect(settings(connect_timeout_s=PATIENT)):  # replays
+        pass
     assert contents(connection) == ["Once."]
 
 
@@ -183,8 +193,9 @@ async def test_a_server_that_falls_silent_in_the_middle_of_a_save_gets_it_once(
             gate.freeze()
             ann.commit()
         assert [result.status for result in results] == ["pending_retry"]
-        gate.thaw()
-        assert await memory.replay_outbox() == 1
+    gate.thaw()
+    async with Memory.connect(settings(connect_timeout_s=PATIENT)):  # replays
+        pass
     rows = connection.execute("select title from pgmem.node where label = 'Decision'").fetchall()
     assert rows == [{"title": DECISION["title"]}]
 
@@ -194,7 +205,7 @@ async def test_a_save_that_runs_out_of_time_has_failed_and_can_be_retried(
 ) -> None:
     ann = session("ann")
     hold_the_scope(ann, "Decision")
-    async with Memory.connect(settings(write_timeout_s=0.3)) as memory:
+    async with Memory.connect(settings(write_timeout_s=0.3, connect_timeout_s=PATIENT)) as memory:
         result = await memory.save_decision(**DECISION)
         assert (result.status, "timeout" in (result.message or "")) == ("failed", True)
         status = await memory.get_save_status("shop")
@@ -210,7 +221,7 @@ async def test_a_save_that_runs_out_of_time_has_failed_and_can_be_retried(
 
 
 async def meet_in_a_deadlock(dsn: str, ann: Session, save_id: str) -> None:
-    """Ann holds what Bob waits for, and asks for what Bob holds: Bob, who waited first, is told of the deadlock."""
+    """Ann holds what Bob waits for, and asks for what Bob holds: Bob is told of the deadlock."""
     await seen_waiting(dsn, "bob")
     ann.connection.execute("select pg_advisory_xact_lock(hashtextextended(e'\\x1f' || %s, 1))", (save_id,))
 
@@ -230,7 +241,9 @@ async def test_a_deadlock_is_retried_once_around_a_transaction_of_our_own(
     dsn: str, settings: Configure, connection: Connection, patient: Session
 ) -> None:
     save_id = uuid4()
-    async with Memory.connect(settings(dsn=f"{dsn} application_name=bob")) as memory:
+    async with Memory.connect(
+        settings(dsn=f"{dsn} application_name=bob", connect_timeout_s=PATIENT)
+    ) as memory:
         results = []
 
         async def save() -> None:

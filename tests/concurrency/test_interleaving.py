@@ -255,7 +255,7 @@ def test_batches_over_the_same_places_in_any_order_never_deadlock(
                     for scope in ("project", "focus")
                     for share in ("private", "org")
                 ]
-                lists = {
+                lists: dict[str, list[dict[str, Any]]] = {
                     "decisions": [{"title": uuid4().hex, "rationale": "r", **place} for place in places],
                     "patterns": [
                         {"trigger": uuid4().hex, "repeatable_steps": ["s"], **place} for place in places

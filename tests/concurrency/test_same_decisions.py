@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
+from pathlib import Path
 
 import psycopg
 
@@ -15,26 +15,27 @@ PROCESSES, DECISIONS = 16, 200
 
 
 def test_16_processes_that_save_the_same_200_decisions_make_200_rows_and_no_error(
-    call: Call, dsn: str, writer: StartWriter
+    call: Call, dsn: str, tmp_path: Path, writer: StartWriter
 ) -> None:
     call("save_session", objective="Agree", project_id=PROJECT)
+    environment = {"PGMEM_DSN": dsn, "PGMEM_DATA_DIR": str(tmp_path), "PGMEM_POOL_SIZE": "1"}
     writers = [
-        writer("same_decisions", str(number * 12), str(DECISIONS), PGMEM_DSN=dsn, PGMEM_POOL_SIZE="1")
+        writer("same_decisions", str(number * 12), str(DECISIONS), **environment)
         for number in range(PROCESSES)
     ]
     for process in writers:
         process.is_ready()
     with psycopg.connect(dsn) as connection:
-        others = "select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
-        (sessions,) = connection.execute(others).fetchone() or (0,)
+        (sessions,) = connection.execute(
+            "select count(*) from pg_stat_activity"
+            " where datname = current_database() and pid <> pg_backend_pid()"
+        ).fetchone() or (0,)
     assert sessions >= PROCESSES
     for process in writers:
         process.go()
     assert [process.finish() for process in writers] == [0] * PROCESSES
 
-    answers = [
-        json.loads(line) for process in writers for line in process.acknowledged.read_text().splitlines()
-    ]
+    answers = [answer for process in writers for answer in process.answers()]
     assert Counter((a["status"], a["dedup_outcome"]) for a in answers) == {
         ("saved", "new"): DECISIONS,
         ("saved", "duplicate_skip"): DECISIONS * (PROCESSES - 1),

@@ -1,7 +1,7 @@
-"""A process that saves: `python -m tests.concurrency.writer ACKNOWLEDGED TASK …`, settings from the environment.
+"""A process that saves: `python -m tests.concurrency.writer ACKNOWLEDGED TASK …`.
 
-It says `ready` when connected and waits for a line. Each answer it was given is one line of JSON in ACKNOWLEDGED,
-written before the next save begins.
+It says `ready` when connected and waits for a line. Each answer it is given is one line of JSON in
+ACKNOWLEDGED, and its status one line of output, before the next save begins.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 
 from pgmem import Memory
 from pgmem.database.outbox import Outbox
@@ -74,10 +75,12 @@ class Note:
         """Write down an answer; it is in the file when this returns."""
         self._file.write(json.dumps({"what": what, **asdict(result)}, default=str) + "\n")
         self._file.flush()
+        print(result.status, flush=True)
 
 
-async def main(acknowledged: str, task: str, *arguments: str) -> None:
+async def main(*given: str) -> None:
     """Connect, wait for the word, work."""
+    acknowledged, task, *arguments = given
     async with Memory.connect() as memory:
         print("ready", flush=True)
         await anyio.to_thread.run_sync(sys.stdin.readline)

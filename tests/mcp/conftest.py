@@ -34,8 +34,9 @@ def answer(client: Client) -> Answer:
     async def answer(tool: str, **arguments: object) -> dict[str, Any]:
         result = await client.call_tool(tool, arguments)
         assert not result.is_error, text_of(result)
-        assert result.structured_content is not None
-        return result.structured_content
+        found: dict[str, Any] | None = result.structured_content
+        assert found is not None
+        return found
 
     return answer
 

@@ -1,4 +1,4 @@
-"""What an agent is told when it sends what a tool cannot read: one sentence with what to send, and nothing is written."""
+"""What an agent is told when a tool cannot read its arguments: one sentence with what to send."""
 
 from __future__ import annotations
 
@@ -70,10 +70,19 @@ WRONG: tuple[tuple[str, Mapping[str, Any], str], ...] = (
     (
         "store_session_with_learnings",
         {"session": 1, "project_id": "p", "atomic": "perhaps"},
-        'store_session_with_learnings: session must be an object, not 1; atomic must be true or false, not "perhaps".',
+        "store_session_with_learnings: session must be an object, not 1; "
+        'atomic must be true or false, not "perhaps".',
     ),
-    ("search_memory", {"query": "q", "limit": 0}, "search_memory: limit must be a whole number from 1 to 100, not 0."),
-    ("search_memory", {"query": "q", "limit": -5}, "search_memory: limit must be a whole number from 1 to 100, not -5."),
+    (
+        "search_memory",
+        {"query": "q", "limit": 0},
+        "search_memory: limit must be a whole number from 1 to 100, not 0.",
+    ),
+    (
+        "search_memory",
+        {"query": "q", "limit": -5},
+        "search_memory: limit must be a whole number from 1 to 100, not -5.",
+    ),
     (
         "neighbours",
         {"label": "Decision", "key": "x", "hops": 99},
@@ -89,7 +98,11 @@ WRONG: tuple[tuple[str, Mapping[str, Any], str], ...] = (
         {"session": {"objective": "half \ud83d an emoji"}, "project_id": "p"},
         "session holds a lone surrogate at position 5; send well-formed Unicode.",
     ),
-    ("save_decision", {"title": "", "rationale": "r", "project_id": "p"}, "title must not be empty; send a text."),
+    (
+        "save_decision",
+        {"title": "", "rationale": "r", "project_id": "p"},
+        "title must not be empty; send a text.",
+    ),
 )
 
 
@@ -112,10 +125,14 @@ async def test_wrong_arguments_are_answered_with_what_to_send_and_write_nothing(
 async def test_a_tool_that_does_not_exist_is_answered_with_those_that_do(client: Client) -> None:
     result = await client.call_tool("remember_everything", {})
     assert result.is_error
-    assert text_of(result).startswith("There is no tool 'remember_everything' here; there are get_scope_state, ")
+    assert text_of(result).startswith(
+        "There is no tool 'remember_everything' here; there are get_scope_state, "
+    )
 
 
-async def test_control_characters_are_stripped_from_texts_and_refused_in_keys(client: Client, answer: Answer) -> None:
+async def test_control_characters_are_stripped_from_texts_and_refused_in_keys(
+    client: Client, answer: Answer
+) -> None:
     await answer("save_session", objective="x", project_id="p")
     await answer("save_context", content="Hello\x00world\tline\nbreak", topic="to\x00pic", project_id="p")
     (item,) = (await answer("retrieve_context", project_id="p", categories=["Context"]))["items"]
@@ -149,7 +166,9 @@ async def test_a_long_text_is_refused_and_not_cut(
     client: Client, answer: Answer, title: str, rationale: str, told: str
 ) -> None:
     await answer("save_session", objective="x", project_id="p")
-    result = await client.call_tool("save_decision", {"title": title, "rationale": rationale, "project_id": "p"})
+    result = await client.call_tool(
+        "save_decision", {"title": title, "rationale": rationale, "project_id": "p"}
+    )
     assert (result.is_error, text_of(result)) == (True, told)
 
 

@@ -90,7 +90,9 @@ async def test_every_tool_of_core_and_graph_is_called_here(settings: Settings) -
     listed = await tools_of(settings.model_copy(update={"toolsets": ("core", "graph")}))
     day = [tool for tool, _, _ in DAY]
     assert {tool.name for tool in listed} >= set(day)
-    assert {tool.name for tool in await tools_of(settings.model_copy(update={"toolsets": ("core",)}))} <= set(day)
+    assert {tool.name for tool in await tools_of(settings.model_copy(update={"toolsets": ("core",)}))} <= set(
+        day
+    )
 
 
 async def test_every_tool_says_what_it_does_to_the_world_and_what_it_answers(client: Client) -> None:
@@ -107,7 +109,9 @@ async def test_every_tool_says_what_it_does_to_the_world_and_what_it_answers(cli
         assert tool.description, tool.name
     readers = {tool.name for tool in tools if tool.annotations and tool.annotations.read_only_hint}
     assert readers & {"get_scope_state", "retrieve_context", "search_memory", "neighbours", "get_save_status"}
-    assert not [name for name in readers if name.startswith(("save_", "upsert", "store_", "relate", "request_"))]
+    assert not [
+        name for name in readers if name.startswith(("save_", "upsert", "store_", "relate", "request_"))
+    ]
 
 
 async def test_an_output_schema_refuses_what_no_tool_answers(client: Client, answer: Answer) -> None:
@@ -128,7 +132,9 @@ async def test_the_list_of_tools_leaves_the_agent_its_context(
     tools = await tools_of(load(dsn=settings.dsn, data_dir=settings.data_dir, toolsets=toolsets))
     plain = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in tools]
     inputs = [{name: tool[name] for name in ("name", "description", "inputSchema")} for tool in plain]
-    outputs = [{**short, "outputSchema": tool["outputSchema"]} for short, tool in zip(inputs, plain, strict=True)]
+    outputs = [
+        {**short, "outputSchema": tool["outputSchema"]} for short, tool in zip(inputs, plain, strict=True)
+    ]
     assert sum(len(json.dumps(tool).encode()) for tool in inputs) / 4 < listed
     assert sum(len(json.dumps(tool).encode()) for tool in outputs) / 4 < with_outputs
 
@@ -176,9 +182,8 @@ async def test_a_batch_answers_for_each_of_its_parts(answer: Answer) -> None:
 
 
 async def test_what_the_verbs_refuse_is_told_without_a_prefix(client: Client) -> None:
-    result = await client.call_tool(
-        "relate",
-        {"from_label": "Decision", "from_key": "x", "rel_type": "LIKES", "to_label": "Decision", "to_key": "y"},
-    )
+    result = await client.call_tool("neighbours", {"label": "Decision", "key": "unheard of"})
+    assert (result.is_error, text_of(result)) == (True, "No Decision named 'unheard of' is here.")
+    result = await client.call_tool("search_memory", {"query": "x", "labels": ["Rumour"]})
     assert result.is_error
-    assert text_of(result).startswith("Unknown relation 'LIKES'. Known: ")
+    assert text_of(result).startswith("Unknown label 'Rumour'. Known: ")

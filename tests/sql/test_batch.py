@@ -12,7 +12,11 @@ from psycopg.rows import DictRow
 from tests.conftest import Call
 from tests.sql.conftest import ActAs, Picture, Rows
 
-SESSION: dict[str, Any] = {"objective": "choose the payment", "actions_taken": ["asked"], "open_items": ["cash?"]}
+SESSION: dict[str, Any] = {
+    "objective": "choose the payment",
+    "actions_taken": ["asked"],
+    "open_items": ["cash?"],
+}
 CARDS = {"title": "Take cards", "rationale": "customers ask"}
 CASH = {"title": "Refuse cash", "rationale": "it costs"}
 RELEASE = {"trigger": "a release", "repeatable_steps": ["tag it"]}
@@ -40,7 +44,9 @@ def test_all_of_a_batch_is_saved_and_joined_to_its_session(call: Call, rows: Row
     assert batch["overall"] == "saved"
     results = [batch["session"], *batch["decisions"], *batch["patterns"]]
     assert [result["status"] for result in results] == ["saved"] * 4
-    assert produced(rows, batch["session"]) == {r["artifact_id"] for r in (*batch["decisions"], *batch["patterns"])}
+    assert produced(rows, batch["session"]) == {
+        r["artifact_id"] for r in (*batch["decisions"], *batch["patterns"])
+    }
 
 
 def test_results_come_in_the_order_of_what_was_sent(call: Call, rows: Rows, shop: str) -> None:
@@ -72,7 +78,10 @@ def test_a_known_decision_is_joined_to_the_session_too(call: Call, rows: Rows, s
 def test_two_near_decisions_of_one_batch_meet_each_other(call: Call, rows: Rows, shop: str) -> None:
     batch = store(
         call,
-        decisions=[{"title": "a b c d e f g", "rationale": "r"}, {"title": "a b c d e f h", "rationale": "r"}],
+        decisions=[
+            {"title": "a b c d e f g", "rationale": "r"},
+            {"title": "a b c d e f h", "rationale": "r"},
+        ],
     )
     assert [d["dedup_outcome"] for d in batch["decisions"]] == ["new", "supersede"]
     assert len(produced(rows, batch["session"])) == 2
@@ -93,7 +102,9 @@ def test_two_near_decisions_of_one_batch_meet_each_other(call: Call, rows: Rows,
         {},
     ],
 )
-def test_one_bad_decision_makes_the_batch_partial(call: Call, rows: Rows, shop: str, bad: dict[str, Any]) -> None:
+def test_one_bad_decision_makes_the_batch_partial(
+    call: Call, rows: Rows, shop: str, bad: dict[str, Any]
+) -> None:
     batch = store(call, decisions=[CARDS, bad], patterns=[RELEASE])
     assert batch["overall"] == "partial"
     good, refused = batch["decisions"]
@@ -109,9 +120,13 @@ def test_a_bad_pattern_makes_the_batch_partial(call: Call, shop: str) -> None:
     assert "repeatable_steps must not be empty" in batch["patterns"][0]["message"]
 
 
-def test_a_batch_all_of_which_is_refused_has_failed(call: Call, rows: Rows, picture: Picture, shop: str) -> None:
+def test_a_batch_all_of_which_is_refused_has_failed(
+    call: Call, rows: Rows, picture: Picture, shop: str
+) -> None:
     before = picture(without={"save_attempt"})
-    batch = store(call, session={"objective": ""}, decisions=[{"title": "", "rationale": "r"}], focus="checkout")
+    batch = store(
+        call, session={"objective": ""}, decisions=[{"title": "", "rationale": "r"}], focus="checkout"
+    )
     assert (batch["overall"], batch["session"]["status"], batch["decisions"][0]["status"]) == ("failed",) * 3
     assert picture(without={"save_attempt"}) == before
 
@@ -171,7 +186,9 @@ def test_a_part_cannot_leave_the_project_of_its_batch(call: Call, rows: Rows, sh
     assert rows("select project from pgmem.node where label = 'Decision'") == [{"project": "shop"}]
 
 
-@pytest.mark.parametrize("key", ["id", "created_at", "trust_level", "org_id", "user_id", "source", "_x", "status", "seq"])
+@pytest.mark.parametrize(
+    "key", ["id", "created_at", "trust_level", "org_id", "user_id", "source", "_x", "status", "seq"]
+)
 def test_what_no_caller_may_choose_is_ignored(call: Call, rows: Rows, shop: str, key: str) -> None:
     store(call, decisions=[{**CARDS, key: "2001-01-01"}])
     (node,) = rows("select n.*, to_jsonb(n)::text as all from pgmem.node n where label = 'Decision'")
@@ -179,7 +196,9 @@ def test_what_no_caller_may_choose_is_ignored(call: Call, rows: Rows, shop: str,
     assert (node["trust_level"], node["source"]) == (0.5, "sql")
 
 
-def test_a_batch_given_again_under_its_save_id_returns_the_first_result(call: Call, rows: Rows, shop: str) -> None:
+def test_a_batch_given_again_under_its_save_id_returns_the_first_result(
+    call: Call, rows: Rows, shop: str
+) -> None:
     save_id = UUID("00000000-0000-4000-8000-000000000001")
     first = store(call, decisions=[CARDS], save_id=save_id)
     again = store(call, decisions=[CARDS], save_id=save_id)
@@ -213,19 +232,29 @@ def test_a_batch_of_the_wrong_shape_is_an_error_that_says_what_to_send(
     from psycopg.types.json import Jsonb
 
     before = picture()
-    sent = {name: Jsonb(value) for name, value in {"session": SESSION, "decisions": [], "patterns": [], **parts}.items()}
-    with pytest.raises(psycopg.Error, match="Send session as an object, decisions and patterns as lists of objects"):
+    sent = {
+        name: Jsonb(value)
+        for name, value in {"session": SESSION, "decisions": [], "patterns": [], **parts}.items()
+    }
+    with pytest.raises(
+        psycopg.Error, match="Send session as an object, decisions and patterns as lists of objects"
+    ):
         connection.execute(
-            "select pgmem.store_session_with_learnings(%(session)s, 'shop', %(decisions)s, %(patterns)s)", sent
+            "select pgmem.store_session_with_learnings(%(session)s, 'shop', %(decisions)s, %(patterns)s)",
+            sent,
         )
     assert picture() == before
 
 
-def test_a_batch_shared_with_the_organisation_is_all_of_it_shared(call: Call, rows: Rows, act_as: ActAs) -> None:
+def test_a_batch_shared_with_the_organisation_is_all_of_it_shared(
+    call: Call, rows: Rows, act_as: ActAs
+) -> None:
     act_as("acme", "alice")
     call("save_session", objective="o", project_id="shop", share="org")
     store(call, decisions=[CARDS], patterns=[RELEASE], share="org", focus="checkout")
-    assert {r["user_id"] for r in rows("select distinct user_id from pgmem.node where org_id = 'acme'")} == {""}
+    assert {r["user_id"] for r in rows("select distinct user_id from pgmem.node where org_id = 'acme'")} == {
+        ""
+    }
 
 
 def test_a_save_made_in_a_session_is_joined_to_it(call: Call, rows: Rows, act_as: ActAs, shop: str) -> None:
@@ -235,7 +264,9 @@ def test_a_save_made_in_a_session_is_joined_to_it(call: Call, rows: Rows, act_as
     assert produced(rows, {"artifact_id": str(session["artifact_id"])}) == {str(saved["artifact_id"])}
 
 
-@pytest.mark.parametrize("session_id", ["my session", "00000000-0000-4000-8000-000000000009", "'; drop schema pgmem; --"])
+@pytest.mark.parametrize(
+    "session_id", ["my session", "00000000-0000-4000-8000-000000000009", "'; drop schema pgmem; --"]
+)
 def test_a_session_that_is_no_memory_is_only_noted(
     call: Call, rows: Rows, act_as: ActAs, shop: str, session_id: str
 ) -> None:

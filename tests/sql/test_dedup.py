@@ -16,10 +16,19 @@ def titles(bundle: object) -> list[str]:
 
 
 def context(call: Call, project: str = "shop") -> list[str]:
-    return titles(call("retrieve_context", project_id=project, scope="project", categories=["Decision", "Pattern", "Context"]))
+    return titles(
+        call(
+            "retrieve_context",
+            project_id=project,
+            scope="project",
+            categories=["Decision", "Pattern", "Context"],
+        )
+    )
 
 
-def decide(call: Call, title: str, rationale: str = "because", project: str = "shop", **more: object) -> dict[str, object]:
+def decide(
+    call: Call, title: str, rationale: str = "because", project: str = "shop", **more: object
+) -> dict[str, object]:
     return dict(call("save_decision", title=title, rationale=rationale, project_id=project, **more))
 
 
@@ -53,7 +62,11 @@ def test_decisions_of_emoji_alone_are_not_taken_for_one(call: Call, rows: Rows, 
 def test_five_of_seven_words_shared_supersede(call: Call, rows: Rows, shop: str) -> None:
     old = decide(call, "cache the product pages in redis")
     new = decide(call, "cache the product pages in memory")
-    assert (new["status"], new["dedup_outcome"], new["candidate_id"]) == ("saved", "supersede", old["artifact_id"])
+    assert (new["status"], new["dedup_outcome"], new["candidate_id"]) == (
+        "saved",
+        "supersede",
+        old["artifact_id"],
+    )
     assert context(call) == ["cache the product pages in memory"]
     assert rows(
         "select s.id as new, d.id as old, d.status from pgmem.edge e join pgmem.node s on s.seq = e.src"
@@ -64,7 +77,9 @@ def test_five_of_seven_words_shared_supersede(call: Call, rows: Rows, shop: str)
 def test_superseding_closes_the_old_decision(call: Call, rows: Rows, shop: str) -> None:
     decide(call, "cache the product pages in redis")
     decide(call, "cache the product pages in memory")
-    old = rows("select valid_to, valid_to >= created_at as after from pgmem.node where status = 'superseded'")[0]
+    old = rows(
+        "select valid_to, valid_to >= created_at as after from pgmem.node where status = 'superseded'"
+    )[0]
     assert old["valid_to"] is not None
     assert old["after"] is True
 
@@ -77,7 +92,9 @@ def test_the_superseded_decision_is_in_the_history(call: Call, rows: Rows, shop:
     ]
 
 
-def test_a_superseded_decision_saved_again_is_new_or_supersedes_but_never_swallowed(call: Call, shop: str) -> None:
+def test_a_superseded_decision_saved_again_is_new_or_supersedes_but_never_swallowed(
+    call: Call, shop: str
+) -> None:
     decide(call, "cache the product pages in redis")
     decide(call, "cache the product pages in memory")
     back = decide(call, "cache the product pages in redis")
@@ -105,16 +122,27 @@ def test_the_outcome_follows_the_words_two_titles_share(
     assert decide(call, second, "two")["dedup_outcome"] == outcome
 
 
-def test_half_the_words_shared_waits_for_a_person_and_writes_nothing(call: Call, rows: Rows, shop: str) -> None:
+def test_half_the_words_shared_waits_for_a_person_and_writes_nothing(
+    call: Call, rows: Rows, shop: str
+) -> None:
     first = decide(call, "a b c")
     second = decide(call, "a b d")
-    assert (second["status"], second["dedup_outcome"], second["artifact_id"]) == ("failed", "manual_review", None)
-    assert second["message"] == f"Cannot distinguish duplicate vs supersede. Review candidate: {first['artifact_id']}"
+    assert (second["status"], second["dedup_outcome"], second["artifact_id"]) == (
+        "failed",
+        "manual_review",
+        None,
+    )
+    assert (
+        second["message"]
+        == f"Cannot distinguish duplicate vs supersede. Review candidate: {first['artifact_id']}"
+    )
     assert "resolve_review" in str(second["next_step"])
     assert rows("select title from pgmem.node where label = 'Decision'") == [{"title": "a b c"}]
 
 
-def test_the_thresholds_are_settings_of_the_store(call: Call, rows: Rows, connection: psycopg.Connection, shop: str) -> None:
+def test_the_thresholds_are_settings_of_the_store(
+    call: Call, rows: Rows, connection: psycopg.Connection, shop: str
+) -> None:
     connection.execute("update pgmem.setting set value = '0.9' where name = 'dedup_supersede'")
     connection.execute("update pgmem.setting set value = '0.6' where name = 'dedup_manual_review'")
     decide(call, "a b c d e f g")
@@ -140,7 +168,11 @@ def test_the_same_pattern_is_skipped_whatever_its_exclusions(call: Call, rows: R
     pattern = {"trigger": "a release", "repeatable_steps": ["tag it", "ship it"], "project_id": shop}
     first = call("save_pattern", **pattern)
     second = call("save_pattern", **pattern, exclusions=["on fridays"])
-    assert (second["status"], second["dedup_outcome"], second["message"]) == ("saved", "duplicate_skip", "Duplicate pattern skipped.")
+    assert (second["status"], second["dedup_outcome"], second["message"]) == (
+        "saved",
+        "duplicate_skip",
+        "Duplicate pattern skipped.",
+    )
     assert second["artifact_id"] == first["artifact_id"]
     assert rows("select count(*) from pgmem.node where label = 'Pattern'")[0]["count"] == 1
 
@@ -163,7 +195,9 @@ def test_every_session_is_a_row_of_its_own(call: Call, rows: Rows) -> None:
     assert rows("select count(*) from pgmem.node where label = 'Session'")[0]["count"] == 2
 
 
-@pytest.mark.parametrize("title", ['foo/bar:(baz"', "a & b | !c", "100% \\ 'quoted'", "<tag> {x} [y] ^ ~ * ?", "-- drop"])
+@pytest.mark.parametrize(
+    "title", ['foo/bar:(baz"', "a & b | !c", "100% \\ 'quoted'", "<tag> {x} [y] ^ ~ * ?", "-- drop"]
+)
 def test_special_characters_in_a_title_are_saved_as_they_are(call: Call, shop: str, title: str) -> None:
     assert decide(call, title)["status"] == "saved"
     assert context(call) == [title]
@@ -177,10 +211,14 @@ def test_a_decision_whose_validity_has_passed_does_not_swallow_the_same_again(
     connection.execute("update pgmem.node set valid_to = now() - interval '1 day' where label = 'Decision'")
     again = decide(call, "Use PostgreSQL")
     assert (again["dedup_outcome"], again["artifact_id"] != first["artifact_id"]) == ("new", True)
-    assert rows("select status from pgmem.node where id = %s", first["artifact_id"]) == [{"status": "expired"}]
+    assert rows("select status from pgmem.node where id = %s", first["artifact_id"]) == [
+        {"status": "expired"}
+    ]
 
 
-def test_check_duplicate_says_what_a_save_would_find_and_writes_nothing(call: Call, rows: Rows, shop: str) -> None:
+def test_check_duplicate_says_what_a_save_would_find_and_writes_nothing(
+    call: Call, rows: Rows, shop: str
+) -> None:
     saved = decide(call, "a b c d e f g")
     ask = {"rationale": "because", "project_id": shop}
     assert call("check_duplicate", title="A b c, d e f G!", **ask) == {

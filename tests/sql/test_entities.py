@@ -15,7 +15,9 @@ def upsert(call: Call, name: str, fact: str, **more: object) -> DictRow:
 
 
 def facts(rows: Rows) -> list[tuple[str, str]]:
-    found = rows("select key, props ->> 'fact' as fact from pgmem.node where label = 'EntityFact' order by seq")
+    found = rows(
+        "select key, props ->> 'fact' as fact from pgmem.node where label = 'EntityFact' order by seq"
+    )
     return [(row["key"], row["fact"]) for row in found]
 
 
@@ -40,8 +42,13 @@ def test_the_second_fact_keeps_the_id_and_shows(call: Call, rows: Rows, shop: st
 def test_the_fact_before_is_in_the_history(call: Call, rows: Rows, shop: str) -> None:
     for fact in ("on port 80", "on port 443", "gone"):
         upsert(call, "gateway", fact)
-    found = rows("select version, props ->> 'fact' as fact, replaced_at > ingested_at as forward from pgmem.node_version order by 1")
-    assert [(r["version"], r["fact"], r["forward"]) for r in found] == [(1, "on port 80", True), (2, "on port 443", True)]
+    found = rows(
+        "select version, props ->> 'fact' as fact, replaced_at > ingested_at as forward from pgmem.node_version order by 1"
+    )
+    assert [(r["version"], r["fact"], r["forward"]) for r in found] == [
+        (1, "on port 80", True),
+        (2, "on port 443", True),
+    ]
 
 
 def test_the_same_fact_again_makes_no_version(call: Call, rows: Rows, shop: str) -> None:
@@ -58,14 +65,20 @@ def test_the_new_fact_is_found_and_the_old_is_not(call: Call, each: Each, shop: 
 
 
 @pytest.mark.parametrize(
-    "elsewhere", [{"project_id": "bank"}, {"scope": "focus", "focus": "checkout"}, {"entity_name": "Gateway"}], ids=str
+    "elsewhere",
+    [{"project_id": "bank"}, {"scope": "focus", "focus": "checkout"}, {"entity_name": "Gateway"}],
+    ids=str,
 )
 def test_an_entity_is_named_by_project_scope_and_name(
     call: Call, rows: Rows, shop: str, elsewhere: dict[str, object]
 ) -> None:
     call("save_session", objective="o", project_id="bank")
     first = upsert(call, "gateway", "here")
-    second = upsert(call, "gateway", "there", **elsewhere) if "entity_name" not in elsewhere else upsert(call, "Gateway", "there")
+    second = (
+        upsert(call, "gateway", "there", **elsewhere)
+        if "entity_name" not in elsewhere
+        else upsert(call, "Gateway", "there")
+    )
     assert second["artifact_id"] != first["artifact_id"]
     assert [fact for _, fact in facts(rows)] == ["here", "there"]
 
@@ -79,7 +92,10 @@ def test_an_entity_in_two_focuses_is_two(call: Call, rows: Rows, shop: str) -> N
 def test_a_global_entity_is_not_the_projects(call: Call, rows: Rows, shop: str) -> None:
     upsert(call, "gateway", "here")
     token = call("request_global_write_approval", content_preview="p")["token"]
-    assert upsert(call, "gateway", "everywhere", scope="global", governance_token=token)["dedup_outcome"] == "new"
+    assert (
+        upsert(call, "gateway", "everywhere", scope="global", governance_token=token)["dedup_outcome"]
+        == "new"
+    )
     assert [fact for _, fact in facts(rows)] == ["here", "everywhere"]
 
 
@@ -87,17 +103,25 @@ def test_an_archived_entity_comes_back_with_its_next_fact(
     call: Call, connection: psycopg.Connection[DictRow], rows: Rows, shop: str
 ) -> None:
     first = upsert(call, "gateway", "on port 80")
-    connection.execute("select pgmem.set_status(seq, 'archived', pgmem.now()) from pgmem.node where label = 'EntityFact'")
+    connection.execute(
+        "select pgmem.set_status(seq, 'archived', pgmem.now()) from pgmem.node where label = 'EntityFact'"
+    )
     again = upsert(call, "gateway", "back")
     assert again["artifact_id"] == first["artifact_id"]
-    assert rows("select status, valid_to from pgmem.node where label = 'EntityFact'") == [{"status": "active", "valid_to": None}]
+    assert rows("select status, valid_to from pgmem.node where label = 'EntityFact'") == [
+        {"status": "active", "valid_to": None}
+    ]
 
 
-def test_an_entity_is_joined_to_the_entities_it_names(call: Call, rows: Rows, shop: str, related: str) -> None:
+def test_an_entity_is_joined_to_the_entities_it_names(
+    call: Call, rows: Rows, shop: str, related: str
+) -> None:
     api = upsert(call, "api", "f")
     entry = {"entity_id": str(api["artifact_id"]), "relationship_type": related}
     assert upsert(call, "gateway", "f", related_entities=[entry])["status"] == "saved"
-    assert rows("select e.rel, d.key from pgmem.edge e join pgmem.node d on d.seq = e.dst") == [{"rel": related, "key": "api"}]
+    assert rows("select e.rel, d.key from pgmem.edge e join pgmem.node d on d.seq = e.dst") == [
+        {"rel": related, "key": "api"}
+    ]
 
 
 def test_a_related_entity_can_be_named_by_its_name(call: Call, rows: Rows, shop: str, related: str) -> None:

@@ -65,14 +65,21 @@ def test_two_tokens_differ(token: Callable[[], str]) -> None:
     assert token() != token()
 
 
-def test_only_the_hash_of_a_token_is_kept_anywhere(call: Call, rows: Rows, token: Callable[[], str], shop: str) -> None:
+def test_only_the_hash_of_a_token_is_kept_anywhere(
+    call: Call, rows: Rows, token: Callable[[], str], shop: str
+) -> None:
     leave = token()
     call("save_context", project_id=shop, content="c", scope="global", governance_token=leave)
     call("save_context", project_id=shop, content="d", scope="global", governance_token=leave)
     for table in ("node", "node_version", "governance_token", "save_attempt", "edge"):
         found = rows(f"select count(*) from pgmem.{table} t where t::text like %s", f"%{leave}%")
         assert (table, found[0]["count"]) == (table, 0)
-    assert rows("select count(*) from pgmem.governance_token where secret_hash = sha256(%s::bytea)", leave)[0]["count"] == 1
+    assert (
+        rows("select count(*) from pgmem.governance_token where secret_hash = sha256(%s::bytea)", leave)[0][
+            "count"
+        ]
+        == 1
+    )
 
 
 def test_a_token_dies_after_its_seconds(
@@ -82,7 +89,10 @@ def test_a_token_dies_after_its_seconds(
     leave = token()
     clock("2026-04-08 10:01:00+00")
     late = call("save_context", project_id=shop, content="c", scope="global", governance_token=leave)
-    assert (late["status"], late["message"]) == ("failed", "Governance token is invalid, expired, or already used.")
+    assert (late["status"], late["message"]) == (
+        "failed",
+        "Governance token is invalid, expired, or already used.",
+    )
 
 
 def test_a_token_still_lives_in_its_last_second(
@@ -91,7 +101,10 @@ def test_a_token_still_lives_in_its_last_second(
     clock("2026-04-08 10:00:00+00")
     leave = token()
     clock("2026-04-08 10:00:59+00")
-    assert call("save_context", project_id=shop, content="c", scope="global", governance_token=leave)["status"] == "saved"
+    assert (
+        call("save_context", project_id=shop, content="c", scope="global", governance_token=leave)["status"]
+        == "saved"
+    )
 
 
 def test_the_life_of_a_token_is_a_setting(
@@ -110,12 +123,19 @@ def test_a_client_cannot_keep_a_token_alive_by_setting_the_clock(
     call: Call, connection: psycopg.Connection[DictRow], token: Callable[[], str], shop: str
 ) -> None:
     leave = token()
-    connection.execute("update pgmem.governance_token set expires_at = clock_timestamp() - interval '1 second'")
+    connection.execute(
+        "update pgmem.governance_token set expires_at = clock_timestamp() - interval '1 second'"
+    )
     connection.execute("select set_config('pgmem.now', '2000-01-01', false)")
-    assert call("save_context", project_id=shop, content="c", scope="global", governance_token=leave)["status"] == "failed"
+    assert (
+        call("save_context", project_id=shop, content="c", scope="global", governance_token=leave)["status"]
+        == "failed"
+    )
 
 
-@pytest.mark.parametrize("given", ["", "   ", "nonsense", "0" * 64, "'; drop schema pgmem cascade; --", "x" * 1_000_000])
+@pytest.mark.parametrize(
+    "given", ["", "   ", "nonsense", "0" * 64, "'; drop schema pgmem cascade; --", "x" * 1_000_000]
+)
 def test_a_token_that_was_never_given_is_refused(call: Call, shop: str, given: str) -> None:
     result = call("save_context", project_id=shop, content="c", scope="global", governance_token=given)
     assert result["status"] == "failed"
@@ -130,23 +150,34 @@ def test_a_token_of_another_tenant_is_refused_and_stays_good_for_its_own(call: C
     call("save_session", objective="o", project_id="shop")
     ask = {"project_id": "shop", "content": "c", "scope": "global", "governance_token": leave}
     refused = call("save_context", **ask)
-    assert (refused["status"], refused["message"]) == ("failed", "Governance token is invalid, expired, or already used.")
+    assert (refused["status"], refused["message"]) == (
+        "failed",
+        "Governance token is invalid, expired, or already used.",
+    )
     act_as("acme", "alice")
     assert call("save_context", **ask)["status"] == "saved"
 
 
-def test_a_token_is_spent_only_by_a_save_that_is_made(call: Call, token: Callable[[], str], shop: str) -> None:
+def test_a_token_is_spent_only_by_a_save_that_is_made(
+    call: Call, token: Callable[[], str], shop: str
+) -> None:
     first, second = token(), token()
     ask = {"rationale": "r", "project_id": shop, "scope": "global"}
     assert call("save_decision", title="a b c", governance_token=first, **ask)["status"] == "saved"
-    assert call("save_decision", title="a b d", governance_token=second, **ask)["dedup_outcome"] == "manual_review"
+    assert (
+        call("save_decision", title="a b d", governance_token=second, **ask)["dedup_outcome"]
+        == "manual_review"
+    )
     assert call("save_decision", title="x y z", governance_token=second, **ask)["status"] == "saved"
 
 
 def test_a_project_write_leaves_a_token_unspent(call: Call, token: Callable[[], str], shop: str) -> None:
     leave = token()
     call("save_context", content="c", project_id=shop, governance_token=leave)
-    assert call("save_context", content="c", project_id=shop, scope="global", governance_token=leave)["status"] == "saved"
+    assert (
+        call("save_context", content="c", project_id=shop, scope="global", governance_token=leave)["status"]
+        == "saved"
+    )
 
 
 def test_one_token_is_good_for_a_whole_batch(call: Call, token: Callable[[], str], shop: str) -> None:
@@ -163,7 +194,9 @@ def test_one_token_is_good_for_a_whole_batch(call: Call, token: Callable[[], str
     assert again["message"] == "Governance token is invalid, expired, or already used."
 
 
-def test_a_batch_with_a_global_child_and_no_token_writes_nothing(call: Call, picture: Picture, shop: str) -> None:
+def test_a_batch_with_a_global_child_and_no_token_writes_nothing(
+    call: Call, picture: Picture, shop: str
+) -> None:
     before = picture(without={"save_attempt"})
     batch = call(
         "store_session_with_learnings",
@@ -176,7 +209,9 @@ def test_a_batch_with_a_global_child_and_no_token_writes_nothing(call: Call, pic
     assert picture(without={"save_attempt"}) == before
 
 
-def test_a_batch_that_is_refused_whole_leaves_its_token_unspent(call: Call, token: Callable[[], str], shop: str) -> None:
+def test_a_batch_that_is_refused_whole_leaves_its_token_unspent(
+    call: Call, token: Callable[[], str], shop: str
+) -> None:
     leave = token()
     call("save_decision", title="a b c", rationale="r", project_id=shop)
     refused = call(
@@ -188,10 +223,15 @@ def test_a_batch_that_is_refused_whole_leaves_its_token_unspent(call: Call, toke
         governance_token=leave,
     )
     assert refused["overall"] == "failed"
-    assert call("save_context", content="c", project_id=shop, scope="global", governance_token=leave)["status"] == "saved"
+    assert (
+        call("save_context", content="c", project_id=shop, scope="global", governance_token=leave)["status"]
+        == "saved"
+    )
 
 
-def test_a_global_memory_is_seen_from_every_project_of_its_tenant(call: Call, token: Callable[[], str], shop: str) -> None:
+def test_a_global_memory_is_seen_from_every_project_of_its_tenant(
+    call: Call, token: Callable[[], str], shop: str
+) -> None:
     call("save_session", objective="o", project_id="bank")
     call("save_context", content="c", project_id=shop, scope="global", governance_token=token())
     for scope in ("global", "project"):
@@ -220,13 +260,25 @@ def waiting(call: Call, shop: str) -> UUID:
 
 
 def decisions(rows: Rows) -> list[tuple[str, str]]:
-    return [(r["title"], r["status"]) for r in rows("select title, status from pgmem.node where label = 'Decision' order by seq")]
+    return [
+        (r["title"], r["status"])
+        for r in rows("select title, status from pgmem.node where label = 'Decision' order by seq")
+    ]
 
 
 def test_a_waiting_save_is_listed_beside_what_it_resembles(each: Each, waiting: UUID) -> None:
     (review,) = each("list_reviews")
-    assert (review["save_id"], review["project"], review["title"], review["rationale"]) == (waiting, "shop", "a b d", "second")
-    assert (review["candidate_title"], review["candidate_rationale"], review["score"]) == ("a b c", "first", 0.5)
+    assert (review["save_id"], review["project"], review["title"], review["rationale"]) == (
+        waiting,
+        "shop",
+        "a b d",
+        "second",
+    )
+    assert (review["candidate_title"], review["candidate_rationale"], review["score"]) == (
+        "a b c",
+        "first",
+        0.5,
+    )
 
 
 def test_reviews_are_listed_by_project(each: Each, waiting: UUID) -> None:
@@ -234,15 +286,21 @@ def test_reviews_are_listed_by_project(each: Each, waiting: UUID) -> None:
     assert each("list_reviews", project_id="bank") == []
 
 
-def test_a_review_resolved_as_new_stores_what_was_said(call: Call, each: Each, rows: Rows, waiting: UUID) -> None:
+def test_a_review_resolved_as_new_stores_what_was_said(
+    call: Call, each: Each, rows: Rows, waiting: UUID
+) -> None:
     result = call("resolve_review", save_id=waiting, outcome="new", by="ana")
     assert (result["status"], result["dedup_outcome"], result["save_id"]) == ("saved", "new", waiting)
     assert decisions(rows) == [("a b c", "active"), ("a b d", "active")]
-    assert rows("select props ->> 'owner' as owner from pgmem.node where title = 'a b d'") == [{"owner": "ana"}]
+    assert rows("select props ->> 'owner' as owner from pgmem.node where title = 'a b d'") == [
+        {"owner": "ana"}
+    ]
     assert each("list_reviews") == []
 
 
-def test_a_review_resolved_as_supersede_takes_the_candidates_place(call: Call, rows: Rows, waiting: UUID) -> None:
+def test_a_review_resolved_as_supersede_takes_the_candidates_place(
+    call: Call, rows: Rows, waiting: UUID
+) -> None:
     result = call("resolve_review", save_id=waiting, outcome="supersede", by="ana")
     assert (result["status"], result["dedup_outcome"]) == ("saved", "supersede")
     assert decisions(rows) == [("a b c", "superseded"), ("a b d", "active")]
@@ -260,7 +318,9 @@ def test_a_dropped_review_writes_nothing_and_is_listed_no_more(
 
 def test_who_decided_is_on_record(call: Call, rows: Rows, waiting: UUID) -> None:
     call("resolve_review", save_id=waiting, outcome="drop", by="ana")
-    assert rows("select resolved_by from pgmem.save_attempt where save_id = %s", waiting) == [{"resolved_by": "ana"}]
+    assert rows("select resolved_by from pgmem.save_attempt where save_id = %s", waiting) == [
+        {"resolved_by": "ana"}
+    ]
 
 
 def test_a_review_is_decided_once(call: Call, waiting: UUID) -> None:
@@ -308,7 +368,9 @@ def test_what_a_colleague_decides_is_stored_for_whoever_asked(call: Call, act_as
     waiting = call("save_decision", title="a b d", rationale="r", project_id="shop")["save_id"]
     act_as("acme", "alice")
     assert call("resolve_review", save_id=waiting, outcome="supersede", by="alice")["status"] == "saved"
-    assert rows("select org_id, user_id from pgmem.node where title = 'a b d'") == [{"org_id": "acme", "user_id": ""}]
+    assert rows("select org_id, user_id from pgmem.node where title = 'a b d'") == [
+        {"org_id": "acme", "user_id": ""}
+    ]
     assert rows("select status, resolved_by from pgmem.save_attempt where save_id = %s", waiting) == [
         {"status": "saved", "resolved_by": "alice"}
     ]

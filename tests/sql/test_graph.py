@@ -33,7 +33,10 @@ def kept(call: Call, shop: str) -> str:
         session={"objective": "choose", "scope": "focus"},
         project_id=shop,
         focus="checkout",
-        decisions=[{"title": t, "rationale": "r"} for t in ("Take the cards of all banks", "Take the cards of most banks", "Refuse cash")],
+        decisions=[
+            {"title": t, "rationale": "r"}
+            for t in ("Take the cards of all banks", "Take the cards of most banks", "Refuse cash")
+        ],
         patterns=[{"trigger": "a release", "repeatable_steps": ["tag it"]}],
     )
     assert batch["overall"] == "saved"
@@ -53,7 +56,9 @@ def kept(call: Call, shop: str) -> str:
     return shop
 
 
-def test_after_every_kind_of_write_graph_and_tables_agree(each: Each, cypher: Any, rows: Rows, kept: str) -> None:
+def test_after_every_kind_of_write_graph_and_tables_agree(
+    each: Each, cypher: Any, rows: Rows, kept: str
+) -> None:
     assert each("check_graph") == []
     count = rows("select count(*) from pgmem.node")[0]["count"]
     assert cypher(EVERYTHING) == [{"vertices": count}]
@@ -61,7 +66,10 @@ def test_after_every_kind_of_write_graph_and_tables_agree(each: Each, cypher: An
 
 def test_a_refused_save_leaves_the_graph_alone(call: Call, each: Each, picture: Picture, kept: str) -> None:
     before = picture(without={"save_attempt"})
-    assert call("save_decision", title="Refuse all cash", rationale="r", project_id=kept)["dedup_outcome"] == "manual_review"
+    assert (
+        call("save_decision", title="Refuse all cash", rationale="r", project_id=kept)["dedup_outcome"]
+        == "manual_review"
+    )
     assert picture(without={"save_attempt"}) == before
     assert each("check_graph") == []
 
@@ -76,7 +84,9 @@ def test_a_rolled_back_save_leaves_the_graph_alone(
     assert each("check_graph") == []
 
 
-def test_rows_written_in_bulk_reach_the_graph(connection: psycopg.Connection[DictRow], each: Each, cypher: Any, kept: str) -> None:
+def test_rows_written_in_bulk_reach_the_graph(
+    connection: psycopg.Connection[DictRow], each: Each, cypher: Any, kept: str
+) -> None:
     connection.execute("update pgmem.node set title = title || '!' where label = 'Decision'")
     assert each("check_graph") == []
     assert [r["n_title"][-1] for r in cypher("match (n:Decision) return n.title")] == ["!", "!", "!"]
@@ -86,7 +96,9 @@ def test_rows_written_in_bulk_reach_the_graph(connection: psycopg.Connection[Dic
 
 
 def test_a_session_is_walked_to_what_it_produced(cypher: Any, kept: str) -> None:
-    found = cypher("match (s:Session)-[:PRODUCED]->(d:Decision) return s.title as session, d.title as decision order by d.title")
+    found = cypher(
+        "match (s:Session)-[:PRODUCED]->(d:Decision) return s.title as session, d.title as decision order by d.title"
+    )
     assert found == [
         {"session": "choose", "decision": title}
         for title in ("Refuse cash", "Take the cards of all banks", "Take the cards of most banks")
@@ -112,7 +124,9 @@ def test_a_session_is_walked_to_what_it_produced(cypher: Any, kept: str) -> None
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
-def test_cypher_reads_the_graph(cypher: Any, kept: str, query: str, expected: list[dict[str, object]]) -> None:
+def test_cypher_reads_the_graph(
+    cypher: Any, kept: str, query: str, expected: list[dict[str, object]]
+) -> None:
     assert cypher(query) == expected
 
 
@@ -174,7 +188,9 @@ def test_cypher_that_writes_is_refused(cypher: Any, picture: Picture, kept: str,
         "return \x00 as a",
     ],
 )
-def test_whatever_a_query_holds_nothing_is_written(cypher: Any, picture: Picture, kept: str, query: str) -> None:
+def test_whatever_a_query_holds_nothing_is_written(
+    cypher: Any, picture: Picture, kept: str, query: str
+) -> None:
     before = picture()
     try:
         cypher(query)
@@ -183,8 +199,12 @@ def test_whatever_a_query_holds_nothing_is_written(cypher: Any, picture: Picture
     assert picture() == before
 
 
-@pytest.mark.parametrize("query", [None, "", "  ", "match (n)", "match (n return n", "return 1 +", "nonsense"])
-def test_a_query_that_cannot_be_run_is_an_error_that_says_why(cypher: Any, kept: str, query: str | None) -> None:
+@pytest.mark.parametrize(
+    "query", [None, "", "  ", "match (n)", "match (n return n", "return 1 +", "nonsense"]
+)
+def test_a_query_that_cannot_be_run_is_an_error_that_says_why(
+    cypher: Any, kept: str, query: str | None
+) -> None:
     with pytest.raises(psycopg.Error) as caught:
         cypher(query)
     assert caught.value.sqlstate == "PM001"
@@ -198,7 +218,9 @@ def test_parameters_are_an_object(connection: psycopg.Connection[DictRow], kept:
 
 
 @pytest.mark.parametrize("number", ["99999999999999999999", "1e400", "-9223372036854775809"])
-def test_a_parameter_that_no_graph_holds_is_an_error(connection: psycopg.Connection[DictRow], kept: str, number: str) -> None:
+def test_a_parameter_that_no_graph_holds_is_an_error(
+    connection: psycopg.Connection[DictRow], kept: str, number: str
+) -> None:
     with pytest.raises(psycopg.Error, match="This query cannot be run") as caught:
         connection.execute("select pgmem.run_cypher('return $n as n', %s)", (f'{{"n": {number}}}',))
     assert caught.value.sqlstate == "PM001"
@@ -206,13 +228,23 @@ def test_a_parameter_that_no_graph_holds_is_an_error(connection: psycopg.Connect
 
 @pytest.mark.parametrize(
     "number",
-    ["9223372036854775807", "9223372036854775808", "-9223372036854775809", "1e308", "1e400", "-1e400", "1e-400", "123456789.123456789123456789"],
+    [
+        "9223372036854775807",
+        "9223372036854775808",
+        "-9223372036854775809",
+        "1e308",
+        "1e400",
+        "-1e400",
+        "1e-400",
+        "123456789.123456789123456789",
+    ],
 )
 def test_a_number_that_no_graph_holds_does_not_stop_a_write(
     connection: psycopg.Connection[DictRow], each: Each, cypher: Any, kept: str, number: str
 ) -> None:
     connection.execute(
-        "update pgmem.node set props = props || jsonb_build_object('n', %s::numeric) where label = 'Pattern'", (number,)
+        "update pgmem.node set props = props || jsonb_build_object('n', %s::numeric) where label = 'Pattern'",
+        (number,),
     )
     assert each("check_graph") == []
     (found,) = cypher("match (p:Pattern) return p.n as n")
@@ -226,7 +258,9 @@ def test_cypher_is_refused_while_a_tenant_is_set(cypher: Any, act_as: ActAs, kep
     assert caught.value.sqlstate == "PM004"
 
 
-def test_cypher_is_refused_in_a_store_with_tenants(cypher: Any, connection: psycopg.Connection[DictRow], kept: str) -> None:
+def test_cypher_is_refused_in_a_store_with_tenants(
+    cypher: Any, connection: psycopg.Connection[DictRow], kept: str
+) -> None:
     connection.execute("insert into pgmem.tenant_role values ('somebody', 'acme', '')")
     with pytest.raises(psycopg.Error, match="not filtered by tenant"):
         cypher(EVERYTHING)
@@ -239,9 +273,16 @@ def test_damage_to_the_graph_is_found_and_mended(
     connection.execute('delete from pgmem_graph."Pattern"')
     connection.execute('update pgmem_graph."Session" set properties = \'{"title": "other"}\'')
     connection.execute('delete from pgmem_graph."SUPERSEDES"')
-    connection.execute('insert into pgmem_graph."Context" (id, properties) select id, properties from pgmem_graph."EntityFact"')
+    connection.execute(
+        'insert into pgmem_graph."Context" (id, properties) select id, properties from pgmem_graph."EntityFact"'
+    )
     found = {row["label"]: (row["missing"], row["extra"], row["different"]) for row in each("check_graph")}
-    assert found == {"Pattern": (1, 0, 0), "Session": (0, 0, 2), "SUPERSEDES": (1, 0, 0), "Context": (0, 1, 0)}
+    assert found == {
+        "Pattern": (1, 0, 0),
+        "Session": (0, 0, 2),
+        "SUPERSEDES": (1, 0, 0),
+        "Context": (0, 1, 0),
+    }
     rebuilt = call("rebuild_graph")
     assert rebuilt["vertices"] == before[0]["vertices"]
     assert each("check_graph") == []

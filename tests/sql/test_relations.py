@@ -13,7 +13,13 @@ from tests.sql.conftest import ActAs, Each, Picture, Rows
 
 
 def join(call: Call, a: object, b: object, rel: str = "CONFLICTS_WITH", **more: object) -> DictRow:
-    ends = {"from_label": "Decision", "from_key": str(a), "rel_type": rel, "to_label": "Decision", "to_key": str(b)}
+    ends = {
+        "from_label": "Decision",
+        "from_key": str(a),
+        "rel_type": rel,
+        "to_label": "Decision",
+        "to_key": str(b),
+    }
     return call("relate", **{**ends, **more})
 
 
@@ -38,7 +44,9 @@ def test_two_decisions_are_joined_by_id(call: Call, cards: object, cash: object)
     assert join(call, cards, str(cash).upper())["to_id"] == cash
 
 
-def test_the_same_edge_again_changes_nothing(call: Call, picture: Picture, cards: object, cash: object) -> None:
+def test_the_same_edge_again_changes_nothing(
+    call: Call, picture: Picture, cards: object, cash: object
+) -> None:
     join(call, cards, cash)
     before = picture()
     assert join(call, cards, cash)["created"] is False
@@ -62,7 +70,9 @@ def test_what_the_verbs_mean_cannot_be_made_by_hand(
     assert picture() == before
 
 
-@pytest.mark.parametrize("rel", ["", "NONSENSE", "conflicts_with", "'; drop schema pgmem cascade; --", "x" * 1_000_000])
+@pytest.mark.parametrize(
+    "rel", ["", "NONSENSE", "conflicts_with", "'; drop schema pgmem cascade; --", "x" * 1_000_000]
+)
 def test_an_unknown_relation_is_an_error_that_lists_the_known(
     call: Call, picture: Picture, cards: object, cash: object, rel: str
 ) -> None:
@@ -74,10 +84,14 @@ def test_an_unknown_relation_is_an_error_that_lists_the_known(
     assert picture() == before
 
 
-def test_a_relation_joins_only_the_labels_it_is_for(call: Call, picture: Picture, shop: str, cards: object) -> None:
+def test_a_relation_joins_only_the_labels_it_is_for(
+    call: Call, picture: Picture, shop: str, cards: object
+) -> None:
     call("upsert_entity", entity_name="api", fact="f", project_id=shop)
     before = picture()
-    with pytest.raises(psycopg.Error, match="CONFLICTS_WITH joins Decision with Decision, not Decision with EntityFact") as caught:
+    with pytest.raises(
+        psycopg.Error, match="CONFLICTS_WITH joins Decision with Decision, not Decision with EntityFact"
+    ) as caught:
         join(call, cards, "api", to_label="EntityFact")
     assert caught.value.sqlstate == "PM011"
     assert picture() == before
@@ -89,13 +103,19 @@ def test_a_memory_is_not_joined_with_itself(call: Call, cards: object) -> None:
 
 
 @pytest.mark.parametrize("label", ["", "decision", "Nonsense", "'; drop schema pgmem cascade; --"])
-def test_an_unknown_label_is_an_error_that_lists_the_known(call: Call, cards: object, cash: object, label: str) -> None:
+def test_an_unknown_label_is_an_error_that_lists_the_known(
+    call: Call, cards: object, cash: object, label: str
+) -> None:
     with pytest.raises(psycopg.Error, match=r"Unknown label .* Known: .*Decision"):
         join(call, cards, cash, from_label=label)
 
 
-@pytest.mark.parametrize("key", ["nobody", "take cards", str(uuid4()), "'; drop schema pgmem cascade; --", "Take cards\x01"])
-def test_a_name_that_fits_nothing_is_not_found(call: Call, picture: Picture, cards: object, cash: object, key: str) -> None:
+@pytest.mark.parametrize(
+    "key", ["nobody", "take cards", str(uuid4()), "'; drop schema pgmem cascade; --", "Take cards\x01"]
+)
+def test_a_name_that_fits_nothing_is_not_found(
+    call: Call, picture: Picture, cards: object, cash: object, key: str
+) -> None:
     before = picture()
     with pytest.raises(psycopg.Error, match="No Decision named") as caught:
         join(call, cards, key)
@@ -109,7 +129,9 @@ def test_an_empty_name_is_an_error_that_says_what_to_send(call: Call, cards: obj
         call("neighbours", label="Decision", key=key)
 
 
-def test_a_name_that_fits_several_is_an_error_that_lists_their_ids(call: Call, cards: object, cash: object) -> None:
+def test_a_name_that_fits_several_is_an_error_that_lists_their_ids(
+    call: Call, cards: object, cash: object
+) -> None:
     call("save_session", objective="o", project_id="bank")
     twin = call("save_decision", title="Take cards", rationale="r", project_id="bank")["artifact_id"]
     with pytest.raises(psycopg.Error, match="names 2 nodes") as caught:
@@ -132,7 +154,9 @@ def test_an_unknown_project_is_not_taken_for_every_project(call: Call, cards: ob
         call("neighbours", label="Decision", key="Take cards", project_id="nope")
 
 
-def test_a_title_means_the_decision_in_force_not_the_one_it_superseded(call: Call, shop: str, cash: object) -> None:
+def test_a_title_means_the_decision_in_force_not_the_one_it_superseded(
+    call: Call, shop: str, cash: object
+) -> None:
     call("save_decision", title="Take cards", rationale="first", project_id=shop)
     new = call("save_decision", title="Take cards", rationale="second", project_id=shop)
     assert new["dedup_outcome"] == "supersede"
@@ -171,7 +195,9 @@ def test_one_hop_gives_both_sides(each: Each, chain: list[object]) -> None:
 
 
 @pytest.mark.parametrize(("hops", "reached"), [(1, 1), (2, 2), (3, 3), (5, 5)])
-def test_more_hops_reach_further_nearest_first(each: Each, chain: list[object], hops: int, reached: int) -> None:
+def test_more_hops_reach_further_nearest_first(
+    each: Each, chain: list[object], hops: int, reached: int
+) -> None:
     found = around(each, chain[0], hops=hops)
     assert [title for title, _, _ in found] == ["one", "two", "three", "four", "five"][:reached]
     assert [depth for _, depth, _ in found] == list(range(1, reached + 1))
@@ -212,7 +238,9 @@ def test_the_limit_of_neighbours_makes_sense(each: Each, cards: object, limit: i
         around(each, cards, limit=limit)
 
 
-def test_another_tenants_memory_is_no_neighbour_and_cannot_be_joined(call: Call, each: Each, act_as: ActAs) -> None:
+def test_another_tenants_memory_is_no_neighbour_and_cannot_be_joined(
+    call: Call, each: Each, act_as: ActAs
+) -> None:
     ids = {}
     for user in ("alice", "bob"):
         act_as("acme", user)
@@ -229,7 +257,10 @@ def test_a_walk_does_not_pass_through_another_tenants_memory(
 ) -> None:
     act_as("acme")
     call("save_session", objective="o", project_id="shop")
-    shared = [call("save_decision", title=t, rationale="r", project_id="shop")["artifact_id"] for t in ("one", "three")]
+    shared = [
+        call("save_decision", title=t, rationale="r", project_id="shop")["artifact_id"]
+        for t in ("one", "three")
+    ]
     act_as("acme", "bob")
     own = call("save_decision", title="two", rationale="r", project_id="shop")["artifact_id"]
     for end in shared:

@@ -14,7 +14,10 @@ from tests.sql.conftest import Rows
 
 
 def items(call: Call, key: str = "content", **arguments: object) -> list[Any]:
-    bundle = call("retrieve_context", **{"project_id": "shop", "scope": "project", "categories": ["Context"], **arguments})
+    bundle = call(
+        "retrieve_context",
+        **{"project_id": "shop", "scope": "project", "categories": ["Context"], **arguments},
+    )
     return [item[key] for item in bundle["items"]]
 
 
@@ -29,7 +32,9 @@ def everywhere(call: Call, content: str) -> object:
     return note(call, content, scope="global", governance_token=token)
 
 
-def test_a_new_project_is_empty_and_no_error(call: Call, connection: psycopg.Connection[DictRow], shop: str) -> None:
+def test_a_new_project_is_empty_and_no_error(
+    call: Call, connection: psycopg.Connection[DictRow], shop: str
+) -> None:
     connection.execute("delete from pgmem.node where label = 'Session'")
     bundle = call("retrieve_context", project_id=shop, scope="project")
     assert (bundle["retrieval_status"], bundle["items"], bundle["scope_state"]) == ("empty", [], "resolved")
@@ -51,7 +56,9 @@ def test_focus_comes_before_project_before_global_each_with_its_limit(call: Call
         note(call, f"project {number}")
     for number in range(7):
         everywhere(call, f"global {number}")
-    bundle = call("retrieve_context", project_id=shop, scope="focus", focus="checkout", categories=["Context"])
+    bundle = call(
+        "retrieve_context", project_id=shop, scope="focus", focus="checkout", categories=["Context"]
+    )
     assert [item["content"] for item in bundle["items"]] == [
         *(f"focus {number}" for number in range(11, 1, -1)),
         *(f"project {number}" for number in range(11, 1, -1)),
@@ -68,12 +75,17 @@ def test_a_scope_that_just_fills_its_limit_is_not_truncated(call: Call, shop: st
     assert (len(bundle["items"]), bundle["truncated_scopes"]) == (10, [])
 
 
-def test_the_limits_are_settings_of_the_store(call: Call, connection: psycopg.Connection[DictRow], shop: str) -> None:
+def test_the_limits_are_settings_of_the_store(
+    call: Call, connection: psycopg.Connection[DictRow], shop: str
+) -> None:
     connection.execute("update pgmem.setting set value = '2' where name = 'project_limit'")
     for number in range(3):
         note(call, f"project {number}")
     bundle = call("retrieve_context", project_id=shop, scope="project", categories=["Context"])
-    assert ([item["content"] for item in bundle["items"]], bundle["truncated_scopes"]) == (["project 2", "project 1"], ["project"])
+    assert ([item["content"] for item in bundle["items"]], bundle["truncated_scopes"]) == (
+        ["project 2", "project 1"],
+        ["project"],
+    )
 
 
 @pytest.mark.parametrize(
@@ -103,7 +115,10 @@ def test_a_topic_gives_only_what_speaks_of_it(call: Call, shop: str) -> None:
     note(call, "the authentication service signs tokens")
     note(call, "users log in by mail", topic="Authentication")
     note(call, "the pages are cached")
-    assert items(call, topic="authentication") == ["users log in by mail", "the authentication service signs tokens"]
+    assert items(call, topic="authentication") == [
+        "users log in by mail",
+        "the authentication service signs tokens",
+    ]
 
 
 def test_a_topic_that_nothing_speaks_of_is_empty(call: Call, shop: str) -> None:
@@ -113,7 +128,9 @@ def test_a_topic_that_nothing_speaks_of_is_empty(call: Call, shop: str) -> None:
 
 
 @pytest.mark.parametrize("topic", ["the", "of the and", "!?", "🚀"])
-def test_a_topic_without_a_word_that_counts_is_empty_not_everything(call: Call, shop: str, topic: str) -> None:
+def test_a_topic_without_a_word_that_counts_is_empty_not_everything(
+    call: Call, shop: str, topic: str
+) -> None:
     note(call, "the pages are cached")
     assert items(call, topic=topic) == []
 
@@ -124,14 +141,20 @@ def test_no_topic_reads_everything(call: Call, shop: str, topic: str | None) -> 
     assert items(call, topic=topic) == ["the pages are cached"]
 
 
-def test_a_topic_reads_each_scope_with_its_limit_too(call: Call, connection: psycopg.Connection[DictRow], shop: str) -> None:
+def test_a_topic_reads_each_scope_with_its_limit_too(
+    call: Call, connection: psycopg.Connection[DictRow], shop: str
+) -> None:
     connection.execute("update pgmem.setting set value = '1' where name in ('project_limit', 'focus_limit')")
     for number in range(2):
         note(call, f"cache {number} of the focus", scope="focus", focus="checkout")
         note(call, f"cache {number} of the project")
     everywhere(call, "cache of all")
     bundle = call("retrieve_context", project_id=shop, scope="focus", focus="checkout", topic="cache")
-    assert [i["content"] for i in bundle["items"]] == ["cache 1 of the focus", "cache 1 of the project", "cache of all"]
+    assert [i["content"] for i in bundle["items"]] == [
+        "cache 1 of the focus",
+        "cache 1 of the project",
+        "cache of all",
+    ]
     assert bundle["truncated_scopes"] == ["focus", "project"]
 
 
@@ -155,8 +178,12 @@ def test_an_empty_list_of_categories_is_none_of_them(call: Call, shop: str) -> N
     assert items(call, key="label", categories=[]) == []
 
 
-@pytest.mark.parametrize("categories", [["Nonsense"], ["Decision", "decision"], ["'; drop schema pgmem cascade; --"]])
-def test_an_unknown_category_is_an_error_that_lists_the_known(call: Call, shop: str, categories: list[str]) -> None:
+@pytest.mark.parametrize(
+    "categories", [["Nonsense"], ["Decision", "decision"], ["'; drop schema pgmem cascade; --"]]
+)
+def test_an_unknown_category_is_an_error_that_lists_the_known(
+    call: Call, shop: str, categories: list[str]
+) -> None:
     with pytest.raises(psycopg.Error, match=r"Unknown label .* Known: .*Decision") as caught:
         call("retrieve_context", project_id=shop, scope="project", categories=categories)
     assert caught.value.sqlstate == "PM001"
@@ -177,7 +204,12 @@ def conflicting(call: Call, titles: tuple[str, str] = ("Use cards", "Pay in cash
     for title in titles:
         call("save_decision", title=title, rationale="r", project_id="shop")
     call(
-        "relate", from_label="Decision", from_key=titles[0], rel_type="CONFLICTS_WITH", to_label="Decision", to_key=titles[1]
+        "relate",
+        from_label="Decision",
+        from_key=titles[0],
+        rel_type="CONFLICTS_WITH",
+        to_label="Decision",
+        to_key=titles[1],
     )
 
 
@@ -194,11 +226,21 @@ def test_a_conflict_with_what_is_not_shown_does_not_count(
     conflicting(call)
     connection.execute("update pgmem.setting set value = '1' where name = 'project_limit'")
     bundle = call("retrieve_context", project_id=shop, scope="project")
-    assert (bundle["retrieval_status"], bundle["conflicts_found"], len(bundle["items"])) == ("succeeded", False, 1)
+    assert (bundle["retrieval_status"], bundle["conflicts_found"], len(bundle["items"])) == (
+        "succeeded",
+        False,
+        1,
+    )
 
 
 @pytest.mark.parametrize(
-    ("last", "due"), [(None, True), ("2026-03-08 09:59+00", True), ("2026-03-10 10:00+00", False), ("2026-04-07 10:00+00", False)]
+    ("last", "due"),
+    [
+        (None, True),
+        ("2026-03-08 09:59+00", True),
+        ("2026-03-10 10:00+00", False),
+        ("2026-04-07 10:00+00", False),
+    ],
 )
 def test_hygiene_is_due_after_thirty_days(
     call: Call,
@@ -245,7 +287,9 @@ def test_the_next_step_puts_conflicts_before_hygiene_before_truncation(
         ("2026-02-07 10:00+00", "stale"),
     ],
 )
-def test_an_item_says_how_fresh_it_is(call: Call, clock: Callable[[str], None], saved_at: str, freshness: str) -> None:
+def test_an_item_says_how_fresh_it_is(
+    call: Call, clock: Callable[[str], None], saved_at: str, freshness: str
+) -> None:
     clock(saved_at)
     call("save_session", objective="o", project_id="shop")
     note(call, "c")
@@ -253,7 +297,9 @@ def test_an_item_says_how_fresh_it_is(call: Call, clock: Callable[[str], None], 
     assert items(call, key="freshness") == [freshness]
 
 
-def test_what_is_no_longer_valid_is_not_read(call: Call, connection: psycopg.Connection[DictRow], shop: str) -> None:
+def test_what_is_no_longer_valid_is_not_read(
+    call: Call, connection: psycopg.Connection[DictRow], shop: str
+) -> None:
     note(call, "past")
     connection.execute("update pgmem.node set valid_to = now() - interval '1 second' where label = 'Context'")
     note(call, "present")
@@ -261,8 +307,12 @@ def test_what_is_no_longer_valid_is_not_read(call: Call, connection: psycopg.Con
     assert items(call, topic="past") == []
 
 
-@pytest.mark.parametrize("status", ["superseded", "archived", "expired", "merged", "stub", "pending", "draft", "rejected"])
-def test_what_is_not_live_is_not_read(call: Call, connection: psycopg.Connection[DictRow], shop: str, status: str) -> None:
+@pytest.mark.parametrize(
+    "status", ["superseded", "archived", "expired", "merged", "stub", "pending", "draft", "rejected"]
+)
+def test_what_is_not_live_is_not_read(
+    call: Call, connection: psycopg.Connection[DictRow], shop: str, status: str
+) -> None:
     note(call, "past")
     connection.execute("update pgmem.node set status = %s where label = 'Context'", (status,))
     assert items(call) == []
@@ -270,7 +320,9 @@ def test_what_is_not_live_is_not_read(call: Call, connection: psycopg.Connection
 
 
 def test_an_item_carries_its_own_properties_and_where_it_stands(call: Call, shop: str) -> None:
-    saved = call("save_decision", title="Use cards", rationale="r", owner="ana", date="2026-04-08", project_id=shop)
+    saved = call(
+        "save_decision", title="Use cards", rationale="r", owner="ana", date="2026-04-08", project_id=shop
+    )
     (item,) = call("retrieve_context", project_id=shop, scope="project", categories=["Decision"])["items"]
     assert {name: item[name] for name in ("id", "label", "title", "scope", "rationale", "owner", "date", "trust_level")} == {
         "id": str(saved["artifact_id"]), "label": "Decision", "title": "Use cards", "scope": "project", "rationale": "r",

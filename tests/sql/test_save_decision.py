@@ -10,4 +10,8 @@ def test_the_same_decision_again_returns_the_first(call: Call) -> None:
     first = call("save_decision", title="Use SHA-256", rationale="because fast.", project_id="shop")
     again = call("save_decision", title="use sha256", rationale="Because, fast!", project_id="shop")
     assert (first["status"], first["dedup_outcome"]) == ("saved", "new")
-    assert (again["status"], again["dedup_outcome"], again["artifact_id"]) == ("saved", "duplicate_skip", first["artifact_id"])
+    assert (again["status"], again["dedup_outcome"], again["artifact_id"]) == (
+        "saved",
+        "duplicate_skip",
+        first["artifact_id"],
+    )

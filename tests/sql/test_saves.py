@@ -21,7 +21,12 @@ def blocked(call: Call, project: str = "shop", content: str = "c") -> UUID:
 
 def test_nothing_open_is_saved(call: Call, shop: str) -> None:
     status = call("get_save_status", project_id=shop)
-    assert (status["status"], status["count"], status["saves"], status["oldest_pending_at"]) == ("saved", 0, [], None)
+    assert (status["status"], status["count"], status["saves"], status["oldest_pending_at"]) == (
+        "saved",
+        0,
+        [],
+        None,
+    )
 
 
 def test_a_save_that_was_not_made_is_listed_with_its_reason(call: Call) -> None:
@@ -51,7 +56,12 @@ def test_one_save_is_found_by_its_id(call: Call, shop: str) -> None:
 
 def test_an_unknown_save_id_was_not_started(call: Call, shop: str) -> None:
     status = call("get_save_status", project_id=shop, save_id=uuid4())
-    assert (status["status"], status["count"], status["artifact_ids"], status["saves"]) == ("not_started", 0, [], [])
+    assert (status["status"], status["count"], status["artifact_ids"], status["saves"]) == (
+        "not_started",
+        0,
+        [],
+        [],
+    )
 
 
 def test_open_saves_are_listed_by_the_session_they_were_made_in(call: Call, act_as: ActAs) -> None:
@@ -106,7 +116,9 @@ def test_a_blocked_save_can_be_retried_once_the_project_is_there(call: Call, row
     call("save_session", objective="o", project_id="shop")
     result = call("retry_save", save_id=save_id)
     assert (result["status"], result["save_id"]) == ("saved", save_id)
-    assert rows("select props ->> 'content' as content from pgmem.node where label = 'Context'") == [{"content": "c"}]
+    assert rows("select props ->> 'content' as content from pgmem.node where label = 'Context'") == [
+        {"content": "c"}
+    ]
     assert call("get_save_status", project_id="shop")["count"] == 0
 
 
@@ -144,11 +156,15 @@ def test_nobody_retries_what_is_not_his(call: Call, act_as: ActAs, picture: Pict
 
 def test_arguments_are_kept_only_while_a_save_is_open(call: Call, rows: Rows) -> None:
     save_id = blocked(call)
-    kept = rows("select arguments ->> 'content' as content from pgmem.save_attempt where save_id = %s", save_id)
+    kept = rows(
+        "select arguments ->> 'content' as content from pgmem.save_attempt where save_id = %s", save_id
+    )
     assert kept == [{"content": "c"}]
     call("save_session", objective="o", project_id="shop")
     call("retry_save", save_id=save_id)
-    assert rows("select arguments from pgmem.save_attempt where save_id = %s", save_id) == [{"arguments": None}]
+    assert rows("select arguments from pgmem.save_attempt where save_id = %s", save_id) == [
+        {"arguments": None}
+    ]
 
 
 def test_every_save_leaves_one_row(call: Call, rows: Rows, shop: str) -> None:
@@ -160,7 +176,9 @@ def test_every_save_leaves_one_row(call: Call, rows: Rows, shop: str) -> None:
 
 
 def test_a_save_says_what_comes_next(call: Call, shop: str) -> None:
-    assert call("save_context", content="c", project_id=shop)["next_step"].startswith("Saved. Run retrieve_context")
+    assert call("save_context", content="c", project_id=shop)["next_step"].startswith(
+        "Saved. Run retrieve_context"
+    )
 
 
 def test_a_save_without_a_save_id_gets_one(call: Call, shop: str) -> None:
@@ -185,7 +203,12 @@ def test_a_failure_of_the_database_is_a_status_and_leaves_only_its_row(
 
 def test_a_save_given_up_by_the_outbox_is_seen(call: Call, shop: str) -> None:
     save_id = uuid4()
-    ask = {"save_id": save_id, "verb": "save_context", "arguments": {"content": "c", "project_id": shop}, "message": "Given up."}
+    ask = {
+        "save_id": save_id,
+        "verb": "save_context",
+        "arguments": {"content": "c", "project_id": shop},
+        "message": "Given up.",
+    }
     for _ in range(2):
         call("fail_save", **ask)
     status = call("get_save_status", project_id=shop)
@@ -194,13 +217,31 @@ def test_a_save_given_up_by_the_outbox_is_seen(call: Call, shop: str) -> None:
 
 
 def test_a_decision_keeps_owner_date_and_confidence(call: Call, rows: Rows, shop: str) -> None:
-    call("save_decision", title="t", rationale="r", project_id=shop, owner="ana", date="2026-04-08", confidence=0.5)
+    call(
+        "save_decision",
+        title="t",
+        rationale="r",
+        project_id=shop,
+        owner="ana",
+        date="2026-04-08",
+        confidence=0.5,
+    )
     (node,) = rows("select props, initial_confidence from pgmem.node where label = 'Decision'")
-    assert node == {"props": {"rationale": "r", "owner": "ana", "date": "2026-04-08"}, "initial_confidence": 0.5}
+    assert node == {
+        "props": {"rationale": "r", "owner": "ana", "date": "2026-04-08"},
+        "initial_confidence": 0.5,
+    }
 
 
 def test_a_pattern_keeps_its_steps_in_order(call: Call, rows: Rows, shop: str) -> None:
-    call("save_pattern", trigger="t", repeatable_steps=["b", " ", "a"], exclusions=["x"], project_id=shop, last_validated_at="2026-04-08T10:00:00Z")
+    call(
+        "save_pattern",
+        trigger="t",
+        repeatable_steps=["b", " ", "a"],
+        exclusions=["x"],
+        project_id=shop,
+        last_validated_at="2026-04-08T10:00:00Z",
+    )
     (node,) = rows("select props from pgmem.node where label = 'Pattern'")
     assert node["props"]["repeatable_steps"] == ["b", "a"]
     assert node["props"]["exclusions"] == ["x"]

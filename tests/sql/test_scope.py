@@ -43,7 +43,11 @@ def test_a_retrieval_without_a_project_is_empty(call: Call, project_id: str | No
 
 def test_an_unknown_project_is_uncertain(call: Call, shop: str) -> None:
     state = call("get_scope_state", project_id="nope")
-    assert (state["scope_state"], state["project_exists"], state["write_permitted"]) == ("uncertain", False, False)
+    assert (state["scope_state"], state["project_exists"], state["write_permitted"]) == (
+        "uncertain",
+        False,
+        False,
+    )
 
 
 @pytest.mark.parametrize("verb", BLOCKED)
@@ -74,7 +78,11 @@ def test_the_first_session_opens_its_project(call: Call) -> None:
     assert call("get_scope_state", project_id="shop")["scope_state"] == "uncertain"
     assert call("save_session", objective="open the shop", project_id="shop")["status"] == "saved"
     state = call("get_scope_state", project_id="shop")
-    assert (state["scope_state"], state["state"], state["write_permitted"]) == ("resolved", "resolved_project", True)
+    assert (state["scope_state"], state["state"], state["write_permitted"]) == (
+        "resolved",
+        "resolved_project",
+        True,
+    )
 
 
 def test_a_session_that_cannot_be_read_opens_no_project(call: Call, picture: Picture) -> None:
@@ -100,7 +108,11 @@ def test_project_names_differ_by_case(call: Call, shop: str) -> None:
 
 def test_an_unknown_focus_is_made_by_the_first_write_that_names_it(call: Call, shop: str) -> None:
     before = call("get_scope_state", project_id=shop, focus="checkout")
-    assert (before["state"], before["focus_exists"], before["write_permitted"]) == ("resolved_project", False, True)
+    assert (before["state"], before["focus_exists"], before["write_permitted"]) == (
+        "resolved_project",
+        False,
+        True,
+    )
     saved = call("save_context", content="cards only", project_id=shop, focus="checkout", scope="focus")
     assert saved["status"] == "saved"
     after = call("get_scope_state", project_id=shop, focus="checkout")
@@ -120,10 +132,19 @@ def test_an_unknown_focus_reads_project_and_global(call: Call, shop: str) -> Non
 
 
 def test_a_refused_save_makes_no_focus(call: Call, rows: Rows, shop: str) -> None:
-    call("save_decision", title="red green blue", rationale="r", project_id=shop, focus="checkout", scope="project")
+    call(
+        "save_decision",
+        title="red green blue",
+        rationale="r",
+        project_id=shop,
+        focus="checkout",
+        scope="project",
+    )
     refused = call("save_decision", title="red green yellow", rationale="r", project_id=shop, focus="returns")
     assert refused["dedup_outcome"] == "manual_review"
-    assert [row["key"] for row in rows("select key from pgmem.node where label = 'FocusArea'")] == ["checkout"]
+    assert [row["key"] for row in rows("select key from pgmem.node where label = 'FocusArea'")] == [
+        "checkout"
+    ]
 
 
 @pytest.mark.parametrize("verb", EVERY_SAVE)

@@ -37,7 +37,9 @@ def kept(call: Call, shop: str) -> str:
         ("open", "open the shop"),
     ],
 )
-def test_a_memory_is_found_by_a_word_of_any_of_its_texts(each: Each, kept: str, query: str, title: str) -> None:
+def test_a_memory_is_found_by_a_word_of_any_of_its_texts(
+    each: Each, kept: str, query: str, title: str
+) -> None:
     assert found(each, query) == [title]
 
 
@@ -60,11 +62,20 @@ def test_every_result_carries_its_score_and_how_it_was_found(each: Each, kept: s
     assert "redis" in result["summary"]
 
 
-def test_a_search_within_a_project_sees_its_own_and_global_memories(call: Call, each: Each, kept: str) -> None:
+def test_a_search_within_a_project_sees_its_own_and_global_memories(
+    call: Call, each: Each, kept: str
+) -> None:
     call("save_session", objective="o", project_id="bank")
     call("save_context", content="redis of the bank", topic="bank", project_id="bank")
     token = call("request_global_write_approval", content_preview="p")["token"]
-    call("save_context", content="redis for all", topic="all", project_id="bank", scope="global", governance_token=token)
+    call(
+        "save_context",
+        content="redis for all",
+        topic="all",
+        project_id="bank",
+        scope="global",
+        governance_token=token,
+    )
     assert sorted(found(each, "redis", project_id=kept)) == ["Cache the pages in redis", "all"]
     assert sorted(found(each, "redis")) == ["Cache the pages in redis", "all", "bank"]
     assert found(each, "redis", project_id="bank", scope="project") == ["bank"]
@@ -92,17 +103,34 @@ def test_what_is_not_live_is_not_found(
     assert found(each, "redis") == []
 
 
-def test_what_is_no_longer_valid_is_not_found(each: Each, connection: psycopg.Connection[DictRow], kept: str) -> None:
-    connection.execute("update pgmem.node set valid_to = now() - interval '1 second' where label = 'Decision'")
+def test_what_is_no_longer_valid_is_not_found(
+    each: Each, connection: psycopg.Connection[DictRow], kept: str
+) -> None:
+    connection.execute(
+        "update pgmem.node set valid_to = now() - interval '1 second' where label = 'Decision'"
+    )
     assert found(each, "redis") == []
 
 
-@pytest.mark.parametrize("query", ["the", "of and", "!?", "'", "\\", ":*", "a & | ! b <-> (", '"', "🚀", "%", "x" * 3000])
-def test_a_query_without_a_word_that_is_kept_finds_nothing_and_is_no_error(each: Each, kept: str, query: str) -> None:
+@pytest.mark.parametrize(
+    "query", ["the", "of and", "!?", "'", "\\", ":*", "a & | ! b <-> (", '"', "🚀", "%", "x" * 3000]
+)
+def test_a_query_without_a_word_that_is_kept_finds_nothing_and_is_no_error(
+    each: Each, kept: str, query: str
+) -> None:
     assert found(each, query) == []
 
 
-@pytest.mark.parametrize("query", ["redis'; drop schema pgmem cascade; --", "redis & !pages", "redis:*", "(redis", "http://x/redis'y redis"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "redis'; drop schema pgmem cascade; --",
+        "redis & !pages",
+        "redis:*",
+        "(redis",
+        "http://x/redis'y redis",
+    ],
+)
 def test_signs_in_a_query_are_only_signs(each: Each, kept: str, query: str) -> None:
     assert "Cache the pages in redis" in found(each, query)
 

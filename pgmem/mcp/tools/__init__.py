@@ -7,10 +7,10 @@ from typing import Any
 
 from mcp.types import ToolAnnotations
 
-from pgmem.mcp.tools import core, graph
+from pgmem.mcp.tools import cards, core, graph, quality
 
 __all__ = ["TOOLSETS", "Tool"]
 
 Tool = tuple[Callable[..., Awaitable[Any]], ToolAnnotations]
 
-TOOLSETS: dict[str, tuple[Tool, ...]] = {"core": core.TOOLS, "graph": graph.TOOLS, "quality": (), "cards": ()}
+TOOLSETS: dict[str, tuple[Tool, ...]] = {"core": core.TOOLS, "graph": graph.TOOLS, "quality": quality.TOOLS, "cards": cards.TOOLS}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date as Date, datetime
+from datetime import date as Date
+from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 

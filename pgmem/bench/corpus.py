@@ -1,0 +1,45 @@
+"""Made-up texts, the same in every run: pseudo-words with the skew of a language."""
+
+from __future__ import annotations
+
+from bisect import bisect
+from functools import cache
+from itertools import accumulate
+from random import Random
+
+__all__ = ["Corpus"]
+
+_CONSONANTS = "bdfgklmnprstvz"
+_VOWELS = "aeiou"
+_WORDS = 20_000
+
+
+@cache
+def _words() -> tuple[tuple[str, ...], tuple[float, ...]]:
+    """The words, most frequent first, and their cumulated weights by Zipf's law, its head flattened."""
+    chance = Random("pgmem words")
+    found: dict[str, None] = {}
+    while len(found) < _WORDS:
+        syllables = chance.choice((2, 2, 3, 3, 4))
+        found["".join(chance.choice(_CONSONANTS) + chance.choice(_VOWELS) for _ in range(syllables))] = None
+    return tuple(found), tuple(accumulate(1 / (rank + 3.7) for rank in range(_WORDS)))
+
+
+class Corpus:
+    """Titles of 4 to 10 words (7 on average) and bodies of 28."""
+
+    def __init__(self, name: str) -> None:
+        """The same name gives the same texts."""
+        self._chance = Random(name)
+
+    def title(self) -> str:
+        """A title."""
+        return self._take(self._chance.randint(4, 10))
+
+    def body(self) -> str:
+        """A body."""
+        return self._take(28)
+
+    def _take(self, count: int) -> str:
+        words, weights = _words()
+        return " ".join(words[bisect(weights, self._chance.random() * weights[-1])] for _ in range(count))

@@ -1,0 +1,198 @@
+"""LongMemEval: questions about long chat histories, each with its own haystack of sessions.
+
+Every question's haystack is a project of its own: each session a Session, each turn a memory told by its
+role, written through the public API. The question goes through `search_memory` and sees nothing but its own
+text. Abstention questions (`…_abs`) have no evidence to find and are left out, as in the official retrieval
+score. Two schemas are read: the official one, and one that holds several questions over one haystack.
+The data is fetched by the caller (github.com/xiaowu0162/LongMemEval).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+from uuid import UUID
+
+from pgmem.bench.metrics import score as scores_of
+from pgmem.memory import Memory
+from pgmem.models import MemoryScope
+
+__all__ = ["Haystack", "Question", "read", "run", "score"]
+
+_CUTS = (1, 3, 5, 10, 20)
+_DEPTH = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, its type, and what holds the answer: sessions by id, and turns as (session, place)."""
+
+    key: str
+    kind: str
+    text: str
+    sessions: frozenset[str]
+    turns: frozenset[str]
+
+
+@dataclass(slots=True)
+class Haystack:
+    """The sessions that one or several questions are asked about, and where their turns went in the store."""
+
+    project: str
+    sessions: list[tuple[str, datetime, list[tuple[str, str]]]]
+    questions: list[Question]
+    kept: dict[UUID, str] = field(default_factory=dict)
+
+
+def read(file: Path) -> tuple[list[Haystack], int]:
+    """The haystacks of a file, and how many abstention questions were left out.
+
+    Raises:
+        ValueError: an entry is not in one of the schemas; the message names it and the field.
+    """
+    found, left_out = [], 0
+    for number, entry in enumerate(json.loads(file.read_text(encoding="utf-8"))):
+        try:
+            haystack = _haystack(number, entry)
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"entry {number} is not in LongMemEval's schema: {error}") from error
+        if haystack.questions:
+            found.append(haystack)
+        else:
+            left_out += 1
+    return found, left_out
+
+
+def _haystack(number: int, entry: dict[str, Any]) -> Haystack:
+    ids, dates, talks = entry["haystack_session_ids"], entry["haystack_dates"], entry["haystack_sessions"]
+    if not len(ids) == len(dates) == len(talks):
+        raise TypeError("haystack_session_ids, haystack_dates and haystack_sessions differ in length")
+    sessions = [
+        (str(key), _date(date), [(turn["role"], turn["content"]) for turn in talk])
+        for key, date, talk in zip(ids, dates, talks, strict=True)
+    ]
+    marked = {
+        f"{key}:{place}"
+        for key, talk in zip(ids, talks, strict=True)
+        for place, turn in enumerate(talk)
+        if turn.get("has_answer")
+    }
+    key, kind = str(entry["question_id"]), str(entry["question_type"])
+    asked = [(entry["question"], entry["answer_session_ids"])] if "question" in entry else []
+    if "questions" in entry:
+        asked = list(zip(entry["questions"], entry["answer_session_ids"], strict=True))
+    questions = []
+    for place, (text, answers) in enumerate(asked):
+        held = frozenset(str(answer) for answer in answers) & frozenset(map(str, ids))
+        if key.endswith("_abs") or not held:
+            continue
+        turns = frozenset(turn for turn in marked if turn.rpartition(":")[0] in held)
+        questions.append(Question(key if len(asked) == 1 else f"{key}/{place}", kind, text, held, turns))
+    return Haystack(f"longmemeval-{number}", sessions, questions)
+
+
+def _date(text: str) -> datetime:
+    # "2023/05/25 (Thu) 20:21"
+    day, _, rest = text.partition(" ")
+    hour = rest.rpartition(" ")[2] or "00:00"
+    return datetime.strptime(f"{day} {hour}", "%Y/%m/%d %H:%M").replace(tzinfo=UTC)
+
+
+async def keep(memory: Memory, haystack: Haystack) -> None:
+    """Write a haystack: its sessions as Sessions, its turns as what a role said, in order."""
+    for key, when, turns in haystack.sessions:
+        saved = await memory.save_session(f"Conversation {key}, {when:%d %B %Y}", haystack.project)
+        for place, (role, content) in enumerate(turns):
+            if not content.strip():
+                continue
+            speaking = memory.acting_as(MemoryScope(session_id=str(saved.artifact_id), agent_id=role))
+            result = await speaking.save_context(content, haystack.project, valid_from=when)
+            assert result.artifact_id is not None, result
+            haystack.kept[result.artifact_id] = f"{key}:{place}"
+
+
+async def ask(memory: Memory, haystack: Haystack) -> list[dict[str, Any]]:
+    """The scores of every question of a haystack; a session ranks by its best turn."""
+    scored = []
+    for question in haystack.questions:
+        found = await memory.search_memory(question.text, _DEPTH, haystack.project, labels=["Context"])
+        turns = [haystack.kept[result.id] for result in found.results if result.id in haystack.kept]
+        sessions = list(dict.fromkeys(turn.rpartition(":")[0] for turn in turns))
+        scored.append(
+            {
+                "question": question.key,
+                "kind": question.kind,
+                "session": score(sessions, question.sessions),
+                "turn": score(turns, question.turns) if question.turns else None,
+            }
+        )
+    return scored
+
+
+def score(ranked: Sequence[str], gold: frozenset[str]) -> dict[str, float]:
+    """`any@k` (one of the gold is within the top k), `all@k` (every one is), and NDCG@10; each 0 to 1."""
+    found: dict[str, float] = {}
+    for k in _CUTS:
+        found[f"any@{k}"] = float(any(item in gold for item in ranked[:k]))
+        found[f"all@{k}"] = float(gold.issubset(ranked[:k]))
+    return {**found, "NDCG@10": scores_of(ranked, set(gold))["NDCG@10"]}
+
+
+def _means(rows: Iterable[dict[str, float] | None]) -> dict[str, float]:
+    given = [row for row in rows if row is not None]
+    if not given:
+        return {"n": 0}
+    means = {name: round(100 * fmean(row[name] for row in given), 2) for name in given[0]}
+    any5 = fmean(row["any@5"] for row in given)
+    return {"n": len(given), **means, "SE(any@5)": round(100 * math.sqrt(any5 * (1 - any5) / len(given)), 2)}
+
+
+async def run(
+    memory: Memory, file: Path, *, told: Callable[[str, int, int], None] | None = None
+) -> dict[str, Any]:
+    """Load, ask, score, one haystack after the other.
+
+    Args:
+        memory: an empty store.
+        file: longmemeval_s.json, longmemeval_m.json or longmemeval_oracle.json, or a file in their schema.
+        told: called with (what, done, of) as work goes on.
+
+    Returns:
+        {bench, provider, questions, left_out, session, turn, by_type}, metrics in percent.
+
+    Raises:
+        ValueError: the file is in another schema.
+    """
+    haystacks, left_out = read(file)
+    tell = told or (lambda _what, _done, _of: None)
+    for done, haystack in enumerate(haystacks, start=1):
+        await keep(memory, haystack)
+        tell("writing haystacks", done, len(haystacks))
+    await memory.embed_waiting()
+    await memory.refresh_statistics(everything=True)
+    scored: list[dict[str, Any]] = []
+    for done, haystack in enumerate(haystacks, start=1):
+        scored += await ask(memory, haystack)
+        tell("questions", done, len(haystacks))
+    kinds = sorted({row["kind"] for row in scored})
+    return {
+        "bench": "longmemeval",
+        "provider": memory.embedding_model,
+        "questions": len(scored),
+        "left_out": left_out,
+        "session": _means(row["session"] for row in scored),
+        "turn": _means(row["turn"] for row in scored),
+        "by_type": {
+            kind: {
+                unit: _means(row[unit] for row in scored if row["kind"] == kind)
+                for unit in ("session", "turn")
+            }
+            for kind in kinds
+        },
+    }

@@ -1,0 +1,454 @@
+"""Speed, each figure beside a floor of the same run: what the least PostgreSQL can do costs here and now.
+
+Floor and measured call take turns on one connection, so that whatever else the machine does meets both.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import psycopg
+from psycopg import sql
+
+from pgmem.bench.corpus import Corpus
+from pgmem.bench.filled import PROJECT, Told, acting, filled
+from pgmem.database.embedded import EmbeddedServer
+from pgmem.memory import Memory
+from pgmem.settings import load
+
+__all__ = ["SpeedReport", "SpeedRow", "run"]
+
+_BULK_BATCH = 100
+_BULK_AT_ONCE = 16
+_RECENT = (
+    "select id, label, key, title, props, scope, focus, created_at, updated_at, trust_level from pgmem.node"
+    " where place = %s and tenant = %s and scope is not null and status in ('active', 'approved')"
+    " and label <> 'Card'"
+    " order by created_at desc, seq desc limit 25"
+)
+_WALK = (
+    "with recursive walk(seq, depth) as ("
+    "  select %s::bigint, 0"
+    "  union all"
+    "  select step.seq, w.depth + 1 from walk w cross join lateral ("
+    "    select e.dst as seq from pgmem.edge e where e.src = w.seq"
+    "    union all select e.src from pgmem.edge e where e.dst = w.seq) step"
+    "  where w.depth < 2)"
+    " select seq, min(depth) from walk group by seq"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeedRow:
+    """One figure. `bar` is what the ratio (or the rate) is held to; `met` is None where there is none."""
+
+    name: str
+    n: int
+    p50_ms: float
+    p95_ms: float
+    floor_p50_ms: float | None = None
+    ratio: float | None = None
+    rate_per_s: float | None = None
+    bar: str | None = None
+    met: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeedReport:
+    """All figures of a run."""
+
+    tier: str
+    server_version: str
+    rows: list[SpeedRow]
+
+    def as_json(self) -> dict[str, Any]:
+        """As `pgmem bench speed --json` writes it."""
+        return {"bench": "speed", **asdict(self)}
+
+
+async def run(
+    dsn: str | None = None,
+    *,
+    sizes: Sequence[int] = (1_000, 100_000),
+    quick: bool = False,
+    told: Told | None = None,
+) -> SpeedReport:
+    """Measure.
+
+    Args:
+        dsn: a server where databases can be made; unset: the embedded one, in a directory of its own.
+        sizes: decisions in one project, for saving and retrieving; the last is compared with the first.
+        quick: fewer rounds, a smaller graph and fewer tenants: to see that all works, not to quote.
+        told: called with (what, done, of) as the work goes on.
+    """
+    rounds = 20 if quick else 400
+    tell = told or (lambda _what, _done, _of: None)
+    with (
+        tempfile.TemporaryDirectory(prefix="pgmem-bench-", ignore_cleanup_errors=True) as folder,
+        ExitStack() as stack,
+    ):
+        if dsn is None:
+            server = EmbeddedServer(Path(folder) / "server")
+            dsn = await anyio.to_thread.run_sync(server.start)
+            stack.callback(server.close)
+        rows: list[SpeedRow] = []
+        rows += await anyio.to_thread.run_sync(_saving_and_retrieving, dsn, sizes, rounds, tell)
+        rows += await anyio.to_thread.run_sync(
+            _tenants, dsn, (5, 100) if quick else (50, 2_000), rounds, tell
+        )
+        found, tier, version = await anyio.to_thread.run_sync(
+            _walking, dsn, 500 if quick else 20_000, rounds, tell
+        )
+        rows += found
+        rows += await _bulk(dsn, folder, 200 if quick else 2_000, tell)
+        rows += await _starts(Path(folder) / "start", 1 if quick else 3, tell)
+    return SpeedReport(tier=tier, server_version=version, rows=rows)
+
+
+class _Project:
+    """One tenant's project in one database, and the calls that are timed on it."""
+
+    def __init__(self, dsn: str, user: str = "") -> None:
+        self.connection = acting(dsn, user)
+        self._corpus = Corpus(f"measured {time.time_ns()}")
+        found = self.connection.execute(
+            "select seq::text, tenant from pgmem.node where label = 'Project' and key = %s and user_id = %s",
+            (PROJECT, user),
+        ).fetchone()
+        assert found is not None
+        self._place, self._tenant = found
+        self._insert, self._row = self._floor_table()
+
+    def __enter__(self) -> _Project:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.connection.close()
+
+    def _floor_table(self) -> tuple[sql.Composed, list[object]]:
+        """A table with the columns of pgmem.node and its primary key only; the statement and a row for it."""
+        self.connection.execute(
+            "create table bench_floor (like pgmem.node including identity);"
+            "alter table bench_floor add primary key (seq)"
+        )
+        columns = self.connection.execute(
+            "select attname from pg_attribute where attrelid = 'bench_floor'::regclass and attnum > 1"
+            " order by attnum"
+        ).fetchall()
+        names = sql.SQL(", ").join(sql.Identifier(str(name)) for (name,) in columns)
+        as_text = sql.SQL(", ").join(
+            sql.SQL("{}::text").format(sql.Identifier(str(name))) for (name,) in columns
+        )
+        row = self.connection.execute(
+            sql.SQL("select {} from pgmem.node where label = 'Decision' limit 1").format(as_text)
+        ).fetchone()
+        assert row is not None
+        values = sql.SQL(", ").join([sql.Placeholder()] * len(columns))
+        return sql.SQL("insert into bench_floor ({}) values ({})").format(names, values), list(row)
+
+    def insert_row(self) -> bool:
+        self.connection.execute(self._insert, self._row)
+        return True
+
+    def save(self) -> bool:
+        """A save; one that met a near copy is another path and is not counted."""
+        answer = self.connection.execute(
+            "select dedup_outcome from pgmem.save_decision(p_title => %s, p_rationale => %s,"
+            " p_project_id => %s)",
+            (self._corpus.title(), self._corpus.body(), PROJECT),
+        ).fetchone()
+        return answer == ("new",)
+
+    def select_recent(self) -> bool:
+        self.connection.execute(_RECENT, (self._place, self._tenant)).fetchall()
+        return True
+
+    def retrieve(self) -> bool:
+        self.connection.execute("select * from pgmem.retrieve_context(%s, 'project')", (PROJECT,)).fetchall()
+        return True
+
+
+def _in_turns(calls: Mapping[str, Callable[[], bool]], rounds: int) -> dict[str, list[float]]:
+    """Milliseconds of each call that counts, the calls taking turns; a few rounds before are not counted."""
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    gc.disable()
+    try:
+        for number in range(-10, rounds):
+            for name, call in calls.items():
+                began = time.perf_counter()
+                counts = call()
+                if counts and number >= 0:
+                    times[name].append((time.perf_counter() - began) * 1000)
+    finally:
+        gc.enable()
+    return times
+
+
+def _quantile(times: Sequence[float], share: float) -> float:
+    return round(sorted(times)[int(len(times) * share)], 4)
+
+
+def _row(
+    name: str,
+    n: int,
+    times: Sequence[float],
+    floor: Sequence[float],
+    at_most: float | None = None,
+    at_least: float | None = None,
+) -> SpeedRow:
+    """A figure against its floor."""
+    ratio = round(_quantile(times, 0.5) / _quantile(floor, 0.5), 2)
+    bar = f"≤ {at_most:g} ×" if at_most is not None else f"≥ {at_least:g} ×" if at_least is not None else None
+    met = ratio <= at_most if at_most is not None else ratio >= at_least if at_least is not None else None
+    return SpeedRow(
+        name=name,
+        n=n,
+        p50_ms=_quantile(times, 0.5),
+        p95_ms=_quantile(times, 0.95),
+        floor_p50_ms=_quantile(floor, 0.5),
+        ratio=ratio,
+        bar=bar,
+        met=met,
+    )
+
+
+def _saving_and_retrieving(server: str, sizes: Sequence[int], rounds: int, tell: Told) -> list[SpeedRow]:
+    with ExitStack() as stack:
+        stores = [stack.enter_context(filled(server, size, told=tell)) for size in sizes]
+        projects = [stack.enter_context(_Project(dsn)) for dsn in stores]
+        tell("saving and retrieving", 0, 2)
+        reads = _in_turns(
+            {
+                f"{call.__name__} {size}": call
+                for size, project in zip(sizes, projects, strict=True)
+                for call in (project.select_recent, project.retrieve)
+            },
+            rounds,
+        )
+        tell("saving and retrieving", 1, 2)
+        writes = _in_turns(
+            {
+                f"{call.__name__} {size}": call
+                for size, project in zip(sizes, projects, strict=True)
+                for call in (project.insert_row, project.save)
+            },
+            rounds,
+        )
+        tell("saving and retrieving", 2, 2)
+    first, last = sizes[0], sizes[-1]
+    rows = [
+        _row(
+            "save_decision / one-row INSERT",
+            n,
+            writes[f"save {n}"],
+            writes[f"insert_row {n}"],
+            3 if n == first else 4,
+        )
+        for n in sizes
+    ]
+    if last != first:
+        rows.append(
+            _row(
+                f"save_decision / itself at {first}",
+                last,
+                writes[f"save {last}"],
+                writes[f"save {first}"],
+                1.5,
+            )
+        )
+    rows += [
+        _row(
+            "retrieve_context / SELECT of 25 rows", n, reads[f"retrieve {n}"], reads[f"select_recent {n}"], 3
+        )
+        for n in sizes
+    ]
+    if last != first:
+        rows.append(
+            _row(
+                f"retrieve_context / itself at {first}",
+                last,
+                reads[f"retrieve {last}"],
+                reads[f"retrieve {first}"],
+                1.25,
+            )
+        )
+    return rows
+
+
+def _tenants(server: str, shape: tuple[int, int], rounds: int, tell: Told) -> list[SpeedRow]:
+    tenants, each = shape
+    users = [f"user {number}" for number in range(tenants)]
+    with ExitStack() as stack:
+        crowded = stack.enter_context(filled(server, tenants * each, users=users, told=tell))
+        alone = stack.enter_context(filled(server, each, users=users[:1], told=tell))
+        many, one = (stack.enter_context(_Project(dsn, users[0])) for dsn in (crowded, alone))
+        tell("one tenant of many", 0, 1)
+        times = _in_turns({"many": many.retrieve, "one": one.retrieve}, rounds)
+        saves = _in_turns({"many": many.save, "one": one.save}, rounds)
+        tell("one tenant of many", 1, 1)
+    name = f"one of {tenants} tenants / alone in the store"
+    return [
+        _row(f"retrieve_context, {name}", tenants * each, times["many"], times["one"], 1.5),
+        _row(f"save_decision, {name}", tenants * each, saves["many"], saves["one"]),
+    ]
+
+
+def _walking(server: str, nodes: int, rounds: int, tell: Told) -> tuple[list[SpeedRow], str, str]:
+    with ExitStack() as stack:
+        dsn = stack.enter_context(filled(server, nodes, edges=2 * nodes, told=tell))
+        connection = stack.enter_context(acting(dsn))
+        found = connection.execute("select tier, server_version from pgmem.status()").fetchone()
+        assert found is not None
+        tier, version = (str(part) for part in found)
+        starts = connection.execute(
+            "select n.seq, n.id::text from pgmem.node n where n.label = 'Decision'"
+            " and exists (select from pgmem.edge e where e.src = n.seq) order by n.seq limit 200"
+        ).fetchall()
+        turn = 0
+
+        def walk() -> bool:
+            connection.execute(_WALK, (starts[turn % len(starts)][0],)).fetchall()
+            return True
+
+        def neighbours() -> bool:
+            nonlocal turn
+            key = starts[turn % len(starts)][1]
+            connection.execute("select * from pgmem.neighbours('Decision', %s, 2, 1000)", (key,)).fetchall()
+            turn += 1
+            return True
+
+        tell("walking", 0, 2)
+        times = _in_turns({"walk": walk, "neighbours": neighbours}, rounds)
+        rows = [_row("neighbours, 2 hops / recursive CTE", nodes, times["neighbours"], times["walk"], 2.5)]
+        tell("walking", 1, 2)
+        if "age" in _extensions(connection):
+            cypher = _cypher(connection, str(starts[0][1]))
+            rows.append(
+                _row(
+                    "Cypher after a write, 2 hops / neighbours",
+                    nodes,
+                    cypher,
+                    times["neighbours"],
+                    at_least=100,
+                )
+            )
+        tell("walking", 2, 2)
+    return rows, tier, version
+
+
+def _extensions(connection: psycopg.Connection[tuple[object, ...]]) -> set[str]:
+    return {str(name) for (name,) in connection.execute("select extname from pg_extension").fetchall()}
+
+
+def _cypher(connection: psycopg.Connection[tuple[object, ...]], start: str) -> list[float]:
+    """Milliseconds of the walk in Cypher, each after a save: AGE reads the graph anew after any write."""
+    corpus = Corpus("cypher")
+    times = []
+    for _ in range(7):
+        connection.execute(
+            "select * from pgmem.save_decision(p_title => %s, p_rationale => %s, p_project_id => %s)",
+            (corpus.title(), corpus.body(), PROJECT),
+        )
+        began = time.perf_counter()
+        connection.execute(
+            "select * from pgmem.run_cypher(%s)",
+            (f"MATCH (a:Decision {{id: '{start}'}})-[:RELATED_TO*1..2]-(b) RETURN DISTINCT b.id AS id",),
+        ).fetchall()
+        times.append((time.perf_counter() - began) * 1000)
+    return times[2:]
+
+
+async def _bulk(server: str, folder: str, facts: int, tell: Told) -> list[SpeedRow]:
+    """Facts a second of one process: many saves awaited at once, and one verb for a hundred."""
+    corpus = Corpus(f"bulk {time.time_ns()}")
+    singly = [(corpus.title(), corpus.body()) for _ in range(facts)]
+    batched = [{"title": corpus.title(), "rationale": corpus.body()} for _ in range(facts)]
+    rows = []
+    with ExitStack() as stack:
+        dsn = await anyio.to_thread.run_sync(stack.enter_context, filled(server, 1_000, told=tell))
+        settings = load(dsn=dsn, data_dir=Path(folder), prepare=True, pool_size=8)
+        async with Memory.connect(settings) as memory:
+            tell("bulk", 0, 2)
+            times: list[float] = []
+            waiting = iter(singly)
+
+            async def save_some() -> None:
+                for title, rationale in waiting:
+                    began = time.perf_counter()
+                    await memory.save_decision(title, rationale, PROJECT)
+                    times.append((time.perf_counter() - began) * 1000)
+
+            began = time.perf_counter()
+            async with anyio.create_task_group() as tasks:
+                for _ in range(_BULK_AT_ONCE):
+                    tasks.start_soon(save_some)
+            rows.append(_bulk_row(f"save_decision, {_BULK_AT_ONCE} awaited at once", times, facts, began))
+            tell("bulk", 1, 2)
+            times = []
+            began = time.perf_counter()
+            for place in range(0, facts, _BULK_BATCH):
+                started = time.perf_counter()
+                await memory.store_session_with_learnings(
+                    {"objective": "Write many."}, PROJECT, decisions=batched[place : place + _BULK_BATCH]
+                )
+                times.append((time.perf_counter() - started) * 1000)
+            rows.append(
+                _bulk_row(
+                    f"store_session_with_learnings, {_BULK_BATCH} decisions a call", times, facts, began
+                )
+            )
+            tell("bulk", 2, 2)
+    return rows
+
+
+def _bulk_row(name: str, times: Sequence[float], facts: int, began: float) -> SpeedRow:
+    rate = round(facts / (time.perf_counter() - began), 1)
+    return SpeedRow(
+        name=name,
+        n=facts,
+        p50_ms=_quantile(times, 0.5),
+        p95_ms=_quantile(times, 0.95),
+        rate_per_s=rate,
+        bar="≥ 500 a second",
+        met=rate >= 500,
+    )
+
+
+async def _starts(folder: Path, repeats: int, tell: Told) -> list[SpeedRow]:
+    """From the start of `pgmem mcp` to its first answer: in an empty directory, then in what that made."""
+    from mcp.client.client import Client
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PGMEM_")}
+    cold: list[float] = []
+    warm: list[float] = []
+    for number in range(repeats):
+        given = {"PGMEM_DATA_DIR": str(folder / str(number)), "EMBEDDING_PROVIDER": "none"}
+        parameters = StdioServerParameters(
+            command=sys.executable, args=["-m", "pgmem", "mcp"], env={**environment, **given}
+        )
+        for times in (cold, warm):
+            tell("starting", 2 * number + (times is warm), 2 * repeats)
+            began = time.perf_counter()
+            async with Client(stdio_client(parameters)) as client:
+                await client.call_tool("get_scope_state", {"project_id": PROJECT})
+                times.append((time.perf_counter() - began) * 1000)
+    tell("starting", 2 * repeats, 2 * repeats)
+    return [
+        SpeedRow(name=name, n=len(times), p50_ms=_quantile(times, 0.5), p95_ms=_quantile(times, 0.95))
+        for name, times in (
+            ("pgmem mcp, first answer in an empty directory", cold),
+            ("pgmem mcp, first answer in the same again", warm),
+        )
+    ]

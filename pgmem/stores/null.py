@@ -1,0 +1,122 @@
+"""Stores that keep nothing: for a system without one of the two, and for tests without a database."""
+
+# ruff: noqa: ARG002 (what keeps nothing needs no argument)
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pgmem.models import MemoryScope, SchemaDefinition
+
+__all__ = ["NullGraphStore", "NullVectorStore"]
+
+
+class NullGraphStore:
+    """A `GraphStore` that holds no node."""
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+    async def merge_node(
+        self,
+        label: str,
+        key_field: str,
+        key_value: str,
+        properties: Mapping[str, Any],
+        embedding: Sequence[float] | None = None,
+    ) -> dict[str, Any]:
+        """Answer with what was given; nothing is kept."""
+        return {
+            "id": None,
+            "label": label,
+            "key": key_value,
+            "title": key_value,
+            "status": "active",
+            "properties": {**properties, key_field: key_value},
+            "created": False,
+        }
+
+    async def get_node(self, label: str, key_field: str, key_value: str) -> dict[str, Any] | None:
+        """None: there is no node."""
+        return None
+
+    async def delete_node(self, label: str, key_field: str, key_value: str, soft: bool = True) -> bool:
+        """False: there was nothing."""
+        return False
+
+    async def merge_relation(
+        self,
+        from_label: str,
+        from_key: str,
+        from_value: str,
+        rel_type: str,
+        to_label: str,
+        to_key: str,
+        to_value: str,
+    ) -> dict[str, Any]:
+        """Answer with what was given; nothing is kept."""
+        return {"from_id": None, "rel_type": rel_type, "to_id": None, "created": False}
+
+    async def get_neighbours(
+        self, label: str, key_field: str, key_value: str, hops: int = 1, limit: int = 50
+    ) -> list[dict[str, Any]]:
+        """No neighbours."""
+        return []
+
+    async def fulltext_search(self, query: str, limit: int = 10) -> list[dict[str, Any]]:
+        """Nothing is found."""
+        return []
+
+    async def run_cypher(self, query: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        """Not here.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotImplementedError("GRAPH_BACKEND=none knows no Cypher.")
+
+    async def init_schema(self, schema: SchemaDefinition) -> None:
+        """Nothing needs to be known."""
+
+    async def health_check(self) -> dict[str, Any]:
+        """Always well."""
+        return {"status": "ok", "backend": "none"}
+
+    async def get_node_history(self, label: str, key_field: str, key_value: str) -> list[dict[str, Any]]:
+        """No states."""
+        return []
+
+    async def decay_scores(self, max_age_days: int = 90, decay_rate: float = 0.01) -> int:
+        """Nothing decays."""
+        return 0
+
+    async def set_scope(self, scope: MemoryScope) -> None:
+        """Nothing to filter."""
+
+
+class NullVectorStore:
+    """A `VectorStore` that keeps no vector."""
+
+    dimensions = 0
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+    async def store_vectors(self, items: Sequence[tuple[str, Sequence[float]]]) -> int:
+        """None are kept."""
+        return 0
+
+    async def search_vectors(
+        self, query_embedding: Sequence[float], limit: int = 10, scope: MemoryScope | None = None
+    ) -> list[dict[str, Any]]:
+        """Nothing is near."""
+        return []
+
+    async def delete_vectors(self, node_ids: Sequence[str]) -> int:
+        """There were none."""
+        return 0
+
+    async def count(self) -> int:
+        """None."""
+        return 0

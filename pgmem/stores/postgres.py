@@ -1,0 +1,356 @@
+"""The stores of PostgreSQL: each method is one call of a verb."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+from uuid import UUID
+
+import anyio
+from psycopg.rows import DictRow
+
+from pgmem.database.pool import Database
+from pgmem.errors import InvalidArgument, MemoryNotFound, PgmemError, TierMissing
+from pgmem.models import MemoryScope, SchemaDefinition
+
+__all__ = ["PgGraphStore", "PgStore", "PgVectorStore"]
+
+
+class _OnDatabase:
+    """A store over a `Database`, which it opens with the first call."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._opened = False
+        self._opening = anyio.Lock()
+
+    @property
+    def database(self) -> Database:
+        """The database, acting for the scope that is set."""
+        return self._database
+
+    async def set_scope(self, scope: MemoryScope) -> None:
+        """Act for this organisation, user, agent and session from now on."""
+        self._database = self._database.acting_as(scope)
+
+    async def open(self) -> None:
+        """Open the database; every call does so by itself."""
+        if not self._opened:
+            async with self._opening:
+                await self._database.open()
+                self._opened = True
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._database.close()
+        self._opened = False
+
+    async def rows(self, verb: str, /, timeout_s: float | None = None, **params: object) -> list[DictRow]:
+        """Call a verb as the scope that is set; its rows."""
+        await self.open()
+        return await self._database.rows(verb, timeout_s, **params)
+
+
+class PgGraphStore(_OnDatabase):
+    """A `GraphStore` over the verbs.
+
+    Nodes of labels that have a save verb of their own (Decision, Session, …) are read here like all others
+    and written by that verb: `merge_node` names it.
+
+    Args:
+        database: where; opened with the first call.
+        model: the model of the vectors that `merge_node` is given, or None.
+    """
+
+    def __init__(self, database: Database, model: str | None = None) -> None:
+        super().__init__(database)
+        self._model = model
+        self._key_fields: dict[str, str | None] = {}
+
+    async def merge_node(
+        self,
+        label: str,
+        key_field: str,
+        key_value: str,
+        properties: Mapping[str, Any],
+        embedding: Sequence[float] | None = None,
+    ) -> dict[str, Any]:
+        """Create a node, or update the one of that name; the node with `created`.
+
+        Raises:
+            InvalidArgument: an unknown label, another key field than the label's, a label that a save verb
+                writes, or a vector of another length than the model's.
+        """
+        named = await self._key_field(label)
+        if named is not None and key_field != named:
+            raise InvalidArgument(f"A {label} is named by its {named}, not by {key_field}.")
+        if embedding is not None and self._model is None:
+            raise InvalidArgument("This store was made without a model: say which one made the vector.")
+        row = (await self.rows("remember", label=label, properties={**properties, key_field: key_value}))[0]
+        if embedding is not None:
+            items = [{"id": str(row["id"]), "vector": list(embedding)}]
+            await self.rows("store_node_vectors", model=self._model, items=items)
+        node = await self._read(label, str(row["id"]))
+        assert node is not None, "it has just been written"
+        return {**node, "created": row["created"]}
+
+    async def get_node(self, label: str, key_field: str, key_value: str) -> dict[str, Any] | None:
+        """The node of that name; None when there is none, or it is archived.
+
+        Raises:
+            InvalidArgument: an unknown label, or another key field than the label's.
+            AmbiguousName: several projects have one of that name; the message lists their ids.
+        """
+        await self._require_key(label, key_field)
+        node = await self._read(label, key_value)
+        return None if node is None or node["status"] == "archived" else node
+
+    async def delete_node(self, label: str, key_field: str, key_value: str, soft: bool = True) -> bool:
+        """Archive a node, or purge it with all that hangs on it; whether there was one to delete."""
+        await self._require_key(label, key_field)
+        if soft and await self.get_node(label, key_field, key_value) is None:
+            return False
+        try:
+            await self.rows("forget", label=label, key=key_value, purge=not soft)
+        except MemoryNotFound:
+            return False
+        return True
+
+    async def merge_relation(
+        self,
+        from_label: str,
+        from_key: str,
+        from_value: str,
+        rel_type: str,
+        to_label: str,
+        to_key: str,
+        to_value: str,
+    ) -> dict[str, Any]:
+        """Join two nodes by a relation of the registry; the same again changes nothing.
+
+        Raises:
+            MemoryNotFound: an end is not here.
+            RelationNotAllowed: the relation does not join these labels, or verbs alone make it.
+        """
+        await self._require_key(from_label, from_key)
+        await self._require_key(to_label, to_key)
+        found = await self.rows(
+            "relate",
+            from_label=from_label,
+            from_key=from_value,
+            rel_type=rel_type,
+            to_label=to_label,
+            to_key=to_value,
+        )
+        return _plain(found[0])
+
+    async def get_neighbours(
+        self, label: str, key_field: str, key_value: str, hops: int = 1, limit: int = 50
+    ) -> list[dict[str, Any]]:
+        """The nodes within some hops (1 to 5), nearest first; none when the node is not here."""
+        await self._require_key(label, key_field)
+        try:
+            found = await self.rows("neighbours", label=label, key=key_value, hops=hops, limit=limit)
+        except MemoryNotFound:
+            return []
+        return [_plain(row) for row in found]
+
+    async def fulltext_search(self, query: str, limit: int = 10) -> list[dict[str, Any]]:
+        """Nodes by their words, best first; the score is BM25."""
+        return [
+            {
+                "node": _plain(row),
+                "score": row["score"],
+                "label": row["label"],
+                "key": row["key"] or str(row["id"]),
+            }
+            for row in await self.rows("fulltext_search", query=query, limit=limit)
+        ]
+
+    async def run_cypher(self, query: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        """A read-only Cypher query over the graph; one object a row.
+
+        Raises:
+            NotImplementedError: the server has no Apache AGE.
+            NotPermitted: the query writes, or a tenant is set.
+        """
+        try:
+            found = await self.rows("run_cypher", query=query, params=dict(params or {}))
+        except TierMissing as error:
+            raise NotImplementedError(str(error)) from error
+        return [dict(row["run_cypher"]) for row in found]
+
+    async def init_schema(self, schema: SchemaDefinition) -> None:
+        """Add labels and relations to the registry and the graph; what is there already stays.
+
+        Raises:
+            InvalidArgument: a name is none, is both label and relation, or is here with another definition.
+            NotPermitted: this login does not keep the store.
+        """
+        labels = [{**asdict(label), "text_fields": list(label.text_fields)} for label in schema.labels]
+        relations = [
+            {
+                "name": relation.name,
+                "from_labels": None if relation.from_labels is None else list(relation.from_labels),
+                "to_labels": None if relation.to_labels is None else list(relation.to_labels),
+            }
+            for relation in schema.relations
+        ]
+        # An empty list would be sent as an array: what is not given keeps its default.
+        given: dict[str, Any] = {}
+        if labels:
+            given["labels"] = labels
+        if relations:
+            given["relations"] = relations
+        await self.rows("init_schema", **given)
+        self._key_fields.clear()
+
+    async def health_check(self) -> dict[str, Any]:
+        """`status` ok with version and tier, or unavailable with the reason. Never raises."""
+        try:
+            row = (await self.rows("status"))[0]
+        except (PgmemError, OSError) as error:
+            return {"status": "unavailable", "backend": "postgres", "reason": str(error)}
+        told = {
+            name: row[name] for name in ("server_version", "release", "tier", "age_version", "vector_version")
+        }
+        return {"status": "ok", "backend": "postgres", **told}
+
+    async def get_node_history(self, label: str, key_field: str, key_value: str) -> list[dict[str, Any]]:
+        """The states a node was recorded in, oldest first, those of an archived one too."""
+        await self._require_key(label, key_field)
+        try:
+            return [dict(row) for row in await self.rows("memory_history", label=label, key=key_value)]
+        except MemoryNotFound:
+            return []
+
+    async def decay_scores(self, max_age_days: int = 90, decay_rate: float = 0.01) -> int:
+        """Let confidence decay at this rate from this age on; how many memories have decayed."""
+        row = (await self.rows("decay_scores", 600, max_age_days=max_age_days, decay_rate=decay_rate))[0]
+        return int(row["affected"])
+
+    async def _read(self, label: str, key: str) -> dict[str, Any] | None:
+        try:
+            return _plain((await self.rows("get_node", label=label, key=key))[0])
+        except MemoryNotFound:
+            return None
+
+    async def _key_field(self, label: str) -> str | None:
+        if label not in self._key_fields:
+            described = (await self.rows("describe_schema"))[0]["labels"]
+            self._key_fields = {each["name"]: each["key_field"] for each in described}
+        if label not in self._key_fields:
+            raise InvalidArgument(f"Unknown label {label!r}. Known: {', '.join(sorted(self._key_fields))}.")
+        return self._key_fields[label]
+
+    async def _require_key(self, label: str, key_field: str) -> None:
+        # Labels without a key of their own are found by their title too.
+        named = await self._key_field(label)
+        if key_field != "id" and key_field != (named or "title"):
+            raise InvalidArgument(
+                f"A {label} is named by its {named or 'title'} or its id, not by {key_field}."
+            )
+
+
+class PgVectorStore(_OnDatabase):
+    """A `VectorStore` in pgvector, for the vectors of one model.
+
+    Args:
+        database: where; opened with the first call.
+        model: the model's name; made known to the store with the first vectors.
+        dimensions: the length of its vectors.
+    """
+
+    def __init__(self, database: Database, model: str, dimensions: int) -> None:
+        super().__init__(database)
+        self.model = model
+        self.dimensions = dimensions
+        self._registered = False
+
+    async def store_vectors(self, items: Sequence[tuple[str, Sequence[float]]]) -> int:
+        """Keep the vectors of nodes that are here; how many were kept.
+
+        Raises:
+            InvalidArgument: an id is none, a vector has another length than the model's or is all zeros.
+            TierMissing: the server has no pgvector.
+        """
+        if not items:
+            return 0
+        await self._register()
+        sent = [{"id": str(_uuid(node_id)), "vector": list(vector)} for node_id, vector in items]
+        return int(
+            (await self.rows("store_node_vectors", model=self.model, items=sent))[0]["store_node_vectors"]
+        )
+
+    async def search_vectors(
+        self, query_embedding: Sequence[float], limit: int = 10, scope: MemoryScope | None = None
+    ) -> list[dict[str, Any]]:
+        """The nearest live nodes, for a scope or for the one that is set.
+
+        Raises:
+            InvalidArgument: the vector has another length than the model's.
+        """
+        store = self
+        if scope is not None:
+            store = PgVectorStore(self._database.acting_as(scope), self.model, self.dimensions)
+        vector = [float(x) for x in query_embedding]
+        found = await store.rows("search_vectors", embedding=vector, limit=limit, model=self.model)
+        return [
+            {"node_id": str(row["id"]), **_plain(row), "key": row["key"] or str(row["id"])} for row in found
+        ]
+
+    async def delete_vectors(self, node_ids: Sequence[str]) -> int:
+        """Forget the vectors of nodes; how many there were."""
+        if not node_ids:
+            return 0
+        ids = [_uuid(node_id) for node_id in node_ids]
+        return int((await self.rows("delete_node_vectors", ids=ids))[0]["delete_node_vectors"])
+
+    async def count(self) -> int:
+        """How many nodes have a vector of this model."""
+        return int((await self.rows("count_vectors", model=self.model))[0]["count_vectors"])
+
+    async def _register(self) -> None:
+        if not self._registered:
+            await self.rows("register_model", name=self.model, dimensions=self.dimensions)
+            self._registered = True
+
+
+class PgStore(PgGraphStore, PgVectorStore):
+    """Both stores in one object, over one pool."""
+
+    def __init__(self, database: Database, model: str, dimensions: int) -> None:
+        PgVectorStore.__init__(self, database, model, dimensions)
+        self._model = model
+        self._key_fields = {}
+
+    async def merge_node(
+        self,
+        label: str,
+        key_field: str,
+        key_value: str,
+        properties: Mapping[str, Any],
+        embedding: Sequence[float] | None = None,
+    ) -> dict[str, Any]:
+        """Create a node, or update the one of that name, with its vector; the node with `created`."""
+        if embedding is not None:
+            if len(embedding) != self.dimensions:
+                raise InvalidArgument(
+                    f"Model {self.model} has {self.dimensions} dimensions, this vector has {len(embedding)}; "
+                    "send vectors of that model."
+                )
+            await self._register()
+        return await super().merge_node(label, key_field, key_value, properties, embedding)
+
+
+def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row as a mapping whose ids are texts."""
+    return {name: str(value) if isinstance(value, UUID) else value for name, value in row.items()}
+
+
+def _uuid(node_id: str) -> UUID:
+    try:
+        return UUID(str(node_id))
+    except ValueError:
+        raise InvalidArgument(f"{node_id!r} is no node id; send the id of a node.") from None

@@ -1,0 +1,202 @@
+"""What the tests of engineering memory share: a project, drafts, reports, small repositories."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.rows import DictRow
+
+from tests.conftest import Call
+
+Draft = Callable[..., Any]
+Query = Callable[..., dict[str, Any]]
+Records = Callable[..., list[dict[str, Any]]]
+Refresh = Callable[..., DictRow]
+Set = Callable[[str, object], None]
+
+
+@pytest.fixture(autouse=True)
+def no_embedding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Vectors play no part here."""
+    monkeypatch.setenv("EMBEDDING_PROVIDER", "none")
+
+
+@pytest.fixture
+def shop(call: Call) -> str:
+    """The name of a project that is there."""
+    assert call("save_session", objective="open the shop", project_id="shop")["status"] == "saved"
+    return "shop"
+
+
+@pytest.fixture
+def draft(call: Call, shop: str) -> Draft:
+    """`draft("The cache is never cleared.", "pkg/mod.py")`: the id of a drafted card."""
+
+    def draft(
+        statement: str, path: str = "pkg/mod.py", record_type: str = "risk_note", **more: object
+    ) -> object:
+        arguments: dict[str, object] = {"project_id": shop, **more}
+        return call(
+            "record_candidate", record_type=record_type, statement=statement, subject_path=path, **arguments
+        )["card_id"]
+
+    return draft
+
+
+@pytest.fixture
+def approved(call: Call, draft: Draft) -> Draft:
+    """`approved(statement, path)`: the id of a card that a person has approved."""
+
+    def approved(*arguments: Any, **more: Any) -> object:
+        card_id = draft(*arguments, **more)
+        call("approve_card", card_id=card_id, by="maintainer")
+        return card_id
+
+    return approved
+
+
+@pytest.fixture
+def query(call: Call, shop: str) -> Query:
+    """`query("search", query="cache")`: the payload of a mode."""
+
+    def query(mode: str, **arguments: object) -> dict[str, Any]:
+        payload = call("query_engineering_memory", project_id=shop, mode=mode, **arguments)["payload"]
+        assert isinstance(payload, dict)
+        return payload
+
+    return query
+
+
+@pytest.fixture
+def card(query: Query) -> Callable[[object], dict[str, Any]]:
+    """`card(card_id)`: a card in full."""
+    return lambda card_id: dict(query("get", record_id=card_id)["record"])
+
+
+@pytest.fixture
+def relevant(call: Call, shop: str) -> Records:
+    """`relevant(["pkg/mod.py"])`: the records about some paths."""
+
+    def relevant(scope: list[str] | None = None, **arguments: object) -> list[dict[str, Any]]:
+        given: dict[str, object] = {"scope": scope} if scope is not None else {}
+        found = call("get_relevant_memory", project_id=shop, **given, **arguments)["records"]
+        assert isinstance(found, list)
+        return found
+
+    return relevant
+
+
+@pytest.fixture
+def setting(connection: psycopg.Connection[DictRow]) -> Set:
+    """`setting("max_candidates", 3)`: the owner changes a row of pgmem.setting."""
+
+    def setting(name: str, value: object) -> None:
+        connection.execute("select pgmem.set_setting(%s, %s)", (name, str(value)))
+
+    return setting
+
+
+def report(**changes: Any) -> dict[str, Any]:
+    """A complete report of a small repository: two modules, one importing the other, a test, a document."""
+    return {
+        "schema": "pgmem.repository/1",
+        "complete": True,
+        "fingerprint": "f1",
+        "commit": "c0ffee",
+        "files": {"pkg/a.py": "a1", "pkg/b.py": "b1", "tests/test_a.py": "t1", "docs/guide.md": "d1"},
+        "modules": [
+            {
+                "path": "pkg/a.py",
+                "module": "pkg.a",
+                "doc": "Sells things.",
+                "imports": ["pkg/b.py"],
+                "exports": ["sell", "Till"],
+                "changes": 12,
+                "last_commit": "c0ffee",
+            },
+            {"path": "pkg/b.py", "module": "pkg.b", "doc": "Counts things.", "imports": [], "exports": []},
+        ],
+        "tests": [{"path": "tests/test_a.py", "anchors": ["pkg/a.py"]}],
+        "documents": [{"path": "docs/guide.md", "title": "Guide", "names": ["pkg/b.py"]}],
+        "skipped": [],
+        **changes,
+    }
+
+
+def without(path: str) -> dict[str, Any]:
+    """The same repository after a module was deleted."""
+    made = report()
+    made["files"].pop(path)
+    made["modules"] = [module for module in made["modules"] if module["path"] != path]
+    for module in made["modules"]:
+        module["imports"] = [name for name in module["imports"] if name != path]
+    made["tests"] = [test for test in made["tests"] if path not in test["anchors"]]
+    made["documents"] = [document for document in made["documents"] if path not in document["names"]]
+    return made
+
+
+def edited(path: str, digest: str = "changed") -> dict[str, Any]:
+    """The same repository after a file was edited in a way that changes no card of its own."""
+    made = report()
+    made["files"][path] = digest
+    return made
+
+
+@pytest.fixture
+def refresh(call: Call, shop: str) -> Refresh:
+    """`refresh(report())`: what a run did."""
+
+    def refresh(given: dict[str, Any] | None = None, **arguments: object) -> DictRow:
+        return call("refresh_from_run", project_id=shop, report=given or report(), **arguments)
+
+    return refresh
+
+
+FILES = {
+    "README.md": "# Shop\n\nThe till is `pkg/till.py`; see also pkg.stock.count.\n",
+    "pkg/__init__.py": '"""A shop."""\n',
+    "pkg/till.py": (
+        '"""Takes money.\n\nLong text."""\nfrom pkg import stock\nfrom . import missing\n\n\n'
+        "def pay():\n    return stock.count()\n\n\ndef _hidden():\n    pass\n\n\nLIMIT = 3\n"
+    ),
+    "pkg/stock.py": '"""Counts goods."""\n__all__ = ["count"]\n\n\ndef count():\n    return 1\n',
+    "pkg/broken.py": "def (:\n",
+    "tests/test_till.py": "from pkg.till import pay\n\n\ndef test_pay():\n    assert pay() == 1\n",
+}
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A small repository, not under git."""
+    root = tmp_path / "shop"
+    for name, text in FILES.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+    return root
+
+
+Commit = Callable[[str], None]
+
+
+@pytest.fixture
+def commit(tree: Path) -> Commit:
+    """`commit("2026-01-10")` makes the tree a repository, if it is none, and commits all of it on that day."""
+
+    def commit(day: str) -> None:
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(tree.parent),
+            **{f"GIT_{who}_NAME": "Ada" for who in ("AUTHOR", "COMMITTER")},
+            **{f"GIT_{who}_EMAIL": "ada@example.com" for who in ("AUTHOR", "COMMITTER")},
+            **{f"GIT_{who}_DATE": f"{day}T12:00:00Z" for who in ("AUTHOR", "COMMITTER")},
+        }
+        for command in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", day]):
+            subprocess.run(["git", *command], cwd=tree, env=environment, check=True, capture_output=True)
+
+    return commit

@@ -1,0 +1,66 @@
+"""`pgmem bench speed` measures and says what it measured; its bars are for a quiet machine, not for here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from pgmem.cli import app
+
+PAIRED = {
+    "save_decision / one-row INSERT": 2,
+    "save_decision / itself at 20": 1,
+    "retrieve_context / SELECT of 25 rows": 2,
+    "retrieve_context / itself at 20": 1,
+    "retrieve_context, one of 5 tenants / alone in the store": 1,
+    "save_decision, one of 5 tenants / alone in the store": 1,
+    "neighbours, 2 hops / recursive CTE": 1,
+}
+
+
+def test_the_speed_benchmark_writes_every_figure_beside_its_floor(server: str, tmp_path: Path) -> None:
+    file = tmp_path / "speed.json"
+    asked = [
+        "bench",
+        "speed",
+        "--quick",
+        "--size",
+        "20",
+        "--size",
+        "60",
+        "--dsn",
+        server,
+        "--json",
+        str(file),
+    ]
+    done = CliRunner().invoke(app, asked, catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "save_decision / one-row INSERT" in done.stdout
+    report = json.loads(file.read_text(encoding="utf-8"))
+    assert report["bench"] == "speed"
+    assert report["tier"]
+    rows = report["rows"]
+    named = [row["name"] for row in rows]
+    assert {name: named.count(name) for name in PAIRED} == PAIRED
+    for row in rows:
+        assert 0 < row["p50_ms"] <= row["p95_ms"]
+        assert (row["ratio"] is None) == (row["floor_p50_ms"] is None)
+        if row["ratio"] is not None:
+            assert abs(row["ratio"] - row["p50_ms"] / row["floor_p50_ms"]) < 0.02
+        assert (row["met"] is None) == (row["bar"] is None)
+    assert [row["n"] for row in rows if row["name"] == "save_decision / one-row INSERT"] == [20, 60]
+    bulk = [row for row in rows if row["rate_per_s"] is not None]
+    assert [row["n"] for row in bulk] == [200, 200]
+    assert sum("first answer" in name for name in named) == 2
+
+
+def test_the_speed_benchmark_leaves_no_database_behind(server: str) -> None:
+    import psycopg
+
+    with psycopg.connect(server, autocommit=True) as connection:
+        left = connection.execute(
+            "select datname from pg_database where datname like 'pgmem_bench_%'"
+        ).fetchall()
+    assert left == []

@@ -1,0 +1,144 @@
+"""What holds for every command: help, one line for an error, exit codes, no other database than the named."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+import typer
+
+from pgmem.cli import app
+from pgmem.database.schema import release
+from tests.cli.conftest import Run
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def paths(command: object = None, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """Every command there is, as its words after `pgmem`."""
+    command = command or typer.main.get_command(app)
+    below = getattr(command, "commands", None)
+    if below is None:
+        return [path]
+    return [found for name, child in below.items() for found in paths(child, (*path, name))]
+
+
+COMMANDS = paths()
+
+
+def test_the_commands_are_there() -> None:
+    named = {" ".join(path) for path in COMMANDS}
+    expected = ["demo", "mcp", "init", "status", "doctor", "psql", "retrieve", "search", "review", "cypher"]
+    assert named >= {*expected, "graph check", "graph rebuild", "config get", "config set"}
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_every_command_has_help_and_stands_in_the_reference(path: tuple[str, ...], run: Run) -> None:
+    for name in ("--help", "-h"):
+        shown = run(*path, name)
+        assert shown.exit_code == 0
+        assert f"pgmem {' '.join(path)}" in shown.stdout
+    assert f"## pgmem {' '.join(path)}\n" in (ROOT / "docs/reference/cli.md").read_text(encoding="utf-8")
+
+
+def test_every_option_and_argument_has_help() -> None:
+    def bare(command: object, path: str) -> list[str]:
+        parameters = getattr(command, "params", [])
+        below = getattr(command, "commands", {})
+        here = [f"{path} {parameter.name}" for parameter in parameters if not getattr(parameter, "help", None)]
+        return here + [found for name, child in below.items() for found in bare(child, f"{path} {name}")]
+
+    assert bare(typer.main.get_command(app), "pgmem") == []
+
+
+def test_the_release_is_shown(run: Run) -> None:
+    assert run("--version").stdout == f"pgmem {release()}\n"
+
+
+def test_without_a_command_the_help_is_shown(run: Run) -> None:
+    assert "retrieve" in run().stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["forgett"], "pgmem: No such command 'forgett'"),
+        (["status", "--jsno"], "pgmem: No such option: --jsno"),
+        (["retrieve"], "pgmem: Missing argument"),
+        (
+            ["retrieve", "p", "--scope", "universe"],
+            "pgmem: Invalid value for '--scope': 'universe' is not one of",
+        ),
+        (["search", "x", "--limit", "0"], "pgmem: Invalid value for '--limit'"),
+        (["config", "set", "focus_limit"], "pgmem: Missing argument"),
+        (["cypher", "return 1", "--params", "[1"], "pgmem: --params is no JSON object"),
+        (["review", "--save-id", "mine"], "pgmem: Invalid value for '--save-id'"),
+        (
+            ["review", "--save-id", "00000000-0000-4000-8000-000000000000"],
+            "pgmem: --save-id needs --outcome new, supersede or drop.",
+        ),
+    ],
+)
+def test_wrong_usage_is_one_line_on_stderr_and_exit_code_2(run: Run, arguments: list[str], told: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith(told)
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("PGMEM_FOCUS_LIMIT", "ten"),
+        ("PGMEM_FOCUS_LIMIT", "-1"),
+        ("PGMEM_DEDUP_SUPERSEDE", "1.5"),
+        ("PGMEM_TOOLSETS", "core,kitchen"),
+        ("PGMEM_POOL_SIZE", "0"),
+        ("PGMEM_REQUIRE_IDENTITY", "perhaps"),
+        ("DECAY_RATE", "fast"),
+    ],
+)
+def test_a_bad_setting_is_named(run: Run, variable: str, value: str) -> None:
+    result = run("status", **{variable: value})
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"pgmem: {variable}: ")
+    assert result.stderr.count("\n") == 1
+
+
+SOME = (["init"], ["status"], ["retrieve", "p"], ["search", "x"], ["review"], ["cypher", "return 1"])
+MORE = (["graph", "check"], ["graph", "rebuild"], ["config", "get"], ["config", "set", "focus_limit", "3"])
+
+
+@pytest.mark.parametrize("arguments", [*SOME, *MORE], ids=" ".join)
+def test_a_dsn_that_does_not_answer_is_an_error_and_nothing_else_is_used(
+    run: Run, tmp_path: Path, arguments: list[str]
+) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        result = run(*arguments, PGMEM_DSN=f"host=127.0.0.1 port={taken.getsockname()[1]} dbname=x")
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr.startswith("pgmem: ")
+    assert "refused" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert not (tmp_path / "data" / "postgres").exists()
+
+
+def test_an_option_wins_over_the_environment(run: Run, dsn: str) -> None:
+    result = run("status", "--json", "--dsn", dsn, PGMEM_DSN="host=127.0.0.1 port=1")
+    assert result.exit_code == 0, result.stderr
+
+
+def test_settings_are_read_from_a_file_only_when_it_is_named(run: Run, dsn: str, tmp_path: Path) -> None:
+    (tmp_path / "settings").write_text(f"PGMEM_DSN={dsn}\n")
+    (tmp_path / ".env").write_text("PGMEM_POOL_SIZE=0\n")
+    assert run("status", "--env-file", str(tmp_path / "settings"), PGMEM_DSN=None).exit_code == 0
+
+
+def test_a_dsn_that_is_none_is_named(run: Run) -> None:
+    result = run("status", PGMEM_DSN="just some words")
+    assert result.exit_code == 1
+    assert result.stderr.count("\n") == 1
+    assert "PGMEM_DSN" in result.stderr

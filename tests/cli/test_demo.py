@@ -1,0 +1,113 @@
+"""The main job, end to end: a real client over stdio, on a PostgreSQL that is made for it and thrown away."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.conftest import Call
+
+
+def demo(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PGMEM_")}
+    return subprocess.run(
+        [sys.executable, "-m", "pgmem", "demo", *arguments],
+        env={**kept, "EMBEDDING_PROVIDER": "none", **variables},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def check(done: dict[str, Any]) -> None:
+    """The main job, field by field."""
+    state, session, decision, again, near, half, cache, price, relation, pattern, fact, around, bundle = (
+        step["answer"] for step in done["steps"]
+    )
+    assert (state["scope_state"], state["project_exists"], state["write_permitted"]) == (
+        "uncertain",
+        False,
+        False,
+    )
+    assert (session["status"], session["dedup_outcome"]) == ("saved", None)
+    assert (decision["status"], decision["dedup_outcome"]) == ("saved", "new")
+    assert (again["status"], again["dedup_outcome"]) == ("saved", "duplicate_skip")
+    assert again["artifact_id"] == decision["artifact_id"]
+    assert (near["status"], near["dedup_outcome"]) == ("saved", "supersede")
+    assert near["artifact_id"] != decision["artifact_id"]
+    assert decision["artifact_id"] in near["message"]
+    assert (half["status"], half["dedup_outcome"], half["artifact_id"]) == ("failed", "manual_review", None)
+    assert half["candidate_id"] == near["artifact_id"]
+    assert half["candidate_id"] in half["message"]
+    for saved in (cache, price, pattern, fact):
+        assert (saved["status"], saved["dedup_outcome"]) == ("saved", "new")
+    assert relation["created"] is True
+    assert (relation["from_id"], relation["to_id"]) == (cache["artifact_id"], price["artifact_id"])
+    assert [node["id"] for node in around["nodes"] if node["label"] == "Decision"] == [
+        decision["artifact_id"]
+    ]
+
+    assert (bundle["retrieval_status"], bundle["conflicts_found"]) == ("conflicted", True)
+    assert bundle["scope_state"] == "resolved"
+    kept = [fact, pattern, price, cache, near, session]
+    assert [item["id"] for item in bundle["items"]] == [saved["artifact_id"] for saved in kept]
+    assert {item["freshness"] for item in bundle["items"]} == {"current"}
+
+    expected = [
+        ("CONFLICTS_WITH", "Cache product pages for an hour", "Never cache anything with a price"),
+        (
+            "SUPERSEDES",
+            "Keep the orders of the shop in PostgreSQL 18",
+            "Keep the orders of the shop in PostgreSQL 17",
+        ),
+    ]
+    assert [(row["relation"], row["from_title"], row["to_title"]) for row in done["sql"]] == expected
+    assert done["cypher"] == done["sql"]
+
+
+def test_the_main_job_on_a_postgresql_of_its_own() -> None:
+    result = demo("--json")
+    assert result.returncode == 0, result.stderr
+    done = json.loads(result.stdout)
+    check(done)
+    assert done["conversation"] is None
+    assert not Path(done["data_dir"]).exists()
+
+
+def test_the_main_job_in_your_own_database_with_a_conversation(dsn: str, call: Call, tmp_path: Path) -> None:
+    said = ["I went to the adoption agency today", "Did you bring the cat?", "The agency was closed"]
+    turns = [{"speaker": "Ada", "dia_id": f"D1:{n}", "text": text} for n, text in enumerate(said, 1)]
+    talk = tmp_path / "talk.json"
+    talk.write_text(json.dumps([{"conversation": {"session_1": turns, "session_1_date_time": "1 May 2026"}}]))
+    result = demo("--json", "--dsn", dsn, "--conversation", str(talk), PGMEM_DATA_DIR=str(tmp_path / "data"))
+    assert result.returncode == 0, result.stderr
+    done = json.loads(result.stdout)
+    check(done)
+    told = done["conversation"]
+    assert (told["turns"], told["saved"]) == (3, 3)
+    assert told["found"] == [
+        "Ada (1 May 2026): The agency was closed",
+        "Ada (1 May 2026): I went to the adoption agency today",
+    ]
+    assert call("get_scope_state", project_id=done["project"])["project_exists"] is True
+
+
+def test_the_demo_is_readable_in_a_terminal_of_a_hundred_columns() -> None:
+    result = demo(COLUMNS="100")
+    assert result.returncode == 0, result.stderr
+    for told in ("duplicate_skip", "supersede", "manual_review", "CONFLICTS_WITH", "The same in Cypher"):
+        assert told in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 100
+
+
+def test_a_demo_without_its_database_is_one_line() -> None:
+    result = demo("--json", "--dsn", "host=127.0.0.1 port=1 dbname=x")
+    assert result.returncode == 1
+    assert "Traceback" not in result.stderr
+    assert result.stderr.splitlines()[-1].startswith("pgmem: ")
+    assert result.stdout == ""

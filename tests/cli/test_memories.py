@@ -1,0 +1,131 @@
+"""What is kept, read and decided from the command line."""
+
+from __future__ import annotations
+
+import json
+
+import psycopg
+import pytest
+from psycopg.rows import DictRow
+
+from tests.cli.conftest import Run
+from tests.conftest import Call
+
+
+@pytest.fixture
+def shop(call: Call) -> dict[str, str]:
+    """A project with some memories; their ids by title."""
+    call("save_session", objective="Open the shop", project_id="shop")
+    saves = {
+        "Sell tea": call("save_decision", title="Sell tea", rationale="We [like] it", project_id="shop"),
+        "Stay [open/] late": call(
+            "save_decision", title="Stay [open/] late", rationale="r", project_id="shop"
+        ),
+    }
+    return {title: str(saved["artifact_id"]) for title, saved in saves.items()}
+
+
+def test_retrieve_shows_titles_as_they_are_and_ids_unbroken(run: Run, shop: dict[str, str]) -> None:
+    result = run("retrieve", "shop", "--category", "Decision", COLUMNS="110")
+    assert result.exit_code == 0, result.stderr
+    for title, id in shop.items():
+        assert title in result.stdout
+        assert id in result.stdout
+    assert "Open the shop" not in result.stdout
+
+
+def test_retrieve_gives_the_bundle_as_json(run: Run, shop: dict[str, str]) -> None:
+    bundle = json.loads(run("retrieve", "shop", "--json", "--topic", "tea").stdout)
+    assert bundle["retrieval_status"] == "succeeded"
+    assert [item["id"] for item in bundle["items"]] == [shop["Sell tea"]]
+
+
+def test_retrieve_of_an_unknown_project_is_empty_and_says_how_it_begins(run: Run) -> None:
+    result = run("retrieve", "nowhere")
+    assert result.exit_code == 0
+    assert "nowhere: empty (scope uncertain)" in result.stdout
+    assert "save_session creates it" in result.stdout
+
+
+def test_retrieve_refuses_a_label_that_does_not_exist(run: Run) -> None:
+    result = run("retrieve", "shop", "--category", "Rumour")
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert result.stderr.startswith("pgmem: Unknown label 'Rumour'. Known: ")
+
+
+def test_search_finds_by_a_question(run: Run, shop: dict[str, str]) -> None:
+    assert "Stay [open/] late" in run("search", "how late do we stay?").stdout
+    found = json.loads(run("search", "what about tea", "--json", "-p", "shop", "-n", "1").stdout)
+    assert [result["id"] for result in found["results"]] == [shop["Sell tea"]]
+    assert found["search_mode"]["mode"]
+    assert "Nothing found." in run("search", "zebra").stdout
+    assert run("search", " ").exit_code == 1
+
+
+def test_a_review_shows_both_decisions_and_takes_the_answer(run: Run, call: Call) -> None:
+    call("save_session", objective="Open the shop", project_id="shop")
+    old = call("save_decision", title="a b [c]", rationale="The first reason", project_id="shop")
+    call("save_decision", title="a b [d]", rationale="The second reason", project_id="shop")
+    later = run("review", typed="l\n")
+    assert later.exit_code == 0
+    for told in ("a b [c]", "a b [d]", "The first reason", "The second reason", "50% alike"):
+        assert told in later.stdout
+    decided = run("review", "--by", "Ada", typed="s\n")
+    assert "saved" in decided.stdout
+    assert "Nothing waits for review." in run("review").stdout
+    bundle = json.loads(run("retrieve", "shop", "--category", "Decision", "--json").stdout)
+    assert [item["title"] for item in bundle["items"]] == ["a b [d]"]
+    assert str(old["artifact_id"]) not in json.dumps(bundle)
+
+
+@pytest.mark.parametrize(("outcome", "kept"), [("new", 2), ("supersede", 1), ("drop", 1)])
+def test_a_review_can_be_decided_by_a_script(
+    run: Run, call: Call, connection: psycopg.Connection[DictRow], outcome: str, kept: int
+) -> None:
+    call("save_session", objective="Open the shop", project_id="shop")
+    call("save_decision", title="a b c", rationale="r", project_id="shop")
+    call("save_decision", title="a b d", rationale="r", project_id="shop")
+    (waiting,) = json.loads(run("review", "--json", "--project", "shop").stdout)
+    done = run("review", "--save-id", waiting["save_id"], "--outcome", outcome, "--by", "Ada")
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout)["status"] == ("dropped" if outcome == "drop" else "saved")
+    active = connection.execute("select count(*) as n from pgmem.decision where status = 'active'").fetchone()
+    assert active == {"n": kept}
+    by = connection.execute(
+        "select resolved_by from pgmem.save where save_id = %s", (waiting["save_id"],)
+    ).fetchone()
+    assert by == {"resolved_by": "Ada"}
+    again = run("review", "--save-id", waiting["save_id"], "--outcome", "new")
+    assert (again.exit_code, again.stderr.count("\n")) == (1, 1)
+
+
+def test_cypher_reads_the_graph_with_parameters(run: Run, shop: dict[str, str]) -> None:
+    query = "MATCH (d:Decision {title: $title}) RETURN d.title AS title, d.status AS status"
+    rows = json.loads(run("cypher", query, "--params", '{"title": "Sell tea"}', "--json").stdout)
+    assert rows == [{"title": "Sell tea", "status": "active"}]
+    assert "Stay [open/] late" in run("cypher", "MATCH (d:Decision) RETURN d.title AS title").stdout
+    assert run("cypher", "MATCH (d:Rumour) RETURN d").stdout == "No rows.\n"
+
+
+@pytest.mark.parametrize(
+    "query", ["CREATE (d:Decision {title: 'x'}) RETURN d", "MATCH (d) DETACH DELETE d", "who?"]
+)
+def test_cypher_that_does_not_read_is_refused(run: Run, shop: dict[str, str], query: str) -> None:
+    result = run("cypher", query)
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert run("graph", "check").exit_code == 0
+
+
+def test_the_graph_is_compared_and_made_again(
+    run: Run, shop: dict[str, str], connection: psycopg.Connection[DictRow]
+) -> None:
+    assert run("graph", "check").stdout == "The graph agrees with the tables.\n"
+    connection.execute('delete from pgmem_graph."Decision"')
+    broken = run("graph", "check", "--json")
+    assert broken.exit_code == 1
+    assert [row["missing"] for row in json.loads(broken.stdout) if row["label"] == "Decision"] == [2]
+    assert "Decision" in run("graph", "check").stdout
+    rebuilt = run("graph", "rebuild")
+    assert rebuilt.exit_code == 0
+    assert rebuilt.stdout.endswith(" edges.\n")
+    assert run("graph", "check").exit_code == 0

@@ -1,0 +1,169 @@
+"""The store itself: made, looked at, examined, opened with psql, set."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg.rows import DictRow
+
+from pgmem.database import schema
+from tests.cli.conftest import Run
+from tests.conftest import Call, new_database
+
+
+@pytest.fixture
+def empty(server: str) -> Iterator[str]:
+    """A database that knows nothing of pgmem."""
+    with new_database(server, "template0") as dsn:
+        yield dsn
+
+
+def psql(
+    surroundings: dict[str, str | None], *arguments: str, piped: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """A real process: psql writes past Python's stdout."""
+    environment = {**os.environ, **{name: value for name, value in surroundings.items() if value is not None}}
+    command = [sys.executable, "-m", "pgmem", "psql", *arguments]
+    return subprocess.run(
+        command, input=piped, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_init_makes_the_schema_and_a_second_one_changes_nothing(run: Run, empty: str) -> None:
+    assert "pgmem init" in run("status", PGMEM_DSN=empty).stderr
+    first, second = run("init", PGMEM_DSN=empty), run("init", PGMEM_DSN=empty)
+    assert (first.exit_code, second.exit_code) == (0, 0), first.stderr
+    assert first.stdout.startswith(f"pgmem {schema.release()}: installed")
+    assert second.stdout.startswith(f"pgmem {schema.release()}: up to date")
+    assert run("status", PGMEM_DSN=empty).exit_code == 0
+
+
+def test_init_fills_the_settings_of_the_store_from_the_environment(run: Run, empty: str) -> None:
+    assert run("init", PGMEM_DSN=empty, PGMEM_FOCUS_LIMIT="3", DECAY_RATE="0.02").exit_code == 0
+    values = {
+        row["name"]: row["value"]
+        for row in json.loads(run("config", "get", "--json", PGMEM_DSN=empty).stdout)
+    }
+    assert (values["focus_limit"], values["decay_rate"], values["global_limit"]) == ("3", "0.02", "5")
+
+
+def test_what_init_would_run_can_be_run_by_hand(run: Run, empty: str) -> None:
+    printed = run("init", "--sql", PGMEM_DSN="host=127.0.0.1 port=1")
+    assert printed.exit_code == 0
+    with psycopg.connect(empty, autocommit=True) as connection:
+        for extension in schema.EXTENSIONS:
+            connection.execute(f"create extension if not exists {extension}".encode())
+        connection.execute(printed.stdout.encode())
+    status = run("status", "--json", PGMEM_DSN=empty)
+    assert status.exit_code == 0, status.stderr
+    assert json.loads(status.stdout)["release"] == schema.release()
+
+
+def test_status_names_the_server_the_tier_and_the_counts(run: Run, call: Call, tmp_path: Path) -> None:
+    call("save_session", objective="Open the shop", project_id="shop")
+    call("save_decision", title="Sell tea", rationale="r", project_id="shop")
+    found = json.loads(run("status", "--json").stdout)
+    assert (found["server"], found["tier"], found["projects"]) == ("dsn", "full", 1)
+    assert found["memories"] == {"Decision": 1, "Session": 1}
+    assert found["data_dir"] == str(tmp_path / "data")
+    shown = run("status").stdout
+    for told in (
+        found["server_version"],
+        "full",
+        found["age_version"],
+        "1 Decision, 1 Session",
+        schema.release(),
+    ):
+        assert told in shown
+
+
+def test_doctor_finds_nothing_wrong_with_a_good_store(run: Run) -> None:
+    result = run("doctor")
+    assert result.exit_code == 0
+    assert "the graph agrees with the tables" in result.stdout
+    assert "look" not in result.stdout
+
+
+def test_doctor_says_what_is_wrong_and_what_to_do(
+    run: Run, call: Call, connection: psycopg.Connection[DictRow]
+) -> None:
+    call("save_session", objective="Open the shop", project_id="shop")
+    call("save_decision", title="a b c", rationale="r", project_id="shop")
+    call("save_decision", title="a b d", rationale="r", project_id="shop")
+    connection.execute('delete from pgmem_graph."Decision"')
+    result = run("doctor")
+    assert result.exit_code == 1
+    assert "the graph differs from the tables in Decision: run pgmem graph rebuild" in result.stdout
+    assert "1 saves are not saved: see pgmem review" in result.stdout
+    away = run("doctor", PGMEM_DSN="host=127.0.0.1 port=1 dbname=x")
+    assert away.exit_code == 1
+    assert "does not answer" in away.stdout + away.stderr
+
+
+def test_psql_runs_what_is_piped_and_needs_no_schema_name(
+    surroundings: dict[str, str | None], call: Call
+) -> None:
+    call("save_session", objective="Open the shop", project_id="shop")
+    done = psql(surroundings, piped="\\pset format unaligned\nselect objective from session;\n")
+    assert done.returncode == 0, done.stderr
+    assert "Open the shop\n" in done.stdout
+    done = psql(surroundings, "-c", "select status from save_decision('Sell tea', 'r', 'shop')")
+    assert (done.returncode, "saved" in done.stdout) == (0, True), done.stderr
+
+
+def test_psql_ends_with_the_exit_code_of_psql(surroundings: dict[str, str | None]) -> None:
+    done = psql(surroundings, "-c", "select 1 / 0")
+    assert done.returncode == 1
+    assert "division by zero" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_setting_is_shown_and_set_for_every_caller(run: Run, call: Call) -> None:
+    shown = run("config", "get", "focus_limit").stdout
+    assert "focus_limit" in shown
+    assert "10" in shown
+    assert "global_limit" not in shown
+    assert run("config", "set", "focus_limit", "3").stdout == "focus_limit = 3\n"
+    (row,) = json.loads(run("config", "get", "focus_limit", "--json").stdout)
+    assert row["value"] == "3"
+    call("save_session", objective="Open the shop", project_id="shop")
+    for number in range(5):
+        call("save_context", content=f"note {number}", project_id="shop", focus="door", scope="focus")
+    bundle = json.loads(run("retrieve", "shop", "--scope", "focus", "--focus", "door", "--json").stdout)
+    assert [item["scope"] for item in bundle["items"]].count("focus") == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("focus_limit", "many"),
+        ("focus_limit", "-1"),
+        ("governance_token_ttl_s", "1.5"),
+        ("dedup_supersede", "0.4"),
+        ("max_title_chars", "50"),
+        ("trust_mcp", "2"),
+        ("decay_rate", "NaN"),
+        ("text_config", "klingon"),
+        ("require_identity", "perhaps"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused_with_its_meaning(run: Run, name: str, value: str) -> None:
+    (before,) = json.loads(run("config", "get", name, "--json").stdout)
+    result = run("config", "set", name, value)
+    assert result.exit_code == 1
+    assert result.stderr == f"pgmem: {name} cannot be '{value}'; it means: {before['description']}\n"
+    assert json.loads(run("config", "get", name, "--json").stdout) == [before]
+
+
+def test_a_setting_that_does_not_exist_is_refused(run: Run) -> None:
+    for result in (run("config", "get", "mood"), run("config", "set", "mood", "good")):
+        assert result.exit_code == 1
+        assert "mood" in result.stderr
+        assert result.stderr.count("\n") == 1

@@ -1,0 +1,168 @@
+"""The examples of the documentation run, print what the pages say, and stand in the pages as they are."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg.rows import DictRow
+
+from tests.conftest import Call
+
+ROOT = Path(__file__).parent.parent.parent
+EXAMPLES = ROOT / "docs" / "examples"
+PAGES = (
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("tutorial/*.md")),
+    *sorted((ROOT / "docs").glob("how-to/*.md")),
+)
+BLOCK = re.compile(r"(?:<!-- example: (\S+) -->\n)?```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+LANGUAGES = {".py": "python", ".sql": "sql", ".json": "json", ".out": "text"}
+
+
+def python(name: str, dsn: str, tmp_path: Path) -> str:
+    environment = {
+        **os.environ,
+        "PGMEM_DSN": dsn,
+        "PGMEM_DATA_DIR": str(tmp_path),
+        "EMBEDDING_PROVIDER": "none",
+    }
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / name],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def run_sql(name: str, connection: psycopg.Connection[DictRow]) -> list[list[DictRow]]:
+    """Every statement of an example, on a search path as `pgmem psql` has it; the rows of each."""
+    connection.execute("set search_path = pgmem, public")
+    found = []
+    cursor = connection.execute((EXAMPLES / name).read_bytes())
+    while True:
+        found.append(cursor.fetchall() if cursor.description else [])
+        if not cursor.nextset():
+            return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_code_of_a_page_is_an_example_that_is_run(page: Path) -> None:
+    for name, language, text in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if not name:
+            assert language in ("sh", "text"), f"this block of {page.name} is no example:\n{text}"
+            continue
+        assert LANGUAGES[Path(name).suffix] == language, name
+        assert text == (EXAMPLES / name).read_text(encoding="utf-8"), (
+            f"{page.name} and examples/{name} differ"
+        )
+
+
+def test_every_example_stands_in_a_page_and_is_run_here() -> None:
+    named = {name for page in PAGES for name, _, _ in BLOCK.findall(page.read_text(encoding="utf-8")) if name}
+    assert {path.name for path in EXAMPLES.iterdir() if path.is_file()} == named
+    here = Path(__file__).read_text(encoding="utf-8")
+    assert [name for name in named if name not in here] == []
+
+
+def test_the_tutorial_prints_what_it_says(
+    dsn: str, tmp_path: Path, connection: psycopg.Connection[DictRow]
+) -> None:
+    for name in ("first_memory", "again", "conflict"):
+        assert python(f"{name}.py", dsn, tmp_path) == (EXAMPLES / f"{name}.out").read_text(), name
+    decisions, lineage, conflicts = run_sql("look.sql", connection)
+    assert [(row["title"], row["status"], row["replaced"]) for row in decisions] == [
+        ("Keep the orders in PostgreSQL 17", "superseded", True),
+        ("Keep the orders in PostgreSQL 18", "active", False),
+        ("Cache product pages for an hour", "active", False),
+        ("Never cache anything with a price", "active", False),
+    ]
+    assert [(row["age"], row["title"]) for row in lineage] == [
+        (0, "Keep the orders in PostgreSQL 18"),
+        (1, "Keep the orders in PostgreSQL 17"),
+    ]
+    assert [tuple(row.values()) for row in conflicts] == [
+        ("Cache product pages for an hour", "Never cache anything with a price")
+    ]
+
+
+def test_the_outputs_are_those_of_the_tutorial() -> None:
+    named = [f"{name}.out" for name in ("first_memory", "again", "conflict")]
+    assert sorted(path.name for path in EXAMPLES.glob("*.out")) == sorted(named)
+
+
+def test_the_first_memory_from_psql(connection: psycopg.Connection[DictRow]) -> None:
+    session, decision, decisions, found = run_sql("first_memory.sql", connection)
+    assert session == [{"status": "saved"}]
+    assert decision == [{"status": "saved", "dedup_outcome": "new"}]
+    assert [row["title"] for row in decisions] == ["Keep the orders in PostgreSQL 17"]
+    assert [row["title"] for row in found][:1] == ["Keep the orders in PostgreSQL 17"]
+
+
+def test_the_questions_of_the_analyst_have_answers(
+    connection: psycopg.Connection[DictRow], call: Call
+) -> None:
+    assert [rows[0]["status"] for rows in run_sql("psql_verbs.sql", connection)[:3]] == ["saved"] * 3
+    _, _, _, context, around = run_sql("psql_verbs.sql", connection)
+    assert context[0]["retrieval_status"] == "succeeded"
+    assert around == []
+    call("save_session", objective="x", project_id="shop", open_items=["Backups", "Prices"])
+    call("save_decision", title="Report revenue by month", rationale="r", project_id="shop")
+    active, writers, changes, conflicts = run_sql("psql_decisions.sql", connection)
+    assert [row["title"] for row in active] == ["Report revenue by week"]
+    assert [row["count"] for row in writers] == [1]
+    assert (changes, conflicts) == ([], [])
+    items, projects, facts = run_sql("psql_sessions.sql", connection)
+    assert [row["open"] for row in items] == ["Backups", "Prices"]
+    assert [row["name"] for row in projects] == ["shop"]
+    assert [row["entity_name"] for row in facts] == ["Stripe"]
+    refused, reviews = run_sql("psql_saves.sql", connection)
+    assert [row["dedup_outcome"] for row in refused] == ["manual_review"]
+    assert [(row["title"], row["candidate_title"]) for row in reviews] == [
+        ("Report revenue by month", "Report revenue by week")
+    ]
+    graph, tables = run_sql("psql_cypher.sql", connection)
+    assert [row["run_cypher"] for row in graph] == [{"title": "Report revenue by week", "status": "active"}]
+    assert [row["title"] for row in tables] == ["Report revenue by week"]
+
+
+def test_a_memory_joins_the_transaction_of_its_caller(
+    dsn: str, tmp_path: Path, connection: psycopg.Connection[DictRow]
+) -> None:
+    assert python("join_transaction.py", dsn, tmp_path) == "saved\n"
+    rows = connection.execute(
+        "select i.number, e.fact from invoice i cross join pgmem.entity_fact e"
+    ).fetchall()
+    assert rows == [{"number": 1, "fact": "Written for 99.50"}]
+    run_sql("join_transaction.sql", connection)
+    rows = connection.execute(
+        "select p.number, e.fact from payment p cross join pgmem.entity_fact e where e.project = 'payments'"
+    ).fetchall()
+    assert rows == [{"number": 1, "fact": "Taken: 99.50"}]
+
+
+@pytest.mark.parametrize("name", ["mcp.json", "vscode_mcp.json", "mcp_with_settings.json"])
+def test_the_configuration_of_a_client_starts_the_server(name: str) -> None:
+    from pgmem.settings import Settings
+
+    found = json.loads((EXAMPLES / name).read_text(encoding="utf-8"))
+    (server,) = (found.get("mcpServers") or found["servers"]).values()
+    assert Path(server["command"]).name == "pgmem"
+    assert server["args"] == ["mcp"]
+    known = {f"PGMEM_{field.upper()}" for field in Settings.model_fields}
+    assert set(server.get("env", {})) <= known
+    program = shutil.which("pgmem", path=str(Path(sys.executable).parent))
+    assert program is not None
+    shown = subprocess.run([program, *server["args"], "--help"], capture_output=True, text=True, check=True)
+    assert "Model Context Protocol" in shown.stdout

@@ -1,0 +1,165 @@
+"""The set-similarity join finds what comparing all pairs finds, at any size, in bounded memory."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+from psycopg.rows import DictRow
+
+from tests.conftest import Call
+
+LOAD = """
+insert into pgmem.node (label, title, props, scope, project, project_seq, focus, focus_seq, source, trust_level, scope_key, tsv,
+  created_at, updated_at, recorded_at)
+select 'Context', left(n.content, 60), jsonb_build_object('content', n.content),
+  case when n.in_focus then 'focus' else 'project' end, 'shop', p.seq, f.key, f.seq, 'sdk', 0.8,
+  pgmem.scope_key(e'\\x1f', p.seq || case when n.in_focus then '/menu' else '' end, 'Context'), to_tsvector('english', n.content),
+  now(), now(), now()
+from note n join pgmem.node p on p.label = 'Project' left join pgmem.node f on f.label = 'FocusArea' and n.in_focus
+order by n.place"""
+
+
+def load(connection: psycopg.Connection[DictRow], notes: list[tuple[str, bool]]) -> None:
+    connection.execute("create temp table note (place integer, content text, in_focus boolean)")
+    with connection.cursor().copy("copy note from stdin") as copy:
+        for place, (content, in_focus) in enumerate(notes):
+            copy.write_row((place, content, in_focus))
+    # The projection into the graph is not what is measured here.
+    connection.execute("alter table pgmem.node disable trigger user")
+    connection.execute("delete from pgmem.node where label = 'Context'")
+    connection.execute(LOAD)
+    connection.execute("alter table pgmem.node enable trigger user")
+    connection.execute("drop table note")
+    connection.execute("analyze pgmem.node")
+
+
+def near(connection: psycopg.Connection[DictRow]) -> set[tuple[int, int]]:
+    found = connection.execute("select first_seqs, second_seqs, pairs from pgmem.near_duplicates(null, null)").fetchall()
+    pairs: list[tuple[int, int]] = []
+    for row in found:
+        first, second = row["first_seqs"], row["second_seqs"]
+        spelt = (
+            [(a, b) for i, a in enumerate(first) for b in first[i + 1 :]]
+            if second is None
+            else [(min(a, b), max(a, b)) for a in first for b in second]
+        )
+        assert len(spelt) == row["pairs"]
+        pairs += spelt
+    assert len(pairs) == len(set(pairs))
+    return set(pairs)
+
+
+def brute(connection: psycopg.Connection[DictRow]) -> set[tuple[int, int]]:
+    """Every two live notes of one scope, by the same words: the definition, slow."""
+    query = (
+        "select n.seq, n.scope_key, pgmem.tokens(pgmem.search_text(n.label, n.title, n.props)) as tokens"
+        " from pgmem.node n where n.label = 'Context' order by n.seq"
+    )
+    notes = [(row["seq"], row["scope_key"], frozenset(row["tokens"])) for row in connection.execute(query).fetchall()]
+    return {
+        (first, second)
+        for i, (first, scope, left) in enumerate(notes)
+        for second, other_scope, right in notes[i + 1 :]
+        if scope == other_scope and 10 * len(left & right) > 9 * len(left | right)
+    }
+
+
+def texts(count: int, seed: int, words: int = 3000) -> list[tuple[str, bool]]:
+    """Notes of skewed vocabulary; every fifth is a near or whole copy of an earlier one."""
+    chance = random.Random(seed)
+    vocabulary = [f"w{i}" for i in range(words)]
+    weights = [1 / (i + 5) for i in range(words)]
+    made: list[list[str]] = []
+    for _ in range(count):
+        if made and chance.random() < 0.2:
+            note = list(chance.choice(made))
+            for _ in range(chance.choice((0, 0, 1, 1, 2, 3))):
+                note[chance.randrange(len(note))] = chance.choice(vocabulary)
+        else:
+            note = chance.choices(vocabulary, weights, k=chance.randint(1, 60))
+        made.append(note)
+    return [(" ".join(note), chance.random() < 0.2) for note in made]
+
+
+@pytest.fixture
+def menu(call: Call, shop: str) -> None:
+    """A focus area beside the project."""
+    call("save_context", content="x", project_id=shop, focus="menu", scope="focus")
+
+
+@pytest.mark.usefixtures("menu")
+@pytest.mark.parametrize("seed", [1, 2])
+def test_two_thousand_notes_are_joined_as_by_comparing_all_pairs(
+    connection: psycopg.Connection[DictRow], seed: int
+) -> None:
+    load(connection, texts(2000, seed))
+    found = near(connection)
+    assert len(found) > 100
+    assert found == brute(connection)
+
+
+@pytest.mark.usefixtures("menu")
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(st.sampled_from([f"w{i}" for i in range(14)]), min_size=8, max_size=14, unique=True).map(" ".join),
+            st.booleans(),
+        ),
+        max_size=30,
+    )
+)
+def test_notes_of_few_words_are_joined_as_by_comparing_all_pairs(
+    connection: psycopg.Connection[DictRow], notes: list[tuple[str, bool]]
+) -> None:
+    load(connection, notes)
+    assert near(connection) == brute(connection)
+
+
+@pytest.mark.usefixtures("menu")
+def test_a_thousand_copies_of_one_note_are_counted_and_paged_without_being_spelt_out(
+    connection: psycopg.Connection[DictRow], call: Call
+) -> None:
+    load(connection, [("one hallucination, a thousand times over", False)] * 1000)
+    began = monotonic()
+    page = call("run_hygiene", project_id="shop", limit=10, offset=499_495)
+    assert monotonic() - began < 30
+    assert (page["duplicates_found"], len(page["findings"])) == (499_500, 5)
+    assert page["findings"][-1]["similarity"] == 1
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("menu")
+def test_a_hundred_thousand_notes_are_reported_on_within_a_minute_in_bounded_memory(
+    connection: psycopg.Connection[DictRow], call: Call, record_property: Callable[[str, object], None]
+) -> None:
+    load(connection, texts(100_000, 3, 30_000))
+    status = Path(f"/proc/{connection.info.backend_pid}/status")
+    # Where the server runs on this machine its memory is watched too.
+    here = status.exists() and "postgres" in status.read_text()
+    peaks, done = [0], threading.Event()
+
+    def watch() -> None:
+        while here and not done.wait(0.05):
+            line = next(line for line in status.read_text().splitlines() if line.startswith("RssAnon"))
+            peaks.append(int(line.split()[1]))
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    began = monotonic()
+    report = call("run_hygiene", project_id="shop", limit=100)
+    seconds = monotonic() - began
+    done.set()
+    watcher.join()
+    print(f"\n100 000 notes: {report['duplicates_found']} pairs in {seconds:.1f} s, {max(peaks) // 1024} MB")
+    record_property("seconds", round(seconds, 1))
+    assert report["duplicates_found"] > 5000
+    assert seconds <= 60
+    assert max(peaks) < 400_000

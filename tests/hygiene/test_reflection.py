@@ -1,0 +1,244 @@
+"""reflect: nine detectors over nodes and edges; what they find waits to be judged, and comes once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.conftest import Call
+from tests.sql.conftest import ActAs, Each, Rows
+
+Remember = Callable[..., Any]
+
+
+@pytest.fixture
+def remember(call: Call) -> Remember:
+    """`remember("Problem", "Slow", project="a", ABOUT=["Cache"])`: a node with relations."""
+
+    def remember(label: str, name: str, project: str | None = None, props: Any = None, **relations: list[Any]) -> Any:
+        key = "title" if label in ("Problem", "Vulnerability", "Exercise") else "name"
+        given = {key: name, "summary": f"about {name}", **(props or {})}
+        return call("remember", label=label, properties=given, relations=relations, project_id=project)["id"]
+
+    return remember
+
+
+@pytest.fixture
+def projects(call: Call) -> None:
+    for name in ("a", "b"):
+        call("save_session", objective="x", project_id=name)
+
+
+def found(call: Call, each: Each, detector: str) -> list[Any]:
+    call("reflect")
+    return [insight for insight in each("surface_insights", limit=1000) if insight["detector"] == detector]
+
+
+@pytest.mark.usefixtures("projects")
+def test_a_problem_solved_elsewhere_is_a_cross_project_solution(call: Call, each: Each, remember: Remember) -> None:
+    remember("Concept", "Cache")
+    solution = remember("Technology", "Redis", "b")
+    solved = remember("Problem", "Slow shop", "b", ABOUT=["Cache"], SOLVED_BY=[str(solution)])
+    open_problem = remember("Problem", "Slow search", "a", ABOUT=["Cache"])
+    (insight,) = found(call, each, "cross_project_solution")
+    assert insight["title"] == "“Redis” (b) may solve “Slow search” (a)"
+    assert (insight["confidence"], insight["status"]) == (0.85, "pending")
+    assert insight["sources"][:3] == [open_problem, solved, solution]
+    assert "“Cache”" in insight["summary"]
+
+
+@pytest.mark.usefixtures("projects")
+@pytest.mark.parametrize(("where", "confidence"), [(("a", "a", "a"), 0.6), (("a", "a", "b"), 0.75)])
+def test_a_technology_of_three_is_shared_and_surer_across_projects(
+    call: Call, each: Each, remember: Remember, where: tuple[str, ...], confidence: float
+) -> None:
+    remember("Technology", "PostgreSQL")
+    for number, project in enumerate(where):
+        remember("Pipeline", f"job {number}", project, USES=["PostgreSQL"])
+    (insight,) = found(call, each, "shared_technology")
+    assert insight["confidence"] == confidence
+
+
+def test_a_technology_of_two_is_not_shared(call: Call, each: Each, remember: Remember) -> None:
+    remember("Technology", "PostgreSQL")
+    for number in range(2):
+        remember("Pipeline", f"job {number}", USES=["PostgreSQL"])
+    assert found(call, each, "shared_technology") == []
+
+
+def test_a_course_on_what_a_problem_is_about_is_a_training_opportunity(call: Call, each: Each, remember: Remember) -> None:
+    remember("Concept", "Indexes")
+    remember("Problem", "Slow search", ABOUT=["Indexes"])
+    remember("Course", "SQL for shops", COVERS=["Indexes"])
+    (insight,) = found(call, each, "training_opportunity")
+    assert (insight["title"], insight["confidence"]) == ("“SQL for shops” may help with “Slow search”", 0.65)
+
+
+@pytest.mark.parametrize(("concepts", "confidence"), [(1, 0.6), (2, 0.7), (5, 0.9)])
+def test_a_technique_is_transferred_where_its_concepts_stand(
+    call: Call, each: Each, remember: Remember, concepts: int, confidence: float
+) -> None:
+    remember("Domain", "Shops")
+    remember("Domain", "Libraries")
+    names = [f"c{i}" for i in range(concepts)]
+    for name in names:
+        remember("Concept", name, IN_DOMAIN=["Libraries"])
+    remember("Technique", "Barcodes", IN_DOMAIN=["Shops"], APPLIES=names)
+    (insight,) = found(call, each, "technique_transfer")
+    assert insight["title"] == "“Barcodes” may serve in “Libraries” too"
+    assert insight["confidence"] == pytest.approx(confidence)
+
+
+@pytest.mark.parametrize(("members", "confidence"), [(2, None), (3, 0.65), (9, 0.9)])
+def test_a_concept_that_three_meet_in_is_a_cluster(
+    call: Call, each: Each, remember: Remember, members: int, confidence: float | None
+) -> None:
+    remember("Concept", "Cache")
+    for number in range(members):
+        remember("Person", f"p{number}", ABOUT=["Cache"])
+    insights = found(call, each, "concept_clustering")
+    assert [i["confidence"] for i in insights] == ([] if confidence is None else [pytest.approx(confidence)])
+
+
+def test_what_was_not_touched_for_ninety_days_is_stale_knowledge(
+    call: Call, each: Each, remember: Remember, clock: Callable[[str], None]
+) -> None:
+    clock("2026-01-01")
+    remember("Concept", "Old")
+    clock("2026-01-02")
+    remember("Concept", "Newer")
+    clock("2026-04-01")
+    (insight,) = found(call, each, "stale_knowledge")
+    assert (insight["title"], insight["confidence"]) == ("Does “Old” still hold?", 0.5)
+
+
+def test_what_is_hardly_believed_is_stale_knowledge(call: Call, each: Each, remember: Remember) -> None:
+    remember("Concept", "Rumour", props={"confidence": 0.2})
+    remember("Concept", "Fact", props={"confidence": 0.3})
+    assert [i["title"] for i in found(call, each, "stale_knowledge")] == ["Does “Rumour” still hold?"]
+
+
+@pytest.mark.parametrize(("mentions", "insights"), [(2, 0), (3, 1)])
+def test_a_stub_that_three_mention_is_a_hub(
+    call: Call, each: Each, remember: Remember, mentions: int, insights: int
+) -> None:
+    for number in range(mentions):
+        remember("Person", f"p{number}", ABOUT=["Mystery"])
+    hubs = found(call, each, "hub_stubs")
+    assert [i["confidence"] for i in hubs] == [0.6] * insights
+
+
+def test_a_tag_that_names_a_memory_without_an_edge_is_found_and_one_with_an_edge_is_not(
+    call: Call, each: Each, remember: Remember
+) -> None:
+    remember("Technology", "Redis")
+    remember("Concept", "Cache", props={"tags": ["redis", "unknown"]})
+    remember("Concept", "Queue", props={"tags": ["Redis"]}, USES=["Redis"])
+    (insight,) = found(call, each, "tag_without_edge")
+    assert insight["title"] == "“Cache” carries the tag “Redis” and is not joined to it"
+    assert insight["confidence"] == 0.7
+
+
+@pytest.mark.parametrize(("things", "insights"), [(4, 0), (5, 5)])
+def test_few_relations_are_told_where_there_are_five_things(
+    call: Call, each: Each, remember: Remember, things: int, insights: int
+) -> None:
+    for number in range(things):
+        remember("Person", f"p{number}")
+    lonely = found(call, each, "under_connected")
+    assert [i["confidence"] for i in lonely] == [0.4] * insights
+
+
+def test_a_detector_proposes_twentyfive_at_most(call: Call, each: Each, remember: Remember) -> None:
+    for number in range(30):
+        remember("Person", f"p{number}")
+    assert len(found(call, each, "under_connected")) == 25
+
+
+def test_the_same_is_not_proposed_twice_and_what_was_dismissed_does_not_come_back(
+    call: Call, each: Each, remember: Remember
+) -> None:
+    remember("Concept", "Rumour", props={"confidence": 0.2})
+    assert call("reflect")["created"] == 1
+    assert call("reflect")["created"] == 0
+    (insight,) = each("surface_insights")
+    assert call("review_insight", title=insight["title"], action="dismiss")["status"] == "dismissed"
+    remember("Concept", "Rumour", props={"confidence": 0.1})
+    assert call("reflect")["created"] == 0
+    assert each("surface_insights") == []
+    assert call("review_insight", title=insight["title"], action="dismiss")["status"] == "dismissed"
+    with pytest.raises(psycopg.Error, match="dismissed already"):
+        call("review_insight", title=insight["title"], action="approve")
+
+
+def test_a_pending_insight_is_not_live_and_an_approved_one_is_joined_to_its_sources(
+    call: Call, each: Each, rows: Rows, remember: Remember
+) -> None:
+    source = remember("Concept", "Rumour", props={"confidence": 0.2})
+    call("reflect")
+    assert rows("select * from pgmem.live_node where label = 'Insight'") == []
+    assert [r["label"] for r in each("search_memory", query="does the rumour hold")] == ["Concept"]
+    (insight,) = each("surface_insights", query="rumour confidence")
+    assert each("surface_insights", query="elephants") == []
+    done = call("review_insight", title=str(insight["id"]), action="approve")
+    assert (done["status"], done["sources"]) == ("approved", [source])
+    edges = rows("select rel, to_id from pgmem.graph_edge where from_label = 'Insight' and rel = 'ABOUT'")
+    assert edges == [{"rel": "ABOUT", "to_id": source}]
+    assert {r["label"] for r in each("search_memory", query="does the rumour hold")} == {"Concept", "Insight"}
+    # An insight is no member of anything that is reflected on.
+    assert call("reflect")["created"] == 0
+
+
+def test_an_insight_is_trusted_as_its_least_trusted_source(
+    call: Call, each: Each, rows: Rows, remember: Remember
+) -> None:
+    for source, name in (("cli", "Redis"), ("mcp", "Valkey")):
+        rows("select set_config('pgmem.source', %s, false)", source)
+        remember("Technology", name)
+    rows("select set_config('pgmem.source', 'cli', false)")
+    for name in ("Redis", "Valkey"):
+        for number in range(3):
+            remember("Pipeline", f"{name} job {number}", USES=[name])
+    insights = found(call, each, "shared_technology")
+    assert {i["title"].split("”")[0]: i["trust_level"] for i in insights} == {"“Redis": 1.0, "“Valkey": 0.5}
+
+
+def test_insights_are_their_tenants_alone(call: Call, each: Each, act_as: ActAs, remember: Remember) -> None:
+    act_as("acme", "alice")
+    remember("Concept", "Secret", props={"confidence": 0.1})
+    assert call("reflect")["created"] == 1
+    act_as("acme", "bob")
+    assert call("reflect")["created"] == 0
+    assert each("surface_insights") == []
+    with pytest.raises(psycopg.Error, match="No insight"):
+        call("review_insight", title="Does “Secret” still hold?", action="approve")
+
+
+def test_after_ten_memories_since_the_last_reflection_a_hint_says_so(call: Call, shop: str) -> None:
+    def hint() -> object:
+        return call("run_hygiene", project_id=shop, check_pending_only=True)["proactive_hint"]
+
+    for number in range(8):
+        call("save_context", content=f"note {number}", project_id=shop)
+    assert hint() is None  # nine, with the session
+    call("save_context", content="note 9", project_id=shop)
+    assert "call reflect" in str(hint())
+    call("reflect")
+    assert hint() is None
+
+
+@pytest.mark.parametrize(
+    ("verb", "wrong", "message"),
+    [
+        ("surface_insights", {"limit": 0}, "limit is a whole number"),
+        ("review_insight", {"title": "x", "action": "like"}, "action is approve or dismiss"),
+        ("review_insight", {"title": "x", "action": "approve"}, "No insight 'x'"),
+        ("review_insight", {"title": " ", "action": "approve"}, "title must not be empty"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused(call: Call, verb: str, wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(psycopg.Error, match=message):
+        call(verb, **wrong)

@@ -1,0 +1,135 @@
+"""What the tests of install and upgrade share: empty databases, PostgreSQL's own programs, a picture of a schema."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+
+from pgmem.database import schema
+from pgmem.database.embedded import EmbeddedServer
+from pgmem.errors import EmbeddedServerError
+from tests.conftest import new_database
+
+MakeDatabase = Callable[..., str]
+MakeRole = Callable[..., str]
+Program = Callable[..., str]
+
+ROOT = Path(schema.__file__).parent.parent.parent
+
+
+@pytest.fixture
+def empty(server: str) -> Iterator[str]:
+    """A database in which nothing is installed."""
+    with new_database(server, "template0") as dsn:
+        yield dsn
+
+
+@pytest.fixture
+def database(server: str) -> Iterator[MakeDatabase]:
+    """`database("locale 'C'")`: an empty database made with these options; `database(template="…")`: a copy."""
+    with ExitStack() as stack:
+        admin = stack.enter_context(psycopg.connect(server, autocommit=True))
+
+        def database(options: str = "", template: str = "template0") -> str:
+            name = f"pgmem_test_{uuid4().hex[:12]}"
+            query = sql.SQL("create database {} template {} strategy file_copy ").format(
+                sql.Identifier(name), sql.Identifier(template)
+            )
+            admin.execute(sql.Composed([query]).as_bytes(admin) + options.encode())
+            drop = sql.SQL("drop database {} with (force)").format(sql.Identifier(name))
+            stack.callback(admin.execute, drop)
+            return make_conninfo(server, dbname=name)
+
+        yield database
+
+
+@pytest.fixture
+def role(server: str) -> Iterator[MakeRole]:
+    """`role(dsn)`: that database as seen by a login of its own, which owns it and is no superuser."""
+    with ExitStack() as stack:
+        admin = stack.enter_context(psycopg.connect(server, autocommit=True))
+
+        def role(dsn: str, attributes: str = "") -> str:
+            name, password = f"pgmem_test_{uuid4().hex[:12]}", uuid4().hex
+            made = sql.SQL("create role {} login password {} ").format(
+                sql.Identifier(name), sql.Literal(password)
+            )
+            admin.execute(made.as_bytes(admin) + attributes.encode())
+            stack.callback(admin.execute, sql.SQL("drop role {}").format(sql.Identifier(name)))
+            dbname = psycopg.conninfo.conninfo_to_dict(dsn)["dbname"]
+            owner = sql.SQL("alter database {} owner to {}")
+            admin.execute(owner.format(sql.Identifier(str(dbname)), sql.Identifier(name)))
+            stack.callback(_give_back, dsn, admin, name, str(dbname))
+            return make_conninfo(dsn, user=name, password=password)
+
+        yield role
+
+
+def _give_back(dsn: str, admin: psycopg.Connection[tuple[object, ...]], name: str, dbname: str) -> None:
+    admin.execute(sql.SQL("alter database {} owner to current_user").format(sql.Identifier(dbname)))
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute(sql.SQL("drop owned by {} cascade").format(sql.Identifier(name)))
+
+
+@pytest.fixture
+def program() -> Program:
+    """`program("psql", …)`: run one of PostgreSQL's programs, those of the wheel first; its output."""
+    try:
+        folder = EmbeddedServer(Path("/nonexistent")).bin_dir
+    except EmbeddedServerError:
+        folder = Path("/nonexistent")
+
+    def program(name: str, *arguments: str, stdin: str = "") -> str:
+        path = folder / name if (folder / name).exists() else shutil.which(name)
+        assert path is not None, f"{name} is needed: install the PostgreSQL client programs"
+        done = subprocess.run(
+            [str(path), *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PGOPTIONS": "-c client_min_messages=warning", "PGCLIENTENCODING": "UTF8"},
+        )
+        assert done.returncode == 0, done.stderr[-2000:]
+        return done.stdout
+
+    return program
+
+
+_PICTURE = """
+select 'function ' || p.oid::regprocedure, md5(pg_get_functiondef(p.oid)) || ' ' || coalesce(p.proacl::text, 'everyone') from pg_proc p
+where p.pronamespace = 'pgmem'::regnamespace and p.prokind = 'f'
+union all select 'comment on ' || p.oid::regprocedure, obj_description(p.oid, 'pg_proc') from pg_proc p
+where p.pronamespace = 'pgmem'::regnamespace
+union all select 'view ' || viewname, md5(definition) from pg_views where schemaname = 'pgmem'
+union all select 'column ' || attrelid::regclass || '.' || attname,
+  format_type(atttypid, atttypmod) || ' ' || attnotnull || ' ' || coalesce(pg_get_expr(d.adbin, d.adrelid), '')
+from pg_attribute join pg_class c on c.oid = attrelid left join pg_attrdef d on (d.adrelid, d.adnum) = (attrelid, attnum)
+where c.relnamespace = 'pgmem'::regnamespace and attnum > 0 and not attisdropped and c.relkind in ('r', 'v', 'c')
+union all select 'constraint ' || conrelid::regclass || '.' || conname, pg_get_constraintdef(oid) from pg_constraint
+where connamespace = 'pgmem'::regnamespace
+union all select 'index ' || indexname, indexdef from pg_indexes where schemaname = 'pgmem'
+union all select 'trigger ' || tgrelid::regclass || '.' || tgname, pg_get_triggerdef(oid) from pg_trigger t
+where not tgisinternal and exists (select from pg_class c where c.oid = tgrelid and c.relnamespace = 'pgmem'::regnamespace)
+union all select 'policy ' || tablename || '.' || policyname, coalesce(qual, '') || coalesce(with_check, '') from pg_policies
+where schemaname = 'pgmem'
+union all select 'label ' || name, l::text from pgmem.label l
+union all select 'relation ' || name, r::text from pgmem.relation r
+union all select 'setting ' || name, s::text from pgmem.setting s
+"""
+
+
+def schema_of(dsn: str) -> dict[str, str]:
+    """Every object of the installed schema with its definition."""
+    with psycopg.connect(dsn) as connection:
+        return {str(name): str(what) for name, what in connection.execute(_PICTURE.encode()).fetchall()}

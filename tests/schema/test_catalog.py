@@ -1,0 +1,267 @@
+"""What the catalog shows of the engine: files, comments, signatures, rights, error codes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg.rows import DictRow
+
+import pgmem
+from pgmem import errors, models
+from pgmem.database import schema
+
+GENERATED = re.compile(r"^(project_(node|edge)_(insert|update|delete)|label_number)$")
+Rows = Callable[..., list[DictRow]]
+
+
+@pytest.fixture
+def rows(connection: psycopg.Connection[DictRow]) -> Rows:
+    """`rows("select …")`: what a query gives."""
+    return lambda query, *parameters: connection.execute(query.encode(), parameters or None).fetchall()
+
+
+def sql_files() -> list[Path]:
+    return sorted(schema._SQL.rglob("*.sql"))
+
+
+def declared(pattern: str) -> dict[str, list[str]]:
+    """What each file declares: its stem, the names."""
+    found = {}
+    for path in sql_files():
+        names = re.findall(pattern, path.read_text(encoding="utf-8"), re.IGNORECASE | re.MULTILINE)
+        if names:
+            found[str(path.relative_to(schema._SQL))] = names
+    return found
+
+
+FUNCTION = r"^create or replace function pgmem\.(\w+)"
+VIEW = r"^create or replace view pgmem\.(\w+)"
+
+
+def test_the_database_holds_the_functions_of_the_files_and_no_others(rows: Rows) -> None:
+    in_files = {name for names in declared(FUNCTION).values() for name in names}
+    in_database = {
+        r["proname"] for r in rows("select proname from pg_proc where pronamespace = 'pgmem'::regnamespace")
+    }
+    assert in_files == {name for name in in_database if not GENERATED.match(name)}
+
+
+def test_the_database_holds_the_views_of_the_files_and_no_others(rows: Rows) -> None:
+    in_files = {name for names in declared(VIEW).values() for name in names}
+    assert in_files == {
+        r["viewname"] for r in rows("select viewname from pg_views where schemaname = 'pgmem'")
+    }
+
+
+@pytest.mark.parametrize("pattern", [FUNCTION, VIEW])
+def test_a_file_declares_one_object_named_like_it(pattern: str) -> None:
+    wrong = {file: names for file, names in declared(pattern).items() if names != [Path(file).stem]}
+    assert wrong == {}
+
+
+def test_every_file_is_installed_once() -> None:
+    installed = [path.resolve() for path in schema._files()]
+    assert sorted(installed) == sorted(path.resolve() for path in sql_files())
+
+
+def test_no_function_is_overloaded(rows: Rows) -> None:
+    found = rows(
+        "select proname from pg_proc where pronamespace = 'pgmem'::regnamespace group by 1 having count(*) > 1"
+    )
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "query"),
+    [
+        ("function", "select oid::regprocedure::text as name, obj_description(oid, 'pg_proc') as comment from pg_proc where pronamespace = 'pgmem'::regnamespace"),
+        ("table or view", "select relname as name, obj_description(oid, 'pg_class') as comment from pg_class where relnamespace = 'pgmem'::regnamespace and relkind in ('r', 'p', 'v') and relname <> 'alembic_version'"),
+        ("type", "select c.relname as name, obj_description(t.oid, 'pg_type') as comment from pg_class c join pg_type t on t.typrelid = c.oid where c.relnamespace = 'pgmem'::regnamespace and c.relkind = 'c'"),
+    ],
+    ids=["function", "table or view", "type"],
+)  # fmt: skip
+def test_everything_has_a_comment(rows: Rows, kind: str, query: str) -> None:
+    found = rows(query)
+    assert len(found) > 3
+    assert [row["name"] for row in found if not row["comment"]] == []
+    assert [row["name"] for row in found if len(row["comment"]) < 15] == []
+
+
+# Columns whose meaning their name does not give away.
+EXPLAINED = {
+    "node": {"seq", "key", "props", "scope", "place", "tenant", "source", "initial_confidence", "scope_key", "text_length", "recorded_at"},
+    "label": {"key_field", "text_fields", "verb"},
+    "relation": {"by_verb", "is_column", "undirected"},
+    "dedup_token": {"signature", "weight"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("table", EXPLAINED)
+def test_a_column_whose_name_does_not_say_it_has_a_comment(rows: Rows, table: str) -> None:
+    found = rows(
+        "select attname from pg_attribute where attrelid = %s::regclass and attnum > 0"
+        " and col_description(attrelid, attnum) is not null",
+        f"pgmem.{table}",
+    )
+    assert EXPLAINED[table] - {row["attname"] for row in found} == set()
+
+
+def test_every_security_definer_function_pins_its_search_path(rows: Rows) -> None:
+    found = rows(
+        "select proname, array_to_string(proconfig, ' ') as config from pg_proc"
+        " where pronamespace = 'pgmem'::regnamespace and prosecdef"
+    )
+    assert len(found) >= 20
+    assert [r["proname"] for r in found if "search_path=" not in (r["config"] or "")] == []
+    unsafe = [
+        r["proname"]
+        for r in found
+        if not re.search(r"search_path=[\w, \"]*pg_temp$|search_path=.*pg_temp ", r["config"])
+    ]
+    assert unsafe == []
+
+
+def test_every_security_definer_function_says_why() -> None:
+    texts = {path.name: path.read_text(encoding="utf-8") for path in sql_files()}
+    definers = {
+        name: text for name, text in texts.items() if re.search(r"^[^-]*security definer", text, re.MULTILINE)
+    }
+    assert len(definers) >= 20
+    silent = [
+        name
+        for name, text in definers.items()
+        if "execute format('create" not in text
+        and not re.search(r"^--.*security definer", text, re.MULTILINE)
+    ]
+    assert silent == []
+
+
+def test_no_verb_can_be_called_by_everyone(rows: Rows) -> None:
+    found = rows(
+        "select proname from pg_proc where pronamespace = 'pgmem'::regnamespace and has_function_privilege('public', oid, 'execute')"
+    )
+    assert found == []
+
+
+def test_arguments_and_locals_are_told_from_columns_by_their_prefix(rows: Rows) -> None:
+    found = rows(
+        "select p.oid::regprocedure::text as function, a.name from pg_proc p"
+        " cross join unnest(p.proargnames, coalesce(p.proargmodes, array_fill('i'::\"char\", array[p.pronargs]))) as a(name, mode)"
+        " where p.pronamespace = 'pgmem'::regnamespace and a.mode = 'i' and a.name !~ '^p_'"
+    )
+    assert found == []
+
+
+# SQLSTATEs
+
+INTERNAL = {"PM098", "PM099"}
+
+
+def test_every_sqlstate_raised_has_a_class_and_every_class_is_raised() -> None:
+    raised = set()
+    for path in sql_files():
+        raised |= set(re.findall(r"errcode = '(PM\d{3})'", path.read_text(encoding="utf-8")))
+    classes = {cls.sqlstate for cls in errors._BY_SQLSTATE.values()}
+    assert raised - INTERNAL == classes
+
+
+def test_every_error_class_is_public_and_in_the_drawing() -> None:
+    drawing = errors.__doc__ or ""
+    for state, cls in errors._BY_SQLSTATE.items():
+        assert cls.__name__ in pgmem.__all__
+        assert cls.__name__ in errors.__all__
+        assert re.search(rf"{cls.__name__}\s+{state}\s", drawing)
+        assert cls.__doc__
+
+
+@pytest.mark.parametrize("state", sorted(errors._BY_SQLSTATE))
+def test_a_sqlstate_becomes_its_class_with_the_message(
+    connection: psycopg.Connection[DictRow], state: str
+) -> None:
+    raise_it = f"do $$ begin raise exception using errcode = '{state}', message = 'what to do'; end $$"
+    with pytest.raises(errors._BY_SQLSTATE[state], match="^what to do$"), errors.translate():
+        connection.execute(raise_it.encode())
+
+
+@pytest.mark.parametrize(
+    "query", ["select 'x'::date", "select 'x'::uuid", "select 'x'::integer", "select '1'::float8 / 0"]
+)
+def test_a_value_that_cannot_be_read_is_an_invalid_argument(
+    connection: psycopg.Connection[DictRow], query: str
+) -> None:
+    with pytest.raises(errors.InvalidArgument, match="A value cannot be read"), errors.translate():
+        connection.execute(query.encode())
+
+
+@pytest.mark.parametrize("query", ["select nonsense", "select pg_sleep(1) from pgmem.nothing"])
+def test_any_other_error_of_the_database_passes_unchanged(
+    connection: psycopg.Connection[DictRow], query: str
+) -> None:
+    with pytest.raises(psycopg.ProgrammingError), errors.translate():
+        connection.execute(query.encode())
+
+
+# What a verb answers with, and the dataclass it becomes
+
+ANSWERS = {
+    "get_scope_state": models.ScopeState,
+    "retrieve_context": models.ContextBundle,
+    "search_memory": models.SearchResult,
+    "save_session": models.SaveResult,
+    "save_decision": models.SaveResult,
+    "save_pattern": models.SaveResult,
+    "save_context": models.SaveResult,
+    "upsert_entity": models.SaveResult,
+    "store_session_with_learnings": models.BatchSaveResult,
+    "request_global_write_approval": models.GovernanceToken,
+    "get_save_status": models.SaveStatus,
+    "relate": models.Edge,
+    "neighbours": models.Neighbour,
+    "check_duplicate": models.DuplicateCheck,
+    "list_reviews": models.Review,
+    "resolve_review": models.SaveResult,
+    "retry_save": models.SaveResult,
+    "check_graph": models.CheckedLabel,
+    "status": models.Status,
+}
+
+
+@pytest.mark.parametrize("verb", ANSWERS)
+def test_a_verb_answers_with_every_field_of_its_dataclass(rows: Rows, verb: str) -> None:
+    found = rows(
+        "select coalesce(array_agg(a.attname::text) filter (where a.attname is not null),"
+        " (select array_agg(name) from unnest(p.proargnames, p.proargmodes) as o(name, mode) where mode in ('o', 't', 'b')))"
+        " as columns from pg_proc p left join pg_type t on t.oid = p.prorettype and t.typrelid <> 0"
+        " left join pg_attribute a on a.attrelid = t.typrelid and a.attnum > 0 and not a.attisdropped"
+        " where p.pronamespace = 'pgmem'::regnamespace and p.proname = %s group by p.oid",
+        verb,
+    )[0]["columns"]
+    assert {field.name for field in fields(ANSWERS[verb])} - set(found) == set()
+
+
+@pytest.mark.parametrize("verb", [verb for verb in ANSWERS if verb not in ("check_graph",)])
+def test_a_verb_of_agents_has_a_method_with_the_same_arguments(rows: Rows, verb: str) -> None:
+    import inspect
+
+    method = inspect.signature(getattr(pgmem.Memory, verb))
+    (found,) = rows(
+        "select array(select name from unnest(p.proargnames, coalesce(p.proargmodes, array_fill('i'::\"char\", array[p.pronargs])))"
+        " as a(name, mode) where mode = 'i') as arguments from pg_proc p"
+        " where pronamespace = 'pgmem'::regnamespace and proname = %s",
+        verb,
+    )
+    in_sql = {name.removeprefix("p_") for name in found["arguments"] or []}
+    # What the engine itself brings: vectors, and what it fuses them by.
+    own = {
+        name
+        for name in in_sql
+        if name.startswith("embedding")
+        or name in ("vector", "model", "query_embedding", "degraded", "reason", "names")
+    }
+    assert set(method.parameters) - {"self"} - in_sql == set()
+    assert in_sql - own - set(method.parameters) == set()

@@ -1,0 +1,197 @@
+"""The tiers: what works without AGE, without pgvector, and when one comes later; and a store from its dump."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg.rows import DictRow, dict_row
+
+from pgmem.database import schema
+from tests.conftest import Call, caller
+from tests.schema.conftest import MakeDatabase, Program
+
+TIERS = {"template": "full", "template_without_age": "no AGE", "template_text_only": "full text only"}
+
+
+@pytest.fixture
+def store(
+    database: MakeDatabase, request: pytest.FixtureRequest
+) -> Callable[[str], psycopg.Connection[DictRow]]:
+    """`store("template_text_only")`: a connection to a new store of that tier."""
+
+    def store(template: str) -> psycopg.Connection[DictRow]:
+        dsn = database(template=request.getfixturevalue(template))
+        connection = psycopg.connect(dsn, autocommit=True, row_factory=dict_row)
+        request.addfinalizer(connection.close)
+        return connection
+
+    return store
+
+
+def fill(call: Call, project: str = "shop") -> None:
+    """Memories of every kind, every relation of the core."""
+    batch = call(
+        "store_session_with_learnings"
+        if call("get_scope_state", project_id=project)["project_exists"]
+        else "save_session",
+        **({"objective": "open", "project_id": project}),
+    )
+    assert batch["status"] == "saved"
+    batch = call(
+        "store_session_with_learnings",
+        session={"objective": "choose the payment", "scope": "focus"},
+        project_id=project,
+        focus="checkout",
+        decisions=[
+            {"title": "take the cards of all banks", "rationale": "r"},
+            {"title": "take the cards of most banks", "rationale": "r"},
+            {"title": "Refuse cash", "rationale": "r"},
+        ],
+        patterns=[{"trigger": "a release", "repeatable_steps": ["tag it"]}],
+    )
+    assert batch["overall"] == "saved"
+    call("upsert_entity", entity_name="gateway", fact="on port 443", project_id=project)
+    join = {"from_label": "Decision", "rel_type": "CONFLICTS_WITH", "to_label": "Decision"}
+    call("relate", from_key="Refuse cash", to_key="take the cards of most banks", project_id=project, **join)
+
+
+def walk(connection: psycopg.Connection[DictRow], key: str = "Refuse cash") -> list[tuple[str, int]]:
+    rows = connection.execute(
+        "select title, depth from pgmem.neighbours('Decision', %s, 2)", (key,)
+    ).fetchall()
+    return [(row["title"], row["depth"]) for row in rows]
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_every_tier_saves_finds_reads_and_walks(
+    store: Callable[[str], psycopg.Connection[DictRow]], tier: str
+) -> None:
+    connection = store(tier)
+    call = caller(connection)
+    fill(call)
+    assert call("search_memory", query="gateway port", project_id="shop")["title"] == "gateway"
+    bundle = call("retrieve_context", project_id="shop", scope="focus", focus="checkout")
+    assert bundle["retrieval_status"] == "conflicted"
+    assert len(bundle["items"]) == 6
+    assert walk(connection)[:2] == [("choose the payment", 1), ("take the cards of most banks", 1)]
+    assert (
+        call("save_decision", title="Refuse cash", rationale="r", project_id="shop")["dedup_outcome"]
+        == "duplicate_skip"
+    )
+    assert call("status")["tier"] == TIERS[tier]
+
+
+@pytest.mark.parametrize("tier", ["template_without_age", "template_text_only"])
+@pytest.mark.parametrize("verb", ["run_cypher", "check_graph", "rebuild_graph"])
+def test_without_age_what_needs_the_graph_says_how_to_get_it(
+    store: Callable[[str], psycopg.Connection[DictRow]], tier: str, verb: str
+) -> None:
+    call = caller(store(tier))
+    with pytest.raises(psycopg.Error, match="no Apache AGE: all but Cypher works") as caught:
+        call(verb, **({"query": "match (n) return n"} if verb == "run_cypher" else {}))
+    assert caught.value.sqlstate == "PM008"
+
+
+def test_a_tier_that_comes_later_finds_what_was_saved_before(
+    store: Callable[[str], psycopg.Connection[DictRow]],
+) -> None:
+    connection = store("template_text_only")
+    call = caller(connection)
+    fill(call)
+    dsn = connection.info.dsn
+    assert schema.upgrade(dsn, extensions=("age",)).extensions == ("age",)
+    assert connection.execute("select * from pgmem.check_graph()").fetchall() == []
+    (found,) = connection.execute(
+        "select pgmem.run_cypher('match (s:Session)-[:PRODUCED]->(d:Decision) return count(d) as n')"
+    ).fetchall()
+    assert found["run_cypher"] == {"n": 3}
+    assert call("status")["tier"] == "no pgvector"
+    schema.upgrade(dsn)
+    assert call("status")["tier"] == "full"
+    fill(call, "bank")
+    assert connection.execute("select * from pgmem.check_graph()").fetchall() == []
+
+
+def test_a_schema_of_any_tier_has_the_same_functions(
+    store: Callable[[str], psycopg.Connection[DictRow]],
+) -> None:
+    generated = "^(project_(node|edge)_(insert|update|delete)|label_number)$"
+    query = "select oid::regprocedure::text as f from pg_proc where pronamespace = 'pgmem'::regnamespace and proname !~ %s"
+    by_tier = [
+        {row["f"] for row in store(name).execute(query.encode(), (generated,)).fetchall()} for name in TIERS
+    ]
+    assert by_tier[0] == by_tier[1] == by_tier[2]
+
+
+@pytest.mark.parametrize("extension", ["vector", "age"])
+def test_no_signature_view_or_type_names_a_type_of_an_extension(
+    store: Callable[[str], psycopg.Connection[DictRow]], extension: str
+) -> None:
+    found = (
+        store("template")
+        .execute(
+            "select d.classid::regclass, d.objid, pg_describe_object(d.classid, d.objid, d.objsubid) as what from pg_depend d"
+            " join pg_depend e on e.classid = 'pg_type'::regclass and e.objid = d.refobjid and e.deptype = 'e'"
+            " join pg_extension x on x.oid = e.refobjid and x.extname = %s"
+            " where d.refclassid = 'pg_type'::regclass and d.classid = 'pg_proc'::regclass"
+            " and d.objid in (select oid from pg_proc where pronamespace = 'pgmem'::regnamespace)",
+            (extension,),
+        )
+        .fetchall()
+    )
+    assert [row["what"] for row in found] == []
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_store_comes_back_from_its_dump(
+    store: Callable[[str], psycopg.Connection[DictRow]],
+    database: MakeDatabase,
+    program: Program,
+    tmp_path: Path,
+    tier: str,
+) -> None:
+    connection = store(tier)
+    fill(caller(connection))
+    before = connection.execute("select n.* from pgmem.node n order by seq").fetchall()
+    file = str(tmp_path / "store.dump")
+    program("pg_dump", "--format", "custom", "--file", file, connection.info.dsn)
+    fresh = database()
+    program("pg_restore", "--exit-on-error", "--dbname", fresh, file)
+    with psycopg.connect(fresh, autocommit=True, row_factory=dict_row) as restored:
+        call = caller(restored)
+        if tier == "template":
+            assert call("check_graph") != {}
+            assert call("rebuild_graph")["vertices"] == len(before)
+            assert restored.execute("select * from pgmem.check_graph()").fetchall() == []
+        assert restored.execute("select n.* from pgmem.node n order by seq").fetchall() == before
+        assert walk(restored) == walk(connection)
+        again = call("save_decision", title="Refuse cash", rationale="r", project_id="shop")
+        assert again["dedup_outcome"] == "duplicate_skip"
+        near = call("save_decision", title="take the cards of some banks", rationale="r", project_id="shop")
+        assert near["dedup_outcome"] == "supersede"
+        if tier == "template":
+            assert restored.execute("select * from pgmem.check_graph()").fetchall() == []
+        with psycopg.connect(fresh) as plain:
+            schema.check_version(plain)
+        assert schema.upgrade(fresh).changed is False
+
+
+def test_before_the_graph_is_rebuilt_a_restored_store_says_what_to_do(
+    store: Callable[[str], psycopg.Connection[DictRow]],
+    database: MakeDatabase,
+    program: Program,
+    tmp_path: Path,
+) -> None:
+    connection = store("template")
+    fill(caller(connection))
+    file = str(tmp_path / "store.dump")
+    program("pg_dump", "--format", "custom", "--file", file, connection.info.dsn)
+    fresh = database()
+    program("pg_restore", "--exit-on-error", "--dbname", fresh, file)
+    with psycopg.connect(fresh, autocommit=True, row_factory=dict_row) as restored:
+        with pytest.raises(psycopg.Error, match="pgmem graph rebuild") as caught:
+            restored.execute("select pgmem.run_cypher('match (n) return count(n) as n')")
+        assert caught.value.sqlstate == "PM008"

@@ -1,0 +1,315 @@
+"""What is saved is embedded once: with the save, or by a worker when the provider was away."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import anyio
+import psycopg
+import pytest
+from psycopg.rows import DictRow
+
+from pgmem import InvalidArgument, Memory
+from pgmem.database.pool import Database
+from pgmem.embeddings.static import StaticProvider
+from pgmem.settings import load
+from tests.embeddings.server import EmbeddingServer
+from tests.search.conftest import Open, Table
+
+pytestmark = pytest.mark.anyio
+
+TEXTS = [
+    "plain words",
+    "  outer blanks\t\n ",
+    "inner   blanks\tand\n\nlines",
+    "naïve café, Ünïcödé, ß and ﬁ",
+    "e\u0301 beside é",
+    "数据库 and emoji 👩‍💻🏳️‍🌈",
+    "no-break\u00a0space, thin\u2009space, zero\u200bwidth",
+    "\u2028line separator\u2029",
+    "quotes ' \" \\ $tag$ {brace} %s",
+    "x" * 5000,
+]
+
+
+async def test_every_save_verb_is_embedded_with_the_save(with_provider: Open) -> None:
+    memory = with_provider(StaticProvider())
+    await memory.register_embedder()
+    await memory.save_session("begin", "shop")
+    for number, text in enumerate(TEXTS):
+        short = f"{number} {text[:300]}"
+        saved = {
+            "session": await memory.save_session(short, "shop", [text, " "], [text], [], ["next " + text]),
+            "decision": await memory.save_decision(
+                f"{chr(97 + number) * 7} {short}", text, "shop", owner=text[:90]
+            ),
+            "pattern": await memory.save_pattern(short, [text, "", f" {text} "], "shop", [text]),
+            "context": await memory.save_context(text, "shop"),
+            "topic": await memory.save_context(text, "shop", topic=short),
+            "entity": await memory.upsert_entity(f"entity {number}", text, "shop"),
+        }
+        for kind, result in saved.items():
+            assert (result.status, result.message) == ("saved", None), (kind, number)
+            if result.dedup_outcome in (None, "new"):
+                assert result.embedded, (kind, number, text[:40])
+    (status,) = await memory.embedding_status()
+    assert (status["waiting"], status["active"]) == (0, True)
+
+
+async def test_a_provider_that_dies_among_five_hundred_saves_loses_none_and_reindex_completes_them(
+    dsn: str, tmp_path: Path, provider_server: EmbeddingServer, connection: psycopg.Connection[DictRow]
+) -> None:
+    settings = load(
+        dsn=dsn,
+        data_dir=tmp_path,
+        embedding_provider="openai",
+        openai_base_url=f"{provider_server.url}/v1",
+        embedding_model="test-model",
+        embedding_dimensions=8,
+        embedding_patience_s=2.0,
+        prepare=True,
+    )
+    total, killed_at = 500, 200
+    embedded = 0
+    async with Memory.connect(settings) as memory:
+        await memory.save_session("begin", "shop")
+        for number in range(total):
+            if number == killed_at:
+                provider_server.stop()
+            result = await memory.save_context(f"memory number {number}", "shop", topic=f"n{number}")
+            assert result.status == "saved"
+            embedded += result.embedded
+        assert embedded == killed_at
+        found = await memory.search_memory(f"number {total - 1}", 1, "shop")
+        assert [result.title for result in found.results] == [f"n{total - 1}"]
+        assert found.search_mode.degraded
+    # Another provider process takes over at another address; any worker completes what waits.
+    other = EmbeddingServer()
+    other.start()
+    try:
+        done = pgmem(dsn, tmp_path, other, "reindex", "--json")
+        assert json.loads(done) == {"model": "openai:test-model", "embedded": total - killed_at, "waiting": 0}
+        asked = Counter(text for request in other.requests for text in request.body["input"])
+        assert set(asked.values()) == {1}
+        assert json.loads(pgmem(dsn, tmp_path, other, "reindex", "--json"))["embedded"] == 0
+    finally:
+        other.stop()
+    kept = connection.execute("select count(*) as n from pgmem.embedding where kind = 'self'").fetchone()
+    assert kept == {"n": total + 1}  # and the session
+
+
+def environment(dsn: str, folder: Path, server: EmbeddingServer) -> dict[str, str]:
+    return {
+        **os.environ,
+        "PGMEM_DSN": dsn,
+        "PGMEM_DATA_DIR": str(folder),
+        "EMBEDDING_PROVIDER": "openai",
+        "OPENAI_BASE_URL": f"{server.url}/v1",
+        "EMBEDDING_MODEL": "test-model",
+        "EMBEDDING_DIMENSIONS": "8",
+        "PGMEM_WORKER_INTERVAL_S": "0.05",
+    }
+
+
+def pgmem(dsn: str, folder: Path, server: EmbeddingServer, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "pgmem", *arguments],
+        env=environment(dsn, folder, server),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def until(condition: Callable[[], bool], what: str, connection: psycopg.Connection[DictRow]) -> None:
+    deadline = monotonic() + 90
+    while not condition():
+        assert monotonic() < deadline, what
+        connection.execute("select pg_sleep(0.01)")
+
+
+async def test_two_worker_processes_at_once_embed_each_text_once(
+    dsn: str, tmp_path: Path, provider_server: EmbeddingServer, connection: psycopg.Connection[DictRow]
+) -> None:
+    total = 400
+    connection.execute("select pgmem.register_model('openai:test-model', 8)")
+    connection.execute("select pgmem.save_session(p_objective => 'begin', p_project_id => 'shop')")
+    connection.execute(
+        "select pgmem.save_context(p_content => 'text ' || i, p_project_id => 'shop')"
+        " from generate_series(1, %s) i",
+        (total,),
+    )
+    command = [sys.executable, "-m", "pgmem", "worker"]
+    workers = [
+        subprocess.Popen(
+            command, env=environment(dsn, tmp_path, provider_server), stderr=subprocess.PIPE, text=True
+        )
+        for _ in range(2)
+    ]
+    try:
+
+        def all_stored() -> bool:
+            row = connection.execute("select count(*) as n from pgmem.embedding").fetchone()
+            return row is not None and row["n"] >= total + 1
+
+        until(all_stored, "the workers never finished", connection)
+    finally:
+        for process in workers:
+            process.send_signal(signal.SIGTERM)
+        told = [process.communicate(timeout=60)[1] for process in workers]
+    assert [process.returncode for process in workers] == [0, 0], told
+    assert all("Traceback" not in text for text in told), told
+    asked = Counter(text for request in provider_server.requests for text in request.body["input"])
+    assert len(asked) == total + 1
+    assert set(asked.values()) == {1}
+
+
+async def test_two_claims_share_no_text_and_a_dead_one_is_free_after_its_lease(
+    connection: psycopg.Connection[DictRow], clock: Callable[[str], None], dsn: str
+) -> None:
+    clock("2026-01-01 12:00")
+    connection.execute("select pgmem.register_model('test:two', 2)")
+    connection.execute("select pgmem.save_session(p_objective => 'begin', p_project_id => 'shop')")
+    connection.execute(
+        "select pgmem.save_context(p_content => 'text ' || i, p_project_id => 'shop')"
+        " from generate_series(1, 9) i"
+    )
+    claim = "select node_seq from pgmem.claim_embeddings('test:two', %s, 300)"
+
+    def claimed(by: psycopg.Connection[Any], most: int) -> set[int]:
+        return {row["node_seq"] for row in by.execute(claim, (most,)).fetchall()}
+
+    from psycopg.rows import dict_row
+
+    with psycopg.connect(dsn, row_factory=dict_row) as other:
+        other.execute("select set_config('pgmem.now', '2026-01-01 12:00', false)")
+        first = claimed(other, 4)  # its transaction is open: the rows are locked, not only leased
+        second = claimed(connection, 100)
+        assert (len(first), len(second)) == (4, 6)
+        assert not first & second
+        other.commit()
+    assert claimed(connection, 100) == set()
+    clock("2026-01-01 12:04:59")
+    assert claimed(connection, 100) == set()
+    clock("2026-01-01 12:05:01")
+    assert claimed(connection, 100) == first | second
+
+
+async def test_a_text_that_changed_while_it_was_embedded_is_embedded_again(
+    database: Database, connection: psycopg.Connection[DictRow]
+) -> None:
+    table = Table({"old fact": [1.0, 0.0], "new fact": [0.0, 1.0]})
+    memory = Memory(database, table)
+    await memory.register_embedder()
+    await memory.save_session("begin", "shop")
+    table.down = True
+    await memory.upsert_entity("gateway", "old fact", "shop")
+    table.down = False
+    claimed = await database.rows("claim_embeddings", model=table.model)
+    await memory.upsert_entity("gateway", "new fact", "shop")  # brings its own vector
+    items = [
+        {
+            **{name: row[name] for name in ("node_seq", "kind", "text_hash")},
+            "vector": table.vector(row["text"]),
+        }
+        for row in claimed
+    ]
+    assert await database.rows("store_vectors", model=table.model, items=items) == [{"store_vectors": 0}]
+    await memory.embed_waiting()
+    row = connection.execute(
+        "select e.vector::text as vector from pgmem.embedding e join pgmem.node n on n.seq = e.node_seq"
+        " where n.label = 'EntityFact'"
+    ).fetchone()
+    assert row == {"vector": "[0,1]"}
+
+
+async def test_a_worker_without_leave_for_all_tenants_is_given_the_texts_it_may_see(
+    dsn: str, connection: psycopg.Connection[DictRow]
+) -> None:
+    connection.execute("select pgmem.register_model('test:two', 2)")
+    for user in ("alice", "bob"):
+        connection.execute(
+            "select set_config('pgmem.org_id', 'acme', false), set_config('pgmem.user_id', %s, false)",
+            (user,),
+        )
+        connection.execute(
+            "select pgmem.save_session(p_objective => %s, p_project_id => 'shop')", (f"of {user}",)
+        )
+    name = "pgmem_test_bound_login"
+    connection.execute(f"drop role if exists {name}".encode())
+    connection.execute(f"create role {name} login".encode())
+    try:
+        connection.execute(f"grant usage on schema pgmem to {name}".encode())
+        connection.execute(f"grant execute on all functions in schema pgmem to {name}".encode())
+        connection.execute("insert into pgmem.tenant_role values (%s, 'acme', 'bob')", (name,))
+        with psycopg.connect(dsn, user=name, autocommit=True) as bound:
+            texts = [row[0] for row in bound.execute("select text from pgmem.claim_embeddings('test:two')")]
+        assert texts == ["Session: of bob"]
+    finally:
+        connection.execute(f"drop owned by {name}".encode())
+        connection.execute(f"drop role {name}".encode())
+
+
+async def test_models_stand_side_by_side_until_one_is_activated_and_the_other_dropped(
+    with_provider: Open, connection: psycopg.Connection[DictRow]
+) -> None:
+    old = with_provider(Table({"stone": [1.0, 0.0]}, model="test:old"))
+    await old.register_embedder()
+    await old.save_session("begin", "shop")
+    await old.save_context("stone", "shop", topic="stone")
+    new = with_provider(Table({"stone": [0.0, 0.0, 1.0]}, model="test:new"))
+    await new.register_embedder()
+    assert await new.queue_embeddings() == 2
+    assert await new.embed_waiting() == 2
+    assert {row["model"]: (row["active"], row["vectors"]) for row in await old.embedding_status()} == {
+        "test:old": (True, 2),
+        "test:new": (False, 2),
+    }
+    assert (await old.search_memory("stone")).search_mode.mode == "hybrid"
+    assert (await new.search_memory("stone")).search_mode.degraded
+    with pytest.raises(InvalidArgument, match="test:old is the active one; activate another first"):
+        await old.drop_model("test:old")
+    with pytest.raises(InvalidArgument, match=r"Unknown model 'test:none'\. Known: test:old, test:new"):
+        await old.activate_model("test:none")
+    await new.activate_model("test:new")
+    assert (await new.search_memory("stone")).search_mode.mode == "hybrid"
+    assert (await old.search_memory("stone")).search_mode.degraded
+    assert await new.drop_model("test:old") == 2
+    assert [row["model"] for row in await new.embedding_status()] == ["test:new"]
+    saved = await new.save_context("another stone", "shop")
+    assert saved.embedded
+
+
+async def test_many_tasks_that_embed_at_once_store_each_vector_once(
+    with_provider: Open, connection: psycopg.Connection[DictRow]
+) -> None:
+    table = Table({"text": [1.0, 0.0]})
+    memory = with_provider(table)
+    await memory.register_embedder()
+    connection.execute("select pgmem.save_session(p_objective => 'begin', p_project_id => 'shop')")
+    connection.execute(
+        "select pgmem.save_context(p_content => 'text ' || i, p_project_id => 'shop')"
+        " from generate_series(1, 300) i"
+    )
+    stored: list[int] = []
+
+    async def embed() -> None:
+        stored.append(await memory.embed_waiting())
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(6):
+            tasks.start_soon(embed)
+    assert sum(stored) == 301
+    assert len(table.asked) == len(set(table.asked)) == 301

@@ -1,0 +1,169 @@
+"""One table of figures for the formula, as SQL computes it and as Python does: to the digit.
+
+Five nodes whose arms are known. Cosines with the query: a 1, b 0.8, c 0.6, e 0; d has no vector. Occurrences
+of the word asked for: b 1, d 2, c 4; with k1 = 1 and b = 0 their BM25 is as 1 : 4/3 : 8/5, which min-max makes
+0, 5/9 and 1. c stands next to a and d. e was told by an agent, the others by a program.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pgmem import Memory
+from pgmem.database.pool import Database
+from pgmem.engines.search import Hit, HybridConfig, HybridSearchEngine, fuse
+from pgmem.models import MemoryScope
+from pgmem.settings import load
+from pgmem.stores import PgStore
+from tests.search.conftest import Table
+
+pytestmark = pytest.mark.anyio
+
+# alpha, beta, cap, gamma, delta; what comes out, best first.
+LINEAR = [
+    ((0.5, 0.15, 0.3, 0.1, 0.05), {"c": 0.975, "a": 0.6675, "b": 0.53, "d": 0.445277777778, "e": 0.1}),
+    ((0.6, 0.15, 0.3, 0.1, 0.05), {"c": 0.935, "a": 0.7675, "b": 0.61, "d": 0.389722222222, "e": 0.1}),
+    ((0.0, 0.15, 0.3, 0.1, 0.05), {"c": 1.175, "d": 0.723055555556, "a": 0.1675, "b": 0.13, "e": 0.1}),
+    ((1.0, 0.15, 0.3, 0.1, 0.05), {"a": 1.1675, "b": 0.93, "c": 0.775, "d": 0.1675, "e": 0.1}),
+    ((0.5, 1.0, 1.0, 0.0, 0.0), {"c": 1.3, "a": 0.75, "d": 0.527777777778, "b": 0.4, "e": 0.0}),
+    ((0.5, 1.0, 0.2, 0.5, 0.0), {"c": 1.4, "a": 1.1, "d": 0.877777777778, "b": 0.8, "e": 0.25}),
+    ((0.5, 0.0, 0.3, 0.0, 0.0), {"c": 0.8, "a": 0.5, "b": 0.4, "d": 0.277777777778, "e": 0.0}),
+]
+# k and the same, alpha left out.
+RRF = [
+    (
+        (10, 0.15, 0.3, 0.1, 0.05),
+        {"c": 1.175, "b": 1.051416234888, "a": 0.36957253886, "d": 0.290988773748, "e": 0.1},
+    ),
+    (
+        (60, 0.15, 0.3, 0.1, 0.05),
+        {"c": 1.175, "b": 1.114111346674, "a": 0.21367639873, "d": 0.197787745403, "e": 0.1},
+    ),
+    (
+        (1, 0.0, 0.3, 0.0, 0.0),
+        {"c": 1.0, "b": 0.69696969697, "a": 0.545454545455, "d": 0.242424242424, "e": 0.0},
+    ),
+]
+CONFIGS = [
+    HybridConfig(alpha=alpha, graph_beta=beta, boost_cap=cap, trust_gamma=gamma, confidence_weight=delta)
+    for (alpha, beta, cap, gamma, delta), _ in LINEAR
+] + [
+    HybridConfig(
+        fusion="rrf",
+        rrf_k=k,
+        alpha=0.5,
+        graph_beta=beta,
+        boost_cap=cap,
+        trust_gamma=gamma,
+        confidence_weight=delta,
+    )
+    for (k, beta, cap, gamma, delta), _ in RRF
+]
+TABLE = list(zip(CONFIGS, [scores for _, scores in LINEAR + RRF], strict=True))
+
+COSINES = {"a": 1.0, "b": 0.8, "c": 0.6, "e": 0.0}
+BM25 = {"b": 1.0, "d": 4 / 3, "c": 8 / 5}
+LINKS = {"a": {"c"}, "c": {"a", "d"}, "d": {"c"}}
+VECTORS = {"a": [1.0, 0.0, 0.0], "b": [4.0, 3.0, 0.0], "c": [3.0, 4.0, 0.0], "e": [0.0, 1.0, 0.0]}
+TEXTS = {"a": "plain", "b": "zebra", "c": "zebra zebra zebra zebra", "d": "zebra zebra", "e": "plain"}
+
+
+def close(scores: dict[str, float]) -> dict[str, object]:
+    return {name: pytest.approx(score, abs=1e-9) for name, score in scores.items()}
+
+
+@pytest.mark.parametrize(("config", "scores"), TABLE)
+def test_python_fuses_known_arms_to_the_figures_of_the_table(
+    config: HybridConfig, scores: dict[str, float]
+) -> None:
+    candidates = [
+        Hit(
+            node_id=name,
+            label="Concept",
+            vector_raw=COSINES.get(name),
+            fulltext_raw=BM25.get(name),
+            trust=0.5 if name == "e" else 0.8,
+        )
+        for name in TEXTS
+    ]
+    ranked = fuse(candidates, LINKS, config)
+    assert {hit.node_id: hit.final_score for hit in ranked} == close(scores)
+    assert [hit.node_id for hit in ranked] == list(scores)
+
+
+async def test_sql_and_python_rank_one_store_to_the_figures_of_the_table(
+    database: Database, tmp_path: Path
+) -> None:
+    store = PgStore(database, "test:table", 3)
+    told_by_agent = PgStore(
+        Database(load(dsn=database.dsn, data_dir=tmp_path), source="mcp"), "test:table", 3
+    )
+    for name, text in TEXTS.items():
+        teller = told_by_agent if name == "e" else store
+        await teller.merge_node("Concept", "name", name, {"summary": text}, VECTORS.get(name))
+    for one, other in (("a", "c"), ("c", "d")):
+        await store.merge_relation("Concept", "name", one, "RELATED_TO", "Concept", "name", other)
+    await told_by_agent.aclose()
+    memory = Memory(database)
+    embedder = Table({"zebra": [1.0, 0.0, 0.0]})
+    await memory.set_setting("bm25_k1", "1")
+    await memory.set_setting("bm25_b", "0")
+    in_sql = HybridSearchEngine(store, store, embedder)
+    for config, scores in TABLE:
+        for name, value in {
+            "hybrid_alpha": config.alpha,
+            "hybrid_graph_beta": config.graph_beta,
+            "hybrid_boost_cap": config.boost_cap,
+            "hybrid_trust_gamma": config.trust_gamma,
+            "hybrid_confidence_weight": config.confidence_weight,
+            "hybrid_fusion": config.fusion,
+            "rrf_k": config.rrf_k,
+        }.items():
+            await memory.set_setting(name, str(value))
+        in_python = HybridSearchEngine(store, store, embedder, config)
+        for engine in (in_sql, in_python):
+            ranked = await engine.search("zebra")
+            assert ranked.search_mode.mode == "hybrid"
+            assert {hit.key: hit.final_score for hit in ranked} == close(scores), (engine.config, config)
+            assert [hit.key for hit in ranked] == list(scores)
+
+
+async def test_the_parts_of_a_score_that_explain_gives_add_up_to_it(database: Database) -> None:
+    memory = Memory(database, Table({"zebra": [1.0, 0.0, 0.0], "lion": [0.6, 0.8, 0.0]}))
+    await memory.register_embedder()
+    session = await memory.save_session("a walk in the zoo on 4 May 2023", "zoo")
+    acting = memory.acting_as(MemoryScope(session_id=str(session.artifact_id), agent_id="Ann"))
+    for text in ("the zebra sleeps", "the lion eats", "the zebra eats too"):
+        await acting.save_context(text, "zoo")
+    await memory.embed_waiting()
+    for fusion in ("linear", "rrf"):
+        found = await memory.search_memory(
+            "what did Ann see of the zebra in May 2023?", 10, "zoo", explain=True, fusion=fusion
+        )
+        assert len(found.results) >= 3
+        for result in found.results:
+            told = result.explanation
+            assert told is not None
+            weights = told["weights"]
+            parts = told["fused"] + sum(
+                float(weights[f"hybrid_{weight}"]) * told[part]
+                for weight, part in (
+                    ("trust_gamma", "trust"),
+                    ("confidence_weight", "confidence"),
+                    ("date_weight", "date"),
+                    ("source_weight", "source"),
+                )
+            )
+            parts += float(weights["hybrid_graph_beta"]) * min(
+                told["graph"], float(weights["hybrid_boost_cap"])
+            )
+            assert result.score == pytest.approx(parts, abs=1e-9)
+            if fusion == "linear":
+                alpha = told["alpha"]
+                assert told["fused"] == pytest.approx(
+                    alpha * result.vector + (1 - alpha) * result.fulltext, abs=1e-9
+                )
+    sources = {result.title: (result.explanation or {})["source"] for result in found.results}
+    assert set(sources.values()) == {0.0, 1.0}  # Ann's memories, and the session itself

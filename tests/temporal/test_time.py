@@ -1,0 +1,332 @@
+"""Two axes of time: when a thing was true, and when it was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from math import exp
+from pathlib import Path
+from uuid import UUID
+
+import psycopg
+import pytest
+from psycopg.rows import DictRow
+
+from pgmem import Memory
+from pgmem.settings import Settings
+from tests.conftest import Call
+from tests.sql.conftest import Each, Rows
+
+Clock = Callable[[str], None]
+
+
+def refusal(call: Call, verb: str, **arguments: object) -> tuple[str | None, str]:
+    with pytest.raises(psycopg.Error) as caught:
+        call(verb, **arguments)
+    return caught.value.sqlstate, caught.value.diag.message_primary or ""
+
+
+def titles(answer: DictRow) -> list[str]:
+    return [item["title"] for item in answer["items"]]
+
+
+@pytest.fixture
+def storage(call: Call, clock: Clock) -> str:
+    """A decision of January that another one superseded in March; it is May now."""
+    clock("2026-01-10")
+    call("save_session", objective="open the shop", project_id="shop")
+    clock("2026-01-15")
+    call("save_decision", title="Keep orders in one SQLite file", rationale="Small.", project_id="shop")
+    clock("2026-03-15")
+    newer = call(
+        "save_decision", title="Keep orders in one PostgreSQL file", rationale="Grown.", project_id="shop"
+    )
+    assert newer["dedup_outcome"] == "supersede"
+    clock("2026-05-01")
+    return "shop"
+
+
+OLD, NEW = "Keep orders in one SQLite file", "Keep orders in one PostgreSQL file"
+
+
+def decisions(call: Call, project: str, **times: object) -> list[str]:
+    return titles(
+        call("retrieve_context", project_id=project, scope="project", categories=["Decision"], **times)
+    )
+
+
+def test_by_default_a_context_holds_what_is_true_and_known_now(call: Call, storage: str) -> None:
+    assert decisions(call, storage) == [NEW]
+
+
+def test_as_of_a_date_finds_what_was_true_then_though_it_was_superseded_since(
+    call: Call, storage: str
+) -> None:
+    assert decisions(call, storage, as_of="2026-02-01") == [OLD]
+    assert decisions(call, storage, as_of="2026-04-01") == [NEW]
+    assert decisions(call, storage, as_of="2026-01-01") == []
+
+
+def test_known_at_a_date_finds_what_was_recorded_then(call: Call, storage: str) -> None:
+    assert decisions(call, storage, known_at="2026-02-01") == [OLD]
+    assert decisions(call, storage, known_at="2026-04-01") == [NEW]
+    assert decisions(call, storage, known_at="2026-01-01") == []
+
+
+def test_both_dates_together_ask_what_we_then_knew_of_another_day(call: Call, storage: str) -> None:
+    assert decisions(call, storage, known_at="2026-02-01", as_of="2026-04-01") == [OLD]
+    assert decisions(call, storage, known_at="2026-04-01", as_of="2026-02-01") == [OLD]
+    assert decisions(call, storage, known_at="2026-01-01", as_of="2026-02-01") == []
+
+
+def test_a_context_of_the_past_is_narrowed_by_topic_too(call: Call, storage: str) -> None:
+    assert decisions(call, storage, as_of="2026-02-01", topic="sqlite") == [OLD]
+    assert decisions(call, storage, as_of="2026-02-01", topic="kafka") == []
+
+
+def test_search_finds_a_superseded_decision_as_of_its_time_and_says_how_it_searched_the_record(
+    each: Each, storage: str
+) -> None:
+    def found(**times: object) -> list[str]:
+        return [
+            row["title"] for row in each("search_memory", query="orders file", labels=["Decision"], **times)
+        ]
+
+    assert found() == [NEW]
+    assert OLD in found(as_of="2026-02-01")
+    assert found(known_at="2026-02-01") == [OLD]
+    mode = each("search_memory", query="orders file", known_at="2026-02-01")[0]
+    assert "known" in f"{mode['mode']} {mode['reason']}" or "record" in f"{mode['mode']} {mode['reason']}"
+
+
+def test_a_date_before_within_and_after_a_period_gives_absent_present_absent(call: Call, shop: str) -> None:
+    call(
+        "remember",
+        label="Technology",
+        properties={"name": "MySQL"},
+        valid_from="2020-01-01",
+        valid_to="2024-12-31",
+    )
+    ask = {"label": "Technology", "key": "MySQL"}
+    assert refusal(call, "get_node", **ask, as_of="2019-12-31")[0] == "PM002"
+    assert call("get_node", **ask, as_of="2022-06-01")["status"] == "active"
+    assert call("get_node", **ask, as_of="2020-01-01")["status"] == "active"
+    assert call("get_node", **ask, as_of="2024-12-31")["status"] == "active"
+    assert refusal(call, "get_node", **ask, as_of="2025-01-01")[0] == "PM002"
+
+
+def test_what_becomes_true_later_is_not_shown_yet(call: Call, clock: Clock, shop: str) -> None:
+    arguments = {"label": "Problem", "properties": {"title": "Licence ends"}, "project_id": shop}
+    call("remember", **arguments, valid_from="2099-01-01")
+    assert "Licence ends" not in titles(call("retrieve_context", project_id=shop, scope="project"))
+    clock("2099-02-01")
+    assert "Licence ends" in titles(call("retrieve_context", project_id=shop, scope="project"))
+
+
+def test_only_a_period_that_ends_before_it_begins_is_refused(call: Call) -> None:
+    label, properties = "Concept", {"name": "a"}
+    state, message = refusal(
+        call, "remember", label=label, properties=properties, valid_from="2026-02-01", valid_to="2026-01-31"
+    )
+    assert state == "PM001"
+    assert "valid_to" in message
+    same = call(
+        "remember", label=label, properties=properties, valid_from="2026-02-01", valid_to="2026-02-01"
+    )
+    assert same["created"]
+
+
+def test_a_write_onto_a_memory_with_an_end_is_flagged_and_both_versions_stay(call: Call, each: Each) -> None:
+    call("remember", label="Tool", properties={"name": "make"}, valid_to="2024-01-01")
+    answer = call("remember", label="Tool", properties={"name": "make", "summary": "back in use"})
+    assert answer["conflict"]["conflict"] == "revived"
+    assert answer["conflict"]["action"] == "cleared"
+    assert datetime.fromisoformat(answer["conflict"]["previous_valid_to"]) == datetime(2024, 1, 1, tzinfo=UTC)
+    versions = each("memory_history", label="Tool", key="make")
+    assert [version["valid_to"] for version in versions] == [datetime(2024, 1, 1, tzinfo=UTC), None]
+    again = call("remember", label="Tool", properties={"name": "make"})
+    assert again["conflict"] is None
+
+
+def test_an_entity_told_again_after_its_end_is_flagged_too(call: Call, rows: Rows, shop: str) -> None:
+    call("upsert_entity", entity_name="Redis", fact="in use", project_id=shop)
+    rows("update pgmem.node set valid_to = '2024-01-01' where key = 'Redis' returning seq")
+    answer = call("upsert_entity", entity_name="Redis", fact="in use again", project_id=shop)
+    assert "revived" in answer["message"]
+    assert "2024-01-01" in answer["message"]
+    assert call("get_node", label="EntityFact", key="Redis")["valid_to"] is None
+
+
+def test_forgetting_hides_everywhere_and_saving_again_brings_back(call: Call, each: Each, shop: str) -> None:
+    words = {"title": "Ship on Fridays", "rationale": "Bold.", "project_id": shop}
+    first = call("save_decision", **words)
+    forgotten = call("forget", label="Decision", key="Ship on Fridays")
+    assert forgotten["status"] == "archived"
+    assert "Ship on Fridays" not in titles(call("retrieve_context", project_id=shop, scope="project"))
+    assert each("search_memory", query="fridays") == []
+    assert decisions(call, shop, as_of=str(datetime.now(UTC))) == []
+    second = call("save_decision", **words)
+    assert second["dedup_outcome"] == "new"
+    assert second["artifact_id"] != first["artifact_id"]
+    assert [row["title"] for row in each("search_memory", query="fridays")] == ["Ship on Fridays"]
+
+
+def test_remembering_a_forgotten_thing_is_the_same_node_again(call: Call, each: Each) -> None:
+    made = call("remember", label="Tool", properties={"name": "make"})
+    call("forget", label="Tool", key="make")
+    assert refusal(call, "get_node", label="Tool", key="make")[0] == "PM002"
+    back = call("remember", label="Tool", properties={"name": "make"})
+    assert (back["id"], back["status"], back["created"]) == (made["id"], "active", False)
+    states = [row["status"] for row in each("memory_history", label="Tool", key="make")]
+    assert states == ["active", "archived", "active"]
+
+
+def test_a_purge_leaves_nothing_of_a_memory(call: Call, rows: Rows, each: Each, shop: str) -> None:
+    call("remember", label="Tool", properties={"name": "make"}, relations={"USES": ["sh"]}, project_id=shop)
+    call("remember", label="Tool", properties={"name": "make", "summary": "builds"}, project_id=shop)
+    gone = call("forget", label="Tool", key="make", purge=True)
+    assert (gone["status"], gone["edges"], gone["versions"]) == ("purged", 1, 1)
+    assert rows("select from pgmem.node where key = 'make'") == []
+    assert rows("select from pgmem.node_version where key = 'make'") == []
+    assert rows("select from pgmem.edge where rel = 'USES'") == []
+    assert each("search_memory", query="builds") == []
+    assert each("check_graph") == []
+    assert refusal(call, "memory_history", label="Tool", key="make")[0] == "PM002"
+
+
+def test_a_superseded_decision_is_brought_back_by_revert(call: Call, storage: str) -> None:
+    call("forget", label="Decision", key=NEW)
+    assert decisions(call, storage) == []
+    answer = call("revert", label="Decision", key=OLD, version=1)
+    assert (answer["status"], answer["version"], answer["reverted_to"]) == ("active", 3, 1)
+    assert decisions(call, storage) == [OLD]
+
+
+def test_a_revert_is_refused_while_the_same_content_is_live_elsewhere(call: Call, shop: str) -> None:
+    words = {"title": "Ship on Fridays", "rationale": "Bold.", "project_id": shop}
+    old = call("save_decision", **words)["artifact_id"]
+    call("forget", label="Decision", key=str(old))
+    new = call("save_decision", **words)["artifact_id"]
+    state, message = refusal(call, "revert", label="Decision", key=str(old), version=1)
+    assert state == "PM001"
+    assert str(new) in message
+
+
+def test_a_global_memory_is_forgotten_and_reverted_with_an_approval_only(call: Call, shop: str) -> None:
+    def token() -> str:
+        return str(call("request_global_write_approval", content_preview="x")["token"])
+
+    words = {"title": "Answer in English", "rationale": "All read it.", "project_id": shop, "scope": "global"}
+    call("save_decision", **words, governance_token=token())
+    ask = {"label": "Decision", "key": "Answer in English"}
+    assert refusal(call, "forget", **ask)[0] == "PM004"
+    spent = token()
+    assert call("forget", **ask, governance_token=spent)["status"] == "archived"
+    assert refusal(call, "revert", **ask, version=1, governance_token=spent)[0] == "PM004"
+    assert call("revert", **ask, version=1, governance_token=token())["status"] == "active"
+
+
+def test_projects_and_focus_areas_are_not_forgotten_by_themselves(call: Call, shop: str) -> None:
+    assert refusal(call, "forget", label="Project", key=shop, purge=True)[0] == "PM011"
+
+
+@pytest.mark.parametrize(
+    ("initial", "days", "rate", "wanted"),
+    [
+        (1.0, 100, 0.01, exp(-1)),
+        (0.5, 50, 0.01, 0.5 * exp(-0.5)),
+        (1.0, 100, 0.0, 1.0),
+        (0.8, 0, 0.01, 0.8),
+        (0.0, 100, 0.01, 0.0),
+    ],
+)
+def test_confidence_is_initial_times_exp_of_minus_rate_times_days(
+    call: Call, clock: Clock, rows: Rows, shop: str, initial: float, days: int, rate: float, wanted: float
+) -> None:
+    rows("update pgmem.setting set value = '0' where name = 'decay_max_age_days' returning name")
+    rows("update pgmem.setting set value = %s where name = 'decay_rate' returning name", str(rate))
+    clock("2026-01-01")
+    call("remember", label="Concept", properties={"name": "c", "confidence": initial})
+    clock(f"{datetime.fromordinal(datetime(2026, 1, 1).toordinal() + days):%Y-%m-%d}")
+    first = call("get_node", label="Concept", key="c")["confidence"]
+    assert first == pytest.approx(wanted, abs=1e-6)
+    call("decay_scores")
+    call("decay_scores")
+    assert call("get_node", label="Concept", key="c")["confidence"] == first
+
+
+def test_confidence_stands_still_until_the_age_at_which_decay_begins(call: Call, clock: Clock) -> None:
+    clock("2026-01-01")
+    call("remember", label="Concept", properties={"name": "c"})
+    clock("2026-04-01")
+    assert call("get_node", label="Concept", key="c")["confidence"] == 1.0
+    clock("2026-04-02")
+    assert call("get_node", label="Concept", key="c")["confidence"] == pytest.approx(exp(-0.91), abs=1e-6)
+
+
+def test_decay_counts_and_touches_nothing(call: Call, clock: Clock, rows: Rows, shop: str) -> None:
+    clock("2026-01-01")
+    for number in range(3):
+        call("remember", label="Concept", properties={"name": f"c{number}"})
+    clock("2026-06-01")
+    call("remember", label="Concept", properties={"name": "fresh"})
+    before = rows("select seq, xmin::text, ctid::text, updated_at, version from pgmem.node order by seq")
+    done = call("decay_scores")
+    assert (done["affected"], done["archived"]) == (3, 0)
+    assert call("decay_scores", archive_below=0.5, dry_run=True)["remaining"] == 3
+    assert (
+        rows("select seq, xmin::text, ctid::text, updated_at, version from pgmem.node order by seq") == before
+    )
+    assert rows("select from pgmem.node_version") == []
+
+
+def test_decay_archives_below_a_threshold_in_batches(call: Call, clock: Clock, rows: Rows) -> None:
+    clock("2026-01-01")
+    for number in range(5):
+        call("remember", label="Concept", properties={"name": f"c{number}"})
+    clock("2026-06-01")
+    assert call("decay_scores", archive_below=0.1)["archived"] == 0
+    first = call("decay_scores", archive_below=0.5, limit=3)
+    assert (first["archived"], first["remaining"]) == (3, 2)
+    second = call("decay_scores", archive_below=0.5, limit=3)
+    assert (second["archived"], second["remaining"]) == (2, 0)
+    updated = rows("select distinct updated_at from pgmem.node where label = 'Concept'")
+    assert [row["updated_at"] for row in updated] == [datetime(2026, 1, 1, tzinfo=UTC)]
+    assert call("get_node", label="Concept", key="c0", known_at="2026-05-01")["status"] == "active"
+
+
+@pytest.mark.anyio
+async def test_a_rate_given_to_decay_is_from_then_on_the_stores(memory: Memory) -> None:
+    await memory.decay_scores(max_age_days=30, decay_rate=0.02)
+    kept = {row["name"]: row["value"] for row in await memory.list_settings()}
+    assert (float(kept["decay_rate"]), kept["decay_max_age_days"]) == (0.02, "30")
+
+
+def test_a_time_to_live_archives_or_purges_what_nobody_touched(
+    call: Call, clock: Clock, rows: Rows, shop: str
+) -> None:
+    clock("2026-01-01")
+    call("remember", label="Concept", properties={"name": "old"})
+    call("remember", label="Tool", properties={"name": "old tool"})
+    clock("2026-06-01")
+    call("remember", label="Concept", properties={"name": "new"})
+    assert call("forget_by_ttl", days=90, dry_run=True)["remaining"] == 2
+    assert call("forget_by_ttl", days=90, label="Concept")["affected"] == 1
+    assert rows("select status from pgmem.node where key = 'old'") == [{"status": "archived"}]
+    assert call("forget_by_ttl", days=90, label="Concept", purge=True)["affected"] == 0
+    clock("2026-12-01")
+    assert call("forget_by_ttl", days=90, label="Concept", purge=True)["affected"] == 2
+    assert rows("select key from pgmem.node where label in ('Concept', 'Tool')") == [{"key": "old tool"}]
+
+
+@pytest.mark.anyio
+async def test_python_forgets_reverts_and_tells_the_history(dsn: str, tmp_path: Path) -> None:
+    async with Memory.connect(Settings(dsn=dsn, data_dir=tmp_path)) as memory:
+        made = await memory.remember("Technology", {"name": "AGE", "summary": "a graph"})
+        await memory.remember("Technology", {"name": "AGE", "summary": "a graph in PostgreSQL"})
+        await memory.revert("Technology", "AGE", 1)
+        assert (await memory.get_node("Technology", "AGE")).properties["summary"] == "a graph"
+        await memory.forget("Technology", "AGE")
+        versions = (await memory.memory_history("Technology", "AGE")).versions
+        assert [version.status for version in versions] == ["active", "active", "active", "archived"]
+        assert isinstance(made.id, UUID)

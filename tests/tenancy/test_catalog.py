@@ -1,0 +1,206 @@
+"""What the catalog says: no verb goes round the one way, no table is left out of an erasure, plans keep their indexes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg.rows import DictRow
+
+import pgmem
+from tests.conftest import Call
+from tests.sql.conftest import ActAs, Rows
+
+SQL = Path(pgmem.__file__).parent.parent / "sql"
+MEMORY = "node|edge|node_version|embedding|save_attempt"
+READS = re.compile(rf"\b(?:from|join)\s+(?:only\s+)?pgmem\.({MEMORY})\b")
+WRITES = re.compile(r"\b(?:insert into|update|delete from)\s+(?:only\s+)?pgmem\.(node|edge|node_version)\b")
+
+# Who may write the record, and why it is not one of insert_node, update_node, set_status, delete_node, insert_edge.
+WRITERS = {
+    "insert_node": "the one way in which a node is made; the tenant was stamped by new_node",
+    "update_node": "the one way in which a node changes",
+    "set_status": "the one way out of live",
+    "delete_node": "the one way in which a node goes",
+    "insert_edge": "the one way in which an edge is made",
+    "record_version": "the trigger that keeps every earlier state",
+    "spend_token": "the vertex of a token whose row the caller's tenant holds",
+    "decay_scores": "maintenance: archives a batch of the caller's tenant, or of all for a reviewer without one",
+    "forget_by_ttl": "maintenance: archives or purges a batch of the caller's tenant, or of all for a reviewer without one",
+    "adopt": "the owner's: gives rows without tenant to one",
+    "refresh_links": "edges that an earlier refresh of the same scope key made and this one does not",
+    "mark_hygiene": "the time of the last report on a project that was resolved for the caller",
+}
+# What shows in the text of a function that it asks for one tenant's rows, or is a person's verb.
+BY_TENANT = re.compile(r"visible_|recorded_state|scope_key|tenant|require_reviewer|is_reviewer|require_graph")
+# Functions that read the record with neither, and why they may.
+READERS = {
+    "card_link_changed": "a trigger on edge: looks at the ends of the edge that changed",
+    "weigh_card": "one card that its caller found through what the tenant may see",
+    "delete_node": "one node that its caller found through what the tenant may see",
+    "delete_embeddings": "nodes that its caller found through what the tenant may see",
+    "drop_vectors": "one node that its caller found through what the tenant may see",
+    "outdated_decisions": "edges of nodes of hygiene_node, which is filtered",
+    "detect_cross_project_solution": "edges of nodes of reflected_node, which is filtered",
+    "detect_training_opportunity": "edges of nodes of reflected_node, which is filtered",
+    "embedding_status": "the worker's and the reviewer's alone: counts over the store",
+    "index_vectors": "the worker's and the reviewer's alone: puts vectors into the index",
+    "queue_embeddings": "the worker's and the reviewer's alone: queues texts",
+}
+
+
+def functions() -> dict[str, str]:
+    found = {}
+    for path in sorted(SQL.rglob("*.sql")):
+        text = re.sub(r"--[^\n]*", "", path.read_text(encoding="utf-8"))
+        if "create or replace function" in text and path.parent.name != "age":
+            found[path.stem] = text
+    return found
+
+
+def test_the_record_is_written_in_one_way_only() -> None:
+    writers = {name for name, text in functions().items() if WRITES.search(text)}
+    assert {"insert_node", "update_node", "insert_edge", "delete_node"} <= writers
+    assert {name for name in writers if name not in WRITERS} == set()
+
+
+def test_no_function_reads_a_table_of_memories_without_asking_whose_they_are() -> None:
+    readers = {name for name, text in functions().items() if READS.search(text)}
+    assert len(readers) > 10
+    unfiltered = {name for name in readers if not BY_TENANT.search(functions()[name])}
+    assert unfiltered - set(READERS) == set()
+
+
+def test_every_table_is_covered_by_an_erasure_or_holds_nothing_of_a_tenant(rows: Rows) -> None:
+    covered = {row["name"] for row in rows("select name from pgmem.subject_tables()")}
+    hanging = rows(
+        "select conrelid::regclass::text as child, confrelid::regclass::text as parent from pg_constraint"
+        " where contype = 'f' and confdeltype = 'c' and connamespace = 'pgmem'::regnamespace"
+    )
+    for _ in range(5):
+        covered |= {
+            r["child"].removeprefix("pgmem.")
+            for r in hanging
+            if r["parent"].removeprefix("pgmem.") in covered
+        }
+    tables = {
+        r["name"]
+        for r in rows(
+            "select relname as name from pg_class where relnamespace = 'pgmem'::regnamespace and relkind = 'r'"
+        )
+    }
+    assert tables - covered == OF_THE_STORE & tables
+
+
+# Tables that hold no row of a tenant. token_frequency: hashes of words and how often they stand in titles of the whole store.
+OF_THE_STORE = {
+    "alembic_version",
+    "embedding_model",
+    "erasure",
+    "label",
+    "relation",
+    "schema_file",
+    "schema_version",
+    "setting",
+    "token_frequency",
+}
+
+
+def fill(call: Call, act_as: ActAs, org: str, user: str) -> None:
+    act_as(org, user)
+    session = call("save_session", objective=f"canary {user}", project_id=f"shop-{user}", focus="till")
+    act_as(org, user, str(session["artifact_id"]))
+    words = {"project_id": f"shop-{user}"}
+    call("save_decision", title=f"canary {user} keeps orders in a file", rationale="small", **words)
+    call("save_decision", title=f"canary {user} keeps orders in a table", rationale="grown", **words)
+    call("save_pattern", trigger=f"canary {user}", repeatable_steps=["one"], **words)
+    call("upsert_entity", entity_name=f"canary {user}", fact="a", **words)
+    call("upsert_entity", entity_name=f"canary {user}", fact="b", **words)
+    call("remember", label="Tool", properties={"name": f"canary {user}"}, relations={"USES": ["sh"]}, **words)
+    token = call("request_global_write_approval", content_preview=f"canary {user}")["token"]
+    call("save_context", content=f"canary {user}", scope="global", governance_token=token, **words)
+    call("save_decision", title="x", rationale="y", project_id="nowhere")
+    act_as()
+    call("issue_token", org_id=org, user_id=user)
+
+
+def everything(rows: Rows) -> str:
+    tables = rows(
+        "select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace"
+        " where n.nspname in ('pgmem', 'pgmem_graph') and c.relkind = 'r'"
+    )
+    return "\n".join(str(rows(f"select t::text as row from {table['name']} t")) for table in tables)
+
+
+def test_an_erasure_leaves_no_trace_of_its_subject_and_all_of_the_others(
+    call: Call, act_as: ActAs, rows: Rows
+) -> None:
+    fill(call, act_as, "acme", "alice")
+    fill(call, act_as, "acme", "bob")
+    counted = call("erase_subject", org_id="acme", user_id="alice")
+    assert "canary alice" in everything(rows)
+    assert (counted["dry_run"], counted["receipt_id"]) == (True, None)
+    done = call("erase_subject", org_id="acme", user_id="alice", dry_run=False, by="keeper")
+    assert done["counts"] == counted["counts"]
+    assert done["counts"]["node"] >= 9
+    assert done["counts"]["node_version"] >= 2
+    assert done["counts"]["edge"] >= 5
+    assert done["counts"]["api_token"] == 1
+    left = everything(rows)
+    assert "alice" not in left
+    assert "canary bob keeps orders in a table" in left
+    assert call("check_graph") == {}
+    assert call("erase_subject", org_id="acme", user_id="alice", dry_run=False, by="keeper")["total"] == 0
+    receipts = rows("select subject_hash, erased_by, counts from pgmem.erasure order by erased_at")
+    assert receipts[0] == {
+        "subject_hash": done["subject_hash"],
+        "erased_by": "keeper",
+        "counts": done["counts"],
+    }
+
+
+def test_an_organisation_is_erased_with_all_its_users(call: Call, act_as: ActAs, rows: Rows) -> None:
+    fill(call, act_as, "acme", "alice")
+    fill(call, act_as, "globex", "bob")
+    call("erase_subject", org_id="acme", dry_run=False, by="keeper")
+    assert "alice" not in everything(rows)
+    assert rows("select distinct org_id from pgmem.node where org_id <> ''") == [{"org_id": "globex"}]
+
+
+def test_nobody_is_erased_by_accident(call: Call) -> None:
+    for wrong in ({"org_id": "", "user_id": ""}, {"org_id": "acme", "dry_run": False}):
+        with pytest.raises(Exception, match="Name the subject|by must not be empty"):
+            call("erase_subject", **wrong)
+
+
+def test_the_tenant_filter_leaves_index_scans_index_scans(
+    connection: psycopg.Connection[DictRow], call: Call, act_as: ActAs, rows: Rows
+) -> None:
+    act_as("acme", "alice")
+    call("save_session", objective="open", project_id="shop")
+    rows(
+        "insert into pgmem.node (label, title, scope, project, project_seq, org_id, user_id, source, trust_level, scope_key, tsv,"
+        " created_at, updated_at, recorded_at) select 'Context', 'filler ' || i, 'project', 'x', 10 + i % 50, 'org' || i % 50, 'u',"
+        " 'sql', 0.5, i, to_tsvector('english', 'filler word' || i), now(), now(), now() from generate_series(1, 20000) i returning seq"
+    )
+    connection.execute("analyze pgmem.node")
+
+    def plan(query: str) -> str:
+        return "\n".join(str(row["QUERY PLAN"]) for row in rows(f"explain {query}"))
+
+    by_word = plan("select seq from pgmem.visible_node n where n.tsv @@ 'word77'::tsquery")
+    assert "node_tsv" in by_word
+    assert "Seq Scan on node" not in by_word
+    newest = plan(
+        "select n.seq from pgmem.node n where n.place = '12' and n.tenant = any ((select pgmem.visible_tenants())::text[])"
+        " and n.scope is not null and n.status in ('active', 'approved') order by n.created_at desc limit 11"
+    )
+    assert "node_recent" in newest or "node_label" in newest
+    assert "Seq Scan on node" not in newest
+    named = plan(
+        "select seq from pgmem.visible_node n where hashtextextended(lower(translate(coalesce(n.key, n.title), '-_', '  ')), 0)"
+        " = pgmem.name_hash('filler 7')"
+    )
+    assert "node_name" in named
