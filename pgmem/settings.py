@@ -53,7 +53,9 @@ class StoreSettings(BaseSettings):
     max_key_chars: int | None = Field(None, ge=100, le=200, description="Longest key or name.")
     max_text_chars: int | None = Field(None, ge=100, le=200000, description="Longest text.")
     save_attempt_days: int | None = Field(None, ge=1, description="Days a finished save stays on record.")
-    hybrid_alpha: float | None = Field(None, ge=0, le=1, validation_alias="HYBRID_ALPHA", description="Weight of the vector arm.")
+    hybrid_alpha: float | None = Field(
+        None, ge=0, le=1, validation_alias="HYBRID_ALPHA", description="Weight of the vector arm."
+    )
     hybrid_graph_beta: float | None = Field(
         None, ge=0, le=1, validation_alias="HYBRID_GRAPH_BETA", description="Weight of the graph boost."
     )
@@ -78,7 +80,9 @@ class StoreSettings(BaseSettings):
     max_statement_chars: int | None = Field(
         None, ge=100, le=100000, description="Longest statement of a card."
     )
-    max_intent_paths: int | None = Field(None, ge=1, le=10**8, description="Most paths of an intent or scope.")
+    max_intent_paths: int | None = Field(
+        None, ge=1, le=10**8, description="Most paths of an intent or scope."
+    )
     cards_budget: int | None = Field(
         None, ge=1, le=10**8, description="Size of a page of cards, in bytes / 4."
     )
@@ -124,6 +128,9 @@ class Settings(StoreSettings):
     toolsets: Annotated[tuple[Toolset, ...], NoDecode] = Field(
         ("core", "graph", "quality", "cards"), description="Groups of MCP tools to offer, by comma."
     )
+    scrub_secrets: Literal["off", "redact", "refuse"] = Field(
+        "off", description="What becomes of keys and tokens in a write; needs the extra secrets."
+    )
     http_allowed_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="Host headers the HTTP transport answers to, besides its own address, by comma."
     )
@@ -145,29 +152,44 @@ class Settings(StoreSettings):
     retrieval_timeout_s: float = Field(5.0, gt=0, description="Seconds one retrieval may take.")
     write_timeout_s: float = Field(30.0, gt=0, description="Seconds one write may take.")
     retry_wait_s: float = Field(0.5, ge=0, description="Seconds before the one retry of a failed write.")
-    embedding_provider: Literal["none", "static", "ollama", "openai", "sentence_transformer", "fastembed"] = Field(
-        "static", validation_alias="EMBEDDING_PROVIDER", description="Who embeds."
+    embedding_provider: Literal["none", "static", "ollama", "openai", "sentence_transformer", "fastembed"] = (
+        Field("static", validation_alias="EMBEDDING_PROVIDER", description="Who embeds.")
     )
     embedding_model: str | None = Field(
         None, validation_alias="EMBEDDING_MODEL", description="The provider's model; unset: its default."
     )
     embedding_dimensions: int | None = Field(
-        None, ge=1, le=4000, validation_alias="EMBEDDING_DIMENSIONS", description="The model's dimensions, where pgmem cannot know."
+        None,
+        ge=1,
+        le=4000,
+        validation_alias="EMBEDDING_DIMENSIONS",
+        description="The model's dimensions, where pgmem cannot know.",
     )
-    embedding_timeout: float = Field(30.0, gt=0, validation_alias="EMBEDDING_TIMEOUT", description="Seconds one call of the provider may take.")
-    embedding_patience_s: float = Field(5.0, gt=0, description="Seconds a save or a search waits for a vector before it goes on without.")
-    worker_interval_s: float = Field(15.0, gt=0, description="Seconds between rounds of the worker inside pgmem mcp.")
-    ollama_url: str = Field("http://localhost:11434", validation_alias="OLLAMA_URL", description="Where Ollama answers.")
-    openai_base_url: str | None = Field(None, validation_alias="OPENAI_BASE_URL", description="An OpenAI-compatible server.")
+    embedding_timeout: float = Field(
+        30.0,
+        gt=0,
+        validation_alias="EMBEDDING_TIMEOUT",
+        description="Seconds one call of the provider may take.",
+    )
+    embedding_patience_s: float = Field(
+        5.0, gt=0, description="Seconds a save or a search waits for a vector before it goes on without."
+    )
+    worker_interval_s: float = Field(
+        15.0, gt=0, description="Seconds between rounds of the worker inside pgmem mcp."
+    )
+    ollama_url: str = Field(
+        "http://localhost:11434", validation_alias="OLLAMA_URL", description="Where Ollama answers."
+    )
+    openai_base_url: str | None = Field(
+        None, validation_alias="OPENAI_BASE_URL", description="An OpenAI-compatible server."
+    )
     openai_api_key: SecretStr | None = Field(None, validation_alias="OPENAI_API_KEY", description="Its key.")
     outbox_days: float = Field(7.0, gt=0, description="Days after which a queued save is given up.")
     prepare: bool | None = Field(None, description="Prepare statements; unset: only on the embedded server.")
     repository: Path | None = Field(
         None, description="Repository whose cards this process keeps in step; unset: none."
     )
-    repository_project: str | None = Field(
-        None, description="Its project; unset: the name of its folder."
-    )
+    repository_project: str | None = Field(None, description="Its project; unset: the name of its folder.")
     org_id: str = Field(
         "", validation_alias="DEFAULT_ORG_ID", description="Organisation this process acts for."
     )
@@ -224,7 +246,7 @@ def load(env_file: Path | None = None, **given: object) -> Settings:
         InvalidArgument: names the setting and what it may be.
     """
     try:
-        return Settings(_env_file=env_file, **{k: v for k, v in given.items() if v is not None})  # type: ignore[arg-type, call-arg]
+        return Settings(_env_file=env_file, **{k: v for k, v in given.items() if v is not None})  # type: ignore[arg-type]
     except ValidationError as error:
         wrong = error.errors()[0]
         name = str(wrong["loc"][0]) if wrong["loc"] else "settings"

@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import rmtree
+from tempfile import gettempdir
 from uuid import uuid4
 
 import psycopg
@@ -44,11 +46,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         return
     from pgmem.database.embedded import EmbeddedServer
 
-    # One server for all xdist workers: they share the directory above their own.
-    folder = tmp_path_factory.getbasetemp()
-    shared = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "server"
-    with EmbeddedServer(shared) as embedded:
+    # One server for all workers of a run, in a folder of its own: where root runs the tests, pytest closes its own folder to
+    # the system user that the server runs as. The last worker takes it away.
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or uuid4().hex
+    folder = Path(gettempdir()) / f"pgmem-tests-{run}"
+    with EmbeddedServer(folder) as embedded:
         yield embedded.start()
+    if not (folder / "postgres" / "postmaster.pid").exists():
+        rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

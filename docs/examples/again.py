@@ -5,7 +5,7 @@ from pgmem import Memory
 TITLES = (
     "keep the orders in postgresql 17",  # the same words
     "Keep the orders in PostgreSQL 18",  # five of seven words: it takes the place of the first
-    "Keep the invoices in MySQL",  # half alike: a person decides
+    "Keep the invoices in PostgreSQL",  # four of seven: a person decides
     "Cache product pages for an hour",  # new
 )
 

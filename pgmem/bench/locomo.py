@@ -75,7 +75,9 @@ def read(file: Path) -> tuple[list[Conversation], bool]:
 
 def _conversation(number: int, entry: dict[str, Any]) -> Conversation:
     talk = entry["conversation"]
-    names = sorted((k for k in talk if re.fullmatch(r"session_\d+", k)), key=lambda k: int(k.removeprefix("session_")))
+    names = sorted(
+        (k for k in talk if re.fullmatch(r"session_\d+", k)), key=lambda k: int(k.removeprefix("session_"))
+    )
     sessions = []
     for name in names:
         when = datetime.strptime(talk[f"{name}_date_time"], "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
@@ -108,7 +110,9 @@ async def keep(memory: Memory, talk: Conversation, told: Callable[[int], None] |
                 told(1)
 
 
-async def ask(memory: Memory, talk: Conversation, without: Sequence[str] = (), **options: Any) -> list[dict[str, Any]]:
+async def ask(
+    memory: Memory, talk: Conversation, without: Sequence[str] = (), **options: Any
+) -> list[dict[str, Any]]:
     """The scores of every question of a conversation, by turn and by session (a session ranks by its best turn)."""
     scored = []
     for question in talk.questions:
@@ -133,7 +137,10 @@ def summary(scored: list[dict[str, Any]], unit: str) -> dict[str, Any]:
     return {
         **mean_of(row[unit] for row in scored),
         "without_adversarial": mean_of(row[unit] for row in scored if row["category"] != 5),
-        "by_category": {name: mean_of(row[unit] for row in scored if row["category"] == number) for number, name in CATEGORIES.items()},
+        "by_category": {
+            name: mean_of(row[unit] for row in scored if row["category"] == number)
+            for number, name in CATEGORIES.items()
+        },
     }
 
 
@@ -152,7 +159,7 @@ async def run(
         {bench, data, provider, seconds, splits: {odd, even, all: {turn, session}}, ablation}, metrics in percent.
     """
     talks, published = read(file)
-    tell = told or (lambda what, done, of: None)
+    tell = told or _silent
     total = sum(len(turns) for talk in talks for _, turns in talk.sessions)
     done = 0
 
@@ -183,8 +190,15 @@ async def run(
             "ask": round(asked - prepared, 1),
         },
         "splits": {
-            name: {unit: summary([r for r in plain if keep_it(r["conversation"])], unit) for unit in ("turn", "session")}
-            for name, keep_it in (("odd", lambda n: n % 2 == 1), ("even", lambda n: n % 2 == 0), ("all", lambda n: True))
+            name: {
+                unit: summary([r for r in plain if keep_it(r["conversation"])], unit)
+                for unit in ("turn", "session")
+            }
+            for name, keep_it in (
+                ("odd", lambda n: n % 2 == 1),
+                ("even", lambda n: n % 2 == 0),
+                ("all", lambda n: n >= 0),
+            )
         },
     }
     if ablation:
@@ -199,8 +213,16 @@ async def run(
     return report
 
 
+def _silent(what: str, done: int, of: int) -> None:
+    """Tell nobody."""
+
+
 async def _all(
-    memory: Memory, talks: list[Conversation], without: Sequence[str], tell: Callable[[str, int, int], None], what: str
+    memory: Memory,
+    talks: list[Conversation],
+    without: Sequence[str],
+    tell: Callable[[str, int, int], None],
+    what: str,
 ) -> list[dict[str, Any]]:
     scored: list[dict[str, Any]] = []
     for place, talk in enumerate(talks, start=1):

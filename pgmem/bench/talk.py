@@ -60,7 +60,9 @@ def _conversation(number: int, sessions: int, chance: random.Random) -> dict[str
             told = f"{day:%B} {day.year}"
             questions += [
                 _question(f"What is {speaker}'s news about the {thing} in {told}?", 4, news),
-                _question(f"Where did {speaker} get the {thing} in {told}, and what was paid?", 1, news, paid),
+                _question(
+                    f"Where did {speaker} get the {thing} in {told}, and what was paid?", 1, news, paid
+                ),
                 _question(f"Which town was {speaker} in for {about} in {told}?", 2, paid),
                 _question(f"In {told}, what did {other} say about giving up a {thing}?", 4, gave),
             ]

@@ -30,24 +30,29 @@ EXTENSIONS = ("vector", "age")
 _PACKAGE = Path(__file__).parent.parent
 # In a wheel sql/ and migrations/ lie inside the package; an editable install leaves them at the top of the checkout.
 _SQL = _PACKAGE / "_sql" if (_PACKAGE / "_sql").is_dir() else _PACKAGE.parent / "sql"
-_MIGRATIONS = _PACKAGE / "_migrations" if (_PACKAGE / "_migrations").is_dir() else _PACKAGE.parent / "migrations"
+_MIGRATIONS = (
+    _PACKAGE / "_migrations" if (_PACKAGE / "_migrations").is_dir() else _PACKAGE.parent / "migrations"
+)
 
 # Functions first, as they may name each other in any order; those whose bodies are bound when they are made stand in
 # BOUND, each after what it calls.
 _BOUND = (
-    "internal/test_clock", "internal/now", "internal/clock", "internal/setting_text", "internal/setting_int", "internal/setting_float",
-    "internal/normalize", "internal/tokens", "internal/jaccard", "internal/content_hash", "internal/scope_key",
-    "internal/excerpt", "internal/search_text", "internal/text_length", "internal/scope_lexemes", "internal/ranked_tokens",
-    "internal/token_signature", "internal/name_hash", "temporal/valid_at", "temporal/is_true_at", "internal/decayed", "internal/confidence", "vector/embedding_text", "search/is_searched", "search/is_memory", "write/next_step", "write/saved", "write/attempt_result", "retrieval/freshness",
+    "internal/test_clock", "internal/now", "internal/clock", "internal/setting_text",
+    "internal/setting_int", "internal/setting_float", "internal/normalize", "internal/tokens",
+    "internal/jaccard", "internal/content_hash", "internal/scope_key", "internal/excerpt",
+    "internal/search_text", "internal/text_length", "internal/scope_lexemes", "internal/ranked_tokens",
+    "internal/token_signature", "internal/name_hash", "temporal/valid_at", "temporal/is_true_at",
+    "internal/decayed", "internal/confidence", "vector/embedding_text", "search/is_searched",
+    "search/is_memory", "write/next_step", "write/saved", "write/attempt_result", "retrieval/freshness",
 )  # fmt: skip
 _VIEWS_FIRST = (
-    "internal/is_member", "internal/caller", "internal/visible_tenants", "internal/visible_node", "internal/live_node",
-    "internal/visible_edge", "internal/visible_version", "internal/visible_attempt", "temporal/recorded_state",
-    "hygiene/hygiene_node", "hygiene/reflected_node", "hygiene/reflected_link",
+    "internal/is_member", "internal/caller", "internal/visible_tenants", "internal/visible_node",
+    "internal/live_node", "internal/visible_edge", "internal/visible_version", "internal/visible_attempt",
+    "temporal/recorded_state", "hygiene/hygiene_node", "hygiene/reflected_node", "hygiene/reflected_link",
 )  # fmt: skip
 _FOLDERS = (
-    "internal", "scope", "governance", "write", "retrieval", "search", "graph", "temporal", "hygiene", "cards",
-    "vector", "age", "views",
+    "internal", "scope", "governance", "write", "retrieval", "search", "graph", "temporal", "hygiene",
+    "cards", "vector", "age", "views",
 )  # fmt: skip
 _LAST = ("triggers", "policies", "grants")
 _WAITS = ("triggers", "policies")
@@ -85,11 +90,6 @@ def digest() -> str:
     for path in sorted((_MIGRATIONS / "versions").glob("*.py")):
         sums.update(path.name.encode())
     return sums.hexdigest()
-
-
-def _alchemy_url(dsn: str) -> str:
-    """SQLAlchemy's address of a libpq DSN; every parameter is passed on by `connect`, the URL only names the driver."""
-    return "postgresql+psycopg://"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def upgrade(
     config = Config(attributes={})
     config.set_main_option("script_location", str(_MIGRATIONS))
     config.set_main_option("path_separator", "os")
-    engine = create_engine(_alchemy_url(dsn), creator=lambda: psycopg.connect(dsn), poolclass=NullPool)
+    engine = create_engine("postgresql+psycopg://", creator=lambda: psycopg.connect(dsn), poolclass=NullPool)
     with engine.begin() as connection:
         run(connection, "select pg_advisory_xact_lock(hashtextextended('pgmem.upgrade', 0))")
         run(connection, "set local client_min_messages = warning; set local check_function_bodies = off")
@@ -197,10 +197,14 @@ def _make_extensions(dsn: str, wanted: Sequence[str]) -> tuple[str, ...]:
         connection.execute("set client_min_messages = warning")
         for name in wanted:
             present = connection.execute("select 1 from pg_extension where extname = %s", (name,)).fetchone()
-            offered = connection.execute("select 1 from pg_available_extensions where name = %s", (name,)).fetchone()
+            offered = connection.execute(
+                "select 1 from pg_available_extensions where name = %s", (name,)
+            ).fetchone()
             if not present and offered:
                 try:
-                    connection.execute(statement.SQL("create extension {}").format(statement.Identifier(name)))
+                    connection.execute(
+                        statement.SQL("create extension {}").format(statement.Identifier(name))
+                    )
                 except (psycopg.errors.InsufficientPrivilege, psycopg.errors.FeatureNotSupported):
                     continue
                 except (psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
@@ -220,7 +224,7 @@ def _replace(connection: Connection) -> None:
         run(connection, _DROP_VIEWS)
     for path in _files():
         same = installed.get(_name(path)) == sums[_name(path)]
-        if same and path.stem in _WAITS or path in views and not views_changed:
+        if (same and path.stem in _WAITS) or (path in views and not views_changed):
             continue
         run(connection, path.read_text(encoding="utf-8"))
     connection.exec_driver_sql("delete from pgmem.schema_file")
@@ -276,7 +280,9 @@ def check_version(connection: psycopg.Connection[tuple[object, ...]]) -> None:
         raise SchemaOutdated("This database holds no pgmem schema yet. Run: pgmem init") from None
     if row is None or row[1] != digest():
         found = row[0] if row else "none"
-        raise SchemaOutdated(f"This database holds pgmem schema {found}, this program is {release()}. Run: pgmem init")
+        raise SchemaOutdated(
+            f"This database holds pgmem schema {found}, this program is {release()}. Run: pgmem init"
+        )
 
 
 def script() -> Iterator[str]:
@@ -303,7 +309,8 @@ def script() -> Iterator[str]:
         module.upgrade()
         yield f"\n-- migrations/versions/{path.name}\n" + "\n".join(collected)
         last = module.revision
-    yield "\ncreate table if not exists pgmem.alembic_version (version_num varchar(32) constraint alembic_version_pkc primary key);\n"
+    yield "\ncreate table if not exists pgmem.alembic_version ("
+    yield "version_num varchar(32) constraint alembic_version_pkc primary key);\n"
     yield f"delete from pgmem.alembic_version; insert into pgmem.alembic_version values ('{last}');\n"
     for path in _files():
         yield f"\n-- sql/{_name(path)}\n" + path.read_text(encoding="utf-8")

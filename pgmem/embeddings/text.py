@@ -25,21 +25,33 @@ _TEXTS: dict[str, tuple[str, str | None, tuple[str, ...]]] = {
     "upsert_entity": ("EntityFact", "entity_name", ("fact",)),
 }
 
+_BLANKS = re.compile("[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
+
 
 def save_text(verb: str, params: Mapping[str, object]) -> str | None:
     """`Label: title and texts` of a save, as the database will compose it; None for a verb that embeds nothing."""
     if verb not in _TEXTS:
         return None
     label, title, fields = _TEXTS[verb]
-    parts = [re.sub(r"\s+", " ", str(params.get(title, "")).strip())] if title else []
+    parts = [_title(params.get(title, ""))] if title else []
     for field in fields:
         value = params.get(field)
-        texts = [str(item).strip(" \t\n") for item in value] if isinstance(value, list | tuple) else []
+        texts = [_clean(item) for item in value] if isinstance(value, list | tuple) else []
         if isinstance(value, str):
-            texts = [value.strip(" \t\n")]
+            texts = [_clean(value)]
         if texts := [text for text in texts if text]:
             parts.append(" ".join(texts))
     return f"{label}: {' '.join(parts)}"
+
+
+def _clean(text: object) -> str:
+    """A text without control characters (tab and newline stay) and outer blanks, as `clean_text` makes it."""
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", "", str(text)).strip(" \t\n")
+
+
+def _title(text: object) -> str:
+    """A title on one line, as `clean_title` makes it."""
+    return re.sub(" +", " ", _clean(_BLANKS.sub(" ", str(text))))
 
 
 def text_hash(text: str) -> str:

@@ -42,7 +42,9 @@ class EmbeddingEngine(Engine):
             return False
         return True
 
-    async def embed_waiting(self, most: int | None = None, progress: Callable[[int], None] | None = None) -> int:
+    async def embed_waiting(
+        self, most: int | None = None, progress: Callable[[int], None] | None = None
+    ) -> int:
         """Embed texts that wait for a vector of this process's model, until none or `most` are left; how many were stored.
 
         Any number of workers may run at once: each text is claimed by one, and a claim that dies is free after 5 minutes.
@@ -79,7 +81,12 @@ class EmbeddingEngine(Engine):
 
     async def _store(self, claimed: list[Any], vectors: list[list[float]]) -> int:
         items = [
-            {"node_seq": row["node_seq"], "kind": row["kind"], "text_hash": row["text_hash"], "vector": vector}
+            {
+                "node_seq": row["node_seq"],
+                "kind": row["kind"],
+                "text_hash": row["text_hash"],
+                "vector": vector,
+            }
             for row, vector in zip(claimed, vectors, strict=True)
             if vector
         ]

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from pgmem.engines.base import Engine
+from pgmem.engines.secrets import scrubbed
 from pgmem.engines.write import Share
 from pgmem.models import CheckedLabel, Edge, Neighbour, Neighbours, Remembered
 
@@ -40,8 +41,10 @@ class GraphEngine(Engine):
             "remember",
             Remembered,
             label=label,
-            properties=dict(properties),
-            relations=dict(relations or {}),
+            **scrubbed(
+                {"properties": properties, "relations": relations or {}},
+                self._database.settings.scrub_secrets,
+            ),
             valid_from=valid_from,
             valid_to=valid_to,
             project_id=project_id,

@@ -146,7 +146,11 @@ class RetrievalEngine(Engine):
                 text = query if keep_names else terms["text_to_embed"]
                 return await self._embedder.embed(text), terms["names"], None
         except (EmbeddingError, TimeoutError) as error:
-            return [], terms["names"], f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            return (
+                [],
+                terms["names"],
+                f"{type(error).__name__}: {error}" if str(error) else type(error).__name__,
+            )
 
     async def get_session(self, session_id: str) -> dict[str, Any]:
         """A session by id, with what was produced in it.
@@ -155,4 +159,3 @@ class RetrievalEngine(Engine):
             MemoryNotFound: no such session is visible here.
         """
         return dict((await self._database.rows("get_session", id=session_id))[0])
-

@@ -22,6 +22,7 @@ from pgmem.database.pool import Attached, Database
 from pgmem.embeddings.protocol import EmbeddingError
 from pgmem.embeddings.text import save_text, text_hash
 from pgmem.engines.base import Engine
+from pgmem.engines.secrets import scrubbed
 from pgmem.errors import (
     DatabaseUnavailable,
     EmbeddedServerError,
@@ -387,6 +388,7 @@ class WriteEngine(Engine):
     ) -> SaveResult | Mapping[str, Any]:
         """One save through the database, once more if the connection was lost; then to the outbox."""
         sent = {name: value for name, value in params.items() if value is not None}
+        sent = scrubbed(sent, self._database.settings.scrub_secrets)
         for name, value in sent.items():
             clean(name, value)  # what cannot be sent is refused before anything is queued
         embedding = await self._embedding(verb, sent)

@@ -19,7 +19,7 @@ as $$
     union all
     select p, 1.0 from unnest(p_paths) p
     union all
-    select pgmem.module_match(p), 1.0 from unnest(p_paths) p
+    select pgmem.module_match(p), 1.0 from unnest(p_paths) p where p like '%.py'
     union all
     select lead || parent, 0.8 from unnest(p_paths) p cross join lateral unnest(pgmem.parent_paths(p)) as parent cross join (values (''), (':')) as l(lead)
   ), dependent as materialized (

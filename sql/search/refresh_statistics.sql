@@ -1,5 +1,6 @@
 -- Recounts the scopes that have changed by a tenth (or 50 memories) since they were counted; the worker calls it. Saves never
 -- touch these rows: a common word's row would make all writers wait for each other.
+-- security definer: clients hold no rights on tables.
 create or replace function pgmem.refresh_statistics(p_all boolean default false) returns integer
 language plpgsql security definer
 set search_path = pgmem, pg_temp

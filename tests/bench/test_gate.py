@@ -1,13 +1,13 @@
-"""A gate on retrieval quality: made-up conversations, through the public API, with a floor each signal has to hold.
+"""A gate on retrieval quality: made-up conversations, through the public API, with a floor for each arm and signal.
 
-The floors stand a few points under what is measured; an arm that breaks costs tens of points.
+Measured when this was written: all signals NDCG@10 84.0 and R@10 100, words alone 69.8 and 80.2, meaning with its
+signals 82.6, no signal 61.1. The floors stand a few points below; an arm or a signal that breaks costs more.
 """
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,7 +15,6 @@ from pgmem import Memory
 from pgmem.bench import locomo
 from pgmem.bench.metrics import score
 from pgmem.bench.talk import conversations
-from pgmem.embeddings.static import StaticProvider
 from pgmem.settings import load
 
 pytestmark = pytest.mark.anyio
@@ -31,40 +30,42 @@ def test_the_metrics_are_those_of_the_textbook() -> None:
     assert found["R@1"] == 0
     assert found["R@5"] == pytest.approx(2 / 3)
     assert (found["hit@5"], found["all@10"], found["MRR"]) == (1, 0, 0.5)
-    # Gains at places 2 and 4 against places 1, 2 and 3.
+    # Gains at places 2 and 4, against places 1, 2 and 3.
     assert found["NDCG@10"] == pytest.approx((0.63093 + 0.43068) / (1 + 0.63093 + 0.5), abs=1e-4)
 
 
-async def test_search_holds_its_floor_and_every_signal_is_worth_its_price(dsn: str, tmp_path: Path) -> None:
+async def test_search_holds_its_floor_and_every_arm_and_signal_is_worth_its_price(
+    dsn: str, tmp_path: Path
+) -> None:
     file = tmp_path / "talks.json"
-    file.write_text(json.dumps(conversations(4)), encoding="utf-8")
+    file.write_text(json.dumps(conversations(2)), encoding="utf-8")
     async with Memory.connect(load(dsn=dsn, data_dir=tmp_path, prepare=True)) as memory:
-        report = await locomo.run(memory, file, ablation=True)
         talks, published = locomo.read(file)
         assert not published
-        words_only = await ask(Memory(memory._database), file, report, memory)
-    turn, session = report["splits"]["all"]["turn"], report["splits"]["all"]["session"]
-    assert report["questions"] == turn["n"] == sum(len(talk.questions) for talk in talks)
-    assert report["provider"] == StaticProvider().model
-    print(json.dumps({"turn": turn, "ablation": report["ablation"], "words": words_only}))  # shown when it fails
-    assert turn["R@10"] >= FLOOR["R@10"]
-    assert turn["NDCG@10"] >= FLOOR["NDCG@10"]
-    assert session["R@5"] >= FLOOR["session R@5"]
-    assert turn["R@10"] - words_only["R@10"] >= FLOOR["vector arm"]
-    assert turn["NDCG@10"] - report["ablation"]["without all of these"]["all"]["NDCG@10"] >= FLOOR["signals"]
-    by_date = turn["by_category"]["temporal"]["NDCG@10"]
-    assert by_date >= FLOOR["dates"]
+        for talk in talks:
+            await locomo.keep(memory, talk)
+        await memory.embed_waiting()
+        await memory.refresh_statistics(everything=True)
 
+        async def ask(asked: Memory, *without: str) -> tuple[float, float, float]:
+            rows = [row for talk in talks for row in await locomo.ask(asked, talk, without)]
+            turn, session = locomo.summary(rows, "turn"), locomo.summary(rows, "session")
+            return turn["R@10"], turn["NDCG@10"], session["R@1"]
 
-async def ask(plain: Memory, file: Path, report: dict[str, Any], filled: Memory) -> dict[str, float]:
-    """The same questions by full text alone."""
-    talks, _ = locomo.read(file)
-    found: list[dict[str, float]] = []
-    for talk in talks:
-        listed = await filled.search_memory(" ".join(WORDS), 1000, talk.project, labels=["Context"])
-        assert listed.results
-    return {"R@10": 0.0}
-
-
-WORDS = ["news", "happen", "paid", "gave"]
-FLOOR = {"R@10": 0.0, "NDCG@10": 0.0, "session R@5": 0.0, "vector arm": 0.0, "signals": 0.0, "dates": 0.0}
+        whole = await ask(memory)
+        words = await ask(Memory(memory._database))
+        undated = await ask(memory, "date")
+        unnamed = await ask(memory, "source")
+        bare = await ask(memory, *locomo.SIGNALS)
+        await memory.set_setting("hybrid_alpha", "1")
+        meaning = await ask(memory)
+    assert whole[0] >= 97
+    assert whole[1] >= 80
+    assert whole[2] >= 97
+    assert words[0] >= 75
+    assert words[1] >= 65
+    assert meaning[1] >= 77
+    assert whole[1] - words[1] >= 8
+    assert whole[1] - undated[1] >= 10
+    assert whole[1] - unnamed[1] >= 4
+    assert whole[1] - bare[1] >= 15

@@ -120,7 +120,7 @@ def report(**changes: Any) -> dict[str, Any]:
                 "changes": 12,
                 "last_commit": "c0ffee",
             },
-            {"path": "pkg/b.py", "module": "pkg.b", "doc": "Counts things.", "imports": [], "exports": []},
+            {"path": "pkg/b.py", "module": "pkg.b", "doc": "Counts things.", "imports": []},
         ],
         "tests": [{"path": "tests/test_a.py", "anchors": ["pkg/a.py"]}],
         "documents": [{"path": "docs/guide.md", "title": "Guide", "names": ["pkg/b.py"]}],

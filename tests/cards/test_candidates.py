@@ -12,9 +12,19 @@ from tests.cards.conftest import Draft, Query, Records, Refresh, Set
 from tests.conftest import Call
 
 TYPES = (
-    "module_role contract_note test_anchor document_link risk_note public_surface contradiction_note "
-    "architecture_decision change_rationale protocol_rule stale_marker human_note"
-).split()
+    "module_role",
+    "contract_note",
+    "test_anchor",
+    "document_link",
+    "risk_note",
+    "public_surface",
+    "contradiction_note",
+    "architecture_decision",
+    "change_rationale",
+    "protocol_rule",
+    "stale_marker",
+    "human_note",
+)
 
 
 @pytest.mark.parametrize("record_type", TYPES)
@@ -69,7 +79,7 @@ def test_a_long_statement_is_taken_with_a_warning(
 
 def test_a_statement_of_more_than_1000_characters_is_refused(draft: Draft, query: Query) -> None:
     with pytest.raises(
-        psycopg.Error, match="Memory candidate is too long for a durable card. Compress it into one"
+        psycopg.Error, match=r"Memory candidate is too long for a durable card\. Compress it into one"
     ):
         draft("x" * 1001)
     assert query("status")["records"] == 0
@@ -155,7 +165,7 @@ def test_evidence_is_kept_with_its_kind(draft: Draft, card: Any) -> None:
 
 def test_unknown_evidence_is_an_error_that_lists_the_kinds(draft: Draft, query: Query) -> None:
     with pytest.raises(
-        psycopg.Error, match="Invalid evidence kind: 'hearsay'. Allowed values: code, test, doc"
+        psycopg.Error, match=r"Invalid evidence kind: 'hearsay'\. Allowed values: code, test, doc"
     ):
         draft("One fact.", evidence=[{"kind": "hearsay", "ref": "somebody"}])
     assert query("status")["records"] == 0
@@ -228,7 +238,7 @@ def test_a_card_is_a_node_with_history_search_text_and_graph(
 
 def test_a_card_of_an_unknown_project_is_refused(call: Call, shop: str) -> None:
     with pytest.raises(
-        psycopg.Error, match="Scope state: uncertain. Call save_session with this project_id first"
+        psycopg.Error, match=r"Scope state: uncertain\. Call save_session with this project_id first"
     ):
         call(
             "record_candidate", record_type="risk_note", statement="s", subject_path="a.py", project_id="nope"

@@ -14,8 +14,8 @@ from tests.cards.conftest import Draft, Query, Records, Refresh, Set
 from tests.conftest import Call
 
 ROOT = (
-    "Engineering Memory requires a file, symbol, or declared intent scope. Project root is not a valid memory "
-    "scope. Use status/search for project orientation."
+    "Engineering Memory requires a file, symbol, or declared intent scope. Project root is not a valid "
+    "memory scope. Use status/search for project orientation."
 )
 OUTSIDE = "path must be repo-relative without traversal"
 

@@ -27,7 +27,7 @@ def surroundings(dsn: str, tmp_path: Path) -> dict[str, str | None]:
 
 @pytest.fixture
 def run(surroundings: dict[str, str | None]) -> Run:
-    """`run("status", "--json")`: the command's result; keywords are variables, `typed` is what a person types."""
+    """`run("status", "--json")`: its result; keywords are variables, `typed` is what a person types."""
 
     def run(*arguments: str, typed: str | None = None, **variables: str | None) -> Result:
         return CliRunner().invoke(app, list(arguments), input=typed, env={**surroundings, **variables})

@@ -44,9 +44,9 @@ def test_every_command_has_help_and_stands_in_the_reference(path: tuple[str, ...
 
 def test_every_option_and_argument_has_help() -> None:
     def bare(command: object, path: str) -> list[str]:
-        parameters = getattr(command, "params", [])
         below = getattr(command, "commands", {})
-        here = [f"{path} {parameter.name}" for parameter in parameters if not getattr(parameter, "help", None)]
+        parameters = [p for p in getattr(command, "params", []) if not getattr(p, "help", None)]
+        here = [f"{path} {parameter.name}" for parameter in parameters]
         return here + [found for name, child in below.items() for found in bare(child, f"{path} {name}")]
 
     assert bare(typer.main.get_command(app), "pgmem") == []

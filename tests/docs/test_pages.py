@@ -59,7 +59,9 @@ def test_commands_that_the_pages_name_exist() -> None:
         if "decisions" in page.parts or page.name == "CHANGELOG.md":
             continue
         text = page.read_text(encoding="utf-8")
-        named = set(re.findall(r"(?:`|^)pgmem ([a-z][a-z-]+)", text, re.MULTILINE))
+        shells = "".join(re.findall(r"^```sh\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
+        named = set(re.findall(r"`pgmem ([a-z][a-z-]+)", text))
+        named |= set(re.findall(r"^pgmem ([a-z][a-z-]+)", shells, re.MULTILINE))
         assert named <= known, f"{page.name}: {named - known}"
 
 

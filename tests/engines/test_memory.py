@@ -36,6 +36,10 @@ async def shop(memory: Memory) -> str:
     return "shop"
 
 
+async def titles(memory: Memory, query: str) -> list[str]:
+    return [result.title for result in (await memory.search_memory(query, project_id="shop")).results]
+
+
 async def test_the_public_names_are_sorted_and_there() -> None:
     assert pgmem.__all__ == sorted(pgmem.__all__)
     assert all(hasattr(pgmem, name) for name in pgmem.__all__)
@@ -105,13 +109,13 @@ async def test_dedup_outcomes_are_fields(memory: Memory, shop: str) -> None:
     assert (await memory.save_decision("a b c d e f g", "r", shop)).dedup_outcome == "duplicate_skip"
     nearer = await memory.save_decision("a b c d e f g h i j", "r", shop)
     assert (nearer.dedup_outcome, nearer.candidate_id) == ("supersede", first.artifact_id)
-    half = await memory.save_decision("a b c d e x y", "r", shop)
+    half = await memory.save_decision("a b c d e f g x y z", "r", shop)
     assert (half.status, half.dedup_outcome, half.candidate_id) == (
         "failed",
         "manual_review",
         nearer.artifact_id,
     )
-    check = await memory.check_duplicate("a b c d e x y", "r", shop)
+    check = await memory.check_duplicate("a b c d e f g x y z", "r", shop)
     assert (check.dedup_outcome, check.candidate_id) == ("manual_review", nearer.artifact_id)
 
 
@@ -192,8 +196,7 @@ async def test_an_atomic_batch_saves_nothing_when_a_part_is_refused(memory: Memo
     batch = await memory.store_session_with_learnings({"objective": "o"}, shop, parts, atomic=True)
     assert batch.overall == "failed"
     assert "Nothing was saved" in (batch.message or "")
-    found = await memory.search_memory("cards", project_id=shop)
-    assert found.results == []
+    assert "Take cards" not in await titles(memory, "cards")
 
 
 async def test_a_blocked_save_is_seen_and_retried(memory: Memory) -> None:
@@ -263,10 +266,10 @@ async def test_without_the_extension_cypher_names_what_is_missing(
 async def test_a_search_tells_how_it_was_made(memory: Memory, shop: str) -> None:
     await memory.save_context("the gateway is slow", shop, "gateway")
     found = await memory.search_memory("gateway", project_id=shop)
-    assert [result.title for result in found.results] == ["gateway"]
+    assert found.results[0].title == "gateway"
     assert found.results[0].score > 0
     assert found.search_mode.mode
-    nothing = await memory.search_memory("zebra", project_id=shop)
+    nothing = await memory.search_memory("gateway", project_id="nope")
     assert (nothing.results, bool(nothing.search_mode.mode)) == ([], True)
 
 
@@ -350,10 +353,10 @@ async def test_verbs_run_inside_the_callers_transaction(dsn: str, memory: Memory
     async with await AsyncConnection.connect(dsn) as connection:
         inside = Memory.on(connection)
         assert (await inside.save_decision("Take cards", "r", shop)).status == "saved"
-        assert len((await inside.search_memory("cards", project_id=shop)).results) == 1
-        assert (await memory.search_memory("cards", project_id=shop)).results == []
+        assert "Take cards" in await titles(inside, "cards")
+        assert "Take cards" not in await titles(memory, "cards")
         await connection.commit()
-    assert len((await memory.search_memory("cards", project_id=shop)).results) == 1
+    assert "Take cards" in await titles(memory, "cards")
 
 
 async def test_a_refused_save_leaves_the_callers_transaction_usable(dsn: str, shop: str) -> None:

@@ -37,6 +37,8 @@ TEXTS = [
     "no-break\u00a0space, thin\u2009space, zero\u200bwidth",
     "\u2028line separator\u2029",
     "quotes ' \" \\ $tag$ {brace} %s",
+    "lines that\r\nend as\r\non windows\r\n",
+    "a bell\x07, an escape\x1b[31m, a delete\x7f",
     "x" * 5000,
 ]
 
@@ -161,6 +163,7 @@ async def test_two_worker_processes_at_once_embed_each_text_once(
     try:
 
         def all_stored() -> bool:
+            assert [process.poll() for process in workers] == [None, None]
             row = connection.execute("select count(*) as n from pgmem.embedding").fetchone()
             return row is not None and row["n"] >= total + 1
 

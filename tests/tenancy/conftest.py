@@ -39,7 +39,7 @@ def make_login(server: str) -> Iterator[Callable[..., str]]:
             admin.execute(
                 sql.SQL("create role {} login password {} " + attributes).format(
                     sql.Identifier(name), PASSWORD
-                )  # type: ignore[arg-type]
+                )
             )
             stack.callback(
                 lambda: admin.execute(sql.SQL("drop role if exists {}").format(sql.Identifier(name)))

@@ -53,73 +53,70 @@ def script(user: str, seed: int, length: int) -> list[tuple[str, dict[str, Any]]
         name = " ".join(chance.sample(WORDS, 2))
         title = f"keep {name} in one place"
         label, key = chance.choice((("Tool", name), ("EntityFact", name), ("Decision", title)))
-        calls.append(
-            chance.choice(
-                [
-                    ("save_session", {"objective": f"{mark} {name}", "project_id": project}),
-                    ("save_decision", {"title": title, "rationale": f"{mark} {name}", "project_id": project}),
-                    (
-                        "save_decision",
-                        {
-                            "title": title,
-                            "rationale": mark,
-                            "project_id": project,
-                            "focus": f"{mark} focus",
-                            "scope": "focus",
-                        },
-                    ),
-                    (
-                        "save_pattern",
-                        {"trigger": f"{mark} {name}", "repeatable_steps": [mark], "project_id": project},
-                    ),
-                    ("save_context", {"content": f"{mark} {name}", "topic": mark, "project_id": project}),
-                    ("upsert_entity", {"entity_name": name, "fact": f"{mark} {name}", "project_id": project}),
-                    (
-                        "remember",
-                        {
-                            "label": "Tool",
-                            "properties": {"name": name, "summary": mark},
-                            "relations": {"USES": [f"{mark} part", name]},
-                        },
-                    ),
-                    (
-                        "remember",
-                        {
-                            "label": "Tool",
-                            "properties": {"name": name, "summary": f"canary-{org}"},
-                            "share": "org",
-                        },
-                    ),
-                    ("retrieve_context", {"project_id": project, "scope": "project"}),
-                    (
-                        "retrieve_context",
-                        {"project_id": project, "scope": "global", "topic": name, "as_of": "2030-01-01"},
-                    ),
-                    ("search_memory", {"query": f"canary {name}", "limit": 50}),
-                    ("search_memory", {"query": "canary", "project_id": project, "known_at": "2100-01-01"}),
-                    (
-                        "get_scope_state",
-                        {"project_id": project, "focus": f"{mark} focus"},
-                    ),
-                    ("get_node", {"label": label, "key": key}),
-                    ("memory_history", {"label": label, "key": key}),
-                    ("neighbours", {"label": "Tool", "key": name, "hops": 3}),
-                    (
-                        "relate",
-                        {
-                            "from_label": "Decision",
-                            "from_key": title,
-                            "rel_type": "CONFLICTS_WITH",
-                            "to_label": "Decision",
-                            "to_key": f"keep {chance.choice(WORDS)} in one place",
-                        },
-                    ),
-                    ("forget", {"label": label, "key": key, "purge": chance.random() < 0.2}),
-                    ("revert", {"label": label, "key": key, "version": 1}),
-                    ("get_save_status", {"project_id": project}),
-                ]
-            )
-        )
+        choices: list[tuple[str, dict[str, Any]]] = [
+            ("save_session", {"objective": f"{mark} {name}", "project_id": project}),
+            ("save_decision", {"title": title, "rationale": f"{mark} {name}", "project_id": project}),
+            (
+                "save_decision",
+                {
+                    "title": title,
+                    "rationale": mark,
+                    "project_id": project,
+                    "focus": f"{mark} focus",
+                    "scope": "focus",
+                },
+            ),
+            (
+                "save_pattern",
+                {"trigger": f"{mark} {name}", "repeatable_steps": [mark], "project_id": project},
+            ),
+            ("save_context", {"content": f"{mark} {name}", "topic": mark, "project_id": project}),
+            ("upsert_entity", {"entity_name": name, "fact": f"{mark} {name}", "project_id": project}),
+            (
+                "remember",
+                {
+                    "label": "Tool",
+                    "properties": {"name": name, "summary": mark},
+                    "relations": {"USES": [f"{mark} part", name]},
+                },
+            ),
+            (
+                "remember",
+                {
+                    "label": "Tool",
+                    "properties": {"name": name, "summary": f"canary-{org}"},
+                    "share": "org",
+                },
+            ),
+            ("retrieve_context", {"project_id": project, "scope": "project"}),
+            (
+                "retrieve_context",
+                {"project_id": project, "scope": "global", "topic": name, "as_of": "2030-01-01"},
+            ),
+            ("search_memory", {"query": f"canary {name}", "limit": 50}),
+            ("search_memory", {"query": "canary", "project_id": project, "known_at": "2100-01-01"}),
+            (
+                "get_scope_state",
+                {"project_id": project, "focus": f"{mark} focus"},
+            ),
+            ("get_node", {"label": label, "key": key}),
+            ("memory_history", {"label": label, "key": key}),
+            ("neighbours", {"label": "Tool", "key": name, "hops": 3}),
+            (
+                "relate",
+                {
+                    "from_label": "Decision",
+                    "from_key": title,
+                    "rel_type": "CONFLICTS_WITH",
+                    "to_label": "Decision",
+                    "to_key": f"keep {chance.choice(WORDS)} in one place",
+                },
+            ),
+            ("forget", {"label": label, "key": key, "purge": chance.random() < 0.2}),
+            ("revert", {"label": label, "key": key, "version": 1}),
+            ("get_save_status", {"project_id": project}),
+        ]
+        calls.append(chance.choice(choices))
     return calls
 
 

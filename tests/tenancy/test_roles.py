@@ -95,7 +95,7 @@ def test_without_createrole_there_is_one_wall_and_a_sentence(
     name = make_login()
     with psycopg.connect(server, autocommit=True) as admin, new_database(server, "template0") as dsn:
         database = psycopg.conninfo.conninfo_to_dict(dsn)["dbname"]
-        admin.execute(f"alter database {database} owner to {name}")  # type: ignore[arg-type]
+        admin.execute(f"alter database {database} owner to {name}")
         own = make_conninfo(dsn, user=name, password=PASSWORD)
         schema.upgrade(own, ())
         with pytest.raises(NotPermitted, match="one wall|may not become"):
@@ -103,7 +103,7 @@ def test_without_createrole_there_is_one_wall_and_a_sentence(
         with psycopg.connect(own, autocommit=True, row_factory=dict_row) as connection:
             assert values(connection, "select walls from pgmem.status()") == [1]
             assert caller(connection)("save_session", objective="o", project_id="shop")["status"] == "saved"
-        admin.execute(f"alter database {database} owner to current_user")  # type: ignore[arg-type]
+        admin.execute(f"alter database {database} owner to current_user")
 
 
 def test_a_writer_runs_verbs_and_touches_no_table(login: Login, rows: Rows) -> None:

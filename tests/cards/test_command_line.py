@@ -1,0 +1,95 @@
+"""`pgmem cards …` from end to end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from pgmem.cli import app
+from tests.cards.conftest import Commit, Draft, Query
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(dsn: str, tmp_path: Path, tree: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """`run("status")`: a command of `pgmem cards` in the repository shop."""
+    monkeypatch.setenv("PGMEM_DSN", dsn)
+    monkeypatch.setenv("PGMEM_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.chdir(tree)
+    return lambda *arguments, **more: CliRunner().invoke(app, ["cards", *map(str, arguments)], **more)
+
+
+def shown(result: Result) -> Any:
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_a_repository_becomes_cards_that_can_be_looked_into(run: Run, commit: Commit) -> None:
+    commit("2026-01-01")
+    preview = run("init", "--dry-run")
+    assert preview.exit_code == 0
+    assert "pkg.till: Takes money." in preview.stdout
+    assert shown(run("status", "--json"))["records"] == 0
+
+    made = run("init")
+    assert made.exit_code == 0, made.output
+    assert "8 inserted" in made.stdout
+    assert "skipped: pkg/broken.py: cannot be parsed (SyntaxError); only its name is kept" in made.stdout
+    assert shown(run("refresh", "--json"))["counts"]["unchanged"] == 8
+    assert shown(run("status", "--json"))["records_by_status"] == {"active": 8}
+    assert "pkg.till: Takes money." in run("for-path", "pkg/till.py").stdout
+    assert shown(run("search", "goods", "--json"))["record_count"] == 1
+    assert "100.0 %" in run("coverage", "pkg/till.py").stdout
+    assert "No cards." in run("stale").stdout
+    assert "no cards removed" in run("vacuum").stdout
+
+
+def test_without_git_init_goes_on_and_says_what_it_left_out(run: Run) -> None:
+    made = run("init")
+    assert made.exit_code == 0
+    assert "history, hot spots and commits are left out" in made.stdout
+    assert "8 inserted" in made.stdout
+
+
+def test_refresh_of_a_project_that_is_not_there_says_so(run: Run) -> None:
+    result = run("refresh", "--project", "nope")
+    assert result.exit_code == 1
+    assert "Scope state: uncertain" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["approve", "reject", "archive"])
+def test_a_decision_needs_the_word_of_a_person(run: Run, draft: Draft, card: Any, command: str) -> None:
+    card_id = draft("One fact.")
+    result = run(command, card_id)
+    assert result.exit_code == 2
+    assert "--i-know-what-im-doing" in result.stderr
+    assert card(card_id)["status"] == "draft"
+
+
+def test_a_person_approves_archives_and_rejects(run: Run, draft: Draft, query: Query) -> None:
+    first, second = draft("One."), draft("Two.")
+    done = run("approve", first, "--i-know-what-im-doing", "--by", "ada")
+    assert (done.exit_code, done.stdout.strip()) == (0, f"{first}: active, verified")
+    assert shown(run("archive", first, "--i-know-what-im-doing", "--json"))["status"] == "archived"
+    assert run("reject", second, "--i-know-what-im-doing", "--reason", "wrong").exit_code == 0
+    revisions = query("get", record_id=second)["revisions"]
+    assert (revisions[-1]["by"], revisions[-1]["reason"]) == ("human", "wrong")
+    again = run("reject", second, "--i-know-what-im-doing")
+    assert (again.exit_code, again.stderr.strip()) == (1, "pgmem: Cannot reject record in status 'rejected'")
+
+
+def test_review_walks_through_the_drafts_one_by_one(run: Run, draft: Draft, query: Query) -> None:
+    for number in range(4):
+        draft(f"Fact {number}.")
+    assert run("review", input="a\n").exit_code == 2  # no terminal, and nobody says that a person is there
+    walked = run("review", "--i-know-what-im-doing", "--by", "ada", input="a\nr\nwrong\nl\nq\n")
+    assert walked.exit_code == 0, walked.output
+    assert "1 of 4" in walked.stdout
+    assert query("status")["records_by_status"] == {"active": 1, "rejected": 1, "draft": 2}
+    assert len(shown(run("review", "--json"))) == 2

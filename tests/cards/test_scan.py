@@ -1,0 +1,142 @@
+"""Reading a repository: what a report holds, with and without git, and that nothing is written."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pgmem import InvalidArgument
+from pgmem.repository import fingerprint, python, scan
+from tests.cards.conftest import Commit
+
+
+def picture(root: Path) -> dict[str, Any]:
+    """Every file below a folder with its bytes and times."""
+    return {
+        str(path.relative_to(root)): (path.read_bytes(), path.stat().st_mtime_ns, path.stat().st_mode)
+        for path in sorted(root.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_a_report_holds_modules_imports_surface_tests_and_documents(tree: Path) -> None:
+    made = scan(tree)
+    modules = {module["path"]: module for module in made["modules"]}
+    assert list(modules) == ["pkg/__init__.py", "pkg/broken.py", "pkg/stock.py", "pkg/till.py"]
+    assert modules["pkg/till.py"] == {
+        "path": "pkg/till.py",
+        "module": "pkg.till",
+        "doc": "Takes money.",
+        "imports": ["pkg/__init__.py", "pkg/stock.py"],
+        "exports": ["pay", "LIMIT"],
+        "changes": 0,
+    }
+    assert modules["pkg/stock.py"]["exports"] == ["count"]
+    assert made["tests"] == [
+        {"path": "tests/test_till.py", "module": "tests.test_till", "anchors": ["pkg/till.py"]}
+    ]
+    assert made["documents"] == [
+        {"path": "README.md", "title": "Shop", "names": ["pkg/stock.py", "pkg/till.py"]}
+    ]
+    assert set(made["files"]) == {*modules, "tests/test_till.py", "README.md"}
+
+
+def test_what_cannot_be_read_is_left_out_and_said(tree: Path) -> None:
+    (tree / "link.py").symlink_to(tree / "pkg/till.py")
+    skipped = scan(tree)["skipped"]
+    assert "pkg/broken.py: cannot be parsed (SyntaxError); only its name is kept" in skipped
+    assert any(line.startswith("git: ") and line.endswith("are left out") for line in skipped)
+    assert "link.py" not in scan(tree)["files"]
+
+
+def test_without_git_installed_it_goes_on_and_says_so(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tree))
+    made = scan(tree)
+    assert made["skipped"][0] == "git: git is not installed; history, hot spots and commits are left out"
+    assert (made["commit"], len(made["modules"])) == (None, 4)
+
+
+def test_git_gives_commits_and_changes_of_the_last_90_days(tree: Path, commit: Commit) -> None:
+    commit("2025-09-01")
+    for day in range(1, 7):
+        (tree / "pkg/till.py").write_text(f'"""Takes money."""\n# {day}\n', encoding="utf-8")
+        commit(f"2026-01-{day:02}")
+    (tree / ".gitignore").write_text("secret.py\n", encoding="utf-8")
+    (tree / "secret.py").write_text("x = 1\n", encoding="utf-8")
+    made = scan(tree)
+    modules = {module["path"]: module for module in made["modules"]}
+    assert (modules["pkg/till.py"]["changes"], modules["pkg/stock.py"]["changes"]) == (6, 0)
+    assert modules["pkg/till.py"]["last_commit"] == made["commit"]
+    assert modules["pkg/stock.py"]["last_commit"] != made["commit"]
+    assert "secret.py" not in made["files"]
+
+
+def test_the_same_repository_gives_a_byte_identical_report(tree: Path, commit: Commit) -> None:
+    commit("2026-01-01")
+    first = json.dumps(scan(tree))
+    assert json.dumps(scan(tree)) == first
+    assert fingerprint(tree) == json.loads(first)["fingerprint"]
+    (tree / "pkg/till.py").write_text("x = 1\n", encoding="utf-8")
+    assert fingerprint(tree) != json.loads(first)["fingerprint"]
+
+
+def test_reading_changes_nothing_not_even_git_s_own_files(tree: Path, commit: Commit) -> None:
+    commit("2026-01-01")
+    os.utime(tree / "pkg/till.py", (1, 1))  # git would refresh its index if it were allowed to
+    before = picture(tree)
+    scan(tree)
+    fingerprint(tree)
+    assert picture(tree) == before
+
+
+def test_progress_is_told_file_by_file(tree: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    scan(tree, lambda done, total: seen.append((done, total)))
+    assert seen == [(number, 6) for number in range(1, 7)]
+
+
+def test_a_folder_that_is_not_there_is_an_error(tree: Path) -> None:
+    with pytest.raises(InvalidArgument, match="is no folder"):
+        scan(tree / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("path", "packages", "name"),
+    [
+        ("pkg/sub/mod.py", {"pkg", "pkg/sub"}, "pkg.sub.mod"),
+        ("pkg/__init__.py", {"pkg"}, "pkg"),
+        ("src/pkg/mod.py", {"src/pkg"}, "pkg.mod"),
+        ("src/spaced/mod.py", set(), "spaced.mod"),
+        ("tools/run.py", set(), "tools.run"),
+        ("setup.py", set(), "setup"),
+    ],
+)
+def test_a_module_is_named_from_its_outermost_package(path: str, packages: set[str], name: str) -> None:
+    assert python.module_name(path, frozenset(packages)) == name
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("import a.b.c", ["a/b.py"]),
+        ("from a.b import c", ["a/b.py"]),
+        ("from a import b, other", ["a/__init__.py", "a/b.py"]),
+        ("from . import b", ["a/b.py"]),
+        ("from .b import c", ["a/b.py"]),
+        ("from .. import a", ["a/__init__.py"]),
+        ("from ...far import away", []),
+        ("import os", []),
+        ("def f():\n    import a.b", ["a/b.py"]),
+    ],
+)
+def test_imports_are_resolved_to_files_of_the_repository(source: str, found: list[str]) -> None:
+    known = {"a": "a/__init__.py", "a.b": "a/b.py", "a.me": "a/me.py"}
+    path, name = ("a/sub/me.py", "a.sub.me") if source.startswith("from ..") else ("a/me.py", "a.me")
+    if source == "from .. import a":
+        known = {"x.a": "a/__init__.py"}
+        name = "x.sub.me"
+    assert python.resolve(path, name, python.read(source.encode()), known) == found

@@ -1,0 +1,133 @@
+"""`pgmem reindex`, `pgmem worker`, the embedding lines of `pgmem status`, and the two retrieval benchmarks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from pgmem.bench.talk import conversations
+from tests.cli.conftest import Run
+from tests.conftest import Call
+
+STATIC = "static:l2_supercat_256"
+
+
+def remember(call: Call) -> None:
+    """Two memories, saved from psql: nothing embeds them there."""
+    call("save_session", objective="open the shop", project_id="shop")
+    call("save_decision", title="Use redis", rationale="It is fast.", project_id="shop")
+
+
+def test_without_a_provider_status_says_so_and_reindex_is_refused(run: Run, call: Call) -> None:
+    remember(call)
+    assert "none: no vectors, search is by full text" in run("status").stdout
+    result = run("reindex")
+    assert (result.exit_code, result.stderr) == (
+        1,
+        "pgmem: Nothing is embedded here: EMBEDDING_PROVIDER is none, or the server has no pgvector.\n",
+    )
+
+
+def test_reindex_embeds_what_waits_and_status_counts_it(run: Run, call: Call) -> None:
+    remember(call)
+    told = json.loads(run("reindex", "--json", EMBEDDING_PROVIDER="static").stdout)
+    assert told == {"model": STATIC, "embedded": 2, "waiting": 0}
+    shown = run("status", EMBEDDING_PROVIDER="static").stdout
+    assert f"{STATIC}: 2 vectors, 0 texts wait" in shown
+    told = json.loads(run("status", "--json", EMBEDDING_PROVIDER="static").stdout)["embedding"]
+    assert told["provider"] == "static"
+    (model,) = told["models"]
+    assert (model["model"], model["active"], model["vectors"], model["waiting"]) == (STATIC, True, 2, 0)
+    again = run("reindex", EMBEDDING_PROVIDER="static")
+    assert again.stdout == f"model {STATIC}, embedded 0, waiting 0\n"
+    everything = run("reindex", "--all", EMBEDDING_PROVIDER="static")
+    assert everything.stdout == f"model {STATIC}, embedded 2, waiting 0\n"
+
+
+def test_another_model_is_activated_when_it_is_complete_and_the_old_one_dropped(run: Run, call: Call) -> None:
+    call("register_model", name="test:old", dimensions=2)
+    remember(call)
+    beside = run("reindex", EMBEDDING_PROVIDER="static")
+    assert (beside.exit_code, beside.stdout) == (0, f"model {STATIC}, embedded 2, waiting 0\n")
+    assert "model beside" in run("status", EMBEDDING_PROVIDER="static").stdout
+    refused = run("reindex", "--drop", "test:old", EMBEDDING_PROVIDER="static")
+    assert (refused.exit_code, refused.stderr) == (
+        1,
+        "pgmem: Model test:old is the active one; activate another first.\n",
+    )
+    done = run("reindex", "--activate", "--drop", "test:old", "--json", EMBEDDING_PROVIDER="static")
+    assert json.loads(done.stdout) == {
+        "model": STATIC,
+        "embedded": 0,
+        "waiting": 0,
+        "active": True,
+        "dropped": 0,
+    }
+    assert "test:old" not in run("status", EMBEDDING_PROVIDER="static").stdout
+
+
+def test_a_model_is_not_activated_while_texts_wait(run: Run, call: Call) -> None:
+    call("register_model", name="test:old", dimensions=2)
+    call("register_model", name=STATIC, dimensions=256)
+    remember(call)
+    call("queue_embeddings", model=STATIC)
+    call("claim_embeddings", model=STATIC, limit=1)  # by a worker that is still at it
+    result = run("reindex", "--activate", EMBEDDING_PROVIDER="static")
+    assert result.exit_code == 1
+    assert "1 texts still wait for a vector of static:l2_supercat_256" in result.stderr
+    assert "model beside" in run("status", EMBEDDING_PROVIDER="static").stdout
+
+
+def test_one_round_of_the_worker_embeds_and_recounts(run: Run, call: Call) -> None:
+    call("register_model", name=STATIC, dimensions=256)
+    remember(call)
+    done = json.loads(run("worker", "--once", "--json", EMBEDDING_PROVIDER="static").stdout)
+    assert (done["arrived"], done["embedded"], done["left to index"]) == (0, 2, 0)
+    assert done["recounted"] >= 1
+    done = run("worker", "--once", EMBEDDING_PROVIDER="static")
+    assert done.stdout.startswith("arrived 0, embedded 0, left to index 0")
+
+
+def test_locomo_prints_both_halves_and_writes_its_figures(run: Run, tmp_path: Path) -> None:
+    data, report = tmp_path / "talks.json", tmp_path / "report.json"
+    data.write_text(json.dumps(conversations(2, sessions=2)), encoding="utf-8")
+    result = run(
+        "bench", "locomo", "--data", str(data), "--json", str(report), "--ablation", "--provider", "static",
+        PGMEM_DSN=None,
+        EMBEDDING_PROVIDER=None,
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    told = json.loads(report.read_text(encoding="utf-8"))
+    assert (told["bench"], told["provider"]) == ("locomo", STATIC)
+    assert set(told["splits"]) == {"odd", "even", "all"}
+    n = told["splits"]["all"]["turn"]["n"]
+    assert n == told["splits"]["odd"]["turn"]["n"] + told["splits"]["even"]["turn"]["n"] == told["questions"]
+    assert {"R@1", "R@5", "R@10", "R@20", "NDCG@10", "MRR"} <= told["splits"]["odd"]["session"].keys()
+    for half in ("odd", "even", "all"):
+        assert f"LoCoMo, {half} conversations, {STATIC}" in result.stdout
+    assert set(told["ablation"]) > {"without names", "without window", "without date", "without all of these"}
+    assert "without window" in result.stdout
+
+
+def test_a_benchmark_never_fills_a_store_that_is_in_use(
+    run: Run, call: Call, dsn: str, tmp_path: Path
+) -> None:
+    remember(call)
+    data = tmp_path / "talks.json"
+    data.write_text(json.dumps(conversations(1, sessions=1)), encoding="utf-8")
+    result = run("bench", "locomo", "--data", str(data), "--dsn", dsn)
+    assert (result.exit_code, result.stderr) == (
+        1,
+        "pgmem: --dsn: the store holds 2 memories; name an empty one.\n",
+    )
+
+
+def test_a_file_in_another_schema_is_wrong_usage(run: Run, dsn: str, tmp_path: Path) -> None:
+    data = tmp_path / "data.json"
+    data.write_text('[{"question_id": "q1"}]', encoding="utf-8")
+    result = run("bench", "longmemeval", "--data", str(data), "--dsn", dsn)
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "pgmem: --data: entry 0 is not in LongMemEval's schema: 'haystack_session_ids'\n"
+    )
+    assert run("bench", "longmemeval", "--data", str(tmp_path / "none.json")).exit_code == 2
