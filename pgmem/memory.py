@@ -11,8 +11,8 @@ from psycopg import AsyncConnection
 from pgmem.database.pool import Attached, Database
 from pgmem.embeddings import create_provider
 from pgmem.embeddings.protocol import EmbeddingProvider
-from pgmem.engines.cards import CardsEngine
 from pgmem.engines.analysis import AnalysisRouter
+from pgmem.engines.cards import CardsEngine
 from pgmem.engines.dedup import DedupEngine
 from pgmem.engines.embedding import EmbeddingEngine
 from pgmem.engines.governance import GovernanceEngine

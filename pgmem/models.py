@@ -615,6 +615,7 @@ class FreshnessReport:
     next_offset: int | None = None
     checked_at: datetime
     next_step: str
+    proactive_hint: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

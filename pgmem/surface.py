@@ -34,7 +34,14 @@ def read(arguments: Sequence[str]) -> Question | None:
     """The question of a command line; None for one that needs the whole command line (help, wrong usage, --env-file)."""
     given: dict[str, Any] = {}
     words: list[str] = []
-    names = {"--project": "project", "-p": "project", "--limit": "limit", "-n": "limit", "--dsn": "dsn", "--data-dir": "data_dir"}
+    names = {
+        "--project": "project",
+        "-p": "project",
+        "--limit": "limit",
+        "-n": "limit",
+        "--dsn": "dsn",
+        "--data-dir": "data_dir",
+    }
     rest = iter(arguments)
     for argument in rest:
         name, equals, value = argument.partition("=") if argument.startswith("--") else (argument, "", "")
@@ -136,7 +143,8 @@ def main(question: Question) -> None:
         answer = {}
     if question.as_json:
         text = json.dumps(
-            {"matches": answer.get("matches", []), "total_found": answer.get("total_found", 0)}, ensure_ascii=False
+            {"matches": answer.get("matches", []), "total_found": answer.get("total_found", 0)},
+            ensure_ascii=False,
         )
     else:
         text = render(answer)

@@ -12,9 +12,21 @@ from pgmem.models import Health, HygieneReport
 
 __all__ = ["page"]
 
-_HUES = ("#4269d0", "#efb118", "#ff725c", "#6cc5b0", "#3ca951", "#ff8ab7", "#a463f2", "#97bbf5", "#9c6b4e", "#9498a0")
+_HUES = (
+    "#4269d0",
+    "#efb118",
+    "#ff725c",
+    "#6cc5b0",
+    "#3ca951",
+    "#ff8ab7",
+    "#a463f2",
+    "#97bbf5",
+    "#9c6b4e",
+    "#9498a0",
+)
 _STYLE = """
-:root { color-scheme: light dark; --ink: #1c1e21; --soft: #666c75; --line: #d9dce1; --back: #fbfbfa; --card: #fff; --warn: #b45309 }
+:root { color-scheme: light dark; --ink: #1c1e21; --soft: #666c75; --line: #d9dce1; --back: #fbfbfa; --card: #fff;
+  --warn: #b45309 }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e8e8e6; --soft: #a0a5ad; --line: #3a3e45; --back: #16181b; --card: #1f2226; --warn: #f0a44b } }
 * { box-sizing: border-box }
@@ -30,8 +42,11 @@ h1 { font-size: 1.6rem; margin: 0 } h2 { font-size: 1.1rem; margin: 2.25rem 0 .6
 svg { display: block; width: 100%; height: auto } svg text { fill: var(--ink); font-size: 12px } svg .soft { fill: var(--soft) }
 svg .rule { stroke: var(--line) } table { border-collapse: collapse; width: 100% }
 th, td { text-align: left; vertical-align: top; padding: .4rem .6rem .4rem 0; border-bottom: 1px solid var(--line) }
-th { font-weight: 600; color: var(--soft); font-size: .85rem } td { overflow-wrap: anywhere } td.n { text-align: right; font-variant-numeric: tabular-nums }
-code { white-space: nowrap; font: .85em ui-monospace, "SF Mono", Menlo, Consolas, monospace } .key { display: inline-block; margin-right: 1rem; font-size: .85rem }
+th { font-weight: 600; color: var(--soft); font-size: .85rem }
+td { overflow-wrap: anywhere }
+td.n { text-align: right; font-variant-numeric: tabular-nums }
+code { white-space: nowrap; font: .85em ui-monospace, "SF Mono", Menlo, Consolas, monospace }
+.key { display: inline-block; margin-right: 1rem; font-size: .85rem }
 .key i { display: inline-block; width: .7em; height: .7em; border-radius: 2px; margin-right: .35em }
 .scroll { overflow-x: auto }
 """
@@ -64,7 +79,8 @@ def page(state: Health, report: HygieneReport) -> str:
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<link rel="icon" href="data:,">\n'
-        f"<title>{escape(where)}: the state of the memory</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
+        f"<title>{escape(where)}: the state of the memory</title>\n<style>{_STYLE}</style>\n</head>\n"
+        f"<body>\n{body}\n</body>\n</html>\n"
     )
 
 
@@ -125,7 +141,9 @@ def _growth(timeline: Sequence[Mapping[str, Any]]) -> str:
             for index in range(len(days) - 1, -1, -1)
             for side in (1, 0)
         ]
-        shapes.append(f"<polygon points='{' '.join(points)}' fill='{hue}'><title>{escape(label)}: {so_far}</title></polygon>")
+        shapes.append(
+            f"<polygon points='{' '.join(points)}' fill='{hue}'><title>{escape(label)}: {so_far}</title></polygon>"
+        )
         below = above
     ends = (
         f"<text class='soft' x='{left}' y='{height + 28}'>{escape(days[0])}</text>"
@@ -162,7 +180,8 @@ def _histogram(counts: Sequence[int]) -> str:
 def _rules(most: int, left: int, width: int, top: int, height: int) -> str:
     values = sorted({0, most // 2, most})
     return "".join(
-        f"<line class='rule' x1='{left}' x2='{width - 10}' y1='{_y(v, most, top, height):.1f}' y2='{_y(v, most, top, height):.1f}'/>"
+        f"<line class='rule' x1='{left}' x2='{width - 10}' "
+        f"y1='{_y(v, most, top, height):.1f}' y2='{_y(v, most, top, height):.1f}'/>"
         f"<text class='soft' x='{left - 8}' y='{_y(v, most, top, height) + 4:.1f}' text-anchor='end'>{v:,}</text>"
         for v in values
     )
@@ -185,13 +204,22 @@ def _findings(report: HygieneReport) -> str:
         return "<p>Nothing to repair.</p>"
     rows = "".join(
         f"<tr><td>{escape(finding['check'].replace('_', ' '))}"
-        + (f"<br><span class='soft'>{finding['similarity']:.0%} alike</span>" if "similarity" in finding else "")
+        + (
+            f"<br><span class='soft'>{finding['similarity']:.0%} alike</span>"
+            if "similarity" in finding
+            else ""
+        )
         + f"</td><td>{'<br>'.join(_named(t, i) for t, i in zip(finding['titles'], finding['ids'], strict=False))}</td>"
         f"<td>{escape(finding['what'])}</td><td><code>{escape(finding['verb'])}</code></td></tr>"
         for finding in report.findings
     )
-    more = f"<p class='soft'>{len(report.findings):,} of {report.total:,} shown.</p>" if report.next_offset is not None else ""
-    return f"<table><thead><tr><th>check</th><th>memory</th><th>what to do</th><th>verb</th></tr></thead><tbody>{rows}</tbody></table>{more}"
+    more = (
+        f"<p class='soft'>{len(report.findings):,} of {report.total:,} shown.</p>"
+        if report.next_offset is not None
+        else ""
+    )
+    head = "<tr><th>check</th><th>memory</th><th>what to do</th><th>verb</th></tr>"
+    return f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>{more}"
 
 
 def _named(title: str, identity: str) -> str:
@@ -240,11 +268,16 @@ def _lineage(found: Mapping[str, Any]) -> str:
         rows = max(len(decisions) for decisions in ages.values())
         for age, decisions in ages.items():
             for row, decision in enumerate(decisions):
-                shapes += _decision(decision, 6 + age * (box + gap), y + row * (high + 8), box, high, present=age == 0)
+                shapes += _decision(
+                    decision, 6 + age * (box + gap), y + row * (high + 8), box, high, present=age == 0
+                )
                 if age:
                     x = 6 + age * (box + gap)
                     at = y + row * (high + 8) + high / 2
-                    shapes.append(f"<path class='rule' d='M{x - gap + 4} {y + high / 2:.0f} L{x - 8} {at:.0f}' marker-end='url(#to)' fill='none'/>")
+                    shapes.append(
+                        f"<path class='rule' d='M{x - gap + 4} {y + high / 2:.0f} L{x - 8} {at:.0f}' "
+                        "marker-end='url(#to)' fill='none'/>"
+                    )
         y += rows * (high + 8) + 10
     width = 12 + columns * (box + gap) - gap
     arrow = (
@@ -252,19 +285,23 @@ def _lineage(found: Mapping[str, Any]) -> str:
         f"<path d='M0 0 L8 4 L0 8 z' fill='{_HUES[9]}'/></marker></defs>"
     )
     return (
-        f"<svg viewBox='0 0 {max(width, 760)} {y}' style='min-width:{min(width, 2400)}px' role='img' aria-label='Lines of decisions'>"
+        f"<svg viewBox='0 0 {max(width, 760)} {y}' style='min-width:{min(width, 2400)}px' "
+        "role='img' aria-label='Lines of decisions'>"
         f"{arrow}{''.join(shapes)}</svg>{_more(found)}"
     )
 
 
-def _decision(decision: Mapping[str, Any], x: int, y: int, wide: int, high: int, *, present: bool) -> Iterable[str]:
+def _decision(
+    decision: Mapping[str, Any], x: int, y: int, wide: int, high: int, *, present: bool
+) -> Iterable[str]:
     hue = _HUES[0] if present and decision["status"] == "active" else _HUES[9]
     title = decision["title"]
     first, second = _two_lines(title, 32)
     day = str(decision["created_at"])[:10]
     yield (
         f"<g><title>{escape(title)} ({escape(decision['id'])})</title>"
-        f"<rect x='{x}' y='{y}' width='{wide}' height='{high}' rx='6' fill='none' stroke='{hue}' stroke-width='{2 if present else 1}'/>"
+        f"<rect x='{x}' y='{y}' width='{wide}' height='{high}' rx='6' fill='none' "
+        f"stroke='{hue}' stroke-width='{2 if present else 1}'/>"
         f"<text x='{x + 10}' y='{y + 20}'>{escape(first)}</text><text x='{x + 10}' y='{y + 36}'>{escape(second)}</text>"
         f"<text class='soft' x='{x + 10}' y='{y + 53}'>{escape(decision['status'])}, {escape(day)}</text></g>"
     )

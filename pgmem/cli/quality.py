@@ -15,7 +15,18 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from pgmem.cli.options import AsJson, DataDir, Dsn, EnvFile, Project, cells, emit, settings_of, terminal, with_memory
+from pgmem.cli.options import (
+    AsJson,
+    DataDir,
+    Dsn,
+    EnvFile,
+    Project,
+    cells,
+    emit,
+    settings_of,
+    terminal,
+    with_memory,
+)
 from pgmem.memory import Memory
 from pgmem.models import Health, HygieneReport, Insight, Repair
 
@@ -40,7 +51,9 @@ CHECKS = (
 def hygiene(
     project: Project = None,
     scope: Annotated[MemoryScope | None, typer.Option("--scope", "-s", help="Only this scope.")] = None,
-    pending_only: Annotated[bool, typer.Option(help="Only the saves that are not saved; touches nothing.")] = False,
+    pending_only: Annotated[
+        bool, typer.Option(help="Only the saves that are not saved; touches nothing.")
+    ] = False,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=_WHOLE, help="Findings shown.")] = 50,
     html: Html = None,
     dsn: Dsn = None,
@@ -100,7 +113,9 @@ def health(
 def freshness(
     project: Project = None,
     scope: Annotated[MemoryScope, typer.Option("--scope", "-s", help="Which scope.")] = "project",
-    stale_after: Annotated[int, typer.Option(min=0, help="Days without a change until a memory is stale.")] = 30,
+    stale_after: Annotated[
+        int, typer.Option(min=0, help="Days without a change until a memory is stale.")
+    ] = 30,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many stale ones.")] = 50,
     dsn: Dsn = None,
     data_dir: DataDir = None,
@@ -155,7 +170,12 @@ def merge(
     """Let one entity stand for two; its facts stay in the history, `pgmem revert` brings it back."""
     _confirm(f"Merge the entity “{entity}” into “{into}”?", yes)
     settings = settings_of(dsn, env_file, data_dir)
-    _tell(with_memory(settings, lambda m: m.merge_entities(entity, into, project, fact, by or getpass.getuser())), as_json)
+    _tell(
+        with_memory(
+            settings, lambda m: m.merge_entities(entity, into, project, fact, by or getpass.getuser())
+        ),
+        as_json,
+    )
 
 
 def supersede(
@@ -226,7 +246,11 @@ def reflect(
         emit({"created": created, "insights": [vars(insight) for insight in insights]})
         return
     console = terminal()
-    console.print(f"{created} new, {len(insights)} pending shown." if insights else f"{created} new; nothing waits for review.")
+    console.print(
+        f"{created} new, {len(insights)} pending shown."
+        if insights
+        else f"{created} new; nothing waits for review."
+    )
     for insight in insights:
         console.print(_insight(insight))
         if review:
@@ -273,11 +297,20 @@ def _hygiene(report: HygieneReport) -> Group:
         table = Table("check", "memory", "what to do", "verb")
         for finding in report.findings:
             likeness = f" ({finding['similarity']:.0%} alike)" if "similarity" in finding else ""
-            names = "\n".join(f"{title}  {id}" for title, id in zip(finding["titles"], finding["ids"], strict=False))
-            table.add_row(*cells(finding["check"].replace("_", " ") + likeness, names, finding["what"], finding["verb"]))
+            names = "\n".join(
+                f"{title}  {id}" for title, id in zip(finding["titles"], finding["ids"], strict=False)
+            )
+            table.add_row(
+                *cells(finding["check"].replace("_", " ") + likeness, names, finding["what"], finding["verb"])
+            )
         shown.append(table)
     if report.next_offset is not None:
-        shown.append(Text(f"{report.total} findings, {len(report.findings)} shown: --limit shows more, --json all.", "dim"))
+        shown.append(
+            Text(
+                f"{report.total} findings, {len(report.findings)} shown: --limit shows more, --json all.",
+                "dim",
+            )
+        )
     if report.proactive_hint:
         shown.append(Text("Many memories have come since the last reflection: pgmem reflect.", "dim"))
     return Group(*shown)
@@ -289,7 +322,13 @@ def _health(state: Health) -> Group:
     labels = ", ".join(f"{count} {label}" for label, count in sorted(state.memories.items())) or "none yet"
     rows = [
         ("memories", f"{total} live: {labels}"),
-        ("not live", ", ".join(f"{n} {s}" for s, n in sorted(state.statuses.items()) if s not in ("active", "approved")) or "none"),
+        (
+            "not live",
+            ", ".join(
+                f"{n} {s}" for s, n in sorted(state.statuses.items()) if s not in ("active", "approved")
+            )
+            or "none",
+        ),
         ("orphans", str(state.orphans["count"])),
         ("hubs", _top(state.hubs)),
         ("stubs", _top(state.stubs)),
@@ -305,10 +344,19 @@ def _health(state: Health) -> Group:
     most = max(state.confidence) or 1
     bars = Table(show_header=False, box=None, pad_edge=False, title="Confidence", title_justify="left")
     for tenth, count in enumerate(state.confidence):
-        bars.add_row(Text(f"{tenth / 10:.1f}"), Text("█" * -(-30 * count // most), "cyan"), Text(str(count), justify="right"))
-    shown: list[Any] = [Panel(facts, title=Text(f"Health: {state.project_id or 'all projects'}"), expand=False), bars]
-    for item in state.conflicts["items"]:
-        shown.append(Text.assemble(("conflict  ", "yellow"), f"{item['title']}  ×  {item['with_title']}"))
+        bars.add_row(
+            Text(f"{tenth / 10:.1f}"),
+            Text("█" * -(-30 * count // most), "cyan"),
+            Text(str(count), justify="right"),
+        )
+    shown: list[Any] = [
+        Panel(facts, title=Text(f"Health: {state.project_id or 'all projects'}"), expand=False),
+        bars,
+    ]
+    shown.extend(
+        Text.assemble(("conflict  ", "yellow"), f"{item['title']}  ×  {item['with_title']}")
+        for item in state.conflicts["items"]
+    )
     return Group(*shown)
 
 
@@ -321,5 +369,7 @@ def _insight(insight: Insight) -> Panel:
     return Panel(
         Text(insight.summary or ""),
         title=Text(insight.title),
-        subtitle=Text(f"{insight.detector}, confidence {insight.confidence:.2f}, trust {insight.trust_level:.1f}, {insight.id}"),
+        subtitle=Text(
+            f"{insight.detector}, confidence {insight.confidence:.2f}, trust {insight.trust_level:.1f}, {insight.id}"
+        ),
     )

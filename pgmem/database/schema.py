@@ -42,7 +42,7 @@ _BOUND = (
     "internal/jaccard", "internal/content_hash", "internal/scope_key", "internal/excerpt",
     "internal/search_text", "internal/text_length", "internal/scope_lexemes", "internal/ranked_tokens",
     "internal/token_signature", "internal/name_hash", "temporal/valid_at", "temporal/is_true_at",
-    "internal/decayed", "internal/confidence", "vector/embedding_text", "search/is_searched",
+    "internal/decayed", "internal/confidence", "vector/embedding_text",
     "search/is_memory", "write/next_step", "write/saved", "write/attempt_result", "retrieval/freshness",
 )  # fmt: skip
 _VIEWS_FIRST = (
@@ -216,7 +216,8 @@ def _make_extensions(dsn: str, wanted: Sequence[str]) -> tuple[str, ...]:
 
 def _replace(connection: Connection) -> None:
     """Run `sql/`. What waits for every reader or writer (views, policies, triggers) is replaced only where it changed."""
-    installed = dict(connection.exec_driver_sql("select path, digest from pgmem.schema_file").all())
+    rows = connection.exec_driver_sql("select path, digest from pgmem.schema_file").all()
+    installed = {str(row[0]): str(row[1]) for row in rows}
     sums = {_name(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in _files()}
     views = [path for path in _files() if "create or replace view" in path.read_text(encoding="utf-8")]
     views_changed = any(installed.get(_name(path)) != sums[_name(path)] for path in views)
@@ -304,8 +305,7 @@ def script() -> Iterator[str]:
             def get_bind(self, collected: list[str] = collected) -> list[str]:
                 return collected
 
-        module.op = Recorder()
-        module.run = lambda bind, text: bind.append(text)
+        vars(module).update(op=Recorder(), run=lambda bind, text: bind.append(text))
         module.upgrade()
         yield f"\n-- migrations/versions/{path.name}\n" + "\n".join(collected)
         last = module.revision

@@ -25,11 +25,27 @@ _TEXTS: dict[str, tuple[str, str | None, tuple[str, ...]]] = {
     "upsert_entity": ("EntityFact", "entity_name", ("fact",)),
 }
 
+# The labels of remember that are named by a title, and what all of them are searched by.
+_TITLED = {"Experiment", "Vulnerability", "Problem", "Exercise", "Photo"}
+_REMEMBERED = (
+    "summary",
+    "description",
+    "details",
+    "notes",
+    "rationale",
+    "solution",
+    "context",
+    "body",
+    "tags",
+)
+
 _BLANKS = re.compile("[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
 
 
 def save_text(verb: str, params: Mapping[str, object]) -> str | None:
     """`Label: title and texts` of a save, as the database will compose it; None for a verb that embeds nothing."""
+    if verb == "remember":
+        return _remembered(str(params.get("label", "")), params.get("properties"))
     if verb not in _TEXTS:
         return None
     label, title, fields = _TEXTS[verb]
@@ -41,6 +57,23 @@ def save_text(verb: str, params: Mapping[str, object]) -> str | None:
             texts = [_clean(value)]
         if texts := [text for text in texts if text]:
             parts.append(" ".join(texts))
+    return f"{label}: {' '.join(parts)}"
+
+
+def _remembered(label: str, properties: object) -> str | None:
+    """The text of a node that `remember` writes for the first time, as far as its properties are texts."""
+    if not isinstance(properties, Mapping):
+        return None
+    name = properties.get("title" if label in _TITLED else "name")
+    if not isinstance(name, str):
+        return None
+    parts = [name.strip(" ")]
+    for field in _REMEMBERED:
+        value = properties.get(field)
+        if isinstance(value, str):
+            parts.append(_clean(value))
+        elif isinstance(value, list | tuple) and value:
+            parts.append(" ".join(_clean(item) for item in value))
     return f"{label}: {' '.join(parts)}"
 
 

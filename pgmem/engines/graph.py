@@ -37,14 +37,17 @@ class GraphEngine(Engine):
             MemoryNotFound: the project does not exist.
             RelationNotAllowed: a relation does not join these labels.
         """
+        given = scrubbed(
+            {"properties": properties, "relations": relations or {}},
+            self._database.settings.scrub_secrets,
+        )
+        embedding = await self._embedding("remember", {"label": label, **given})
         return await self._database.one(
             "remember",
             Remembered,
             label=label,
-            **scrubbed(
-                {"properties": properties, "relations": relations or {}},
-                self._database.settings.scrub_secrets,
-            ),
+            **given,
+            **embedding,
             valid_from=valid_from,
             valid_to=valid_to,
             project_id=project_id,

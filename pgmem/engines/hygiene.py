@@ -82,7 +82,9 @@ class HygieneEngine(Engine):
         Raises:
             MemoryNotFound: no such project is visible here.
         """
-        return await self._database.one("memory_health", Health, _REPORT_S, project_id=project_id, limit=limit)
+        return await self._database.one(
+            "memory_health", Health, _REPORT_S, project_id=project_id, limit=limit
+        )
 
     async def merge_entities(
         self,

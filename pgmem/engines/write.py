@@ -19,8 +19,6 @@ import psycopg
 from pgmem.database.call import build, clean
 from pgmem.database.outbox import QueuedSave, lane
 from pgmem.database.pool import Attached, Database
-from pgmem.embeddings.protocol import EmbeddingError
-from pgmem.embeddings.text import save_text, text_hash
 from pgmem.engines.base import Engine
 from pgmem.engines.secrets import scrubbed
 from pgmem.errors import (
@@ -447,25 +445,6 @@ class WriteEngine(Engine):
             next_step="Ask for a new approval and save again when it answers.",
             save_id=save_id,
         )
-
-    async def _embedding(self, verb: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The vector of a save, made before its transaction; a provider that fails costs the vector and nothing else."""
-        text = save_text(verb, params) if self._embedder.dimensions else None
-        if text is None:
-            return {}
-        try:
-            with anyio.fail_after(self._database.settings.embedding_patience_s):
-                vector = await self._embedder.embed(text)
-        except (EmbeddingError, TimeoutError) as error:
-            log.warning("saved without a vector, the worker embeds: %s", error)
-            return {}
-        if not vector:
-            return {}
-        return {
-            "embedding": vector,
-            "embedding_model": self._embedder.model,
-            "embedding_text_hash": text_hash(text),
-        }
 
     async def _queue(self, save: QueuedSave, message: str) -> SaveResult:
         """Promise a save for later; only what is on disk is promised."""

@@ -2,7 +2,7 @@
 create or replace function pgmem.memory_freshness(p_project_id text default null, p_scope text default 'project',
   p_stale_after_days integer default null, p_limit integer default 50, p_offset integer default 0,
   out stale_count bigint, out recent_count bigint, out current_count bigint, out stale_items jsonb, out next_offset integer,
-  out checked_at timestamptz, out next_step text)
+  out checked_at timestamptz, out next_step text, out proactive_hint text)
 language plpgsql stable security definer
 set search_path = pgmem, pg_temp
 as $$
@@ -40,6 +40,7 @@ begin
   into stale_count, recent_count, current_count, stale_items
   from memory m;
   next_offset := case when p_offset + jsonb_array_length(stale_items) < stale_count then p_offset + jsonb_array_length(stale_items) end;
+  proactive_hint := pgmem.reflection_hint();
   next_step := case
     when next_offset is not null then format('%s are stale: go on with offset %s.', stale_count, next_offset)
     when stale_count > 0 then 'Confirm what still holds by saving it anew; forget what does not.'

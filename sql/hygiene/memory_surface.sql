@@ -51,7 +51,7 @@ begin
   into matches, total_found
   from (
     select row_number() over (order by c.score desc, n.seq desc) as place, jsonb_build_object('id', n.id, 'label', n.label,
-        'name', n.title, 'content', left(regexp_replace(coalesce(nullif(pgmem.search_text(n.label, '', n.props - l.title_field), ''), n.title), '\s+', ' ', 'g'), 120),
+        'name', n.title, 'content', left(btrim(regexp_replace(coalesce(nullif(pgmem.search_text(n.label, '', n.props - l.title_field), ''), n.title), '\s+', ' ', 'g')), 120),
         'scope', n.scope, 'freshness', pgmem.freshness(n.updated_at), 'bm25_score', round(c.score::numeric, 4), 'project_id', n.project) as match
     from pgmem.text_candidates(v_lexemes, v_caller.tenants, v_scope.project_seq, v_size.memories, v_size.mean_length, null, null, null,
                                null, null, 50) c

@@ -25,9 +25,13 @@ def opened(dsn: str, tmp_path: Path, call: Call) -> Open:
     call("save_session", objective="o", project_id="shop")
 
     @asynccontextmanager
-    async def opened(**given: object) -> AsyncIterator[Memory]:
+    async def opened(repository: Path | None = None) -> AsyncIterator[Memory]:
         settings = load(
-            dsn=dsn, data_dir=tmp_path / "data", embedding_provider="none", retry_wait_s=0, **given
+            dsn=dsn,
+            data_dir=tmp_path / "data",
+            embedding_provider="none",
+            retry_wait_s=0,
+            repository=repository,
         )
         async with Memory.connect(settings) as memory:
             yield memory

@@ -121,7 +121,7 @@ async def test_no_tool_changes_a_file_of_the_repository(client: Client, tree: Pa
         await manage(client, "propose_from_receipt", receipt={"scope": ["pkg/stock.py"], "claims": ["Two."]})
         await manage(client, "validate_claims", text="Memory allows editing.")
         await manage(client, "refresh_from_run", report={"modules": [{"path": "pkg/till.py", "doc": "New."}]})
-        for mode, more in {
+        modes: dict[str, dict[str, object]] = {
             "search": {"query": "till"},
             "for_path": {"path": "pkg"},
             "for_symbol": {"symbol": "pkg.till.pay"},
@@ -129,7 +129,8 @@ async def test_no_tool_changes_a_file_of_the_repository(client: Client, tree: Pa
             "stale": {},
             "drafts": {},
             "status": {},
-        }.items():
+        }
+        for mode, more in modes.items():
             await answer(client, "query_engineering_memory", mode=mode, **more)
         assert picture(tree) == before
         assert sorted(path.name for path in tree.iterdir()) == ["README.md", "pkg", "tests"]

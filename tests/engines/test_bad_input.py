@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, cast
 from uuid import UUID
@@ -125,12 +125,12 @@ REFUSED: dict[str, tuple[Ask, str]] = {
 
 
 @pytest.fixture
-async def filled(memory: Memory) -> AsyncIterator[Memory]:
+async def filled(memory: Memory) -> Memory:
     """A memory with a project and two decisions, that must be the same after the test."""
     await memory.save_session("open", "shop")
     for title in ("Take cards", "Refuse cash"):
         await memory.save_decision(title, "r", "shop")
-    yield memory
+    return memory
 
 
 def counts(connection: psycopg.Connection[Any]) -> dict[str, int]:

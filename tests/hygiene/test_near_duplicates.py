@@ -10,7 +10,8 @@ from time import monotonic
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from psycopg.rows import DictRow
 
 from tests.conftest import Call
@@ -41,7 +42,9 @@ def load(connection: psycopg.Connection[DictRow], notes: list[tuple[str, bool]])
 
 
 def near(connection: psycopg.Connection[DictRow]) -> set[tuple[int, int]]:
-    found = connection.execute("select first_seqs, second_seqs, pairs from pgmem.near_duplicates(null, null)").fetchall()
+    found = connection.execute(
+        "select first_seqs, second_seqs, pairs from pgmem.near_duplicates(null, null)"
+    ).fetchall()
     pairs: list[tuple[int, int]] = []
     for row in found:
         first, second = row["first_seqs"], row["second_seqs"]
@@ -62,7 +65,10 @@ def brute(connection: psycopg.Connection[DictRow]) -> set[tuple[int, int]]:
         "select n.seq, n.scope_key, pgmem.tokens(pgmem.search_text(n.label, n.title, n.props)) as tokens"
         " from pgmem.node n where n.label = 'Context' order by n.seq"
     )
-    notes = [(row["seq"], row["scope_key"], frozenset(row["tokens"])) for row in connection.execute(query).fetchall()]
+    notes = [
+        (row["seq"], row["scope_key"], frozenset(row["tokens"]))
+        for row in connection.execute(query).fetchall()
+    ]
     return {
         (first, second)
         for i, (first, scope, left) in enumerate(notes)
@@ -110,7 +116,9 @@ def test_two_thousand_notes_are_joined_as_by_comparing_all_pairs(
 @given(
     st.lists(
         st.tuples(
-            st.lists(st.sampled_from([f"w{i}" for i in range(14)]), min_size=8, max_size=14, unique=True).map(" ".join),
+            st.lists(st.sampled_from([f"w{i}" for i in range(14)]), min_size=8, max_size=14, unique=True).map(
+                " ".join
+            ),
             st.booleans(),
         ),
         max_size=30,

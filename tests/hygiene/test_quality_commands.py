@@ -27,7 +27,12 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 def kept(call: Call, shop: str) -> str:
     """A project with something of everything that a report shows."""
     for number in (15, 16, 17):
-        call("save_decision", title=f"Keep the orders of the shop in PostgreSQL {number}", rationale="r", project_id=shop)
+        call(
+            "save_decision",
+            title=f"Keep the orders of the shop in PostgreSQL {number}",
+            rationale="r",
+            project_id=shop,
+        )
     nasty = 'Never cache <script>alert("x")</script> & prices'
     for title in ("Cache pages for an hour", nasty):
         call("save_decision", title=title, rationale="r", project_id=shop, confidence=0.4)
@@ -65,7 +70,11 @@ def test_hygiene_shows_counts_and_what_to_do_and_as_json_everything(run: Any, ke
     assert re.search(r"duplicates\s+1", shown.output)
     assert "merge_entities" in shown.output
     report = json.loads(run("hygiene", "-p", kept, "--json").output)
-    assert (report["duplicates_found"], report["entity_drift_count"], len(report["findings"])) == (1, 1, report["total"])
+    assert (report["duplicates_found"], report["entity_drift_count"], len(report["findings"])) == (
+        1,
+        1,
+        report["total"],
+    )
 
 
 def test_health_shows_hubs_conflicts_and_lines_of_decisions(run: Any, kept: str) -> None:
@@ -90,7 +99,13 @@ def test_an_entity_is_merged_only_after_a_yes(run: Any, call: Call, kept: str) -
 
 
 def test_a_decision_is_superseded_only_after_a_yes(run: Any, call: Call, kept: str) -> None:
-    ends = ("supersede", "Cache pages for an hour", "Keep the orders of the shop in PostgreSQL 17", "-p", kept)
+    ends = (
+        "supersede",
+        "Cache pages for an hour",
+        "Keep the orders of the shop in PostgreSQL 17",
+        "-p",
+        kept,
+    )
     assert run(*ends, input="n\n").exit_code == 1
     assert call("memory_health", project_id=kept)["conflicts"]["count"] == 1
     assert json.loads(run(*ends, "--yes", "--json", "--by", "ada").output)["status"] == "superseded"
@@ -98,7 +113,9 @@ def test_a_decision_is_superseded_only_after_a_yes(run: Any, call: Call, kept: s
 
 
 def test_a_failed_save_is_made_again_only_after_a_yes(run: Any, call: Call, kept: str) -> None:
-    failed = call("save_pattern", trigger="t", repeatable_steps=["s"], project_id=kept, scope="global")["save_id"]
+    failed = call("save_pattern", trigger="t", repeatable_steps=["s"], project_id=kept, scope="global")[
+        "save_id"
+    ]
     assert run("retry", str(failed), input="n\n").exit_code == 1
     refused = run("retry", str(failed), "--yes")
     assert (refused.exit_code, "governance token" in refused.output) == (1, True)
@@ -141,7 +158,9 @@ class Links(HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_the_page_is_whole_in_itself_and_reads_no_memory_as_markup(run: Any, kept: str, tmp_path: Path) -> None:
+def test_the_page_is_whole_in_itself_and_reads_no_memory_as_markup(
+    run: Any, kept: str, tmp_path: Path
+) -> None:
     file = tmp_path / "report.html"
     assert run("hygiene", "-p", kept, "--html", str(file)).exit_code == 0
     text = file.read_text(encoding="utf-8")
@@ -150,7 +169,14 @@ def test_the_page_is_whole_in_itself_and_reads_no_memory_as_markup(run: Any, kep
     assert (page.loads, page.open) == ([], [])
     assert "<script" not in text
     assert "Never cache &lt;script&gt;" in text
-    for wanted in ("Memories over time", "Confidence today", "Kafka", "PostgreSQL 15", "<polygon", "merge_entities"):
+    for wanted in (
+        "Memories over time",
+        "Confidence today",
+        "Kafka",
+        "PostgreSQL 15",
+        "<polygon",
+        "merge_entities",
+    ):
         assert wanted in text
 
 
@@ -163,13 +189,23 @@ def test_the_page_of_an_empty_store_says_so(run: Any, dsn: str, tmp_path: Path) 
 
 if CHROMIUM is not None:  # a browser is no part of pgmem; where there is none, the page is parsed above
 
-    def test_a_browser_shows_the_page_without_a_word_in_its_console(run: Any, kept: str, tmp_path: Path) -> None:
+    def test_a_browser_shows_the_page_without_a_word_in_its_console(
+        run: Any, kept: str, tmp_path: Path
+    ) -> None:
         file, picture = tmp_path / "report.html", tmp_path / "report.png"
         run("hygiene", "-p", kept, "--html", str(file))
         flags = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
-        flags += " --disable-component-update --disable-sync --enable-logging=stderr --v=0 --window-size=1120,1800"
+        flags += (
+            " --disable-component-update --disable-sync --enable-logging=stderr --v=0 --window-size=1120,1800"
+        )
         done = subprocess.run(
-            [str(CHROMIUM), *flags.split(), f"--user-data-dir={tmp_path}/chromium", f"--screenshot={picture}", file.as_uri()],
+            [
+                str(CHROMIUM),
+                *flags.split(),
+                f"--user-data-dir={tmp_path}/chromium",
+                f"--screenshot={picture}",
+                file.as_uri(),
+            ],
             capture_output=True,
             check=True,
             text=True,
@@ -185,7 +221,10 @@ if CHROMIUM is not None:  # a browser is no part of pgmem; where there is none, 
 async def test_the_quality_tools_are_few_words_and_answer(dsn: str, kept: str, tmp_path: Path) -> None:
     settings = load(dsn=dsn, data_dir=tmp_path, embedding_provider="none", toolsets="quality")
     async with Client(create_server(settings)) as client:
-        tools = [t.model_dump(by_alias=True, exclude_none=True, mode="json") for t in (await client.list_tools()).tools]
+        tools = [
+            t.model_dump(by_alias=True, exclude_none=True, mode="json")
+            for t in (await client.list_tools()).tools
+        ]
         inputs = [{name: tool[name] for name in ("name", "description", "inputSchema")} for tool in tools]
         assert sum(len(json.dumps(tool).encode()) for tool in inputs) / 4 <= 900
         answers = {}

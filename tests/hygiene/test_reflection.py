@@ -18,7 +18,9 @@ Remember = Callable[..., Any]
 def remember(call: Call) -> Remember:
     """`remember("Problem", "Slow", project="a", ABOUT=["Cache"])`: a node with relations."""
 
-    def remember(label: str, name: str, project: str | None = None, props: Any = None, **relations: list[Any]) -> Any:
+    def remember(
+        label: str, name: str, project: str | None = None, props: Any = None, **relations: list[Any]
+    ) -> Any:
         key = "title" if label in ("Problem", "Vulnerability", "Exercise") else "name"
         given = {key: name, "summary": f"about {name}", **(props or {})}
         return call("remember", label=label, properties=given, relations=relations, project_id=project)["id"]
@@ -38,7 +40,9 @@ def found(call: Call, each: Each, detector: str) -> list[Any]:
 
 
 @pytest.mark.usefixtures("projects")
-def test_a_problem_solved_elsewhere_is_a_cross_project_solution(call: Call, each: Each, remember: Remember) -> None:
+def test_a_problem_solved_elsewhere_is_a_cross_project_solution(
+    call: Call, each: Each, remember: Remember
+) -> None:
     remember("Concept", "Cache")
     solution = remember("Technology", "Redis", "b")
     solved = remember("Problem", "Slow shop", "b", ABOUT=["Cache"], SOLVED_BY=[str(solution)])
@@ -69,7 +73,9 @@ def test_a_technology_of_two_is_not_shared(call: Call, each: Each, remember: Rem
     assert found(call, each, "shared_technology") == []
 
 
-def test_a_course_on_what_a_problem_is_about_is_a_training_opportunity(call: Call, each: Each, remember: Remember) -> None:
+def test_a_course_on_what_a_problem_is_about_is_a_training_opportunity(
+    call: Call, each: Each, remember: Remember
+) -> None:
     remember("Concept", "Indexes")
     remember("Problem", "Slow search", ABOUT=["Indexes"])
     remember("Course", "SQL for shops", COVERS=["Indexes"])

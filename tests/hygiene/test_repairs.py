@@ -15,7 +15,9 @@ from tests.sql.conftest import ActAs, Picture, Rows
 def redis(call: Call, shop: str) -> tuple[str, str]:
     """Two names of one entity: the ids of their facts."""
     old = call("upsert_entity", entity_name="Redis", fact="a cache", project_id=shop)["artifact_id"]
-    new = call("upsert_entity", entity_name="redis", fact="in memory", project_id=shop, scope="focus", focus="db")
+    new = call(
+        "upsert_entity", entity_name="redis", fact="in memory", project_id=shop, scope="focus", focus="db"
+    )
     return str(old), str(new["artifact_id"])
 
 
@@ -32,8 +34,17 @@ def teas(call: Call, shop: str) -> tuple[str, str]:
 def test_a_merged_entity_leaves_the_context_and_keeps_its_history(
     call: Call, rows: Rows, shop: str, redis: tuple[str, str]
 ) -> None:
-    call("upsert_entity", entity_name="redis", fact="in memory, fast", project_id=shop, scope="focus", focus="db")
-    done = call("merge_entities", entity=redis[1], into=redis[0], project_id=shop, fact="a cache in memory", by="ada")
+    call(
+        "upsert_entity",
+        entity_name="redis",
+        fact="in memory, fast",
+        project_id=shop,
+        scope="focus",
+        focus="db",
+    )
+    done = call(
+        "merge_entities", entity=redis[1], into=redis[0], project_id=shop, fact="a cache in memory", by="ada"
+    )
     assert (done["status"], done["rel_type"], str(done["into_id"])) == ("merged", "MERGES_INTO", redis[0])
     facts = rows("select entity_name, fact, status from pgmem.entity_fact order by entity_name")
     assert [tuple(row.values()) for row in facts] == [
@@ -49,7 +60,9 @@ def test_a_merged_entity_leaves_the_context_and_keeps_its_history(
     assert edges == [{"props": {"by": "ada"}}]
 
 
-def test_a_merge_without_a_fact_keeps_the_one_that_stands(call: Call, rows: Rows, redis: tuple[str, str]) -> None:
+def test_a_merge_without_a_fact_keeps_the_one_that_stands(
+    call: Call, rows: Rows, redis: tuple[str, str]
+) -> None:
     done = call("merge_entities", entity=redis[1], into=redis[0])
     assert done["into_version"] == 1
     assert rows("select fact from pgmem.entity_fact where status = 'active'") == [{"fact": "a cache"}]
@@ -71,7 +84,9 @@ def test_what_is_made_of_two_facts_is_trusted_as_the_less_trusted(
     assert rows("select trust_level from pgmem.entity_fact where status = 'active'") == [{"trust_level": 0.5}]
 
 
-def test_two_entities_of_two_projects_are_not_merged(call: Call, picture: Picture, redis: tuple[str, str]) -> None:
+def test_two_entities_of_two_projects_are_not_merged(
+    call: Call, picture: Picture, redis: tuple[str, str]
+) -> None:
     call("save_session", objective="x", project_id="other")
     foreign = call("upsert_entity", entity_name="Redis", fact="f", project_id="other")["artifact_id"]
     before = picture()
@@ -85,14 +100,18 @@ def test_two_entities_of_two_projects_are_not_merged(call: Call, picture: Pictur
 def test_a_shared_fact_is_not_merged_into_a_private_one(call: Call, act_as: ActAs) -> None:
     act_as("acme", "alice")
     call("save_session", objective="x", project_id="shop", share="org")
-    shared = call("upsert_entity", entity_name="Redis", fact="f", project_id="shop", share="org")["artifact_id"]
+    shared = call("upsert_entity", entity_name="Redis", fact="f", project_id="shop", share="org")[
+        "artifact_id"
+    ]
     mine = call("upsert_entity", entity_name="redis", fact="f", project_id="shop")["artifact_id"]
     with pytest.raises(psycopg.Error, match="the others would lose it"):
         call("merge_entities", entity=str(shared), into=str(mine))
     assert call("merge_entities", entity=str(mine), into=str(shared))["status"] == "merged"
 
 
-def test_what_is_not_ones_own_is_not_repaired(call: Call, act_as: ActAs, redis: tuple[str, str], teas: tuple[str, str]) -> None:
+def test_what_is_not_ones_own_is_not_repaired(
+    call: Call, act_as: ActAs, redis: tuple[str, str], teas: tuple[str, str]
+) -> None:
     act_as("acme", "alice")
     for verb, ends in (
         ("merge_entities", {"entity": redis[1], "into": redis[0]}),
@@ -117,7 +136,9 @@ def test_a_decision_takes_the_place_of_another_by_hand(
     assert str(old["superseded_by"]) == teas[1]
     assert old["valid_to"] is not None
     call("revert", label="Decision", key=teas[0], version=done["version"] - 1)
-    assert rows("select count(*) from pgmem.decision where status = 'active' and valid_to is null") == [{"count": 2}]
+    assert rows("select count(*) from pgmem.decision where status = 'active' and valid_to is null") == [
+        {"count": 2}
+    ]
 
 
 def test_a_line_of_decisions_does_not_run_in_a_circle(call: Call, teas: tuple[str, str]) -> None:
@@ -128,7 +149,9 @@ def test_a_line_of_decisions_does_not_run_in_a_circle(call: Call, teas: tuple[st
 
 
 @pytest.mark.parametrize("ends", [(0, 0), (1, 0)])
-def test_only_decisions_that_hold_take_part(call: Call, picture: Picture, teas: tuple[str, str], ends: Any) -> None:
+def test_only_decisions_that_hold_take_part(
+    call: Call, picture: Picture, teas: tuple[str, str], ends: Any
+) -> None:
     call("supersede", old=teas[0], new=teas[1])
     before = picture()
     with pytest.raises(psycopg.Error) as caught:

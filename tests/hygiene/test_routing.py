@@ -43,8 +43,16 @@ def test_words_choose_the_mode(call: Call, task: str, hint: str | None, mode: st
 @pytest.mark.parametrize(
     ("task", "first", "last"),
     [
-        ("x", "Define the problem statement and success criteria.", "Synthesize conclusions and save durable decisions."),
-        ("A vs B", "Enumerate the competing options or trade-offs.", "Save the final decision with confidence score."),
+        (
+            "x",
+            "Define the problem statement and success criteria.",
+            "Synthesize conclusions and save durable decisions.",
+        ),
+        (
+            "A vs B",
+            "Enumerate the competing options or trade-offs.",
+            "Save the final decision with confidence score.",
+        ),
         (
             "unclear",
             "Identify what is unclear or ambiguous in the request.",

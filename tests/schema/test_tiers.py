@@ -33,13 +33,7 @@ def store(
 
 def fill(call: Call, project: str = "shop") -> None:
     """Memories of every kind, every relation of the core."""
-    batch = call(
-        "store_session_with_learnings"
-        if call("get_scope_state", project_id=project)["project_exists"]
-        else "save_session",
-        **({"objective": "open", "project_id": project}),
-    )
-    assert batch["status"] == "saved"
+    assert call("save_session", objective="open", project_id=project)["status"] == "saved"
     batch = call(
         "store_session_with_learnings",
         session={"objective": "choose the payment", "scope": "focus"},

@@ -59,6 +59,18 @@ async def test_every_save_verb_is_embedded_with_the_save(with_provider: Open) ->
             "topic": await memory.save_context(text, "shop", topic=short),
             "entity": await memory.upsert_entity(f"entity {number}", text, "shop"),
         }
+        kept = await memory.remember(
+            "Problem" if number % 2 else "Concept",
+            {
+                "title" if number % 2 else "name": f" problem {number} ",
+                "summary": text,
+                "notes": f" {text}",
+                "tags": ["one", text],
+                "extra": text,
+            },
+            project_id="shop" if number % 3 else None,
+        )
+        assert kept.embedded, (number, text[:40])
         for kind, result in saved.items():
             assert (result.status, result.message) == ("saved", None), (kind, number)
             if result.dedup_outcome in (None, "new"):

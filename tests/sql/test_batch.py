@@ -208,7 +208,7 @@ def test_a_batch_given_again_under_its_save_id_returns_the_first_result(
 
 def test_a_partial_batch_given_again_returns_the_first_result(call: Call, rows: Rows, shop: str) -> None:
     save_id = UUID("00000000-0000-4000-8000-000000000001")
-    parts = {"decisions": [CARDS, {"title": "", "rationale": "r"}], "save_id": save_id}
+    parts: dict[str, Any] = {"decisions": [CARDS, {"title": "", "rationale": "r"}], "save_id": save_id}
     first = store(call, **parts)
     assert store(call, **parts) == first
     assert labels(rows) == ["Session", "Session", "Decision"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from uuid import uuid4
 
 import psycopg
@@ -185,7 +186,7 @@ def chain(call: Call, shop: str) -> list[object]:
     """Decisions 0 to 6, each in conflict with the next."""
     titles = ["zero", "one", "two", "three", "four", "five", "six"]
     ids = [call("save_decision", title=t, rationale="r", project_id=shop)["artifact_id"] for t in titles]
-    for a, b in zip(ids, ids[1:], strict=False):
+    for a, b in pairwise(ids):
         join(call, a, b)
     return ids
 

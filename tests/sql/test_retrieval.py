@@ -100,7 +100,7 @@ def test_the_limits_are_settings_of_the_store(
     ],
 )
 def test_each_scope_reads_its_own_and_the_wider_ones(
-    call: Call, shop: str, arguments: dict[str, object], expected: list[str]
+    call: Call, shop: str, arguments: dict[str, Any], expected: list[str]
 ) -> None:
     note(call, "checkout", scope="focus", focus="checkout")
     note(call, "returns", scope="focus", focus="returns")

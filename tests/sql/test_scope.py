@@ -13,7 +13,7 @@ BLOCKED: dict[str, dict[str, object]] = {
     "save_context": {"content": "the build takes 4 minutes"},
     "upsert_entity": {"entity_name": "api", "fact": "runs on port 80"},
 }
-EVERY_SAVE = {"save_session": {"objective": "look around"}, **BLOCKED}
+EVERY_SAVE: dict[str, dict[str, object]] = {"save_session": {"objective": "look around"}, **BLOCKED}
 
 
 def test_without_a_project_the_scope_is_unresolved(call: Call) -> None:
