@@ -43,3 +43,6 @@ drop policy if exists own_and_shared on pgmem.card_intent;
 create policy own_and_shared on pgmem.card_intent for select using (tenant = any ((select pgmem.visible_tenants())::text[]));
 drop policy if exists own_and_shared on pgmem.card_run;
 create policy own_and_shared on pgmem.card_run for select using (tenant = any ((select pgmem.visible_tenants())::text[]));
+alter table pgmem.reflection enable row level security;
+drop policy if exists own_and_shared on pgmem.reflection;
+create policy own_and_shared on pgmem.reflection for select using (tenant = any ((select pgmem.visible_tenants())::text[]));

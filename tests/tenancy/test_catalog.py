@@ -46,6 +46,7 @@ READERS = {
     "detect_cross_project_solution": "edges of nodes of reflected_node, which is filtered",
     "detect_training_opportunity": "edges of nodes of reflected_node, which is filtered",
     "embedding_status": "the worker's and the reviewer's alone: counts over the store",
+    "vector_scores": "candidates that its caller found through what the tenant may see",
     "index_vectors": "the worker's and the reviewer's alone: puts vectors into the index",
     "queue_embeddings": "the worker's and the reviewer's alone: queues texts",
 }
