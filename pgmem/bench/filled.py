@@ -34,7 +34,7 @@ cross join lateral (select jsonb_build_object('rationale', g.rationale, 'date', 
   now() - make_interval(secs => g.age) as made_at offset 0) d
 cross join lateral (select to_tsvector(p.text_config::regconfig,
   pgmem.segment(pgmem.search_text('Decision', g.title, d.props))) as tsv offset 0) t
-cross join lateral pgmem.text_length(t.tsv) l
+cross join lateral pgmem.text_length(t.tsv) as l(text_length)
 order by g.age desc
 """
 

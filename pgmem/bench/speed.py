@@ -377,7 +377,9 @@ async def _bulk(server: str, folder: str, facts: int, tell: Told) -> list[SpeedR
     rows = []
     with ExitStack() as stack:
         dsn = await anyio.to_thread.run_sync(stack.enter_context, filled(server, 1_000, told=tell))
-        settings = load(dsn=dsn, data_dir=Path(folder), prepare=True, pool_size=8)
+        settings = load(
+            dsn=dsn, data_dir=Path(folder), prepare=True, pool_size=8, EMBEDDING_PROVIDER="none"
+        )
         async with Memory.connect(settings) as memory:
             tell("bulk", 0, 2)
             times: list[float] = []
