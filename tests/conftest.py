@@ -49,7 +49,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     # One server for all workers of a run, in a folder of its own: where root runs the tests, pytest closes its own folder to
     # the system user that the server runs as. The last worker takes it away.
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or uuid4().hex
-    memory = Path("/dev/shm")  # a database is a thousand files: in memory a copy takes 30 ms, on some disks a second
+    memory = Path(
+        "/dev/shm"
+    )  # a database is a thousand files: in memory a copy takes 30 ms, on some disks a second
     place = memory if memory.is_dir() and disk_usage(memory).free > 2**31 else Path(gettempdir())
     folder = place / f"pgmem-tests-{run}"
     with EmbeddedServer(folder) as embedded:

@@ -377,9 +377,7 @@ async def _bulk(server: str, folder: str, facts: int, tell: Told) -> list[SpeedR
     rows = []
     with ExitStack() as stack:
         dsn = await anyio.to_thread.run_sync(stack.enter_context, filled(server, 1_000, told=tell))
-        settings = load(
-            dsn=dsn, data_dir=Path(folder), prepare=True, pool_size=8, EMBEDDING_PROVIDER="none"
-        )
+        settings = load(dsn=dsn, data_dir=Path(folder), prepare=True, pool_size=8, EMBEDDING_PROVIDER="none")
         async with Memory.connect(settings) as memory:
             tell("bulk", 0, 2)
             times: list[float] = []
@@ -443,7 +441,7 @@ async def _starts(folder: Path, repeats: int, tell: Told) -> list[SpeedRow]:
         for times in (cold, warm):
             tell("starting", 2 * number + (times is warm), 2 * repeats)
             began = time.perf_counter()
-            async with Client(stdio_client(parameters)) as client:
+            async with Client(stdio_client(parameters, errlog=sys.__stderr__ or sys.stderr)) as client:
                 await client.call_tool("get_scope_state", {"project_id": PROJECT})
                 times.append((time.perf_counter() - began) * 1000)
     tell("starting", 2 * repeats, 2 * repeats)

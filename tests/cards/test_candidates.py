@@ -216,7 +216,7 @@ def test_a_card_is_a_node_with_history_search_text_and_graph(
 ) -> None:
     card_id = approved("The cache is never cleared.")
     node = connection.execute(
-        "select label, scope, project, status, version, tsv @@ to_tsquery('cache') as found"
+        "select label, scope, project, status, version, tsv @@ to_tsquery('english', 'cache') as found"
         " from pgmem.node where id = %s",
         (card_id,),
     ).fetchone()

@@ -21,6 +21,7 @@ def run(dsn: str, tmp_path: Path, tree: Path, monkeypatch: pytest.MonkeyPatch) -
     """`run("status")`: a command of `pgmem cards` in the repository shop."""
     monkeypatch.setenv("PGMEM_DSN", dsn)
     monkeypatch.setenv("PGMEM_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.chdir(tree)
     return lambda *arguments, **more: CliRunner().invoke(app, ["cards", *map(str, arguments)], **more)
 

@@ -35,7 +35,7 @@ def test_the_speed_benchmark_writes_every_figure_beside_its_floor(server: str, t
         "--json",
         str(file),
     ]
-    done = CliRunner().invoke(app, asked, catch_exceptions=False)
+    done = CliRunner().invoke(app, asked, catch_exceptions=False, env={"COLUMNS": "200"})
     assert done.exit_code == 0
     assert "save_decision / one-row INSERT" in done.stdout
     report = json.loads(file.read_text(encoding="utf-8"))

@@ -111,7 +111,9 @@ class EmbeddingServer:
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 request = Request(method, self.path, headers, body)
                 server.requests.append(request)
-                answer = server.script.popleft() if server.script else Answer(hang_up=server._stopped.is_set())
+                answer = (
+                    server.script.popleft() if server.script else Answer(hang_up=server._stopped.is_set())
+                )
                 if answer.hang:
                     server._stopped.wait()
                 if answer.hang or answer.hang_up:

@@ -13,4 +13,9 @@ __all__ = ["TOOLSETS", "Tool"]
 
 Tool = tuple[Callable[..., Awaitable[Any]], ToolAnnotations]
 
-TOOLSETS: dict[str, tuple[Tool, ...]] = {"core": core.TOOLS, "graph": graph.TOOLS, "quality": quality.TOOLS, "cards": cards.TOOLS}
+TOOLSETS: dict[str, tuple[Tool, ...]] = {
+    "core": core.TOOLS,
+    "graph": graph.TOOLS,
+    "quality": quality.TOOLS,
+    "cards": cards.TOOLS,
+}

@@ -45,9 +45,7 @@ async def get_node(
     return await memory.get_node(label, key, project_id, as_of, known_at)
 
 
-async def memory_history(
-    ctx: Context[App], label: str, key: str, project_id: str | None = None
-) -> History:
+async def memory_history(ctx: Context[App], label: str, key: str, project_id: str | None = None) -> History:
     """Every state a memory was recorded in, oldest first, forgotten ones too."""
     memory = await ctx.request_context.lifespan_context.memory()
     return await memory.memory_history(label, key, project_id)
