@@ -9,7 +9,7 @@ begin
   where n.seq = p_seq;
   delete from pgmem.dedup_token t where t.node_seq = p_seq and p_status <> 'active';
   if p_status in ('archived', 'merged', 'rejected', 'dismissed') then
-    perform pgmem.drop_vectors(p_seq);
+    perform pgmem.delete_embeddings(array[p_seq]);
   end if;
 end;
 $$;

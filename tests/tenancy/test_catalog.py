@@ -41,7 +41,6 @@ READERS = {
     "weigh_card": "one card that its caller found through what the tenant may see",
     "delete_node": "one node that its caller found through what the tenant may see",
     "delete_embeddings": "nodes that its caller found through what the tenant may see",
-    "drop_vectors": "one node that its caller found through what the tenant may see",
     "outdated_decisions": "edges of nodes of hygiene_node, which is filtered",
     "detect_cross_project_solution": "edges of nodes of reflected_node, which is filtered",
     "detect_training_opportunity": "edges of nodes of reflected_node, which is filtered",
