@@ -1,5 +1,11 @@
 create or replace trigger record_version before update on pgmem.node
   for each row execute function pgmem.record_version();
+create or replace trigger title_changed after update on pgmem.node
+  for each row when (old.status = 'active' and old.title_tokens is not null
+    and (new.status <> 'active' or new.title_tokens is distinct from old.title_tokens))
+  execute function pgmem.unindex_title();
+create or replace trigger title_gone after delete on pgmem.node
+  for each row when (old.status = 'active' and old.title_tokens is not null) execute function pgmem.unindex_title();
 -- Cards: subjects carry status and weight, and the state of a project's cards moves with every change of one.
 create or replace trigger card_made_or_changed after insert or update on pgmem.node
   for each row when (new.label = 'Card') execute function pgmem.card_changed();

@@ -11,11 +11,36 @@ down_revision = None
 
 
 def upgrade() -> None:
+    run(op.get_bind(), DOMAINS)
     run(op.get_bind(), TABLES)
     run(op.get_bind(), TYPES)
     run(op.get_bind(), VOCABULARY)
     run(op.get_bind(), SETTINGS)
 
+
+# Rules about one value are domains: a session parses them once, where a check of a table is parsed again by every insert.
+DOMAINS = """
+create domain pgmem.node_status as text constraint status_known check (value in (
+  'active', 'superseded', 'archived', 'expired', 'merged', 'stub', 'pending', 'approved', 'dismissed', 'draft', 'stale',
+  'historical', 'rejected'));
+comment on domain pgmem.node_status is 'What has become of a memory; active and approved are live.';
+create domain pgmem.node_scope as text constraint scope_known check (value in ('global', 'project', 'focus'));
+comment on domain pgmem.node_scope is 'How widely a memory holds.';
+create domain pgmem.node_title as text constraint title_length check (length(value) between 1 and 500);
+comment on domain pgmem.node_title is 'A title: 1 to 500 characters.';
+create domain pgmem.node_key as text constraint key_length check (length(value) between 1 and 200);
+comment on domain pgmem.node_key is 'A name: 1 to 200 characters.';
+create domain pgmem.proportion as float8 constraint proportion_in_range check (value between 0 and 1);
+comment on domain pgmem.proportion is 'A share of one: confidence, trust.';
+create domain pgmem.sha256 as text constraint hash_is_sha256 check (length(value) = 64 and ltrim(value, '0123456789abcdef') = '');
+comment on domain pgmem.sha256 is 'SHA-256 in 64 lower-case hexadecimal digits.';
+create domain pgmem.save_status as text constraint save_status_known check (value in (
+  'saved', 'partial', 'pending_retry', 'failed', 'blocked_scope', 'dropped'));
+comment on domain pgmem.save_status is 'What became of a save.';
+create domain pgmem.dedup_outcome as text constraint dedup_outcome_known check (value in (
+  'new', 'duplicate_skip', 'supersede', 'manual_review'));
+comment on domain pgmem.dedup_outcome is 'What a save was to what was there before.';
+"""
 
 TABLES = """
 create table pgmem.schema_version (
@@ -87,14 +112,15 @@ comment on column pgmem.relation.is_column is 'Held in a column of node, not in 
 comment on column pgmem.relation.undirected is 'Stored once, whichever way it was asked for.';
 
 create table pgmem.node (
-  seq                bigint generated always as identity primary key,
+  -- 48 bits: what an id of the graph has left beside the label.
+  seq                bigint generated always as identity (maxvalue 281474976710655) primary key,
   id                 uuid not null default gen_random_uuid(),
   label              text not null,
-  key                text,
-  title              text not null,
+  key                pgmem.node_key,
+  title              pgmem.node_title not null,
   props              jsonb not null default '{}',
-  status             text not null default 'active',
-  scope              text,
+  status             pgmem.node_status not null default 'active',
+  scope              pgmem.node_scope,
   project            text,
   project_seq        bigint,
   focus              text,
@@ -109,11 +135,11 @@ create table pgmem.node (
   agent_id           text,
   session_id         text,
   source             text not null,
-  trust_level        float8 not null,
-  initial_confidence float8 not null default 1.0,
+  trust_level        pgmem.proportion not null,
+  initial_confidence pgmem.proportion not null default 1.0,
   valid_from         timestamptz,
   valid_to           timestamptz,
-  content_hash       text,
+  content_hash       pgmem.sha256,
   scope_key          bigint not null,
   title_tokens       text[],
   text_config        text not null default 'english',
@@ -124,21 +150,11 @@ create table pgmem.node (
   updated_at         timestamptz not null,
   recorded_at        timestamptz not null,
   constraint node_id_unique unique (id),
-  constraint seq_fits_graph_id check (seq < 281474976710656),
-  constraint status_known check (status in ('active', 'superseded', 'archived', 'expired', 'merged', 'stub',
-    'pending', 'approved', 'dismissed', 'draft', 'stale', 'historical', 'rejected')),
-  constraint scope_known check (scope in ('global', 'project', 'focus')),
-  constraint scope_has_its_place check (
-    case scope when 'global' then project_seq is null when 'project' then project_seq is not null
-               when 'focus' then project_seq is not null and focus is not null else true end),
+  -- place is null where the project or focus that the scope needs is missing.
+  constraint scope_has_its_place check (scope is null or place is not null and (scope = 'global') = (project_seq is null)),
   constraint project_named_and_numbered check ((project is null) = (project_seq is null)),
   constraint focus_named_and_numbered check ((focus is null) = (focus_seq is null)),
-  constraint title_length check (length(title) between 1 and 500),
-  constraint key_length check (length(key) between 1 and 200),
-  constraint confidence_in_range check (initial_confidence between 0 and 1),
-  constraint trust_in_range check (trust_level between 0 and 1),
-  constraint validity_in_order check (valid_to >= valid_from),
-  constraint hash_is_sha256 check (content_hash ~ '^[0-9a-f]{64}$')
+  constraint validity_in_order check (valid_to >= valid_from)
 );
 comment on table pgmem.node is 'Every memory and every infrastructure node. Written by the verbs only.';
 comment on column pgmem.node.seq is 'Place in the order of writing; the low 48 bits of the vertex id in the graph.';
@@ -163,15 +179,14 @@ create index node_label on pgmem.node (label, tenant, project_seq);
 create index node_tsv on pgmem.node using gin (tsv);
 
 create table pgmem.edge (
-  seq             bigint generated always as identity primary key,
+  seq             bigint generated always as identity (maxvalue 281474976710655) primary key,
   src             bigint not null references pgmem.node on delete cascade,
   rel             text not null,
   dst             bigint not null references pgmem.node on delete cascade,
   props           jsonb not null default '{}',
   created_at      timestamptz not null,
   constraint edge_unique unique (src, rel, dst),
-  constraint edge_joins_two_nodes check (src <> dst),
-  constraint edge_seq_fits_graph_id check (seq < 281474976710656)
+  constraint edge_joins_two_nodes check (src <> dst)
 );
 comment on table pgmem.edge is 'Relations between nodes, one row each; BELONGS_TO and HAS_FOCUS are columns of node instead.';
 create index edge_backward on pgmem.edge (dst, rel, src);
@@ -211,18 +226,18 @@ create index node_version_tsv on pgmem.node_version using gin (tsv);
 create index node_version_known on pgmem.node_version (tenant, replaced_at);
 
 create table pgmem.dedup_token (
-  node_seq        bigint not null references pgmem.node on delete cascade,
+  node_seq        bigint not null,
   scope_key       bigint not null,
   token           bigint not null,
   signature       bigint not null,
   size            integer not null,
   weight          integer not null
 );
-comment on table pgmem.dedup_token is 'The rarest tokens of live titles: the candidates of near-duplicate search.';
+comment on table pgmem.dedup_token is
+  'The rarest tokens of live titles: the candidates of near-duplicate search. the trigger unindex_title takes them out.';
 comment on column pgmem.dedup_token.signature is '64-bit Bloom filter of the title''s tokens.';
 comment on column pgmem.dedup_token.weight is '2 * size - 3 * position: bounds the overlap left after this token.';
 create index dedup_token_probe on pgmem.dedup_token (scope_key, token, size) include (weight, signature, node_seq);
-create index dedup_token_node on pgmem.dedup_token (node_seq);
 
 create table pgmem.token_frequency (
   token           bigint primary key,
@@ -240,9 +255,9 @@ create table pgmem.save_attempt (
   session_id      text,
   arguments       jsonb,
   arguments_hash  bytea not null,
-  status          text not null,
+  status          pgmem.save_status not null,
   artifact_id     uuid,
-  dedup_outcome   text,
+  dedup_outcome   pgmem.dedup_outcome,
   candidate_id    uuid,
   message         text,
   embedded        boolean not null default false,
@@ -252,8 +267,6 @@ create table pgmem.save_attempt (
   created_at      timestamptz not null,
   updated_at      timestamptz not null,
   primary key (tenant, save_id),
-  constraint save_status_known check (status in ('saved', 'partial', 'pending_retry', 'failed', 'blocked_scope', 'dropped')),
-  constraint dedup_outcome_known check (dedup_outcome in ('new', 'duplicate_skip', 'supersede', 'manual_review')),
   constraint saved_keeps_no_arguments check ((status = 'saved') <= (arguments is null))
 );
 comment on table pgmem.save_attempt is 'One row a save: its status, and while it is not saved the arguments to save it with.';
@@ -302,8 +315,8 @@ comment on table pgmem.api_token is 'Bearer tokens of the HTTP transport (hashed
 TYPES = """
 create type pgmem.caller as (
   org_id text, user_id text, tenant text, tenants text[], agent_id text, session_id text, source text,
-  trust_level float8, identified boolean, made_at timestamptz);
-comment on type pgmem.caller is 'Who calls, by which way in, as the server found it.';
+  trust_level float8, identified boolean, made_at timestamptz, is_shared boolean);
+comment on type pgmem.caller is 'Who calls, by which way in, as the server found it; is_shared: whether the store has tenants.';
 
 create type pgmem.scope_state as (
   scope_state text, state text, project_id text, focus text, project_exists boolean, focus_exists boolean,

@@ -38,12 +38,14 @@ _MIGRATIONS = (
 # BOUND, each after what it calls.
 _BOUND = (
     "internal/test_clock", "internal/now", "internal/clock", "internal/setting_text",
-    "internal/setting_int", "internal/setting_float", "internal/normalize", "internal/tokens",
-    "internal/jaccard", "internal/content_hash", "internal/scope_key", "internal/excerpt",
-    "internal/search_text", "internal/text_length", "internal/scope_lexemes", "internal/ranked_tokens",
-    "internal/token_signature", "internal/name_hash", "temporal/valid_at", "temporal/is_true_at",
+    "internal/setting_int", "internal/setting_float", "internal/normalize", "internal/title_words",
+    "internal/tokens", "internal/jaccard", "internal/content_hash", "internal/scope_key", "internal/excerpt",
+    "internal/joined_texts", "internal/searched_text", "internal/search_text", "internal/text_length",
+    "internal/scope_lexemes", "internal/ranked_tokens", "internal/token_signature", "internal/title_entries",
+    "internal/name_hash", "temporal/valid_at", "temporal/is_true_at",
     "internal/decayed", "internal/confidence", "vector/embedding_text",
     "search/is_memory", "write/next_step", "write/saved", "write/attempt_result", "retrieval/freshness",
+    "retrieval/context_item", "retrieval/context_items",
 )  # fmt: skip
 _VIEWS_FIRST = (
     "internal/is_member", "internal/caller", "internal/visible_tenants", "internal/visible_node",

@@ -23,26 +23,22 @@ begin
     v_cases := v_cases || format(e'    when %L then %s\n', v_name, v_ids ->> v_name);
     v_insert := v_insert || format($b$
       when %1$L then
-        insert into pgmem_graph.%1$I (id, properties)
-        select ag_catalog._graphid(%2$s, n.seq), pgmem.vertex_properties(n)::ag_catalog.agtype
-        from new_rows n where n.label = %1$L;
+        with vertices as (
+          insert into pgmem_graph.%1$I (id, properties)
+          select ag_catalog._graphid(%2$s, n.seq), vertex.properties::ag_catalog.agtype
+          from new_rows n cross join lateral pgmem.vertex_properties(n) vertex where n.label = %1$L)
         insert into pgmem_graph."BELONGS_TO" (id, start_id, end_id, properties)
         select ag_catalog._graphid(%3$s, n.seq), ag_catalog._graphid(%2$s, n.seq),
                case when n.scope = 'global' then ag_catalog._graphid(%5$s, 1) else ag_catalog._graphid(%4$s, n.project_seq) end, '{}'
-        from new_rows n where n.label = %1$L and (n.project_seq is not null or n.scope = 'global');
-        if v_focused then
-          insert into pgmem_graph."HAS_FOCUS" (id, start_id, end_id, properties)
-          select ag_catalog._graphid(%6$s, n.seq), ag_catalog._graphid(%2$s, n.seq), ag_catalog._graphid(%7$s, n.focus_seq), '{}'
-          from new_rows n where n.label = %1$L and n.focus_seq is not null;
-        end if;$b$,
-      v_name, v_ids ->> v_name, v_ids ->> 'BELONGS_TO', v_ids ->> 'Project', v_ids ->> 'GlobalScope', v_ids ->> 'HAS_FOCUS',
-      v_ids ->> 'FocusArea');
+        from new_rows n where n.label = %1$L and (n.project_seq is not null or n.scope = 'global');$b$,
+      v_name, v_ids ->> v_name, v_ids ->> 'BELONGS_TO', v_ids ->> 'Project', v_ids ->> 'GlobalScope');
     v_update := v_update || format($b$
       when %1$L then
-        update pgmem_graph.%1$I g set properties = pgmem.vertex_properties(n)::ag_catalog.agtype
-        from new_rows n join old_rows o on o.seq = n.seq
+        update pgmem_graph.%1$I g set properties = after.properties::ag_catalog.agtype
+        from new_rows n cross join lateral pgmem.vertex_properties(n) after
+        join old_rows o on o.seq = n.seq cross join lateral pgmem.vertex_properties(o) before
         where n.label = %1$L and g.id operator(ag_catalog.=) ag_catalog._graphid(%2$s, n.seq)
-          and pgmem.vertex_properties(n) is distinct from pgmem.vertex_properties(o);$b$, v_name, v_ids ->> v_name);
+          and after.properties <> before.properties;$b$, v_name, v_ids ->> v_name);
     v_delete := v_delete || format($b$
       when %1$L then
         delete from pgmem_graph.%1$I g using old_rows n where n.label = %1$L and g.id operator(ag_catalog.=) ag_catalog._graphid(%2$s, n.seq);$b$,
@@ -71,15 +67,22 @@ begin
     return case p_label
 %s    end$f$, v_cases);
   comment on function pgmem.label_number(text) is 'The number of a label in the graph: the high 16 bits of its vertices'' ids.';
-  perform pgmem.make_projection('node', 'insert', 'label, bool_or(n.focus_seq is not null)', 'new_rows', v_insert, '');
-  perform pgmem.make_projection('node', 'update', 'label, false', 'new_rows', v_update, '');
-  perform pgmem.make_projection('node', 'delete', 'label, false', 'old_rows', v_delete, format($b$
+  perform pgmem.make_projection('node', 'insert', 'label', 'n.focus_seq is not null', 'new_rows', v_insert, format($b$
+  if v_some then
+    insert into pgmem_graph."HAS_FOCUS" (id, start_id, end_id, properties)
+    select ag_catalog._graphid(%1$s, n.seq), ag_catalog._graphid(pgmem.label_number(n.label), n.seq),
+           ag_catalog._graphid(%2$s, n.focus_seq), '{}'
+    from new_rows n where n.focus_seq is not null;
+  end if;$b$,
+    v_ids ->> 'HAS_FOCUS', v_ids ->> 'FocusArea'));
+  perform pgmem.make_projection('node', 'update', 'label', 'false', 'new_rows', v_update, '');
+  perform pgmem.make_projection('node', 'delete', 'label', 'false', 'old_rows', v_delete, format($b$
   delete from pgmem_graph."BELONGS_TO" g using old_rows n where g.id operator(ag_catalog.=) ag_catalog._graphid(%s, n.seq);
   delete from pgmem_graph."HAS_FOCUS" g using old_rows n where g.id operator(ag_catalog.=) ag_catalog._graphid(%s, n.seq);$b$,
     v_ids ->> 'BELONGS_TO', v_ids ->> 'HAS_FOCUS'));
-  perform pgmem.make_projection('edge', 'insert', 'rel, false', 'new_rows', v_edges_insert, '');
-  perform pgmem.make_projection('edge', 'update', 'rel, false', 'new_rows', v_edges_update, '');
-  perform pgmem.make_projection('edge', 'delete', 'rel, false', 'old_rows', v_edges_delete, '');
+  perform pgmem.make_projection('edge', 'insert', 'rel', 'false', 'new_rows', v_edges_insert, '');
+  perform pgmem.make_projection('edge', 'update', 'rel', 'false', 'new_rows', v_edges_update, '');
+  perform pgmem.make_projection('edge', 'delete', 'rel', 'false', 'old_rows', v_edges_delete, '');
 end;
 $build$;
 comment on function pgmem.build_projection() is

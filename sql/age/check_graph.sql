@@ -22,7 +22,8 @@ begin
   end if;
   for v_name, v_expected in
     select l.name, format('select ag_catalog._graphid(pgmem.label_number(n.label), n.seq)::text as id,
-        pgmem.vertex_properties(n)::ag_catalog.agtype::text as what from pgmem.node n where n.label = %L', l.name)
+        vertex.properties::ag_catalog.agtype::text as what
+        from pgmem.node n cross join lateral pgmem.vertex_properties(n) vertex where n.label = %L', l.name)
     from pgmem.label l
     union all
     select r.name, case r.name

@@ -7,8 +7,8 @@ declare
 begin
   for v_name in select l.name from pgmem.label l order by l.name loop
     execute format('insert into pgmem_graph.%1$I (id, properties)
-      select ag_catalog._graphid(pgmem.label_number(n.label), n.seq), pgmem.vertex_properties(n)::ag_catalog.agtype
-      from pgmem.node n where n.label = %1$L', v_name);
+      select ag_catalog._graphid(pgmem.label_number(n.label), n.seq), vertex.properties::ag_catalog.agtype
+      from pgmem.node n cross join lateral pgmem.vertex_properties(n) vertex where n.label = %1$L', v_name);
   end loop;
   execute $q$insert into pgmem_graph."BELONGS_TO" (id, start_id, end_id)
     select ag_catalog._graphid(ag_catalog._label_id('pgmem_graph', 'BELONGS_TO')::int, n.seq),

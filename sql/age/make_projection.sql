@@ -1,4 +1,4 @@
-create or replace function pgmem.make_projection(p_table text, p_event text, p_column text, p_rows text, p_branches text, p_after text)
+create or replace function pgmem.make_projection(p_table text, p_event text, p_column text, p_some text, p_rows text, p_branches text, p_after text)
 returns void
 language plpgsql
 set search_path = pgmem, pg_temp
@@ -8,17 +8,19 @@ declare
   v_body     text := format($f$
 -- Written by build_projection() from the registry.
 declare
-  v_name    text;
-  v_focused boolean;
+  v_names text[];
+  v_name  text;
+  v_some  boolean;
 begin
-  for v_name, v_focused in select n.%1$s from %2$s n group by 1 loop
+  select coalesce(array_agg(distinct n.%1$s), '{}'), bool_or(%5$s) into v_names, v_some from %2$s n;
+  foreach v_name in array v_names loop
     case v_name%3$s
     else null;
     end case;
   end loop;%4$s
   return null;
 end;
-$f$, p_column, p_rows, p_branches, p_after);
+$f$, p_column, p_rows, p_branches, p_after, p_some);
 begin
   -- Replaced only where its text changed: a trigger takes a lock that waits for every writer.
   if exists (select from pg_proc where pronamespace = 'pgmem'::regnamespace and proname = v_function and prosrc = v_body)
@@ -34,4 +36,5 @@ begin
       else 'new table as new_rows old table as old_rows' end);
 end;
 $make$;
-comment on function pgmem.make_projection(text, text, text, text, text, text) is 'One trigger function of the projection and its trigger.';
+comment on function pgmem.make_projection(text, text, text, text, text, text, text) is
+  'One trigger function of the projection and its trigger. v_some: whether any row fulfils p_some.';

@@ -19,6 +19,9 @@ as $$
   join pg_attribute a on a.attrelid = b.oid and a.attnum = f.conkey[1]
   where not b.has_ids and not b.has_tenant
   group by b.name
+  union all
+  -- Goes by a trigger on node, not by a foreign key.
+  select 'dedup_token', false, 't.node_seq in (select n.seq from pgmem.node n where n.org_id = $1 and ($2 = '''' or n.user_id = $2))'
   order by 1;
 $$;
 comment on function pgmem.subject_tables() is

@@ -5,6 +5,9 @@ as $$
 declare
   v_key text := btrim(p_text);
 begin
+  if v_key is null then
+    return null;
+  end if;
   if v_key ~ '[\x01-\x1f\x7f]' then
     raise exception using errcode = 'PM001', message = format('%s holds a control character; send printable characters only.', p_name);
   end if;

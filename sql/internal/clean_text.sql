@@ -5,15 +5,18 @@ as $$
 declare
   v_text text := btrim(regexp_replace(p_text, '[\x01-\x08\x0b-\x1f\x7f]', '', 'g'), e' \t\n');
 begin
-  if p_required and coalesce(v_text, '') = '' then
-    raise exception using errcode = 'PM001', message = format('%s must not be empty; send a text.', p_name);
+  if coalesce(v_text, '') = '' then
+    if p_required then
+      raise exception using errcode = 'PM001', message = format('%s must not be empty; send a text.', p_name);
+    end if;
+    return null;
   end if;
   -- No limit can be set below 100: most texts need not look it up.
   if length(v_text) > 100 and length(v_text) > pgmem.setting_int('max_text_chars') then
     raise exception using errcode = 'PM001', message = format('%s has %s characters; send at most %s.',
       p_name, length(v_text), pgmem.setting_int('max_text_chars'));
   end if;
-  return nullif(v_text, '');
+  return v_text;
 end;
 $$;
 comment on function pgmem.clean_text(text, text, boolean) is

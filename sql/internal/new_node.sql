@@ -5,7 +5,7 @@ as $$
 declare
   v_node pgmem.node;
 begin
-  if coalesce(p_share, 'private') not in ('private', 'org') then
+  if p_share not in ('private', 'org') then
     raise exception using errcode = 'PM001', message = format('share is private or org, not %s.', p_share);
   end if;
   v_node.label := p_label;
@@ -20,7 +20,6 @@ begin
   v_node.source := p_caller.source;
   v_node.trust_level := p_caller.trust_level;
   v_node.initial_confidence := 1.0;
-  v_node.text_config := pgmem.setting_text('text_config');
   v_node.created_at := coalesce(p_caller.made_at, pgmem.now());
   return v_node;
 end;

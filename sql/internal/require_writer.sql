@@ -1,6 +1,5 @@
--- security definer: looks whether the store has tenants at all.
 create or replace function pgmem.require_writer() returns pgmem.caller
-language plpgsql stable security definer
+language plpgsql stable
 set search_path = pgmem, pg_temp
 as $$
 declare
@@ -11,12 +10,11 @@ begin
       message = format('Writing needs READ COMMITTED; this transaction is %s. Begin it without an isolation level.',
                        upper(current_setting('transaction_isolation')));
   end if;
-  if not v_caller.identified and (pgmem.setting_text('require_identity') = 'true'
-      or exists (select from pgmem.tenant_role) or exists (select from pgmem.api_token)) then
+  -- Who has no identity and sees not even what is public is in a store that requires one.
+  if not v_caller.identified and (v_caller.is_shared or v_caller.tenants = '{}') then
     raise exception using errcode = 'PM006',
       message = 'This store has tenants: set pgmem.org_id or pgmem.user_id, or use a login or token bound to a tenant.';
   end if;
-  v_caller.trust_level := coalesce(pgmem.setting_float('trust_' || v_caller.source), 0.5);
   return v_caller;
 end;
 $$;

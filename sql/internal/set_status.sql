@@ -7,7 +7,6 @@ begin
   update pgmem.node n set status = p_status, updated_at = greatest(pgmem.now(), n.created_at),
     valid_to = coalesce(n.valid_to, case when p_close_at is not null then greatest(p_close_at, n.valid_from) end)
   where n.seq = p_seq;
-  delete from pgmem.dedup_token t where t.node_seq = p_seq and p_status <> 'active';
   if p_status in ('archived', 'merged', 'rejected', 'dismissed') then
     perform pgmem.delete_embeddings(array[p_seq]);
   end if;

@@ -1,7 +1,6 @@
 create or replace function pgmem.tokens(p_text text) returns text[]
 language sql immutable strict parallel safe
 begin atomic
-  select coalesce(array_agg(distinct token), '{}') from regexp_split_to_table(lower(p_text), '\W+') as token
-  where token <> '';
+  select w.words from pgmem.title_words(p_text) w;
 end;
 comment on function pgmem.tokens(text) is 'The set of words of a text, as Jaccard compares them (a hyphen splits; normalize() joins).';

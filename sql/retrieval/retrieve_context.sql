@@ -7,6 +7,7 @@ create or replace function pgmem.retrieve_context(p_project_id text, p_scope tex
 language plpgsql stable security definer
 set search_path = pgmem, pg_temp
 set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
@@ -16,16 +17,12 @@ declare
     ('focus_limit', 'project_limit', 'global_limit', 'freshness_recent_days', 'freshness_stale_days', 'hygiene_due_days'));
   v_recent  timestamptz := pgmem.now() - make_interval(days => (v_setting ->> 'freshness_recent_days')::integer);
   v_stale   timestamptz := pgmem.now() - make_interval(days => (v_setting ->> 'freshness_stale_days')::integer);
-  v_names   text[] := array['global'];
-  v_places  text[] := array['global'];
-  v_limits  integer[] := array[(v_setting ->> 'global_limit')::integer];
+  v_names   text[];
+  v_places  text[];
+  v_limits  integer[];
   v_topic   tsquery;
   v_seqs    bigint[];
 begin
-  items := '[]';
-  conflicts_found := false;
-  hygiene_due := false;
-  truncated_scopes := '{}';
   if p_scope is null or p_scope not in ('global', 'project', 'focus') then
     raise exception using errcode = 'PM001', message = format('scope is global, project or focus, not %s.', coalesce(p_scope, 'nothing'));
   end if;
@@ -41,20 +38,27 @@ begin
   end if;
   scope_state := v_scope.scope_state;
   if not v_scope.project_exists then
+    items := '[]';
+    conflicts_found := false;
+    hygiene_due := false;
+    truncated_scopes := '{}';
     retrieval_status := 'empty';
     next_step := case scope_state when 'unresolved' then 'Send project_id.'
       else 'This project is not known yet: the first save_session creates it.' end;
     return;
   end if;
-  if p_scope <> 'global' then
-    v_names := array_prepend('project', v_names);
-    v_places := array_prepend(v_scope.project_seq::text, v_places);
-    v_limits := array_prepend((v_setting ->> 'project_limit')::integer, v_limits);
-    if v_scope.focus is not null then
-      v_names := array_prepend('focus', v_names);
-      v_places := array_prepend(v_scope.project_seq::text || '/' || v_scope.focus, v_places);
-      v_limits := array_prepend((v_setting ->> 'focus_limit')::integer, v_limits);
-    end if;
+  if p_scope = 'global' then
+    v_names := '{global}';
+    v_places := '{global}';
+    v_limits := array[v_setting ->> 'global_limit'];
+  elsif v_scope.focus is null then
+    v_names := '{project,global}';
+    v_places := array[v_scope.project_seq::text, 'global'];
+    v_limits := array[v_setting ->> 'project_limit', v_setting ->> 'global_limit'];
+  else
+    v_names := '{focus,project,global}';
+    v_places := array[v_scope.project_seq::text || '/' || v_scope.focus, v_scope.project_seq::text, 'global'];
+    v_limits := array[v_setting ->> 'focus_limit', v_setting ->> 'project_limit', v_setting ->> 'global_limit'];
   end if;
 
   if p_as_of is not null or p_known_at is not null then
@@ -66,24 +70,21 @@ begin
     from (select c.place_number, row_number() over (partition by c.place_number) as in_place, (c.state).seq,
                  pgmem.state_item(c.state, v_recent, v_stale) as item
           from pgmem.context_items_at(v_places, v_limits, p_categories, v_topic, p_as_of, p_known_at) c) found;
-  elsif pgmem.clean_text(p_topic, 'topic') is null then
-    select jsonb_agg(item order by place_number, in_place) filter (where in_place <= v_limits[place_number]),
+  elsif p_topic is null or pgmem.clean_text(p_topic, 'topic') is null then
+    -- Rows come in the order of the answer: a second sort inside the aggregates would cost more than reading them.
+    select jsonb_agg(item) filter (where in_place <= v_limits[place_number]),
            array_agg(seq) filter (where in_place <= v_limits[place_number]),
-           array_agg(v_names[place_number] order by place_number) filter (where in_place = v_limits[place_number] + 1)
+           array_agg(v_names[place_number]) filter (where in_place = v_limits[place_number] + 1)
     into items, v_seqs, truncated_scopes
-    from (select c.place_number, row_number() over (partition by c.place_number) as in_place, (c.node).seq,
-                 pgmem.context_item(c.node, v_recent, v_stale) as item
-          from pgmem.context_items(v_caller.tenants, v_places, v_limits, p_categories) c) found;
+    from pgmem.context_items(v_caller.tenants, v_places, v_limits, p_categories, v_recent, v_stale);
   else
     -- Null where no word of the topic counts: that finds nothing, where an empty query would find everything.
     v_topic := pgmem.any_word(p_topic, v_scope.text_config);
-    select jsonb_agg(item order by place_number, in_place) filter (where in_place <= v_limits[place_number]),
+    select jsonb_agg(item) filter (where in_place <= v_limits[place_number]),
            array_agg(seq) filter (where in_place <= v_limits[place_number]),
-           array_agg(v_names[place_number] order by place_number) filter (where in_place = v_limits[place_number] + 1)
+           array_agg(v_names[place_number]) filter (where in_place = v_limits[place_number] + 1)
     into items, v_seqs, truncated_scopes
-    from (select c.place_number, row_number() over (partition by c.place_number) as in_place, (c.node).seq,
-                 pgmem.context_item(c.node, v_recent, v_stale) as item
-          from pgmem.context_items_on_topic(v_places, v_limits, p_categories, v_topic, v_scope.project_seq) c) found;
+    from pgmem.context_items_on_topic(v_places, v_limits, p_categories, v_topic, v_scope.project_seq, v_recent, v_stale);
   end if;
   items := coalesce(items, '[]');
   truncated_scopes := coalesce(truncated_scopes, '{}');

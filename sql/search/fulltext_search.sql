@@ -19,7 +19,7 @@ begin
   end if;
   select * into v_size from pgmem.scope_size(v_caller.tenants, v_scope.project_seq);
   return query
-  select n.id, n.label, n.key, n.title, pgmem.excerpt(pgmem.search_text(n.label, n.title, n.props)), t.score, n.trust_level,
+  select n.id, n.label, n.key::text, n.title::text, pgmem.excerpt(pgmem.search_text(n.label, n.title, n.props)), t.score, n.trust_level::float8,
          pgmem.confidence(n.initial_confidence, n.updated_at)
   from pgmem.text_candidates(
       pgmem.query_lexemes(coalesce(pgmem.clean_text(p_query, 'query'), ''), coalesce(v_scope.text_config, pgmem.setting_text('text_config'))),

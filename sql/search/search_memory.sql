@@ -160,8 +160,8 @@ begin
     select r.*, r.fused + v_beta * least(r.graph, v_cap) + v_gamma * r.trust + v_sure * r.confidence + v_dated * r.date + v_sourced * r.source as score
     from ranked r order by score desc, r.seq desc limit p_limit
   )
-  select n.id, n.label, n.key, n.title, pgmem.excerpt(pgmem.search_text(n.label, n.title, n.props)), n.project, n.scope, b.score,
-         b.vector, b.fulltext, b.graph, b.trust, b.confidence,
+  select n.id, n.label, n.key::text, n.title::text, pgmem.excerpt(pgmem.search_text(n.label, n.title, n.props)), n.project, n.scope::text, b.score,
+         b.vector, b.fulltext, b.graph, b.trust::float8, b.confidence,
          case when p_explain then jsonb_build_object('fusion', v_fusion, 'alpha', v_alpha, 'fused', b.fused,
            'vector', jsonb_build_object('cosine', b.own, 'window_cosine', b.around),
            'fulltext', jsonb_build_object('bm25', b.text, 'window_bm25', b.window_score, 'session_bm25', b.session_score),

@@ -53,7 +53,6 @@ begin
     update pgmem.node n set status = 'archived'
     where n.seq = any (v_seqs) and n.status in ('active', 'approved') and n.updated_at < v_before returning n.seq)
   select count(*) into archived from gone;
-  delete from pgmem.dedup_token t where t.node_seq = any (v_seqs);
   perform pgmem.delete_embeddings(v_seqs);
   remaining := remaining - cardinality(v_seqs);
 end;

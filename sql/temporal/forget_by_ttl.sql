@@ -41,7 +41,6 @@ begin
     delete from pgmem.node n where n.seq = any (v_seqs);
   else
     update pgmem.node n set status = 'archived', updated_at = greatest(pgmem.now(), n.created_at) where n.seq = any (v_seqs);
-    delete from pgmem.dedup_token t where t.node_seq = any (v_seqs);
   end if;
   affected := cardinality(v_seqs);
   remaining := remaining - affected;

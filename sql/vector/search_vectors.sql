@@ -26,7 +26,7 @@ begin
   end if;
   select * into v_size from pgmem.scope_size(v_caller.tenants, v_scope.project_seq);
   return query
-  select n.id, n.label, n.key, n.title, pgmem.excerpt(pgmem.search_text(n.label, n.title, n.props)), v.score, n.trust_level,
+  select n.id, n.label, n.key::text, n.title::text, pgmem.excerpt(pgmem.search_text(n.label, n.title, n.props)), v.score, n.trust_level::float8,
          pgmem.confidence(n.initial_confidence, n.updated_at)
   from (select c.seq, max(c.score) as score
         from pgmem.vector_candidates(p_embedding, v_model, 'self', v_caller.tenants, v_scope.project_seq, v_size.memories,

@@ -10,7 +10,6 @@ declare
   v_key    bigint := pgmem.scope_key(v_caller.tenant, case p_scope when 'global' then 'global'
              when 'focus' then v_scope.project_seq::text || '/' || v_scope.focus else v_scope.project_seq::text end, 'Decision');
   v_title  text := pgmem.clean_title(p_title, 'title');
-  v_tokens text[] := pgmem.tokens(v_title);
 begin
   if p_scope is null or p_scope not in ('global', 'project', 'focus') then
     raise exception using errcode = 'PM001', message = format('scope is global, project or focus, not %s.', coalesce(p_scope, 'nothing'));
@@ -25,7 +24,8 @@ begin
     dedup_outcome := 'duplicate_skip';
     return;
   end if;
-  select s.id, s.score into candidate_id, score from pgmem.near_duplicate(v_key, v_tokens, pgmem.ranked_tokens(v_tokens)) s;
+  select s.id, s.score into candidate_id, score
+  from pgmem.near_duplicate(v_key, v_title) s;
   dedup_outcome := case when score >= pgmem.setting_float('dedup_supersede') then 'supersede'
     when score >= pgmem.setting_float('dedup_manual_review') then 'manual_review' else 'new' end;
 end;

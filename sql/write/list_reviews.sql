@@ -11,7 +11,7 @@ begin
     raise exception using errcode = 'PM001', message = 'limit is a whole number from 1 to 1000.';
   end if;
   return query
-  select a.save_id, a.project, a.arguments ->> 'title', a.arguments ->> 'rationale', a.candidate_id, n.title,
+  select a.save_id, a.project, a.arguments ->> 'title', a.arguments ->> 'rationale', a.candidate_id, n.title::text,
          n.props ->> 'rationale', pgmem.jaccard(pgmem.tokens(a.arguments ->> 'title'), n.title_tokens), a.created_at
   from pgmem.visible_attempt a
   left join pgmem.visible_node n on n.id = a.candidate_id

@@ -14,10 +14,11 @@ begin
   if v_scope = 'focus' and p_scope.focus is null then
     raise exception using errcode = 'PM001', message = 'scope focus needs focus: send the name of the focus area.';
   end if;
-  if v_node.user_id = '' and v_node.tenant <> p_caller.tenant and v_scope <> 'global'
-      and exists (select from pgmem.visible_node n where n.seq = p_scope.project_seq and n.user_id <> '') then
-    raise exception using errcode = 'PM001',
-      message = format('Project %s is yours alone: what is shared needs a project saved with share = org.', p_scope.project_id);
+  if v_node.user_id = '' and v_node.tenant <> p_caller.tenant and v_scope <> 'global' then
+    if exists (select from pgmem.visible_node n where n.seq = p_scope.project_seq and n.user_id <> '') then
+      raise exception using errcode = 'PM001',
+        message = format('Project %s is yours alone: what is shared needs a project saved with share = org.', p_scope.project_id);
+    end if;
   end if;
   if v_scope <> 'global' and p_scope.focus is not null then
     p_scope := pgmem.ensure_focus(p_scope, v_node, p_caller);

@@ -1,5 +1,5 @@
 create or replace function pgmem.record_attempt(p_caller pgmem.caller, p_verb text, p_arguments jsonb, p_arguments_hash bytea,
-  p_result pgmem.save_result, p_batch jsonb default null) returns void
+  p_result pgmem.save_result, p_batch jsonb default null) returns pgmem.save_result
 language plpgsql
 set search_path = pgmem, pg_temp
 as $$
@@ -16,7 +16,8 @@ begin
     dedup_outcome = excluded.dedup_outcome, candidate_id = excluded.candidate_id, message = excluded.message,
     embedded = excluded.embedded, batch = excluded.batch, attempts = pgmem.save_attempt.attempts + 1,
     updated_at = excluded.updated_at;
+  return p_result;
 end;
 $$;
 comment on function pgmem.record_attempt(pgmem.caller, text, jsonb, bytea, pgmem.save_result, jsonb) is
-  'The row a save leaves in save_attempt; arguments are kept only while it is not saved.';
+  'Leave a save''s row in save_attempt and return its result; arguments are kept only while it is not saved.';

@@ -1,8 +1,12 @@
 -- Every save goes through here: caller, save_id, scope gate, governance gate, store, attempt; one transaction.
+-- For this function and all it calls: generic plans, as several would be made anew in every save; and no scan of a whole
+-- table, as every lookup here is by key and a plan made while the store was small stays in use when it has grown.
 create or replace function pgmem.run_save(p_verb text, p_arguments jsonb, p_save_id uuid default null,
   p_governance_token text default null, p_embedding pgmem.given_embedding default null) returns pgmem.save_result
 language plpgsql
 set search_path = pgmem, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 declare
   v_caller   pgmem.caller := pgmem.require_writer();
@@ -42,8 +46,7 @@ begin
     end if;
   end;
   v_result.save_id := v_save_id;
-  perform pgmem.record_attempt(v_caller, p_verb, p_arguments, v_hash, v_result);
-  return v_result;
+  return pgmem.record_attempt(v_caller, p_verb, p_arguments, v_hash, v_result);
 end;
 $$;
 comment on function pgmem.run_save(text, jsonb, uuid, text, pgmem.given_embedding) is

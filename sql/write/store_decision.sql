@@ -9,10 +9,10 @@ declare
   v_title     text := pgmem.clean_title(p_arguments ->> 'title', 'title');
   v_rationale text := pgmem.clean_text(p_arguments ->> 'rationale', 'rationale', true);
   v_props     jsonb := jsonb_strip_nulls(jsonb_build_object('rationale', v_rationale,
-                'owner', pgmem.clean_text(p_arguments ->> 'owner', 'owner'),
-                'date', coalesce(pgmem.argument_time(p_arguments, 'date'), p_caller.made_at, pgmem.now())::date));
+                'owner', case when p_arguments ? 'owner' then pgmem.clean_text(p_arguments ->> 'owner', 'owner') end,
+                'date', coalesce(case when p_arguments ? 'date' then pgmem.argument_time(p_arguments, 'date') end, p_caller.made_at, pgmem.now())::date));
   v_found     record;
-  v_ranked    bigint[];
+  v_locked    boolean;
   v_outcome   text := 'new';
 begin
   v_node := pgmem.place_node('Decision', p_arguments, p_scope, p_caller);
@@ -20,21 +20,24 @@ begin
   v_node.props := v_props;
   v_node.initial_confidence := pgmem.argument_number(p_arguments, 'confidence', 1.0);
   v_node.content_hash := pgmem.content_hash(array[v_title || ' ' || v_rationale]);
-  v_node.title_tokens := pgmem.tokens(v_title);
 
-  select * into v_found from pgmem.same_content(v_node.scope_key, v_node.content_hash);
+  v_found := pgmem.same_content(v_node.scope_key, v_node.content_hash);
   if v_found.seq is null then
-    perform pgmem.lock_scope(v_node.scope_key);
-    perform pgmem.expire_content(v_node.scope_key, v_node.content_hash);
-    select * into v_found from pgmem.same_content(v_node.scope_key, v_node.content_hash);
+    v_locked := pgmem.lock_scope(v_node.scope_key);
+    v_found := pgmem.same_content(v_node.scope_key, v_node.content_hash);
+    if v_found.expired_seq is not null then
+      perform pgmem.set_status(v_found.expired_seq, 'expired');
+    end if;
   end if;
   if v_found.seq is not null then
     return pgmem.saved(v_found.id, 'duplicate_skip', v_found.id, 'Duplicate detected: the existing record is returned.');
   end if;
 
-  v_ranked := pgmem.ranked_tokens(v_node.title_tokens);
-  select * into v_found from pgmem.near_duplicate(v_node.scope_key, v_node.title_tokens, v_ranked);
-  if coalesce(p_review = 'supersede', v_found.score >= pgmem.setting_float('dedup_supersede')) and v_found.seq is not null then
+  v_found := pgmem.near_duplicate(v_node.scope_key, v_title);
+  v_node.title_tokens := v_found.words;
+  if v_found.seq is null then
+    v_outcome := 'new';
+  elsif coalesce(p_review = 'supersede', v_found.score >= pgmem.setting_float('dedup_supersede')) then
     v_outcome := 'supersede';
   elsif p_review is null and v_found.score >= pgmem.setting_float('dedup_manual_review') then
     perform pgmem.refuse('failed', format('Cannot distinguish duplicate vs supersede. Review candidate: %s', v_found.id),
@@ -42,7 +45,7 @@ begin
       'manual_review', v_found.id);
   end if;
 
-  v_node := pgmem.insert_node(v_node, v_ranked);
+  v_node := pgmem.insert_node(v_node, v_found.ranked);
   if v_outcome = 'supersede' then
     perform pgmem.set_status(v_found.seq, 'superseded', pgmem.now());
     perform pgmem.insert_edge(v_node.seq, 'SUPERSEDES', v_found.seq);

@@ -20,11 +20,13 @@ begin
   v_node.props := v_props;
   v_node.content_hash := pgmem.content_hash(array[v_trigger] || array(select jsonb_array_elements_text(v_steps)));
 
-  select * into v_found from pgmem.same_content(v_node.scope_key, v_node.content_hash);
+  v_found := pgmem.same_content(v_node.scope_key, v_node.content_hash);
   if v_found.seq is null then
     perform pgmem.lock_scope(v_node.scope_key);
-    perform pgmem.expire_content(v_node.scope_key, v_node.content_hash);
-    select * into v_found from pgmem.same_content(v_node.scope_key, v_node.content_hash);
+    v_found := pgmem.same_content(v_node.scope_key, v_node.content_hash);
+    if v_found.expired_seq is not null then
+      perform pgmem.set_status(v_found.expired_seq, 'expired');
+    end if;
   end if;
   if v_found.seq is not null then
     return pgmem.saved(v_found.id, 'duplicate_skip', v_found.id, 'Duplicate pattern skipped.');

@@ -73,7 +73,7 @@ def nearest(connection: psycopg.Connection[DictRow], asked: list[str]) -> list[t
     rows = connection.execute(
         "select d.seq, d.score from unnest(%s::text[]) with ordinality as a(title, place) cross join lateral"
         " pgmem.near_duplicate((select scope_key from pgmem.node where label = 'Decision' limit 1),"
-        " pgmem.tokens(a.title), pgmem.ranked_tokens(pgmem.tokens(a.title))) d order by a.place",
+        " a.title) d order by a.place",
         (asked,),
     ).fetchall()
     return [None if row["seq"] is None else (int(row["seq"]), float(row["score"])) for row in rows]
