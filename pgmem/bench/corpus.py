@@ -12,6 +12,7 @@ __all__ = ["Corpus"]
 _CONSONANTS = "bdfgklmnprstvz"
 _VOWELS = "aeiou"
 _WORDS = 20_000
+_STOP_WORDS = 50
 
 
 @cache
@@ -40,6 +41,14 @@ class Corpus:
         """A body."""
         return self._take(28)
 
-    def _take(self, count: int) -> str:
+    def question(self) -> str:
+        """5 to 9 words, the commonest left out: those a language has for them are stop words."""
+        return self._take(self._chance.randint(5, 9), _STOP_WORDS)
+
+    def _take(self, count: int, least: int = 0) -> str:
         words, weights = _words()
-        return " ".join(words[bisect(weights, self._chance.random() * weights[-1])] for _ in range(count))
+        below = weights[least - 1] if least else 0.0
+        return " ".join(
+            words[bisect(weights, below + self._chance.random() * (weights[-1] - below))]
+            for _ in range(count)
+        )

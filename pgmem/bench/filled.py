@@ -7,16 +7,19 @@ from contextlib import contextmanager, suppress
 from random import Random
 from uuid import uuid4
 
+import anyio
 import psycopg
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from pgmem.bench.corpus import Corpus
 from pgmem.database import schema
+from pgmem.embeddings.static import StaticProvider
 
 __all__ = ["PROJECT", "Told", "acting", "filled"]
 
 PROJECT = "bench"
+_EMBEDDED = 5_000
 Told = Callable[[str, int, int], None]
 
 # Through the functions that a save goes through, all at once. Near copies stay in: finding them is measured.
@@ -50,15 +53,22 @@ on conflict do nothing
 
 @contextmanager
 def filled(
-    server: str, memories: int, *, users: Sequence[str] = ("",), edges: int = 0, told: Told | None = None
+    server: str,
+    memories: int,
+    *,
+    users: Sequence[str] = ("",),
+    edges: int = 0,
+    vectors: bool = False,
+    told: Told | None = None,
 ) -> Iterator[str]:
     """A database with pgmem and so many decisions in it; its DSN.
 
     Args:
         server: any database of the server to make it on.
         memories: how many decisions, shared out among the users, each user's in a project of his own.
-        users: the user_id of each tenant.
+        users: the user_id of each tenant; who is named twice gets twice as many.
         edges: how many relations between random decisions.
+        vectors: give each a vector of the static provider, indexed as the worker would.
         told: called with (what, done, of) as the work goes on.
     """
     name = f"pgmem_bench_{uuid4().hex[:12]}"
@@ -70,7 +80,11 @@ def filled(
             schema.upgrade(dsn)
             with psycopg.connect(dsn) as connection:
                 _write(connection, memories, users, edges, tell)
+                if vectors:
+                    _embed(connection, tell)
             with psycopg.connect(dsn, autocommit=True) as connection:
+                if vectors:
+                    _index(connection)
                 connection.execute("vacuum analyze")
                 with suppress(psycopg.errors.InsufficientPrivilege):
                     connection.execute("checkpoint")
@@ -95,7 +109,7 @@ def _write(
     edges: int,
     tell: Told,
 ) -> None:
-    for user in users:
+    for user in dict.fromkeys(users):
         connection.execute(
             "select set_config('pgmem.user_id', %s, true), set_config('pgmem.source', 'sdk', true)", (user,)
         )
@@ -114,7 +128,7 @@ def _write(
                 tell(what, number, 2 * memories)
     connection.execute(_DECISIONS)
     tell(what, 3 * memories // 2, 2 * memories)
-    connection.execute("select pgmem.refresh_dedup()")
+    connection.execute("select pgmem.refresh_dedup(), pgmem.refresh_statistics(true)")
     if edges:
         chance = Random(edges)
         with connection.cursor().copy("copy joined from stdin") as rows:
@@ -122,3 +136,37 @@ def _write(
                 rows.write_row(chance.sample(range(1, memories + 1), 2))
         connection.execute(_EDGES)
     tell(what, 2 * memories, 2 * memories)
+
+
+def _embed(connection: psycopg.Connection[tuple[object, ...]], tell: Told) -> None:
+    """Vectors of all decisions, made and stored many at once."""
+    provider = StaticProvider()
+    connection.execute(
+        "select set_config('pgmem.source', 'sdk', true), pgmem.register_model(%s, %s)",
+        (provider.model, provider.dimensions),
+    )
+    rows = connection.execute(
+        "select seq, pgmem.embedding_text(label, title, props) from pgmem.node where label = 'Decision' order by seq"
+    ).fetchall()
+    connection.execute("create temp table embedded (seq bigint, vector halfvec) on commit drop")
+    with connection.cursor().copy("copy embedded from stdin") as copy:
+        for place in range(0, len(rows), _EMBEDDED):
+            some = rows[place : place + _EMBEDDED]
+            vectors = anyio.run(provider.embed_batch, [str(text) for _, text in some])
+            for (seq, _), vector in zip(some, vectors, strict=True):
+                copy.write_row((seq, str(vector)))
+            tell(f"embedding {len(rows)} memories", place, len(rows))
+    connection.execute(
+        "insert into pgmem.embedding (node_seq, model_id, kind, tenant, project_seq, text_hash, vector)"
+        " select n.seq, m.id, 'self', n.tenant, n.project_seq,"
+        " encode(sha256(convert_to(pgmem.embedding_text(n.label, n.title, n.props), 'UTF8')), 'hex'), e.vector"
+        " from embedded e join pgmem.node n using (seq) join pgmem.embedding_model m on m.active"
+    )
+    tell(f"embedding {len(rows)} memories", len(rows), len(rows))
+
+
+def _index(connection: psycopg.Connection[tuple[object, ...]]) -> None:
+    wanted = connection.execute("select wanted from pgmem.index_vectors()").fetchone()
+    assert wanted is not None
+    for statement in wanted[0]:  # type: ignore[attr-defined]
+        connection.execute(str(statement).encode())

@@ -5,12 +5,11 @@ Floor and measured call take turns on one connection, so that whatever else the 
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,11 +22,13 @@ from psycopg import sql
 
 from pgmem.bench.corpus import Corpus
 from pgmem.bench.filled import PROJECT, Told, acting, filled
+from pgmem.bench.searching import narrow_scopes, searching
+from pgmem.bench.timing import SpeedRow, against, in_turns, quantile
 from pgmem.database.embedded import EmbeddedServer
 from pgmem.memory import Memory
 from pgmem.settings import load
 
-__all__ = ["SpeedReport", "SpeedRow", "run"]
+__all__ = ["SpeedReport", "run"]
 
 _BULK_BATCH = 100
 _BULK_AT_ONCE = 16
@@ -47,21 +48,6 @@ _WALK = (
     "  where w.depth < 2)"
     " select seq, min(depth) from walk group by seq"
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpeedRow:
-    """One figure. `bar` is what the ratio (or the rate) is held to; `met` is None where there is none."""
-
-    name: str
-    n: int
-    p50_ms: float
-    p95_ms: float
-    floor_p50_ms: float | None = None
-    ratio: float | None = None
-    rate_per_s: float | None = None
-    bar: str | None = None
-    met: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,8 +91,10 @@ async def run(
         rows: list[SpeedRow] = []
         rows += await anyio.to_thread.run_sync(_saving_and_retrieving, dsn, sizes, rounds, tell)
         rows += await anyio.to_thread.run_sync(
-            _tenants, dsn, (5, 100) if quick else (50, 2_000), rounds, tell
+            searching, dsn, (500,) if quick else (1_000, 10_000, 100_000), rounds, tell
         )
+        tenants, each = (5, 100) if quick else (50, 2_000)
+        rows += await anyio.to_thread.run_sync(narrow_scopes, dsn, tenants, each, rounds, tell)
         found, tier, version = await anyio.to_thread.run_sync(
             _walking, dsn, 500 if quick else 20_000, rounds, tell
         )
@@ -179,56 +167,12 @@ class _Project:
         return True
 
 
-def _in_turns(calls: Mapping[str, Callable[[], bool]], rounds: int) -> dict[str, list[float]]:
-    """Milliseconds of each call that counts, the calls taking turns; a few rounds before are not counted."""
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    gc.disable()
-    try:
-        for number in range(-10, rounds):
-            for name, call in calls.items():
-                began = time.perf_counter()
-                counts = call()
-                if counts and number >= 0:
-                    times[name].append((time.perf_counter() - began) * 1000)
-    finally:
-        gc.enable()
-    return times
-
-
-def _quantile(times: Sequence[float], share: float) -> float:
-    return round(sorted(times)[int(len(times) * share)], 4)
-
-
-def _row(
-    name: str,
-    n: int,
-    times: Sequence[float],
-    floor: Sequence[float],
-    at_most: float | None = None,
-    at_least: float | None = None,
-) -> SpeedRow:
-    """A figure against its floor."""
-    ratio = round(_quantile(times, 0.5) / _quantile(floor, 0.5), 2)
-    bar = f"≤ {at_most:g} ×" if at_most is not None else f"≥ {at_least:g} ×" if at_least is not None else None
-    met = ratio <= at_most if at_most is not None else ratio >= at_least if at_least is not None else None
-    return SpeedRow(
-        name=name,
-        n=n,
-        p50_ms=_quantile(times, 0.5),
-        p95_ms=_quantile(times, 0.95),
-        floor_p50_ms=_quantile(floor, 0.5),
-        ratio=ratio,
-        bar=bar,
-        met=met,
-    )
-
-
 def _saving_and_retrieving(server: str, sizes: Sequence[int], rounds: int, tell: Told) -> list[SpeedRow]:
     with ExitStack() as stack:
         stores = [stack.enter_context(filled(server, size, told=tell)) for size in sizes]
         projects = [stack.enter_context(_Project(dsn)) for dsn in stores]
         tell("saving and retrieving", 0, 2)
-        reads = _in_turns(
+        reads = in_turns(
             {
                 f"{call.__name__} {size}": call
                 for size, project in zip(sizes, projects, strict=True)
@@ -237,7 +181,7 @@ def _saving_and_retrieving(server: str, sizes: Sequence[int], rounds: int, tell:
             rounds,
         )
         tell("saving and retrieving", 1, 2)
-        writes = _in_turns(
+        writes = in_turns(
             {
                 f"{call.__name__} {size}": call
                 for size, project in zip(sizes, projects, strict=True)
@@ -248,7 +192,7 @@ def _saving_and_retrieving(server: str, sizes: Sequence[int], rounds: int, tell:
         tell("saving and retrieving", 2, 2)
     first, last = sizes[0], sizes[-1]
     rows = [
-        _row(
+        against(
             "save_decision / one-row INSERT",
             n,
             writes[f"save {n}"],
@@ -259,7 +203,7 @@ def _saving_and_retrieving(server: str, sizes: Sequence[int], rounds: int, tell:
     ]
     if last != first:
         rows.append(
-            _row(
+            against(
                 f"save_decision / itself at {first}",
                 last,
                 writes[f"save {last}"],
@@ -268,14 +212,14 @@ def _saving_and_retrieving(server: str, sizes: Sequence[int], rounds: int, tell:
             )
         )
     rows += [
-        _row(
+        against(
             "retrieve_context / SELECT of 25 rows", n, reads[f"retrieve {n}"], reads[f"select_recent {n}"], 3
         )
         for n in sizes
     ]
     if last != first:
         rows.append(
-            _row(
+            against(
                 f"retrieve_context / itself at {first}",
                 last,
                 reads[f"retrieve {last}"],
@@ -284,24 +228,6 @@ def _saving_and_retrieving(server: str, sizes: Sequence[int], rounds: int, tell:
             )
         )
     return rows
-
-
-def _tenants(server: str, shape: tuple[int, int], rounds: int, tell: Told) -> list[SpeedRow]:
-    tenants, each = shape
-    users = [f"user {number}" for number in range(tenants)]
-    with ExitStack() as stack:
-        crowded = stack.enter_context(filled(server, tenants * each, users=users, told=tell))
-        alone = stack.enter_context(filled(server, each, users=users[:1], told=tell))
-        many, one = (stack.enter_context(_Project(dsn, users[0])) for dsn in (crowded, alone))
-        tell("one tenant of many", 0, 1)
-        times = _in_turns({"many": many.retrieve, "one": one.retrieve}, rounds)
-        saves = _in_turns({"many": many.save, "one": one.save}, rounds)
-        tell("one tenant of many", 1, 1)
-    name = f"one of {tenants} tenants / alone in the store"
-    return [
-        _row(f"retrieve_context, {name}", tenants * each, times["many"], times["one"], 1.5),
-        _row(f"save_decision, {name}", tenants * each, saves["many"], saves["one"]),
-    ]
 
 
 def _walking(server: str, nodes: int, rounds: int, tell: Told) -> tuple[list[SpeedRow], str, str]:
@@ -329,13 +255,13 @@ def _walking(server: str, nodes: int, rounds: int, tell: Told) -> tuple[list[Spe
             return True
 
         tell("walking", 0, 2)
-        times = _in_turns({"walk": walk, "neighbours": neighbours}, rounds)
-        rows = [_row("neighbours, 2 hops / recursive CTE", nodes, times["neighbours"], times["walk"], 2.5)]
+        times = in_turns({"walk": walk, "neighbours": neighbours}, rounds)
+        rows = [against("neighbours, 2 hops / recursive CTE", nodes, times["neighbours"], times["walk"], 2.5)]
         tell("walking", 1, 2)
         if "age" in _extensions(connection):
             cypher = _cypher(connection, str(starts[0][1]))
             rows.append(
-                _row(
+                against(
                     "Cypher after a write, 2 hops / neighbours",
                     nodes,
                     cypher,
@@ -417,8 +343,8 @@ def _bulk_row(name: str, times: Sequence[float], facts: int, began: float) -> Sp
     return SpeedRow(
         name=name,
         n=facts,
-        p50_ms=_quantile(times, 0.5),
-        p95_ms=_quantile(times, 0.95),
+        p50_ms=quantile(times, 0.5),
+        p95_ms=quantile(times, 0.95),
         rate_per_s=rate,
         bar="≥ 500 a second",
         met=rate >= 500,
@@ -446,7 +372,7 @@ async def _starts(folder: Path, repeats: int, tell: Told) -> list[SpeedRow]:
                 times.append((time.perf_counter() - began) * 1000)
     tell("starting", 2 * repeats, 2 * repeats)
     return [
-        SpeedRow(name=name, n=len(times), p50_ms=_quantile(times, 0.5), p95_ms=_quantile(times, 0.95))
+        SpeedRow(name=name, n=len(times), p50_ms=quantile(times, 0.5), p95_ms=quantile(times, 0.95))
         for name, times in (
             ("pgmem mcp, first answer in an empty directory", cold),
             ("pgmem mcp, first answer in the same again", warm),

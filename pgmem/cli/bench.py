@@ -67,11 +67,20 @@ def speed(
             json.dumps(report.as_json(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
         )
     table = Table(title=f"PostgreSQL {report.server_version}, tier {report.tier}; p50 and p95 in ms")
-    for heading in ("", "n", "p50", "p95", "floor p50", "ratio", "a second", "bar", "met"):
+    for heading in ("", "n", "p50", "p95", "floor p50", "ratio", "a second", "share", "bar", "met"):
         table.add_column(heading, justify="left" if heading in ("", "bar", "met") else "right")
     for row in report.rows:
         met = None if row.met is None else "yes" if row.met else "NO"
-        figures = (row.p50_ms, row.p95_ms, row.floor_p50_ms, row.ratio, row.rate_per_s, row.bar, met)
+        figures = (
+            row.p50_ms,
+            row.p95_ms,
+            row.floor_p50_ms,
+            row.ratio,
+            row.rate_per_s,
+            row.share,
+            row.bar,
+            met,
+        )
         table.add_row(*cells(row.name, row.n, *figures))
     terminal().print(table)
 
