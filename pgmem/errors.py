@@ -44,6 +44,8 @@ __all__ = [
     "TierMissing",
     "UnsuitableDatabase",
     "WrongIsolation",
+    "first_line",
+    "summary",
     "translate",
 ]
 
@@ -125,6 +127,32 @@ class UnsuitableDatabase(PgmemError):
 
 class EmbeddedServerError(PgmemError):
     """The embedded PostgreSQL cannot be started or reached."""
+
+
+# What a server says of itself, and not of a value it was sent: connection, resources, locks, shutdown, system.
+_NO_CONTENTS = ("08", "40", "53", "55", "57", "58")
+
+
+def summary(error: BaseException) -> str:
+    """An error for a log: what happened, and never what a memory says.
+
+    What PostgreSQL refuses is told by class, SQLSTATE and constraint, because its message may quote the value.
+    """
+    cause = error.__cause__
+    if isinstance(error, PgmemError) and error.sqlstate is None and not isinstance(cause, psycopg.Error):
+        return first_line(error)
+    found = error if isinstance(error, psycopg.Error) else cause
+    if not isinstance(found, psycopg.Error):
+        return first_line(error) if isinstance(error, OSError) else type(error).__name__
+    if found.sqlstate is None or found.sqlstate.startswith(_NO_CONTENTS):
+        return first_line(error)
+    told = [type(error).__name__, found.sqlstate, found.diag.constraint_name]
+    return " ".join(part for part in told if part)
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an error's message, or its class where it has none."""
+    return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
 @contextmanager

@@ -13,8 +13,6 @@ from pgmem.embeddings import create_provider
 from pgmem.embeddings.protocol import EmbeddingProvider
 from pgmem.engines.analysis import AnalysisRouter
 from pgmem.engines.cards import CardsEngine
-from pgmem.engines.dedup import DedupEngine
-from pgmem.engines.embedding import EmbeddingEngine
 from pgmem.engines.governance import GovernanceEngine
 from pgmem.engines.graph import GraphEngine
 from pgmem.engines.hygiene import HygieneEngine
@@ -23,9 +21,10 @@ from pgmem.engines.retrieval import RetrievalEngine
 from pgmem.engines.scope import ScopeEngine
 from pgmem.engines.temporal import TemporalEngine
 from pgmem.engines.tenancy import TenancyEngine
-from pgmem.engines.write import WriteEngine
+from pgmem.engines.upkeep import UpkeepEngine
 from pgmem.models import MemoryScope
 from pgmem.settings import Settings, load
+from pgmem.telemetry import attach
 
 __all__ = ["Memory"]
 
@@ -33,11 +32,9 @@ __all__ = ["Memory"]
 class Memory(
     ScopeEngine,
     RetrievalEngine,
-    DedupEngine,
-    WriteEngine,
+    UpkeepEngine,
     GovernanceEngine,
     GraphEngine,
-    EmbeddingEngine,
     TemporalEngine,
     TenancyEngine,
     CardsEngine,
@@ -68,6 +65,7 @@ class Memory(
         """
         settings = settings or load()
         database = Database(settings, scope, source)
+        attach(database, settings)
         embedder = create_provider(settings.embedding_settings())
         await database.open()
         memory = cls(database, embedder)

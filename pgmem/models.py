@@ -252,6 +252,27 @@ class CheckedLabel:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Backlog:
+    """What waits, over the whole store, in numbers; `tenants` says whether the store has any."""
+
+    tier: str
+    walls: int
+    embeddings_waiting: int
+    embeddings_refused: int
+    saves_open: dict[str, int]
+    tenants: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep:
+    """One batch of sweeping; nothing where another worker is at it or the last one was less than an hour ago."""
+
+    saves_pruned: int
+    archived: int
+    remaining: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Status:
     """The server, the tier, the release and what the caller can see, in numbers."""
 

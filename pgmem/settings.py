@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import platformdirs
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from pgmem.errors import InvalidArgument
@@ -68,6 +68,9 @@ class StoreSettings(BaseSettings):
     decay_max_age_days: int | None = Field(
         None, ge=0, validation_alias="DECAY_MAX_AGE_DAYS", description="Days until confidence decays."
     )
+    decay_archive_below: float | None = Field(
+        None, ge=0, le=1, description="Confidence below which the worker archives; 0: nothing."
+    )
     text_config: str | None = Field(None, description="Text search configuration of new projects.")
     trust_cli: float | None = Field(None, ge=0, le=1, description="Trust of what the command line writes.")
     trust_sync: float | None = Field(None, ge=0, le=1, description="Trust of what a synchronisation writes.")
@@ -121,6 +124,12 @@ class Settings(StoreSettings):
     """What one process chooses for itself, and `StoreSettings`."""
 
     dsn: str | None = Field(None, description="PostgreSQL to use; unset: the embedded server.")
+    read_dsn: str | None = Field(
+        None, description="A streaming replica of PGMEM_DSN that reads go to; unset: none."
+    )
+    read_max_lag_s: float = Field(
+        10.0, gt=0, le=3600, description="Seconds that a read on the replica may be behind."
+    )
     data_dir: Path = Field(
         default_factory=lambda: Path(platformdirs.user_data_dir("pgmem")),
         description="Where the embedded server and the outbox live.",
@@ -146,6 +155,16 @@ class Settings(StoreSettings):
     )
     http_requests_per_minute: int = Field(
         600, ge=1, description="Most requests a minute with one token, or from one address without."
+    )
+    metrics_token: SecretStr | None = Field(
+        None, description="Bearer token that /metrics asks for; unset: it asks for none."
+    )
+    log_format: Literal["text", "json"] = Field("text", description="How servers log on stderr.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "warning", description="info: every call and save; debug: contents too, of libraries."
+    )
+    otel: bool = Field(
+        False, description="Make OpenTelemetry spans; OTEL_* say where to. Needs the extra otel."
     )
     pool_size: int = Field(8, ge=1, le=100, description="Most connections of this process.")
     connect_timeout_s: float = Field(5.0, gt=0, description="Seconds to wait for a connection.")
@@ -208,6 +227,12 @@ class Settings(StoreSettings):
             else value
         )
 
+    @model_validator(mode="after")
+    def _replica_of_something(self) -> Settings:
+        if self.read_dsn is not None and self.dsn is None:
+            raise ValueError("PGMEM_READ_DSN needs PGMEM_DSN, the primary it is a replica of")
+        return self
+
     @property
     def outbox_dir(self) -> Path:
         """Where saves wait for a database that cannot be reached."""
@@ -249,6 +274,8 @@ def load(env_file: Path | None = None, **given: object) -> Settings:
         return Settings(_env_file=env_file, **{k: v for k, v in given.items() if v is not None})  # type: ignore[arg-type]
     except ValidationError as error:
         wrong = error.errors()[0]
-        name = str(wrong["loc"][0]) if wrong["loc"] else "settings"
+        if not wrong["loc"]:
+            raise InvalidArgument(f"{wrong['msg'].removeprefix('Value error, ')}.") from None
+        name = str(wrong["loc"][0])
         alias = name if name.isupper() else f"PGMEM_{name.upper()}"
         raise InvalidArgument(f"{alias}: {wrong['msg']}.") from None

@@ -66,6 +66,7 @@ create table pgmem.setting (
   constraint counts_are_whole_numbers check (name !~ '(_limit|_days|_s)$' or value ~ '^[0-9]{1,9}$'),
   constraint shares_are_numbers check (name not like 'trust\\_%' or value::float8 between 0 and 1),
   constraint decay_rate_is_a_number check (name <> 'decay_rate' or value::float8 between 0 and 100),
+  constraint confidence_is_a_share check (name <> 'decay_archive_below' or value::float8 between 0 and 1),
   constraint text_config_exists check (name <> 'text_config' or value::regconfig is not null),
   constraint flags_are_boolean check (
     name not in ('require_identity', 'test_clock') or value in ('true', 'false'))
@@ -245,6 +246,18 @@ create table pgmem.token_frequency (
 );
 comment on table pgmem.token_frequency is 'The frozen order of title tokens, rarest first; changed by refresh_dedup only.';
 
+create table pgmem.upkeep (
+  task            text primary key,
+  done_at         timestamptz not null default '-infinity',
+  counted         bigint not null default 0,
+  last_seq        bigint not null default 0,
+  constraint upkeep_task_known check (task in ('refresh_dedup', 'sweep'))
+);
+comment on table pgmem.upkeep is 'When the worker last did what it does seldom; whoever holds the row of a task is at it.';
+comment on column pgmem.upkeep.counted is 'refresh_dedup: the live titles at that time.';
+comment on column pgmem.upkeep.last_seq is 'refresh_dedup: the newest node at that time.';
+insert into pgmem.upkeep (task) values ('refresh_dedup'), ('sweep');
+
 create table pgmem.save_attempt (
   tenant          text not null,
   save_id         uuid not null,
@@ -374,6 +387,7 @@ insert into pgmem.setting (name, value, description) values
   ('save_attempt_days', '30', 'Days the record of a finished save is kept.'),
   ('decay_rate', '0.01', 'How fast confidence decays, per day: confidence = initial * exp(-rate * days).'),
   ('decay_max_age_days', '90', 'Days without an update until confidence decays.'),
+  ('decay_archive_below', '0', 'Confidence below which the worker archives a memory that has decayed; 0: none.'),
   ('text_config', 'english', 'Text search configuration of projects that name none.'),
   ('trust_cli', '1.0', 'Trust of what the command line writes.'),
   ('trust_sync', '1.0', 'Trust of what a synchronisation writes.'),

@@ -9,6 +9,7 @@ import typer
 from pgmem.cli import bench, cards, embed, graph, quality, read, review, serve, store, temporal, tenancy
 from pgmem.cli.demo import demo
 from pgmem.cli.options import Commands
+from pgmem.cli.worker import worker
 from pgmem.database.schema import release
 
 __all__ = ["app"]
@@ -57,7 +58,7 @@ app.command()(quality.merge)
 app.command()(quality.supersede)
 app.command()(quality.retry)
 app.command()(embed.reindex)
-app.command()(embed.worker)
+app.command()(worker)
 app.command()(temporal.history)
 app.command()(temporal.decay)
 app.command()(temporal.forget)

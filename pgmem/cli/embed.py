@@ -1,26 +1,18 @@
-"""`pgmem reindex` and `pgmem worker`: vectors for what waits for one, and the upkeep of search."""
+"""`pgmem reindex`: vectors for what waits for one, models side by side."""
 
 from __future__ import annotations
 
-import logging
-import signal
-from collections.abc import Awaitable, Callable
 from typing import Annotated
 
-import anyio
-import psycopg
 import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from pgmem.cli.options import AsJson, DataDir, Dsn, EnvFile, emit, failing, settings_of, with_memory
-from pgmem.errors import DatabaseUnavailable, InvalidArgument, PgmemError
+from pgmem.cli.options import AsJson, DataDir, Dsn, EnvFile, emit, settings_of, with_memory
+from pgmem.errors import InvalidArgument
 from pgmem.memory import Memory
-from pgmem.settings import Settings
 
-__all__ = ["reindex", "worker"]
-
-log = logging.getLogger("pgmem")
+__all__ = ["reindex"]
 
 
 def reindex(
@@ -83,67 +75,3 @@ def reindex(
         emit(done)
     else:
         typer.echo(", ".join(f"{name} {value}" for name, value in done.items()))
-
-
-def worker(
-    once: Annotated[bool, typer.Option("--once", help="One round, and end.")] = False,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
-) -> None:
-    """Embed what waits, index it, recount words, and make the saves that wait in the outbox.
-
-    Any number may run at once. SIGTERM and Ctrl-C end it after the step it is at.
-    """
-    settings = settings_of(dsn, env_file, data_dir)
-    if once:
-        done = with_memory(settings, _round)
-        if as_json:
-            emit(done)
-        else:
-            typer.echo(", ".join(f"{name} {value}" for name, value in done.items()))
-        return
-    failing(lambda: anyio.run(_rounds, settings))
-
-
-async def _round(memory: Memory) -> dict[str, int]:
-    """One round; what fails for now is told and tried in the next."""
-    steps: dict[str, Callable[[], Awaitable[int]]] = {
-        "arrived": memory.replay_outbox,
-        "embedded": memory.embed_waiting,
-        "left to index": memory.index_vectors,
-        "recounted": memory.refresh_statistics,
-    }
-    done = {}
-    for name, step in steps.items():
-        try:
-            done[name] = await step()
-        except DatabaseUnavailable:
-            raise
-        except (PgmemError, psycopg.Error) as error:
-            log.warning("%s is put off: %s", name, error)
-            done[name] = 0
-    return done
-
-
-async def _rounds(settings: Settings) -> None:
-    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        async with anyio.create_task_group() as tasks:
-
-            async def stop() -> None:
-                async for _ in signals:
-                    # What is claimed and not stored is free again when its lease ends.
-                    tasks.cancel_scope.cancel()
-                    return
-
-            tasks.start_soon(stop)
-            async with Memory.connect(settings, source="cli") as memory:
-                every = f"every {settings.worker_interval_s:g} s"
-                typer.echo(f"worker: {memory.embedding_model}, {every}", err=True)
-                while True:
-                    try:
-                        await _round(memory)
-                    except DatabaseUnavailable as error:
-                        log.warning("the database does not answer: %s", error)
-                    await anyio.sleep(settings.worker_interval_s)

@@ -13,7 +13,7 @@ import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
-from time import monotonic
+from time import monotonic, time_ns
 from typing import Any, LiteralString, TypeVar
 
 import anyio
@@ -29,12 +29,15 @@ from pgmem.database import schema
 from pgmem.database.call import build, clean, statement
 from pgmem.database.embedded import EmbeddedServer
 from pgmem.database.outbox import Outbox
+from pgmem.database.replica import ON_PRIMARY, READS, Position, Replica
+from pgmem.database.watch import Call, Outcome, Save, Watcher, outcome_of
 from pgmem.errors import (
     DatabaseUnavailable,
     InvalidArgument,
     NotPermitted,
     OutcomeUnknown,
     SchemaOutdated,
+    first_line,
     translate,
 )
 from pgmem.models import MemoryScope
@@ -55,6 +58,9 @@ _IDENTITY: LiteralString = (
 # inside a function does not stop the running call.
 _OPEN: LiteralString = _IDENTITY + ", set_config('statement_timeout', %s, true)"
 
+# A replica answers at once, or the primary does.
+_REPLICA_S = 1.0
+
 # An embedded server that died is started again within this time, or the call goes on without.
 _RECOVERY_S = 4.0
 
@@ -66,6 +72,9 @@ class _Shared:
         self.server: EmbeddedServer | None = None
         self.dsn: str | None = None
         self.pool: Pool | None = None
+        self.reading: Pool | None = None
+        self.replica: Replica | None = None
+        self.watchers: list[Watcher] = []
         self.recovery = anyio.Lock()
         self.recovered_at = 0.0
 
@@ -99,6 +108,20 @@ class Database:
         return self._shared.server
 
     @property
+    def replica(self) -> Replica | None:
+        """The replica that reads go to, once the database is open; None without `PGMEM_READ_DSN`."""
+        return self._shared.replica
+
+    def watch(self, watcher: Watcher) -> None:
+        """Tell somebody of every call and every save from now on, whoever they act for."""
+        self._shared.watchers.append(watcher)
+
+    def notice(self, seen: Call | Save) -> None:
+        """Tell those who watch."""
+        for watcher in self._shared.watchers:
+            watcher(seen)
+
+    @property
     def dsn(self) -> str:
         """Where this database is: `PGMEM_DSN`, or the embedded server once it is started."""
         if self.settings.dsn is not None:
@@ -127,27 +150,49 @@ class Database:
             return
         try:
             self._shared.dsn = await anyio.to_thread.run_sync(self._prepare)
-            prepare = settings.prepare if settings.prepare is not None else settings.dsn is None
-            self._shared.pool = AsyncConnectionPool(
-                _with_limits(self._shared.dsn, settings.connect_timeout_s),
-                min_size=1,
-                max_size=settings.pool_size,
-                timeout=settings.connect_timeout_s,
-                # Gives up early, so that a later call tries at once: the pauses between attempts double.
-                reconnect_timeout=settings.connect_timeout_s,
-                open=False,
-                name="pgmem",
-                connection_class=AsyncConnection[DictRow],
-                # Named statements die behind a pooler in transaction mode; our own server has none.
-                kwargs={"row_factory": dict_row, "prepare_threshold": 2 if prepare else None},
-            )
+            self._shared.pool = self._make_pool(self._shared.dsn, "pgmem")
             await self._shared.pool.open(wait=True, timeout=settings.connect_timeout_s)
+            if settings.read_dsn is not None:
+                await self._open_replica(settings.read_dsn)
         except PoolTimeout as error:
             await self.close()
             raise DatabaseUnavailable(f"The database does not answer: {error}") from error
         except BaseException:
             await self.close()
             raise
+
+    def _make_pool(self, dsn: str, name: str, least: int = 1) -> Pool:
+        settings = self.settings
+        prepare = settings.prepare if settings.prepare is not None else settings.dsn is None
+        return AsyncConnectionPool(
+            _with_limits(dsn, settings.connect_timeout_s),
+            min_size=least,
+            max_size=settings.pool_size,
+            timeout=settings.connect_timeout_s,
+            # Gives up early, so that a later call tries at once: the pauses between attempts double.
+            reconnect_timeout=settings.connect_timeout_s,
+            open=False,
+            name=name,
+            connection_class=AsyncConnection[DictRow],
+            # Named statements die behind a pooler in transaction mode; our own server has none.
+            kwargs={"row_factory": dict_row, "prepare_threshold": 2 if prepare else None},
+        )
+
+    async def _open_replica(self, dsn: str) -> None:
+        """Make ready to read from a replica; nothing waits for it, and nothing fails without it."""
+        shared = self._shared
+        _place(dsn, "PGMEM_READ_DSN")
+        shared.reading = self._make_pool(dsn, "pgmem-replica", least=0)
+        await shared.reading.open(wait=False)
+        shared.replica = Replica(
+            self.settings.read_max_lag_s,
+            lambda: self._position(shared.pool),
+            lambda: self._position(shared.reading),
+        )
+
+    async def _position(self, pool: Pool | None) -> Position:
+        rows = await self._call("wal_position", _REPLICA_S, {}, pool)
+        return Position(**rows[0])
 
     def _prepare(self) -> str:
         settings = self.settings
@@ -170,11 +215,14 @@ class Database:
 
     async def close(self) -> None:
         """Close the pool and let go of the embedded server, under cancellation too."""
-        pool, server = self._shared.pool, self._shared.server
+        shared, server = self._shared, self._shared.server
         with anyio.CancelScope(shield=True):
             try:
-                if pool is not None:
-                    await pool.close()
+                if shared.replica is not None:
+                    await shared.replica.close()
+                for pool in (shared.reading, shared.pool):
+                    if pool is not None:
+                        await pool.close()
             finally:
                 if server is not None:
                     await anyio.to_thread.run_sync(server.close)
@@ -209,27 +257,32 @@ class Database:
                 shared.recovered_at = monotonic()
 
     @asynccontextmanager
-    async def transaction(self, timeout_s: float | None = None) -> AsyncIterator[AsyncConnection[DictRow]]:
-        """One transaction, with this scope's identity set for it.
+    async def transaction(
+        self, timeout_s: float | None = None, *, pool: Pool | None = None
+    ) -> AsyncIterator[AsyncConnection[DictRow]]:
+        """One transaction, with this scope's identity set for it; on the primary unless another pool is named.
 
         Raises:
             DatabaseUnavailable: no connection could be had.
             OutcomeUnknown: it was lost; if COMMIT had been sent, the outcome is unknown.
         """
-        connection = await self._begin(timeout_s)
+        pool = pool or self._shared.pool
+        if pool is None:
+            raise DatabaseUnavailable("The database is not open yet.")
+        connection = await self._begin(timeout_s, pool)
         try:
             with _losing(OutcomeUnknown):
                 async with connection:
                     yield connection
         finally:
-            await self._give_back(connection)
+            await _give_back(connection, pool)
 
-    async def _begin(self, timeout_s: float | None) -> AsyncConnection[DictRow]:
+    async def _begin(self, timeout_s: float | None, pool: Pool) -> AsyncConnection[DictRow]:
         """A connection in a transaction that knows who it acts for; one that died idle is replaced."""
-        pool = self._shared.pool
-        if pool is None:
-            raise DatabaseUnavailable("The database is not open yet.")
-        deadline = monotonic() + self.settings.connect_timeout_s
+        patience = self.settings.connect_timeout_s
+        if pool is self._shared.reading:
+            patience = min(patience, _REPLICA_S)
+        deadline = monotonic() + patience
         lost: DatabaseUnavailable | None = None
         for _ in range(pool.max_size + 1):
             try:
@@ -249,18 +302,10 @@ class Database:
                 lost = error
             finally:
                 if not begun:
-                    await self._give_back(connection)
+                    await _give_back(connection, pool)
             if self._shared.server is not None:
                 await self.recover()  # nobody else starts it
         raise lost or DatabaseUnavailable("The database does not answer.")
-
-    async def _give_back(self, connection: AsyncConnection[DictRow]) -> None:
-        assert self._shared.pool is not None
-        # Under cancellation the pool would lose count of it.
-        with anyio.CancelScope(shield=True):
-            if not connection.closed and connection.info.transaction_status == TransactionStatus.ACTIVE:
-                await connection.close()
-            await self._shared.pool.putconn(connection)
 
     def _opening(self, timeout_s: float | None) -> list[str]:
         return [*self._identity(), str(int((timeout_s or self.settings.write_timeout_s) * 1000))]
@@ -281,10 +326,39 @@ class Database:
         """
         sent = {name: clean(name, value) for name, value in params.items()}
         limit = timeout_s or self.settings.write_timeout_s
+        shared, tenant = self._shared, (self.scope.org_id, self.scope.user_id)
+        began_ns, began = time_ns(), monotonic()
+        outcome: Outcome = "ok"
+        found: list[DictRow] = []
+        on_replica = False
+        try:
+            if shared.replica is not None and verb in READS and await shared.replica.may_serve(tenant):
+                try:
+                    found = await self._call(verb, limit, sent, shared.reading)
+                    on_replica = True
+                    return found
+                except (DatabaseUnavailable, psycopg.Error) as error:
+                    if isinstance(error, psycopg.errors.QueryCanceled):
+                        raise  # it would take as long on the primary
+                    # A replica dies, or cancels what stands in the way of the log: the primary answers.
+                    shared.replica.failed(error)
+            found = await self._call(verb, limit, sent, shared.pool)
+            return found
+        except BaseException as error:
+            outcome = outcome_of(error)
+            raise
+        finally:
+            if shared.replica is not None and verb not in READS and verb not in ON_PRIMARY:
+                shared.replica.wrote(tenant)
+            if shared.watchers:
+                self.notice(Call(verb, began_ns, monotonic() - began, outcome, len(found), on_replica))
+
+    async def _call(self, verb: str, limit: float, sent: dict[str, Any], pool: Pool | None) -> list[DictRow]:
+        """Call a verb in a transaction of its own on one of the servers; its rows."""
         for last in (False, True):
             try:
                 with translate():
-                    async with self.transaction(limit) as connection:
+                    async with self.transaction(limit, pool=pool) as connection:
                         # The statement timeout is the server's; this is for one that says nothing any more.
                         with anyio.fail_after(limit + self.settings.connect_timeout_s):
                             async with connection.pipeline():
@@ -334,6 +408,8 @@ class Attached(Database):
     async def transaction(
         self,
         timeout_s: float | None = None,  # noqa: ARG002
+        *,
+        pool: Pool | None = None,  # noqa: ARG002
     ) -> AsyncIterator[AsyncConnection[Any]]:
         """The caller's transaction, which the caller ends; its own statement timeout holds."""
         connection = self._connection
@@ -356,6 +432,14 @@ class Attached(Database):
                 return await cursor.fetchall()
 
 
+async def _give_back(connection: AsyncConnection[DictRow], pool: Pool) -> None:
+    # Under cancellation the pool would lose count of it.
+    with anyio.CancelScope(shield=True):
+        if not connection.closed and connection.info.transaction_status == TransactionStatus.ACTIVE:
+            await connection.close()
+        await pool.putconn(connection)
+
+
 @contextmanager
 def _losing(lost: type[DatabaseUnavailable]) -> Iterator[None]:
     """A lost connection as one of ours; what the server says about a statement passes unchanged."""
@@ -366,7 +450,7 @@ def _losing(lost: type[DatabaseUnavailable]) -> Iterator[None]:
         # but for the shutdown class 57P and the connection class 08.
         if error.sqlstate is not None and not error.sqlstate.startswith(("57P", "08")):
             raise
-        raise lost(f"The connection was lost: {_first_line(error)}") from error
+        raise lost(f"The connection was lost: {first_line(error)}") from error
 
 
 @contextmanager
@@ -376,10 +460,10 @@ def _connecting(whom: str) -> Iterator[None]:
         yield
     except psycopg.errors.InsufficientPrivilege as error:
         raise NotPermitted(
-            f"{whom}: {_first_line(error)}. Grant this login pgmem_writer or pgmem_reader."
+            f"{whom}: {first_line(error)}. Grant this login pgmem_writer or pgmem_reader."
         ) from error
     except psycopg.OperationalError as error:
-        raise DatabaseUnavailable(f"{whom} does not answer: {_first_line(error)}") from error
+        raise DatabaseUnavailable(f"{whom} does not answer: {first_line(error)}") from error
 
 
 def _with_limits(dsn: str, seconds: float) -> str:
@@ -395,13 +479,13 @@ def _with_limits(dsn: str, seconds: float) -> str:
     return make_conninfo(dsn, **{name: value for name, value in limits.items() if name not in given})
 
 
-def _place(dsn: str) -> str:
+def _place(dsn: str, setting: str = "PGMEM_DSN") -> str:
     """Which database and login a DSN means, without its secrets."""
     try:
         given = conninfo_to_dict(dsn)
     except psycopg.ProgrammingError:
         raise InvalidArgument(
-            "PGMEM_DSN is no connection string; send postgresql://user@host/database or host=… dbname=…"
+            f"{setting} is no connection string; send postgresql://user@host/database or host=… dbname=…"
         ) from None
     names = {
         "service": "PGSERVICE",
@@ -413,7 +497,3 @@ def _place(dsn: str) -> str:
     }
     found = {name: str(given.get(name) or os.environ.get(variable, "")) for name, variable in names.items()}
     return " ".join(f"{name}={value}" for name, value in found.items() if value)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]

@@ -30,6 +30,10 @@ class DedupEngine(Engine):
             focus=focus,
         )
 
-    async def refresh_dedup(self) -> int:
-        """Take a new snapshot of how frequent title words are and rebuild the index by it: rows written."""
-        return int((await self._database.rows("refresh_dedup", 3600))[0]["refresh_dedup"])
+    async def refresh_dedup(self, if_worth: bool = False) -> int:
+        """Take a new snapshot of how frequent title words are and rebuild the index by it: rows written.
+
+        With `if_worth` only where as many titles have come as were counted; else 0.
+        """
+        rows = await self._database.rows("refresh_dedup", 3600, if_worth=if_worth)
+        return int(rows[0]["refresh_dedup"])

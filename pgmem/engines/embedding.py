@@ -11,7 +11,7 @@ from psycopg import sql
 
 from pgmem.embeddings.protocol import EmbeddingError
 from pgmem.engines.base import Engine
-from pgmem.errors import PgmemError, TierMissing
+from pgmem.errors import PgmemError, TierMissing, summary
 
 __all__ = ["EmbeddingEngine"]
 
@@ -43,17 +43,21 @@ class EmbeddingEngine(Engine):
         return True
 
     async def embed_waiting(
-        self, most: int | None = None, progress: Callable[[int], None] | None = None
+        self,
+        most: int | None = None,
+        progress: Callable[[int], None] | None = None,
+        stop: Callable[[], bool] | None = None,
     ) -> int:
         """Embed texts that wait for a vector of this process's model, until none or `most` are left; how many were stored.
 
         Any number of workers may run at once: each text is claimed by one, and a claim that dies is free after 5 minutes.
+        `stop` is asked between batches.
 
         Raises:
             EmbeddingError: the provider fails for good; what it had claimed waits for the next run.
         """
         stored = 0
-        while most is None or stored < most:
+        while (most is None or stored < most) and not (stop is not None and stop()):
             claimed = await self._database.rows("claim_embeddings", model=self._embedder.model, limit=_BATCH)
             if not claimed:
                 break
@@ -75,7 +79,7 @@ class EmbeddingEngine(Engine):
             try:
                 vectors.append(await self._embedder.embed(text))
             except EmbeddingError as error:
-                log.warning("a text is not embedded: %s", error)
+                log.warning("a text is not embedded: %s", summary(error))
                 vectors.append([])
         return vectors
 
@@ -133,11 +137,3 @@ class EmbeddingEngine(Engine):
         while row["left_over"]:
             row = (await self._database.rows("index_vectors", 600))[0]
         return int(row["left_over"])
-
-    async def maintain(self) -> None:
-        """One round of the worker: embed what waits, index it, recount words. Never raises for what can be tried later."""
-        for task in (self.embed_waiting, self.index_vectors, self.refresh_statistics):
-            try:
-                await task()
-            except (PgmemError, psycopg.Error) as error:
-                log.warning("%s is put off: %s", task.__name__, error)

@@ -19,6 +19,7 @@ import psycopg
 from pgmem.database.call import build, clean
 from pgmem.database.outbox import QueuedSave, lane
 from pgmem.database.pool import Attached, Database
+from pgmem.database.watch import Save
 from pgmem.engines.base import Engine
 from pgmem.engines.secrets import scrubbed
 from pgmem.errors import (
@@ -28,6 +29,8 @@ from pgmem.errors import (
     OutcomeUnknown,
     PgmemError,
     SaveIdReused,
+    first_line,
+    summary,
 )
 from pgmem.models import BatchSaveResult, MemoryScopeName, SaveResult, SaveStatus
 
@@ -204,6 +207,8 @@ class WriteEngine(Engine):
         save_id = save_id or uuid4()
         verb = "store_session_with_learnings"
         row = await self._write(verb, params, save_id, governance_token, is_global)
+        status = row.status if isinstance(row, SaveResult) else str(row["overall"])
+        self._database.notice(Save(verb, status, None))
         if isinstance(row, SaveResult):
             return BatchSaveResult(
                 overall=row.status,  # type: ignore[arg-type]
@@ -274,7 +279,7 @@ class WriteEngine(Engine):
         try:
             return (await self._replay(within_s=within_s)).arrived
         except (DatabaseUnavailable, EmbeddedServerError) as error:
-            log.warning("the outbox has to wait: %s", error)
+            log.warning("the outbox has to wait: %s", summary(error))
             return 0
 
     def _waiting(self, project_id: str, session_id: str | None, save_id: UUID | None) -> list[QueuedSave]:
@@ -337,7 +342,7 @@ class WriteEngine(Engine):
         except (DatabaseUnavailable, EmbeddedServerError):
             raise
         except (PgmemError, psycopg.Error, TypeError) as error:
-            log.warning("queued save %s was refused: %s", save.save_id, error)
+            log.warning("queued save %s was refused: %s", save.save_id, summary(error))
             state = error.sqlstate if isinstance(error, psycopg.Error) else None
             if state is not None and state.startswith(_PASSING):
                 return False
@@ -345,7 +350,7 @@ class WriteEngine(Engine):
             if isinstance(error, SaveIdReused):
                 save = replace(save, save_id=uuid4())
             try:
-                await _put_on_record(database, save, f"Not saved: {_first_line(error)}")
+                await _put_on_record(database, save, f"Not saved: {first_line(error)}")
             except (PgmemError, psycopg.Error) as second:
                 if isinstance(second, DatabaseUnavailable | EmbeddedServerError):
                     raise
@@ -372,14 +377,16 @@ class WriteEngine(Engine):
             try:
                 await self._replay(besides=own, within_s=0.25)
             except (DatabaseUnavailable, EmbeddedServerError) as error:
-                log.warning("the outbox has to wait: %s", error)
+                log.warning("the outbox has to wait: %s", summary(error))
 
     async def _save(
         self, verb: str, params: dict[str, Any], save_id: UUID | None, governance_token: str | None
     ) -> SaveResult:
         save_id = save_id or uuid4()
         row = await self._write(verb, params, save_id, governance_token, params.get("scope") == "global")
-        return row if isinstance(row, SaveResult) else build(SaveResult, row)
+        result = row if isinstance(row, SaveResult) else build(SaveResult, row)
+        self._database.notice(Save(verb, result.status, result.dedup_outcome))
+        return result
 
     async def _write(
         self, verb: str, params: dict[str, Any], save_id: UUID, governance_token: str | None, is_global: bool
@@ -419,7 +426,7 @@ class WriteEngine(Engine):
                 await self._replay_others(own)
                 return rows[0]
             except (DatabaseUnavailable, EmbeddedServerError) as error:
-                log.warning("save %s could not be made: %s", save_id, error)
+                log.warning("save %s could not be made: %s", save_id, summary(error))
                 uncertain = uncertain or isinstance(error, OutcomeUnknown)
                 if monotonic() - started > settings.connect_timeout_s + 5:
                     break
@@ -427,7 +434,7 @@ class WriteEngine(Engine):
                 if not uncertain:
                     return await self._refused(save, error)
                 # The first try may still be at work, and this one only timed out behind it.
-                log.warning("save %s could not be made again: %s", save_id, error)
+                log.warning("save %s could not be made again: %s", save_id, summary(error))
                 break
         if not is_global:
             return await self._queue(save, _QUEUED)
@@ -469,12 +476,12 @@ class WriteEngine(Engine):
     async def _refused(self, save: QueuedSave, error: psycopg.Error) -> SaveResult:
         """What the server refused whole, such as a save that ran out of time: failed, and on record."""
         if error.sqlstate is None:
-            raise InvalidArgument(_first_line(error)) from error
-        message = f"Not saved: {_first_line(error)}"
+            raise InvalidArgument(first_line(error)) from error
+        message = f"Not saved: {first_line(error)}"
         try:
             await _put_on_record(self._database, save, message)
         except (PgmemError, psycopg.Error) as second:
-            log.warning("failed save %s is not on record: %s", save.save_id, second)
+            log.warning("failed save %s is not on record: %s", save.save_id, summary(second))
         return SaveResult(status="failed", message=message, save_id=save.save_id)
 
 
@@ -490,10 +497,6 @@ async def _put_on_record(database: Database, save: QueuedSave, message: str) -> 
     await database.rows(
         "fail_save", save_id=save.save_id, verb=save.verb, arguments=save.params, message=message
     )
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]
 
 
 def _date(value: Date | str | None) -> Date | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio.abc import TaskGroup
@@ -12,10 +13,14 @@ from mcp.server.auth.middleware.auth_context import get_access_token
 
 from pgmem.database.pool import Database
 from pgmem.embeddings import create_provider
-from pgmem.errors import DatabaseUnavailable, EmbeddedServerError, IdentityRequired, PgmemError
+from pgmem.errors import DatabaseUnavailable, EmbeddedServerError, IdentityRequired, PgmemError, summary
 from pgmem.memory import Memory
-from pgmem.models import MemoryScope
+from pgmem.models import Backlog, MemoryScope
 from pgmem.settings import Settings
+from pgmem.telemetry import attach
+
+if TYPE_CHECKING:
+    from pgmem.telemetry.metrics import Metrics
 
 __all__ = ["App", "lifespan"]
 
@@ -31,9 +36,11 @@ class App:
     def __init__(self, settings: Settings, *, tokens_required: bool = False) -> None:
         self.settings = settings
         self.tokens_required = tokens_required
+        self.metrics: Metrics | None = None
         self.trouble: str | None = None
         """Why the database is not open; None when it is, or when the first try has not ended."""
         self._database = Database(settings, source="mcp")
+        attach(self._database, settings)
         self._embedder = create_provider(settings.embedding_settings())
         self._memory = Memory(self._database, self._embedder)
         self._tasks: TaskGroup | None = None
@@ -96,10 +103,10 @@ class App:
             self._open, self.trouble, self._unusable = True, None, False
         except (DatabaseUnavailable, EmbeddedServerError) as error:
             self.trouble, self._unusable = str(error), False
-            log.warning("%s", error)
+            log.warning("%s", summary(error))
         except PgmemError as error:
             self.trouble, self._unusable = str(error), True
-            log.warning("%s", error)
+            log.warning("%s", summary(error))
         except Exception as error:
             # Whatever it is: a server that ends in the middle of a conversation tells its client nothing.
             self.trouble, self._unusable = (
@@ -112,14 +119,46 @@ class App:
             attempt.set()
 
     async def work(self) -> None:
-        """The worker inside the server: embeds what waits, indexes it, recounts words, replays the outbox."""
+        """The worker inside the server: a round of upkeep every `worker_interval_s`."""
         while True:
             await anyio.sleep(self.settings.worker_interval_s)
             if self._open:
                 try:
-                    await self._memory.maintain()
+                    done = await self._memory.maintain()
+                    if self.metrics is not None:
+                        self.metrics.worked(done)
+                except DatabaseUnavailable as error:
+                    log.warning("the worker has to wait: %s", summary(error))
                 except Exception:
                     log.exception("The worker could not do its round; it tries again.")
+
+    # What probes ask
+
+    async def trouble_now(self) -> str | None:
+        """Why requests cannot be served now, in words for anybody; None when they can."""
+        if self._open:
+            return await self._memory.trouble_now()
+        self._try()
+        return (
+            "the database cannot be used: see the log" if self._unusable else "the database is not open yet"
+        )
+
+    async def backlog(self) -> Backlog:
+        """What waits in the store."""
+        return await self._memory.backlog()
+
+    def outbox_depth(self) -> int:
+        """How many saves wait on this machine."""
+        return self._memory.outbox_depth()
+
+    def replica_behind_s(self) -> float | None:
+        """Seconds that reads may be behind; None without a replica."""
+        return self._memory.replica_behind_s()
+
+    def measure(self, metrics: Metrics) -> None:
+        """Let metrics count what this server does."""
+        self.metrics = metrics
+        self._memory.watch(metrics.tell)
 
     async def close(self) -> None:
         """Let go of the database and of the embedding provider."""

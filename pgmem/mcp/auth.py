@@ -21,6 +21,8 @@ from pgmem.errors import DatabaseUnavailable, InvalidArgument
 from pgmem.mcp.app import App
 from pgmem.mcp.server import create_server
 from pgmem.settings import Settings
+from pgmem.telemetry.metrics import Metrics
+from pgmem.telemetry.probes import Probes
 
 __all__ = ["Bounds", "StoredTokens", "http_app"]
 
@@ -90,6 +92,8 @@ class Bounds:
 def http_app(settings: Settings, app: App | None = None, host: str = "127.0.0.1") -> ASGIApp:
     """The HTTP transport as an ASGI application; a request without a valid token gets 401.
 
+    /health/live, /health/ready and /metrics stand beside it and need no tenant's token.
+
     Raises:
         InvalidArgument: an issuer without the address clients know this server by, or either is no URL.
     """
@@ -110,7 +114,11 @@ def http_app(settings: Settings, app: App | None = None, host: str = "127.0.0.1"
             enable_dns_rebinding_protection=True, allowed_hosts=hosts, allowed_origins=origins
         ),
     )
-    return Bounds(inner, settings.http_requests_per_minute)
+    metrics = Metrics()
+    app.measure(metrics)
+    # In front of the bounds: probes of a cluster come from one address, and must not be counted among its requests.
+    bounded = Bounds(inner, settings.http_requests_per_minute)
+    return Probes(app, metrics, settings.metrics_token, bounded)
 
 
 def _auth(settings: Settings, host: str) -> AuthSettings:

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
-import sys
 from types import FrameType
 
 from pgmem.mcp.app import App
 from pgmem.mcp.server import create_server
 from pgmem.settings import Settings
+from pgmem.telemetry import logs, tracing
 
 __all__ = ["run"]
 
 
 def run(settings: Settings, transport: str = "stdio", host: str = "127.0.0.1", port: int = 8000) -> None:
     """Serve until stdin closes (stdio) or the process is stopped (http)."""
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="pgmem: %(message)s")
+    logs.configure(settings)
+    if settings.otel:
+        tracing.export()
     if transport == "http":
         import uvicorn
 
         from pgmem.mcp.auth import http_app
 
         uvicorn.run(
-            http_app(settings, host=host), host=host, port=port, log_level="warning", server_header=False
+            http_app(settings, host=host),
+            host=host,
+            port=port,
+            log_config=None,
+            access_log=False,
+            server_header=False,
         )
         return
     app = App(settings)

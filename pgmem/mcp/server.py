@@ -16,7 +16,7 @@ from mcp.types import CallToolResult, InputRequiredResult, TextContent, Tool
 from pydantic import ValidationError
 
 from pgmem.database.schema import release
-from pgmem.errors import DatabaseUnavailable, PgmemError
+from pgmem.errors import DatabaseUnavailable, PgmemError, summary
 from pgmem.mcp import prompts, resources
 from pgmem.mcp.app import App, lifespan
 from pgmem.mcp.arguments import refusal, unknown
@@ -129,7 +129,7 @@ def _telling(tool: Callable[P, Awaitable[R]], app: App) -> Callable[P, Awaitable
         except psycopg.errors.QueryCanceled as error:
             raise ToolError("The database took too long. Ask for less, or try again later.") from error
         except psycopg.Error as error:
-            log.warning("%s: %s", tool.__name__, error)
+            log.warning("%s: %s", tool.__name__, summary(error))
             message = error.diag.message_primary or type(error).__name__
             raise ToolError(f"The database refused: {message}.") from error
 

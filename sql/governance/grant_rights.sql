@@ -18,12 +18,12 @@ begin
   for v_verb in
     select p.oid::regprocedure as signature, p.provolatile = 's' as reads,
            p.prosrc ~ '\m(is_reviewer|require_reviewer|require_keeper)\(' as is_for_reviewers,
-           -- What counts or indexes over all tenants at once is the worker's.
-           p.proname in ('embedding_status', 'index_vectors', 'queue_embeddings') as is_for_workers
+           -- What counts or tends all tenants at once is the worker's.
+           p.proname in ('embedding_status', 'index_vectors', 'queue_embeddings', 'backlog', 'refresh_dedup', 'sweep') as is_for_workers
     from pg_proc p where p.pronamespace = 'pgmem'::regnamespace and p.prosecdef and p.prorettype <> 'trigger'::regtype
   loop
     execute format('grant execute on function %s to %s', v_verb.signature,
-      case when v_verb.is_for_reviewers then 'pgmem_reviewer' when v_verb.is_for_workers then 'pgmem_trusted, pgmem_reviewer' when v_verb.reads then 'pgmem_writer, pgmem_reader' else 'pgmem_writer' end);
+      case when v_verb.is_for_workers then 'pgmem_trusted, pgmem_reviewer' when v_verb.is_for_reviewers then 'pgmem_reviewer' when v_verb.reads then 'pgmem_writer, pgmem_reader' else 'pgmem_writer' end);
   end loop;
   -- The views run with the rights of who reads them: row-level security on the tables below is the second wall.
   execute 'grant select on pgmem.node, pgmem.edge, pgmem.node_version, pgmem.save_attempt, pgmem.label, pgmem.relation, pgmem.setting, '

@@ -9,12 +9,7 @@ as $$
 begin
   server_version := current_setting('server_version');
   release := (select v.release from pgmem.schema_version v);
-  age_version := (select extversion from pg_extension where extname = 'age');
-  vector_version := (select extversion from pg_extension where extname = 'vector');
-  tier := case when age_version is not null and vector_version is not null then 'full'
-               when age_version is not null then 'no pgvector'
-               when vector_version is not null then 'no AGE' else 'full text only' end;
-  walls := case when (select n.nspowner from pg_namespace n where n.nspname = 'pgmem') = to_regrole('pgmem_owner') then 2 else 1 end;
+  select t.tier, t.walls, t.age_version, t.vector_version into tier, walls, age_version, vector_version from pgmem.server_tier() t;
   nodes := (select count(*) from pgmem.visible_node);
   edges := (select count(*) from pgmem.visible_edge);
   projects := (select count(*) from pgmem.visible_node n where n.label = 'Project');

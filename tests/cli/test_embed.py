@@ -82,7 +82,7 @@ def test_one_round_of_the_worker_embeds_and_recounts(run: Run, call: Call) -> No
     call("register_model", name=STATIC, dimensions=256)
     remember(call)
     done = json.loads(run("worker", "--once", "--json", EMBEDDING_PROVIDER="static").stdout)
-    assert (done["arrived"], done["embedded"], done["left to index"]) == (0, 2, 0)
+    assert (done["arrived"], done["embedded"], done["left_to_index"]) == (0, 2, 0)
     assert done["recounted"] >= 1
     done = run("worker", "--once", EMBEDDING_PROVIDER="static")
     assert done.stdout.startswith("arrived 0, embedded 0, left to index 0")

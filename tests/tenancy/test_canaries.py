@@ -28,7 +28,7 @@ from pgmem.mcp.app import App
 from pgmem.mcp.server import create_server
 from pgmem.settings import Settings
 from tests.conftest import Call
-from tests.tenancy.test_http import Agent, serving
+from tests.serving import Agent, serving
 
 pytestmark = pytest.mark.anyio
 

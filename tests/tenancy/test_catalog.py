@@ -105,6 +105,7 @@ OF_THE_STORE = {
     "schema_version",
     "setting",
     "token_frequency",
+    "upkeep",
 }
 
 

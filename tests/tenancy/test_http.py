@@ -3,70 +3,19 @@
 from __future__ import annotations
 
 import json
-import socket
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import anyio
 import httpx2
 import psycopg
 import pytest
-import uvicorn
 
-from pgmem.mcp.auth import http_app
-from pgmem.settings import Settings
 from tests.conftest import Call
+from tests.serving import Agent, serving
 from tests.sql.conftest import Rows
 
 pytestmark = pytest.mark.anyio
-
-
-@asynccontextmanager
-async def serving(dsn: str, folder: Path, **given: Any) -> AsyncIterator[str]:
-    """The server on a free port; its address."""
-    settings = Settings(dsn=dsn, data_dir=folder, embedding_provider="none", **given)
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        address = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        config = uvicorn.Config(http_app(settings), log_level="warning")
-        server = uvicorn.Server(config)
-        server.capture_signals = nullcontext  # type: ignore[method-assign, assignment]
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(server.serve, [listening])
-            with anyio.fail_after(20):
-                while not server.started:
-                    await anyio.lowlevel.checkpoint()
-            try:
-                yield address
-            finally:
-                server.should_exit = True
-
-
-class Agent:
-    """A client with a token, speaking plain JSON-RPC."""
-
-    def __init__(self, address: str, token: str | None = None, **headers: str) -> None:
-        self._address = address
-        self._headers = {
-            "accept": "application/json, text/event-stream",
-            "mcp-protocol-version": "2025-06-18",
-            **({"authorization": f"Bearer {token}"} if token else {}),
-            **headers,
-        }
-
-    async def post(self, method: str, params: dict[str, Any] | None = None) -> httpx2.Response:
-        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
-        async with httpx2.AsyncClient(timeout=30) as client:
-            return await client.post(f"{self._address}/mcp", json=body, headers=self._headers)
-
-    async def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        answer = await self.post("tools/call", {"name": tool, "arguments": arguments})
-        assert answer.status_code == 200, answer.text
-        result = answer.json()["result"]
-        assert not result.get("isError"), result
-        return dict(result["structuredContent"])
 
 
 @pytest.fixture

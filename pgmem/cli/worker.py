@@ -1,0 +1,97 @@
+"""`pgmem worker`: the upkeep of a store, in rounds, by as many as like."""
+
+from __future__ import annotations
+
+import logging
+import signal
+from typing import Annotated
+
+import anyio
+import typer
+
+from pgmem.cli.options import AsJson, DataDir, Dsn, EnvFile, emit, failing, settings_of, with_memory
+from pgmem.errors import DatabaseUnavailable, summary
+from pgmem.memory import Memory
+from pgmem.settings import Settings
+from pgmem.telemetry import logs, tracing
+
+__all__ = ["worker"]
+
+log = logging.getLogger("pgmem")
+
+_GRACE_S = 10.0  # what a batch may still take once we are told to stop
+
+
+def worker(
+    once: Annotated[bool, typer.Option("--once", help="One round, and end.")] = False,
+    health_port: Annotated[
+        int | None,
+        typer.Option(
+            "--health-port", min=1, max=65535, help="Answer /health/live, /health/ready and /metrics here."
+        ),
+    ] = None,
+    health_host: Annotated[str, typer.Option("--health-host", help="Where to answer them.")] = "127.0.0.1",
+    dsn: Dsn = None,
+    data_dir: DataDir = None,
+    env_file: EnvFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Embed what waits, index it, recount words, make the saves of the outbox, sweep what is old.
+
+    Any number may run at once. SIGTERM and Ctrl-C end it after the batch it is at, within 10 seconds.
+    """
+    settings = settings_of(dsn, env_file, data_dir)
+    if once:
+        done = with_memory(settings, Memory.maintain)
+        if as_json:
+            emit(done)
+        else:
+            typer.echo(", ".join(f"{name.replace('_', ' ')} {value}" for name, value in done.items()))
+        return
+    logs.configure(settings)
+    if settings.otel:
+        failing(tracing.export)
+    failing(lambda: anyio.run(_rounds, settings, health_host, health_port))
+
+
+async def _rounds(settings: Settings, host: str, port: int | None) -> None:
+    stopping = anyio.Event()
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async with anyio.create_task_group() as tasks:
+
+            async def stop() -> None:
+                async for _ in signals:
+                    if stopping.is_set():
+                        break  # told twice
+                    stopping.set()
+                    tasks.start_soon(end)
+                tasks.cancel_scope.cancel()
+
+            async def end() -> None:
+                await anyio.sleep(_GRACE_S)
+                # What is claimed and not stored is free again when its lease ends.
+                tasks.cancel_scope.cancel()
+
+            tasks.start_soon(stop)
+            async with Memory.connect(settings, source="cli") as memory:
+                metrics = None
+                if port is not None:
+                    from pgmem.telemetry.metrics import Metrics
+                    from pgmem.telemetry.probes import Probes, serve
+
+                    metrics = Metrics()
+                    memory.watch(metrics.tell)
+                    await tasks.start(serve, Probes(memory, metrics, settings.metrics_token), host, port)
+                every = f"every {settings.worker_interval_s:g} s"
+                typer.echo(f"worker: {memory.embedding_model}, {every}", err=True)
+                while not stopping.is_set():
+                    try:
+                        done = await memory.maintain(stopping.is_set)
+                        log.info("a round is done", extra=done)
+                        if metrics is not None:
+                            metrics.worked(done)
+                    except DatabaseUnavailable as error:
+                        log.warning("the database does not answer: %s", summary(error))
+                    with anyio.move_on_after(settings.worker_interval_s):
+                        await stopping.wait()
+            tasks.cancel_scope.cancel()

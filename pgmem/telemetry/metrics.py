@@ -1,0 +1,133 @@
+"""Prometheus metrics of one process: its calls and saves, and what waits in the store. Labels are of fixed sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import monotonic
+from typing import Protocol
+
+import anyio
+import psycopg
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+
+from pgmem.database.schema import release
+from pgmem.database.watch import Call, Save
+from pgmem.errors import PgmemError
+from pgmem.models import Backlog
+
+__all__ = ["CONTENT_TYPE", "Metrics", "Subject"]
+
+CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
+
+_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+_PATIENCE_S = 2.0
+_FRESH_S = 2.0  # who asks more often gets the same figures
+
+
+class Subject(Protocol):
+    """Whom probes ask: a server or a worker."""
+
+    async def trouble_now(self) -> str | None:
+        """Why it cannot work now, in words for anybody; None when it can."""
+
+    async def backlog(self) -> Backlog:
+        """What waits in the store."""
+
+    def outbox_depth(self) -> int:
+        """How many saves wait on this machine."""
+
+    def replica_behind_s(self) -> float | None:
+        """Seconds that reads may be behind; None without a replica."""
+
+
+class Metrics:
+    """Counts what it is told of, and asks its subject for the rest when it is read."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        ProcessCollector(registry=self._registry)
+        registry = self._registry
+        self._calls = Histogram(
+            "pgmem_call_seconds",
+            "Calls of verbs.",
+            ("verb", "outcome", "server"),
+            buckets=_BUCKETS,
+            registry=registry,
+        )
+        self._saves = Counter(
+            "pgmem_saves",
+            "Saves, by what they were answered.",
+            ("verb", "status", "dedup_outcome"),
+            registry=registry,
+        )
+        self._done = Counter(
+            "pgmem_worker_done", "What the worker in this process has done.", ("task",), registry=registry
+        )
+        self._up = Gauge("pgmem_up", "Whether the database answers and can be used.", registry=registry)
+        self._release = Gauge(
+            "pgmem_release", "The release of this process.", ("release",), registry=registry
+        )
+        self._release.labels(release()).set(1)
+        self._outbox = Gauge("pgmem_outbox_saves", "Saves that wait on this machine.", registry=registry)
+        self._tier = Gauge("pgmem_tier", "What the server offers.", ("tier",), registry=registry)
+        self._walls = Gauge("pgmem_walls", "Walls between tenants: 1 or 2.", registry=registry)
+        self._waiting = Gauge("pgmem_embeddings_waiting", "Texts that wait for a vector.", registry=registry)
+        self._refused = Gauge(
+            "pgmem_embeddings_refused", "Of these, tried five times or more.", registry=registry
+        )
+        self._open = Gauge(
+            "pgmem_saves_open", "Saves on record that are not saved.", ("status",), registry=registry
+        )
+        self._behind = Gauge(
+            "pgmem_replica_behind_seconds",
+            "Seconds that the replica may be behind; +Inf: not known.",
+            registry=registry,
+        )
+        self._asked_at = -_FRESH_S
+        self._asking = anyio.Lock()
+
+    def tell(self, seen: Call | Save) -> None:
+        """Count a call or a save."""
+        if isinstance(seen, Save):
+            self._saves.labels(seen.verb, seen.status, seen.dedup_outcome or "").inc()
+        else:
+            server = "replica" if seen.replica else "primary"
+            self._calls.labels(seen.verb, seen.outcome, server).observe(seen.seconds)
+
+    def worked(self, done: Mapping[str, int]) -> None:
+        """Count a round of the worker."""
+        for task, count in done.items():
+            if task != "left_to_index":
+                self._done.labels(task).inc(count)
+
+    async def page(self, subject: Subject) -> bytes:
+        """All of it as Prometheus reads it."""
+        async with self._asking:
+            if monotonic() - self._asked_at >= _FRESH_S:
+                await self._ask(subject)
+                self._asked_at = monotonic()
+        return generate_latest(self._registry)
+
+    async def _ask(self, subject: Subject) -> None:
+        self._outbox.set(subject.outbox_depth())
+        behind = subject.replica_behind_s()
+        if behind is not None:
+            self._behind.set(behind)
+        self._up.set(0)
+        with anyio.move_on_after(_PATIENCE_S):
+            if await subject.trouble_now() is not None:
+                return
+            self._up.set(1)
+            try:
+                found = await subject.backlog()
+            except (PgmemError, psycopg.Error):
+                return  # a login that may not count over all tenants
+            for gauge in (self._tier, self._open):
+                gauge.clear()
+            self._tier.labels(found.tier).set(1)
+            self._walls.set(found.walls)
+            self._waiting.set(found.embeddings_waiting)
+            self._refused.set(found.embeddings_refused)
+            for status, count in found.saves_open.items():
+                self._open.labels(status).set(count)

@@ -1,0 +1,106 @@
+"""Health and metrics over HTTP: in front of the MCP transport, or alone beside the worker."""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import socket
+from collections.abc import Iterator
+
+import anyio
+import uvicorn
+from anyio.abc import TaskStatus
+from pydantic import SecretStr
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from pgmem.errors import InvalidArgument, first_line
+from pgmem.telemetry.metrics import CONTENT_TYPE, Metrics, Subject
+
+__all__ = ["Probes", "serve"]
+
+_PATIENCE_S = 2.0
+
+
+class Probes:
+    """Answers /health/live, /health/ready and /metrics, and passes everything else on.
+
+    They need no token of a tenant and say nothing of one. /metrics needs `PGMEM_METRICS_TOKEN` where that is set.
+    """
+
+    def __init__(
+        self, subject: Subject, metrics: Metrics, token: SecretStr | None = None, app: ASGIApp | None = None
+    ) -> None:
+        self._subject = subject
+        self._metrics = metrics
+        self._token = token
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a probe."""
+        if scope["type"] == "http" and scope["method"] in ("GET", "HEAD"):
+            answer = await self._answer(scope)
+            if answer is not None:
+                await answer(scope, receive, send)
+                return
+        if self._app is not None:
+            await self._app(scope, receive, send)
+        elif scope["type"] == "http":
+            await JSONResponse({"error": "not found"}, 404)(scope, receive, send)
+
+    async def _answer(self, scope: Scope) -> Response | None:
+        match scope["path"]:
+            case "/health/live":
+                return JSONResponse({"status": "alive"})
+            case "/health/ready":
+                trouble: str | None = "the database does not answer in time"
+                with anyio.move_on_after(_PATIENCE_S):
+                    trouble = await self._subject.trouble_now()
+                if trouble is not None:
+                    return JSONResponse({"status": "not ready", "reason": trouble}, 503)
+                return JSONResponse({"status": "ready"})
+            case "/metrics":
+                if not self._may_read(scope):
+                    return JSONResponse({"error": "send the token of PGMEM_METRICS_TOKEN"}, 401)
+                return Response(await self._metrics.page(self._subject), media_type=CONTENT_TYPE)
+        return None
+
+    def _may_read(self, scope: Scope) -> bool:
+        if self._token is None:
+            return True
+        given = Headers(scope=scope).get("authorization", "")
+        wanted = f"Bearer {self._token.get_secret_value()}"
+        return hmac.compare_digest(given.encode(), wanted.encode())
+
+
+class _Quiet(uvicorn.Server):
+    """Leaves the signals to the program it runs in."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+async def serve(
+    probes: Probes, host: str, port: int, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+) -> None:
+    """Answer probes until cancelled.
+
+    Raises:
+        InvalidArgument: nobody can listen there.
+    """
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listening = socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise InvalidArgument(f"Nobody can listen at {host} port {port}: {first_line(error)}.") from error
+    config = uvicorn.Config(
+        probes, host=host, port=port, log_config=None, access_log=False, lifespan="off", server_header=False
+    )
+    server = _Quiet(config)
+    task_status.started()
+    try:
+        await server.serve(sockets=[listening])
+    finally:
+        listening.close()

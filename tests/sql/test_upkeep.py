@@ -1,0 +1,128 @@
+"""What the worker does seldom: a new order of title words, old records of saves, memories that have decayed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import psycopg
+import pytest
+from psycopg.rows import DictRow, dict_row
+
+from tests.conftest import Call, caller
+from tests.sql.conftest import ActAs, Rows
+
+
+def import_titles(rows: Rows, count: int) -> None:
+    """Decisions as an import brings them: rows beside the side table of near-duplicates."""
+    rows(
+        """
+        insert into pgmem.node (label, title, status, scope, project, project_seq, source, trust_level, scope_key,
+                                title_tokens, created_at, updated_at, recorded_at)
+        select 'Decision', 'imported ' || i, 'active', n.scope, n.project, n.project_seq, n.source, n.trust_level, n.scope_key,
+               array['imported', 'title', i::text], now(), now(), now()
+        from pgmem.node n cross join generate_series(1, %s) i where n.label = 'Decision' limit %s returning seq
+        """,
+        count,
+        count,
+    )
+
+
+@pytest.fixture
+def shop(call: Call) -> None:
+    call("save_session", objective="Open", project_id="shop")
+    call("save_decision", title="Sell tea", rationale="r", project_id="shop")
+
+
+@pytest.mark.usefixtures("shop")
+def test_the_order_of_title_words_is_renewed_when_as_many_titles_have_come_as_were_counted(
+    call: Call, rows: Rows
+) -> None:
+    assert call("refresh_dedup", if_worth=True) == {"refresh_dedup": 0}
+    import_titles(rows, 998)
+    assert call("refresh_dedup", if_worth=True) == {"refresh_dedup": 0}  # 999 titles
+    import_titles(rows, 1)
+    assert call("refresh_dedup", if_worth=True)["refresh_dedup"] > 1000
+    assert rows("select counted from pgmem.upkeep where task = 'refresh_dedup'") == [{"counted": 1000}]
+    assert rows("select count(*) as n from pgmem.token_frequency") == [{"n": 3}]
+    assert call("refresh_dedup", if_worth=True) == {"refresh_dedup": 0}
+    found = call("check_duplicate", title="title imported 500", rationale="x", project_id="shop")
+    assert found["dedup_outcome"] == "supersede"
+
+
+@pytest.mark.usefixtures("shop")
+def test_who_finds_another_worker_at_it_goes_on_and_waits_for_nothing(
+    call: Call, rows: Rows, dsn: str
+) -> None:
+    import_titles(rows, 1000)
+    with psycopg.connect(dsn, row_factory=dict_row) as other:
+        first = caller(other)
+        assert first("refresh_dedup", if_worth=True)["refresh_dedup"] > 0
+        first("sweep")
+        rows("select set_config('statement_timeout', '5s', false)")
+        assert call("sweep") == {"saves_pruned": 0, "archived": 0, "remaining": 0}
+        assert call("refresh_dedup", if_worth=True) == {"refresh_dedup": 0}
+        other.rollback()
+    assert call("refresh_dedup", if_worth=True)["refresh_dedup"] > 0
+
+
+@pytest.mark.usefixtures("shop")
+def test_records_of_finished_saves_are_pruned_when_they_are_old_and_open_ones_are_kept(
+    call: Call, rows: Rows, clock: Callable[[str], None]
+) -> None:
+    rows("delete from pgmem.save_attempt returning save_id")
+    clock("2026-01-01")
+    call("save_decision", title="Sell coffee", rationale="r", project_id="shop")
+    call("save_decision", title="Sell cake", rationale="r", project_id="nowhere")
+    clock("2026-01-30")
+    call("save_decision", title="Sell bread", rationale="r", project_id="shop")
+    assert call("sweep")["saves_pruned"] == 0
+    clock("2026-02-01")
+    assert call("sweep", limit=1) == {"saves_pruned": 1, "archived": 0, "remaining": 1}
+    assert call("sweep", limit=1) == {"saves_pruned": 0, "archived": 0, "remaining": 0}
+    left = rows("select status from pgmem.save_attempt order by created_at")
+    assert [row["status"] for row in left] == ["blocked_scope", "saved"]
+
+
+@pytest.mark.usefixtures("shop")
+def test_sweeping_is_done_once_an_hour(call: Call, rows: Rows, clock: Callable[[str], None]) -> None:
+    clock("2026-03-01 10:00+00")
+    call("sweep")
+    rows("update pgmem.save_attempt set updated_at = '2026-01-01' returning save_id")
+    clock("2026-03-01 10:59+00")
+    assert call("sweep")["saves_pruned"] == 0
+    clock("2026-03-01 11:01+00")
+    assert call("sweep")["saves_pruned"] == 2
+
+
+def test_what_has_decayed_is_archived_where_the_store_says_so_whoever_the_worker_embeds_for(
+    call: Call, rows: Rows, clock: Callable[[str], None], act_as: ActAs
+) -> None:
+    clock("2026-01-01")
+    for user in ("alice", "bob"):
+        act_as("acme", user)
+        call("save_session", objective="Open", project_id=f"shop-{user}")
+        call("save_decision", title="Sell tea", rationale="r", project_id=f"shop-{user}")
+    archived = "select count(*) as n from pgmem.node where status = 'archived'"
+    clock("2028-01-01")
+    assert call("sweep")["archived"] == 0  # nothing unless the store says so
+    rows("update pgmem.setting set value = '0.1' where name = 'decay_archive_below' returning name")
+    clock("2028-01-02")
+    assert call("sweep")["archived"] == 4
+    assert rows(archived) == [{"n": 4}]
+
+
+def test_the_backlog_counts_over_all_tenants_and_is_for_keepers_alone(
+    call: Call, act_as: ActAs, connection: psycopg.Connection[DictRow]
+) -> None:
+    for user in ("alice", "bob"):
+        act_as("acme", user)
+        call("save_context", content="x", project_id="nowhere")
+    found = call("backlog")
+    assert found["saves_open"] == {"blocked_scope": 2}
+    assert (found["tier"], found["walls"], found["tenants"]) == ("full", 1, False)
+    call("register_model", name="test:two", dimensions=2)
+    act_as("acme", "alice")
+    call("save_session", objective="Open", project_id="shop")
+    call("issue_token", org_id="acme")
+    found = call("backlog")
+    assert (found["embeddings_waiting"], found["embeddings_refused"], found["tenants"]) == (1, 0, True)

@@ -1,0 +1,101 @@
+"""OpenTelemetry spans: one a call, below the tool's, with names and numbers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from mcp.client.client import Client
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from pgmem.errors import InvalidArgument
+from pgmem.mcp.server import create_server
+from pgmem.settings import Settings
+from pgmem.telemetry import tracing
+
+pytestmark = pytest.mark.anyio
+CANARY = "xylophone"
+
+
+@pytest.fixture(scope="module")
+def provider() -> TracerProvider:
+    """The provider of this process: it can be set once."""
+    provider = TracerProvider()
+    trace.set_tracer_provider(provider)
+    return provider
+
+
+@pytest.fixture
+def exporter(provider: TracerProvider) -> Iterator[InMemorySpanExporter]:
+    exporter = InMemorySpanExporter()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    yield exporter
+    exporter.shutdown()
+
+
+async def test_a_call_is_a_span_below_that_of_its_tool_and_says_nothing_of_its_contents(
+    exporter: InMemorySpanExporter, dsn: str, tmp_path: Path
+) -> None:
+    settings = Settings(dsn=dsn, data_dir=tmp_path, otel=True, EMBEDDING_PROVIDER="none")
+    async with Client(create_server(settings)) as client:
+        await client.call_tool("save_session", {"objective": CANARY, "project_id": CANARY})
+        await client.call_tool("search_memory", {"query": CANARY})
+        await client.call_tool("neighbours", {"label": CANARY, "key": CANARY})
+    spans = exporter.get_finished_spans()
+    by_name = {span.name: span for span in spans}
+    tool, call = by_name["tools/call search_memory"], by_name["pgmem.search_memory"]
+    assert call.parent is not None
+    assert call.context.trace_id == tool.context.trace_id
+    assert call.attributes is not None
+    assert dict(call.attributes) == {
+        "db.system.name": "postgresql",
+        "db.operation.name": "search_memory",
+        "db.response.returned_rows": 1,
+        "pgmem.outcome": "ok",
+        "pgmem.replica": False,
+    }
+    assert call.start_time is not None
+    assert call.end_time is not None
+    assert tool.start_time is not None
+    assert tool.start_time <= call.start_time < call.end_time
+    refused = by_name["pgmem.neighbours"]
+    assert refused.attributes is not None
+    assert refused.attributes["pgmem.outcome"] == "refused"
+    assert CANARY not in "".join(span.to_json() for span in spans)
+
+
+async def test_without_the_setting_no_span_is_made_of_a_call(
+    exporter: InMemorySpanExporter, dsn: str, tmp_path: Path
+) -> None:
+    async with Client(
+        create_server(Settings(dsn=dsn, data_dir=tmp_path, EMBEDDING_PROVIDER="none"))
+    ) as client:
+        await client.call_tool("get_scope_state", {"project_id": "shop"})
+    assert not [span.name for span in exporter.get_finished_spans() if span.name.startswith("pgmem.")]
+
+
+def test_a_provider_that_is_set_is_kept(provider: TracerProvider) -> None:
+    tracing.export()
+    assert trace.get_tracer_provider() is provider
+
+
+def test_without_the_extra_the_setting_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
+    with pytest.raises(InvalidArgument, match=r"pip install 'pgmem-agent\[otel\]'"):
+        tracing.export()
+
+
+def test_a_server_that_uses_neither_imports_neither_metrics_nor_the_sdk() -> None:
+    script = (
+        "import sys, pgmem.mcp.run; from pgmem.mcp.server import create_server; from pgmem.settings import load;"
+        "create_server(load()); print([m for m in ('prometheus_client', 'opentelemetry.sdk', 'pythonjsonlogger',"
+        " 'pgmem.telemetry.metrics') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
