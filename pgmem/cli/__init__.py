@@ -8,6 +8,7 @@ import typer
 
 from pgmem.cli import bench, cards, embed, graph, quality, read, review, serve, store, temporal, tenancy
 from pgmem.cli.demo import demo
+from pgmem.cli.doctor import doctor
 from pgmem.cli.options import Commands
 from pgmem.cli.worker import worker
 from pgmem.database.schema import release
@@ -43,7 +44,7 @@ app.command()(demo)
 app.command()(serve.mcp)
 app.command()(store.init)
 app.command()(store.status)
-app.command()(store.doctor)
+app.command()(doctor)
 app.command()(store.psql)
 app.command()(read.retrieve)
 app.command()(read.search)

@@ -1,4 +1,4 @@
-"""The store itself: create or upgrade it, look at it, find what is wrong, open psql, change its settings."""
+"""The store itself: create or upgrade it, look at it, open psql, change its settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-import anyio
 import typer
 from rich.table import Table
 from rich.text import Text
@@ -29,13 +28,12 @@ from pgmem.cli.options import (
 )
 from pgmem.database import schema
 from pgmem.database.embedded import EmbeddedServer
-from pgmem.database.pool import Database
 from pgmem.errors import PgmemError
 from pgmem.memory import Memory
 from pgmem.models import Status
 from pgmem.settings import Settings
 
-__all__ = ["config", "doctor", "init", "psql", "status"]
+__all__ = ["config", "init", "psql", "status"]
 
 config = typer.Typer(help="Thresholds and limits of the store.", no_args_is_help=True)
 
@@ -126,51 +124,6 @@ def _status_rows(settings: Settings, where: str, found: Status) -> list[tuple[st
         ("saves open", str(found.saves_open)),
         ("outbox", f"{len(list(settings.outbox_dir.glob('*.json')))} waiting in {settings.outbox_dir}"),
     ]
-
-
-def doctor(dsn: Dsn = None, data_dir: DataDir = None, env_file: EnvFile = None) -> None:
-    """Find what is wrong and say what to do; exit code 1 if something is."""
-    settings = settings_of(dsn, env_file, data_dir)
-    console = terminal()
-    findings = failing(lambda: anyio.run(_examine, settings))
-    for good, text in findings:
-        console.print(Text.assemble(("ok    ", "green") if good else ("look  ", "red"), text))
-    raise typer.Exit(0 if all(good for good, _ in findings) else 1)
-
-
-async def _examine(settings: Settings) -> list[tuple[bool, str]]:
-    database = Database(settings, source="cli")
-    try:
-        await database.open()
-    except PgmemError as error:
-        return [(False, str(error))]
-    memory = Memory(database)
-    findings: list[tuple[bool, str]] = []
-    try:
-        found = await memory.status()
-        findings.append(
-            (True, f"PostgreSQL {found.server_version} answers, schema {found.release} is this program's")
-        )
-        if found.age_version is None:
-            findings.append((True, "no Apache AGE: everything but Cypher works"))
-        else:
-            differences = await memory.check_graph()
-            text = "the graph agrees with the tables"
-            if differences:
-                text = "the graph differs from the tables in " + ", ".join(d.label for d in differences)
-                text += ": run pgmem graph rebuild"
-            findings.append((not differences, text))
-        if found.vector_version is None:
-            findings.append((True, "no pgvector: search is by full text only"))
-        waiting = len(list(settings.outbox_dir.glob("*.json")))
-        findings.append((waiting == 0, f"{waiting} saves wait in {settings.outbox_dir}"))
-        findings.append((found.saves_open == 0, f"{found.saves_open} saves are not saved: see pgmem review"))
-        findings.append(
-            (True, "two walls" if found.walls == 2 else "one wall: rows are filtered by the verbs alone")
-        )
-    finally:
-        await database.close()
-    return findings
 
 
 def psql(

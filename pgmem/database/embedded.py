@@ -31,7 +31,7 @@ from psycopg.conninfo import make_conninfo
 
 from pgmem.errors import EmbeddedServerError
 
-__all__ = ["EmbeddedServer"]
+__all__ = ["EmbeddedServer", "shared_memory_is_small"]
 
 _logger = logging.getLogger(__name__)
 
@@ -311,7 +311,7 @@ class EmbeddedServer:
         options = ["-D", str(self._cluster), "-c", "listen_addresses=", "-c", "port=5432"]
         options += ["-c", f"unix_socket_directories={self._make_socket_dir()}"]
         options += ["-c", "unix_socket_permissions=0700"]
-        if _shared_memory_is_small():
+        if shared_memory_is_small():
             options += ["-c", "dynamic_shared_memory_type=mmap"]
         # pg_ctl hands a shell what it is given, so the options go quoted and the cluster's path by PGDATA.
         start = ("start", "-w", "-t", str(_PATIENCE), "-l", self._log.name, "-o", shlex.join(options))
@@ -441,7 +441,7 @@ def _unlock(descriptor: int) -> None:
     os.close(descriptor)
 
 
-def _shared_memory_is_small() -> bool:
+def shared_memory_is_small() -> bool:
     """Whether /dev/shm is too small for parallel index builds, as it is in most containers."""
     if sys.platform != "linux":
         return False

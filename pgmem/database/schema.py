@@ -22,7 +22,17 @@ from pgmem.errors import SchemaOutdated, UnsuitableDatabase, translate
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["EXTENSIONS", "check_version", "digest", "release", "run", "script", "upgrade"]
+__all__ = [
+    "EXTENSIONS",
+    "UNSUITABLE",
+    "check_version",
+    "digest",
+    "is_suitable",
+    "release",
+    "run",
+    "script",
+    "upgrade",
+]
 
 EXTENSIONS = ("vector", "age")
 """The extensions pgmem uses where the server offers them; each one missing is a lower tier, not an error."""
@@ -175,21 +185,31 @@ end $$
 """
 
 
+UNSUITABLE = (
+    "This database does not know accented letters (encoding or collation C): two spellings of one memory would "
+    "not meet. Create it with: create database pgmem template template0 encoding 'UTF8' locale 'C.UTF-8'"
+)
+"""Why a database cannot hold a pgmem schema, and how to make one that can."""
+
+
+def is_suitable(connection: psycopg.Connection[tuple[object, ...]]) -> bool:
+    """Whether a database folds and matches accented letters."""
+    # The encoding first: no accented letter can be sent to a database that has none.
+    if connection.execute("select getdatabaseencoding() = 'UTF8'").fetchone() != (True,):
+        return False
+    folds = r"select lower('É') = 'é' and 'é' ~ '\w' and 'é' !~ '\s'"
+    return connection.execute(folds).fetchone() == (True,)
+
+
 def _require_suitable(dsn: str) -> None:
-    """Before anything is made. The encoding first: no accented letter can be sent to a database that has none."""
+    """Before anything is made."""
     with psycopg.connect(dsn) as connection:
-        asked = "select current_setting('server_version_num')::integer, getdatabaseencoding() = 'UTF8'"
-        number, suits = connection.execute(asked).fetchone() or (0, False)
+        asked = "select current_setting('server_version_num')::integer"
+        (number,) = connection.execute(asked).fetchone() or (0,)
         if number < 150000:
             raise UnsuitableDatabase(f"pgmem needs PostgreSQL 15 or later; this server is {number // 10000}.")
-        if suits:
-            folds = r"select lower('É') = 'é' and 'é' ~ '\w' and 'é' !~ '\s'"
-            suits = connection.execute(folds).fetchone() == (True,)
-    if not suits:
-        raise UnsuitableDatabase(
-            "This database does not know accented letters (encoding or collation C): two spellings of one memory would "
-            "not meet. Create it with: create database pgmem template template0 encoding 'UTF8' locale 'C.UTF-8'"
-        )
+        if not is_suitable(connection):
+            raise UnsuitableDatabase(UNSUITABLE)
 
 
 def _make_extensions(dsn: str, wanted: Sequence[str]) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from psycopg.rows import DictRow
 
 from pgmem.database import schema
 from tests.cli.conftest import Run
@@ -82,29 +81,6 @@ def test_status_names_the_server_the_tier_and_the_counts(run: Run, call: Call, t
         schema.release(),
     ):
         assert told in shown
-
-
-def test_doctor_finds_nothing_wrong_with_a_good_store(run: Run) -> None:
-    result = run("doctor")
-    assert result.exit_code == 0
-    assert "the graph agrees with the tables" in result.stdout
-    assert "look" not in result.stdout
-
-
-def test_doctor_says_what_is_wrong_and_what_to_do(
-    run: Run, call: Call, connection: psycopg.Connection[DictRow]
-) -> None:
-    call("save_session", objective="Open the shop", project_id="shop")
-    call("save_decision", title="a b c", rationale="r", project_id="shop")
-    call("save_decision", title="a b d", rationale="r", project_id="shop")
-    connection.execute('delete from pgmem_graph."Decision"')
-    result = run("doctor")
-    assert result.exit_code == 1
-    assert "the graph differs from the tables in Decision: run pgmem graph rebuild" in result.stdout
-    assert "1 saves are not saved: see pgmem review" in result.stdout
-    away = run("doctor", PGMEM_DSN="host=127.0.0.1 port=1 dbname=x")
-    assert away.exit_code == 1
-    assert "does not answer" in away.stdout + away.stderr
 
 
 def test_psql_runs_what_is_piped_and_needs_no_schema_name(

@@ -1,0 +1,157 @@
+"""What is wrong with a server or a database, found without a schema of ours and without a pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import psycopg
+from psycopg.conninfo import make_conninfo
+from psycopg.rows import dict_row
+
+from pgmem.database.embedded import shared_memory_is_small
+from pgmem.database.schema import UNSUITABLE, check_version, is_suitable, release
+from pgmem.errors import SchemaOutdated, first_line
+
+__all__ = ["Finding", "examine_server"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was looked at. ok; hint: it could be better; look: something is wrong. remedy is the way out."""
+
+    check: str
+    level: Literal["ok", "hint", "look"]
+    told: str
+    remedy: str | None = None
+
+
+_ASKED = """
+select current_setting('server_version') as version, current_setting('server_version_num')::integer as number,
+       getdatabaseencoding() as encoding, current_database() as database, current_setting('jit') = 'on' as jit,
+       (select setting::bigint * 8192 from pg_settings where name = 'shared_buffers') as shared_buffers,
+       current_setting('dynamic_shared_memory_type') as shared_memory
+"""
+_EXTENSIONS = """
+select w.name, a.default_version as offered, e.extversion as installed
+from (values ('vector'), ('age')) as w(name) left join pg_available_extensions a on a.name = w.name
+left join pg_extension e on e.extname = w.name order by w.name desc
+"""
+_MEANS = {
+    "vector": ("pgvector", "search is by full text only"),
+    "age": ("Apache AGE", "everything but Cypher works"),
+}
+_LEAST_BUFFERS = 128 * 1024 * 1024
+
+
+def examine_server(dsn: str, timeout_s: float) -> list[Finding]:
+    """The server, the database and the schema, from the outside in; it ends where nothing further can be asked."""
+    try:
+        limited = make_conninfo(dsn, connect_timeout=max(2, round(timeout_s)))
+        with psycopg.connect(limited, row_factory=dict_row, autocommit=True) as connection:
+            row = connection.execute(_ASKED).fetchone() or {}
+            extensions = connection.execute(_EXTENSIONS).fetchall()
+            found = _server(row)
+            if found[-1].level == "look":
+                return found
+            found += [_extension(each) for each in extensions]
+            found += _settings(row, is_local=connection.info.host.startswith("/"))
+            found.append(_schema(dsn))
+            return found
+    except psycopg.Error as error:
+        return [
+            Finding(
+                check="server",
+                level="look",
+                told=f"the server does not answer: {first_line(error)}",
+                remedy="start it, or correct host, port, database and login of PGMEM_DSN; saves wait in the outbox",
+            )
+        ]
+
+
+def _server(row: dict[str, Any]) -> list[Finding]:
+    if row["number"] < 150000:
+        told = f"PostgreSQL {row['version']} is too old"
+        return [Finding(check="server", level="look", told=told, remedy="upgrade it to 15 or later")]
+    found = [Finding(check="server", level="ok", told=f"PostgreSQL {row['version']} answers")]
+    return found
+
+
+def _schema(dsn: str) -> Finding:
+    with psycopg.connect(dsn) as connection:
+        try:
+            if not is_suitable(connection):
+                told, _, remedy = UNSUITABLE.partition(" Create it with: ")
+                return Finding(
+                    check="collation",
+                    level="look",
+                    told=told,
+                    remedy=f"move to a new one: {remedy}",
+                )
+            check_version(connection)
+        except SchemaOutdated as error:
+            told = str(error).partition(" Run: ")[0]
+            return Finding(check="schema", level="look", told=told, remedy="pgmem init")
+        except psycopg.errors.InsufficientPrivilege:
+            told = "this login may not use the schema pgmem"
+            return Finding(
+                check="schema", level="look", told=told, remedy="grant it pgmem_writer or pgmem_reader"
+            )
+    return Finding(check="schema", level="ok", told=f"schema {release()} is this program's")
+
+
+def _extension(row: dict[str, Any]) -> Finding:
+    name, without = _MEANS[row["name"]]
+    if row["installed"] is not None:
+        return Finding(check=row["name"], level="ok", told=f"{name} {row['installed']}")
+    if row["offered"] is not None:
+        return Finding(
+            check=row["name"],
+            level="hint",
+            told=f"{name} {row['offered']} is offered and not installed: {without}",
+            remedy=f"create extension {row['name']} (a superuser may have to), then pgmem init",
+        )
+    return Finding(
+        check=row["name"],
+        level="hint",
+        told=f"the server has no {name}: {without}",
+        remedy="install its package on the server, then pgmem init; a managed server offers it or does not",
+    )
+
+
+def _settings(row: dict[str, Any], *, is_local: bool) -> list[Finding]:
+    found = []
+    if row["jit"]:
+        found.append(
+            Finding(
+                check="jit",
+                level="hint",
+                told="jit is on: to compile a statement takes longer than any statement of ours runs",
+                remedy=f'alter database "{row["database"]}" set jit = off',
+            )
+        )
+    else:
+        found.append(Finding(check="jit", level="ok", told="jit is off"))
+    size = row["shared_buffers"] // (1024 * 1024)
+    if row["shared_buffers"] < _LEAST_BUFFERS:
+        found.append(
+            Finding(
+                check="shared_buffers",
+                level="hint",
+                told=f"shared_buffers is {size} MB: indexes are read from the file system again and again",
+                remedy="alter system set shared_buffers = '256MB' (a quarter of the memory, where it is the server's "
+                "alone), and restart it",
+            )
+        )
+    else:
+        found.append(Finding(check="shared_buffers", level="ok", told=f"shared_buffers is {size} MB"))
+    if is_local and row["shared_memory"] == "posix" and shared_memory_is_small():
+        found.append(
+            Finding(
+                check="shared_memory",
+                level="hint",
+                told="/dev/shm is smaller than 256 MB: a parallel index build over vectors fails there",
+                remedy="give the container more (--shm-size=256m), or set dynamic_shared_memory_type = mmap",
+            )
+        )
+    return found

@@ -1,0 +1,219 @@
+"""`pgmem doctor`: each thing that can be wrong is made, found, and told with the way out."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.rows import DictRow
+
+from pgmem.database import examine
+from pgmem.database.outbox import QueuedSave
+from pgmem.database.pool import Database
+from pgmem.models import MemoryScope
+from pgmem.settings import Settings
+from tests.cli.conftest import Run
+from tests.conftest import Call, new_database
+
+Found = dict[str, dict[str, str | None]]
+Examine = Callable[..., tuple[int, Found]]
+
+
+@pytest.fixture
+def doctor(run: Run) -> Examine:
+    """`doctor()`: the exit code, and what was found by what was looked at."""
+
+    def doctor(**variables: str | None) -> tuple[int, Found]:
+        result = run("doctor", "--json", **variables)
+        assert result.stderr == ""
+        return result.exit_code, {each["check"]: each for each in json.loads(result.stdout)}
+
+    return doctor
+
+
+def test_nothing_is_wrong_with_a_good_store(run: Run, doctor: Examine) -> None:
+    code, found = doctor()
+    assert code == 0
+    checks = {"server", "vector", "age", "jit", "shared_buffers", "schema", "graph", "embeddings", "saves"}
+    assert set(found) >= {*checks, "walls", "outbox"}
+    assert {check for check, each in found.items() if each["level"] == "look"} == set()
+    assert all(each["remedy"] for each in found.values() if each["level"] == "hint")
+    shown = run("doctor")
+    assert shown.exit_code == 0
+    assert "ok    the graph agrees with the tables\n" in shown.stdout
+    assert "hint  one wall: rows are filtered by the verbs alone: enough for one user" in shown.stdout
+
+
+def test_a_server_that_does_not_answer(run: Run, doctor: Examine) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        dsn = f"host=127.0.0.1 port={taken.getsockname()[1]} dbname=x"
+        code, found = doctor(PGMEM_DSN=dsn)
+        shown = run("doctor", PGMEM_DSN=dsn).stdout
+    assert (code, set(found)) == (1, {"server", "outbox"})
+    assert "does not answer" in str(found["server"]["told"])
+    assert shown.startswith("look  the server does not answer: ")
+    assert "correct host, port, database and login of PGMEM_DSN" in shown
+
+
+@contextmanager
+def database(server: str, options: str) -> Iterator[str]:
+    name = f"pgmem_test_{uuid4().hex[:12]}"
+    with psycopg.connect(server, autocommit=True) as admin:
+        admin.execute(f"create database {name} template template0 {options}".encode())
+        try:
+            yield make_conninfo(server, dbname=name)
+        finally:
+            admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["encoding 'UTF8' locale_provider libc locale 'C'", "encoding 'LATIN1' locale_provider libc locale 'C'"],
+    ids=["collation", "encoding"],
+)
+def test_a_database_whose_collation_or_encoding_knows_no_accents(
+    server: str, doctor: Examine, options: str
+) -> None:
+    with database(server, options) as dsn:
+        code, found = doctor(PGMEM_DSN=dsn)
+    assert (code, found["collation"]["level"]) == (1, "look")
+    assert "create database pgmem template template0 encoding 'UTF8'" in str(found["collation"]["remedy"])
+
+
+def test_extensions_that_are_offered_and_not_installed(
+    server: str, template_text_only: str, doctor: Examine
+) -> None:
+    with new_database(server, template_text_only) as dsn:
+        code, found = doctor(PGMEM_DSN=dsn)
+    assert code == 0
+    for name, without in (("vector", "by full text only"), ("age", "everything but Cypher")):
+        assert found[name]["level"] == "hint"
+        assert without in str(found[name]["told"])
+        assert f"create extension {name}" in str(found[name]["remedy"])
+
+
+def test_no_schema_and_an_old_one(
+    server: str, doctor: Examine, connection: psycopg.Connection[DictRow]
+) -> None:
+    with new_database(server, "template0") as empty:
+        code, found = doctor(PGMEM_DSN=empty)
+        assert (code, found["schema"]["remedy"]) == (1, "pgmem init")
+        assert found["schema"]["told"] == "This database holds no pgmem schema yet."
+    connection.execute("update pgmem.schema_version set release = '0.0.1', digest = 'of an older release'")
+    code, found = doctor()
+    assert (code, found["schema"]["remedy"]) == (1, "pgmem init")
+    assert "holds pgmem schema 0.0.1" in str(found["schema"]["told"])
+
+
+def test_a_graph_that_differs_from_the_tables(
+    run: Run, doctor: Examine, call: Call, connection: psycopg.Connection[DictRow]
+) -> None:
+    call("save_session", objective="Open the shop", project_id="shop")
+    call("save_decision", title="a b c", rationale="r", project_id="shop")
+    connection.execute('delete from pgmem_graph."Decision"')
+    code, found = doctor()
+    assert code == 1
+    assert found["graph"]["told"] == "the graph differs from the tables in Decision"
+    assert found["graph"]["remedy"] == "run pgmem graph rebuild"
+    assert run("graph", "rebuild").exit_code == 0
+    assert doctor()[1]["graph"]["level"] == "ok"
+
+
+def test_texts_that_wait_for_a_vector_and_texts_that_get_none(
+    run: Run, doctor: Examine, call: Call, connection: psycopg.Connection[DictRow]
+) -> None:
+    call("register_model", name="static:l2_supercat_256", dimensions=256)
+    call("save_session", objective="Open the shop", project_id="shop")
+    code, found = doctor()
+    assert (code, found["embeddings"]["told"]) == (1, "1 texts wait for a vector")
+    assert "pgmem worker" in str(found["embeddings"]["remedy"])
+    connection.execute("update pgmem.embedding_queue set attempts = 5")
+    assert "tried five times" in str(doctor()[1]["embeddings"]["told"])
+    assert run("worker", "--once", EMBEDDING_PROVIDER="static").exit_code == 0
+    assert doctor()[1]["embeddings"]["level"] == "ok"
+
+
+def test_saves_that_are_not_saved(doctor: Examine, call: Call) -> None:
+    call("save_session", objective="Open the shop", project_id="shop")
+    call("save_decision", title="a b c", rationale="r", project_id="shop")
+    call("save_decision", title="a b d", rationale="r", project_id="shop")
+    code, found = doctor()
+    assert (code, found["saves"]["told"]) == (1, "1 saves are not saved")
+    assert "pgmem review" in str(found["saves"]["remedy"])
+
+
+def test_saves_that_wait_in_the_outbox(run: Run, doctor: Examine, dsn: str, tmp_path: Path) -> None:
+    away = make_conninfo(dsn, host="/nonexistent")
+    queued = QueuedSave(
+        save_id=uuid4(),
+        verb="save_session",
+        params={"objective": "Open the shop", "project_id": "shop"},
+        scope=MemoryScope(),
+        source="mcp",
+        made_at=datetime(2026, 1, 2, 3, 4, tzinfo=UTC),
+    )
+    outbox = Database(Settings(dsn=away, data_dir=tmp_path / "data")).outbox
+    outbox.put(queued)
+    code, found = doctor(PGMEM_DSN=away)
+    assert code == 1
+    assert str(found["outbox"]["told"]).startswith("1 saves wait in ")
+    assert str(found["outbox"]["told"]).endswith("the oldest since 2026-01-02 03:04 UTC")
+    assert doctor()[1]["outbox"]["level"] == "ok"  # they are for another database
+    (path,) = outbox.pending()
+    path.write_text("{", encoding="utf-8")
+    assert outbox.read(path) is None
+    assert "cannot be read and were put aside" in str(doctor()[1]["outbox"]["told"])
+
+
+def test_one_wall_is_wrong_once_there_are_tenants(doctor: Examine, call: Call) -> None:
+    assert doctor()[1]["walls"]["level"] == "hint"
+    call("issue_token", org_id="acme")
+    code, found = doctor()
+    assert (code, found["walls"]["level"]) == (1, "look")
+    assert "pgmem init --roles" in str(found["walls"]["remedy"])
+
+
+def test_jit_that_is_on(doctor: Examine, dsn: str, connection: psycopg.Connection[DictRow]) -> None:
+    name = str(conninfo_to_dict(dsn)["dbname"])
+    connection.execute(sql.SQL("alter database {} set jit = on").format(sql.Identifier(name)))
+    code, found = doctor()
+    assert (code, found["jit"]["level"]) == (0, "hint")
+    connection.execute(str(found["jit"]["remedy"]).encode())
+    assert doctor()[1]["jit"]["level"] == "ok"
+
+
+def test_a_small_shared_memory(doctor: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A smaller /dev/shm takes a container; what it does to an index build is known from them.
+    monkeypatch.setattr(examine, "shared_memory_is_small", lambda: True)
+    code, found = doctor()
+    assert (code, found["shared_memory"]["level"]) == (0, "hint")
+    assert "--shm-size=256m" in str(found["shared_memory"]["remedy"])
+
+
+def test_a_replica_that_is_none(doctor: Examine, dsn: str) -> None:
+    code, found = doctor(PGMEM_READ_DSN=dsn)
+    assert (code, found["replica"]["level"]) == (1, "look")
+    assert "it is no replica" in str(found["replica"]["told"])
+
+
+def test_what_a_tenant_may_not_count_is_left_to_the_owner(
+    doctor: Examine, dsn: str, connection: psycopg.Connection[DictRow], call: Call
+) -> None:
+    name = f"pgmem_plain_{uuid4().hex[:12]}"
+    connection.execute(sql.SQL("create role {} login").format(sql.Identifier(name)))
+    try:
+        code, found = doctor(PGMEM_DSN=make_conninfo(dsn, user=name))
+    finally:
+        connection.execute(sql.SQL("drop role {}").format(sql.Identifier(name)))
+    assert (code, found["schema"]["level"]) == (1, "look")
+    assert found["schema"]["remedy"] == "grant it pgmem_writer or pgmem_reader"
