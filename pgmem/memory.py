@@ -16,6 +16,7 @@ from pgmem.engines.cards import CardsEngine
 from pgmem.engines.governance import GovernanceEngine
 from pgmem.engines.graph import GraphEngine
 from pgmem.engines.hygiene import HygieneEngine
+from pgmem.engines.moving import MovingEngine
 from pgmem.engines.reflection import ReflectionEngine
 from pgmem.engines.retrieval import RetrievalEngine
 from pgmem.engines.scope import ScopeEngine
@@ -37,6 +38,7 @@ class Memory(
     GraphEngine,
     TemporalEngine,
     TenancyEngine,
+    MovingEngine,
     CardsEngine,
     HygieneEngine,
     AnalysisRouter,

@@ -26,6 +26,7 @@ __all__ = [
     "Edge",
     "Erasure",
     "Expiry",
+    "Exported",
     "FinishedIntent",
     "Forgotten",
     "FreshnessReport",
@@ -33,6 +34,7 @@ __all__ = [
     "Health",
     "History",
     "HygieneReport",
+    "Imported",
     "Insight",
     "Insights",
     "Intent",
@@ -398,6 +400,24 @@ class Expiry:
 
     affected: int
     remaining: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exported:
+    """What an export holds, by kind, and how many lines it has."""
+
+    lines: int
+    counts: dict[str, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Imported:
+    """What became of the lines of a file: taken, here already (present), one with what was here (merged), left out and why."""
+
+    taken: int = 0
+    present: int = 0
+    merged: int = 0
+    left_out: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,6 +10,7 @@ alter table pgmem.token_frequency enable row level security;
 alter table pgmem.tenant_role enable row level security;
 alter table pgmem.api_token enable row level security;
 alter table pgmem.erasure enable row level security;
+alter table pgmem.imported enable row level security;
 
 drop policy if exists own_and_shared on pgmem.node;
 create policy own_and_shared on pgmem.node for select

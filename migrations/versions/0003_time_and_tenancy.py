@@ -34,6 +34,15 @@ create table pgmem.erasure (
 comment on table pgmem.erasure is 'Receipts of erasure: how many rows of which table went. The subject stands there as a hash only.';
 comment on column pgmem.erasure.subject_hash is 'SHA-256 of org_id, the byte 1F and user_id: shows a subject that he was erased, names nobody.';
 
+create table pgmem.imported (
+  id              uuid not null,
+  node_seq        bigint not null references pgmem.node on delete cascade,
+  primary key (id, node_seq)
+);
+comment on table pgmem.imported is
+  'Ids that nodes have in the files they were imported from, where they are not their own: the name or content was here already.';
+create index imported_node on pgmem.imported (node_seq);
+
 -- A name finds its node at any size of the store; case, hyphens and underscores do not count.
 create index node_name on pgmem.node (hashtextextended(lower(translate(coalesce(key, title), '-_', '  ')), 0));
 

@@ -6,7 +6,20 @@ from typing import Annotated
 
 import typer
 
-from pgmem.cli import bench, cards, embed, graph, quality, read, review, serve, store, temporal, tenancy
+from pgmem.cli import (
+    bench,
+    cards,
+    embed,
+    graph,
+    moving,
+    quality,
+    read,
+    review,
+    serve,
+    store,
+    temporal,
+    tenancy,
+)
 from pgmem.cli.demo import demo
 from pgmem.cli.doctor import doctor
 from pgmem.cli.options import Commands
@@ -64,6 +77,8 @@ app.command()(temporal.history)
 app.command()(temporal.decay)
 app.command()(temporal.forget)
 app.command()(temporal.revert)
+app.command()(moving.export)
+app.command("import")(moving.import_)
 app.command("erase-subject")(tenancy.erase_subject)
 app.add_typer(tenancy.token, name="token")
 app.add_typer(tenancy.tenancy, name="tenancy")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
 from time import monotonic, time_ns
@@ -19,7 +19,7 @@ from typing import Any, LiteralString, TypeVar
 import anyio
 import anyio.to_thread
 import psycopg
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, IsolationLevel
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, dict_row
@@ -47,6 +47,7 @@ __all__ = ["Attached", "Database"]
 
 T = TypeVar("T")
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
+Rows = Callable[..., Awaitable[list[DictRow]]]
 log = logging.getLogger("pgmem")
 
 _IDENTITY: LiteralString = (
@@ -371,6 +372,29 @@ class Database:
                 if last:
                     raise
         raise AssertionError("unreachable")
+
+    @asynccontextmanager
+    async def snapshot(self, timeout_s: float) -> AsyncIterator[Rows]:
+        """Verbs that read, all of one moment: `rows(verb, **params)` in one read-only transaction.
+
+        On a connection of its own, which it may hold for long; `timeout_s` is for each call.
+        """
+        limited = _with_limits(self.dsn, self.settings.connect_timeout_s)
+        with _connecting("The database"):
+            connection = await AsyncConnection.connect(limited, row_factory=dict_row)
+        async with connection:
+            await connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
+            await connection.set_read_only(True)
+            with _losing(DatabaseUnavailable), translate():
+                await connection.execute(_OPEN, self._opening(timeout_s))
+
+            async def rows(verb: str, /, **params: object) -> list[DictRow]:
+                sent = {name: clean(name, value) for name, value in params.items()}
+                with _losing(DatabaseUnavailable), translate():
+                    cursor = await connection.execute(statement(verb, sent), sent)
+                    return await cursor.fetchall()
+
+            yield rows
 
     async def one(self, verb: str, cls: type[T], /, timeout_s: float | None = None, **params: object) -> T:
         """Call a verb that answers with one row."""

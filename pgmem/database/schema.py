@@ -64,7 +64,7 @@ _VIEWS_FIRST = (
 )  # fmt: skip
 _FOLDERS = (
     "internal", "scope", "governance", "write", "retrieval", "search", "graph", "temporal", "hygiene",
-    "cards", "vector", "age", "views",
+    "cards", "moving", "vector", "age", "views",
 )  # fmt: skip
 _LAST = ("triggers", "policies", "grants")
 _WAITS = ("triggers", "policies")

@@ -29,6 +29,7 @@ WRITERS = {
     "spend_token": "the vertex of a token whose row the caller's tenant holds",
     "decay_scores": "maintenance: archives a batch of the caller's tenant, or of all for a reviewer without one",
     "forget_by_ttl": "maintenance: archives or purges a batch of the caller's tenant, or of all for a reviewer without one",
+    "import_versions": "the keeper's: earlier states of a node that insert_node has just made from a file",
     "adopt": "the owner's: gives rows without tenant to one",
     "refresh_links": "edges that an earlier refresh of the same scope key made and this one does not",
     "mark_hygiene": "the time of the last report on a project that was resolved for the caller",
