@@ -1,21 +1,25 @@
--- The caller holds the scope lock. Reads node itself: scope_key holds the tenant.
+-- The caller holds the scope lock. Reads node itself: scope_key holds the tenant. An empty store fills within one session: a plan
+-- that was made for ten rows would go on reading all of a hundred thousand.
 create or replace function pgmem.import_node(p_node pgmem.node, p_record jsonb, p_owner pgmem.caller, p_vectors boolean) returns text
 language plpgsql
 set search_path = pgmem, pg_temp
+set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
-  v_dead  constant text[] := '{superseded,archived,expired,merged,dismissed,historical,rejected}';
   v_id    uuid := p_node.id;
   v_other bigint;
 begin
   if (pgmem.imported_node(v_id, p_owner)).seq is not null then
     return 'present';
   end if;
-  select n.seq into v_other from pgmem.node n
-  where n.scope_key = p_node.scope_key and (n.key = p_node.key
-    or n.content_hash = p_node.content_hash and n.status <> all (v_dead) and p_node.status <> all (v_dead))
-  order by n.seq limit 1;
+  if p_node.key is not null then
+    select n.seq into v_other from pgmem.node n where n.scope_key = p_node.scope_key and n.key = p_node.key;
+  elsif p_node.content_hash is not null
+      and p_node.status not in ('superseded', 'archived', 'expired', 'merged', 'dismissed', 'historical', 'rejected') then
+    select n.seq into v_other from pgmem.node n where n.scope_key = p_node.scope_key and n.content_hash = p_node.content_hash
+      and n.status not in ('superseded', 'archived', 'expired', 'merged', 'dismissed', 'historical', 'rejected');
+  end if;
   if v_other is not null then
     insert into pgmem.imported (id, node_seq) values (v_id, v_other);
     return 'merged';
