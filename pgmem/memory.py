@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import datetime
 from typing import Any
 
 from psycopg import AsyncConnection
@@ -90,6 +91,21 @@ class Memory(
         """The verbs on a connection of the caller's: inside its transaction, committed by its owner."""
         return cls(Attached(connection, scope, source), embedder)
 
-    def acting_as(self, scope: MemoryScope) -> Memory:
-        """The same store for another user, agent or session."""
-        return type(self)(self._database.acting_as(scope), self._embedder)
+    def acting_as(
+        self,
+        scope: MemoryScope | None = None,
+        *,
+        source: str | None = None,
+        made_at: datetime | None = None,
+    ) -> Memory:
+        """The same store for another user, agent or session (None: the same).
+
+        Args:
+            scope: who acts.
+            source: the way in that is stamped on what is written, and decides how far it is trusted.
+            made_at: when what is written was made, if that was earlier.
+        """
+        database = self._database
+        return type(self)(
+            database.acting_as(scope or database.scope, source=source, made_at=made_at), self._embedder
+        )

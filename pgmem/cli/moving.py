@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated, NoReturn, TextIO
 
 import typer
 from rich.console import Console
@@ -18,6 +18,7 @@ from rich.progress import Progress
 
 from pgmem.cli.options import AsJson, DataDir, Dsn, EnvFile, emit, settings_of, with_memory
 from pgmem.errors import InvalidArgument
+from pgmem.importers import Source, Vocabulary, read, take
 from pgmem.memory import Memory
 from pgmem.models import Exported, Imported
 
@@ -45,8 +46,7 @@ def export(
     """Write everything you see to a file of JSON lines: nodes, history, edges, cards, open saves."""
     settings = settings_of(dsn, env_file, data_dir)
     if str(file) != "-" and file.exists() and not force:
-        typer.echo(f"pgmem: {file} is there already: name another file, or send --force.", err=True)
-        raise typer.Exit(2)
+        _wrong(f"{file} is there already: name another file, or send --force.")
 
     async def run(memory: Memory) -> Exported:
         with _writing(file) as out, _progress("exporting") as told:
@@ -67,7 +67,21 @@ def export(
 
 
 def import_(
-    file: Annotated[Path, typer.Argument(help="What pgmem export wrote, packed or not; - is the input.")],
+    file: Annotated[
+        Path, typer.Argument(help="What pgmem export wrote, packed or not, - for the input; or see --from.")
+    ],
+    source: Annotated[
+        Source, typer.Option("--from", help="Whose file it is; for markdown, a folder of notes.")
+    ] = Source.pgmem,
+    project: Annotated[
+        str | None,
+        typer.Option(
+            "--project", "-p", help="Where another system's memories go; opened if it is not there."
+        ),
+    ] = None,
+    of_user: Annotated[
+        str | None, typer.Option("--of-user", help="Only this user's, of a file of mem0 that holds several.")
+    ] = None,
     reembed: Annotated[
         bool, typer.Option("--reembed", help="Leave the file's vectors and embed every text here, at once.")
     ] = False,
@@ -77,25 +91,38 @@ def import_(
     env_file: EnvFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take in a file of an export. What is here already stays as it is, so it may be run again."""
+    """Take in a file of an export, or another system's memories. It may be run again: nothing is doubled."""
     settings = settings_of(dsn, env_file, data_dir)
-    if str(file) != "-" and not file.is_file():
-        typer.echo(f"pgmem: {file} is no file.", err=True)
-        raise typer.Exit(2)
+    if source is not Source.pgmem and project is None:
+        _wrong("--project: name the project that these memories belong to.")
+    if source is Source.markdown and not file.is_dir():
+        _wrong(f"{file} is no folder.")
+    if source is not Source.markdown and str(file) != "-" and not file.is_file():
+        _wrong(f"{file} is no file.")
 
     async def run(memory: Memory) -> Imported:
         if reembed and not await memory.register_embedder():
             raise InvalidArgument(
                 "Nothing is embedded here: EMBEDDING_PROVIDER is none, or the server has no pgvector."
             )
-        with _reading(file) as lines, _progress("importing") as told:
-            done = await memory.import_lines(
-                lines, vectors=not reembed, all_tenants=all_tenants, progress=told
-            )
+        if source is Source.pgmem:
+            with _reading(file) as lines, _progress("importing") as told:
+                done = await memory.import_lines(
+                    lines, vectors=not reembed, all_tenants=all_tenants, progress=told
+                )
+        else:
+            reading = read(source, file, Vocabulary.of(await memory.describe_schema()), of_user)
+            with _progress("importing") as told:
+                done = await take(memory, source, reading, project or "", told)
         await settle(memory, reembed)
         return done
 
     show(with_memory(settings, run), as_json)
+
+
+def _wrong(message: str) -> NoReturn:
+    typer.echo(f"pgmem: {message}", err=True)
+    raise typer.Exit(2)
 
 
 async def settle(memory: Memory, embed: bool) -> None:
