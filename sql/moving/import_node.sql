@@ -32,7 +32,7 @@ begin
     p_node.session_id := coalesce((pgmem.imported_node(p_node.session_id::uuid, p_owner)).id::text, p_node.session_id);
   end if;
   p_node := pgmem.insert_node(p_node, case when p_node.status = 'active' and p_node.title_tokens is not null
-    then pgmem.ranked_tokens(p_node.title_tokens) end, true);
+    then (select r.ranked from pgmem.ranked_tokens(p_node.title_tokens) r) end, true);
   if p_node.id <> v_id then
     insert into pgmem.imported (id, node_seq) values (v_id, p_node.seq);
   end if;

@@ -179,7 +179,7 @@ def test_a_save_that_waits_for_a_person_waits_on_and_a_repeated_one_finds_its_re
         (file_of(project(), node(label="Nonsense")), "Line 3 cannot be taken: Unknown label 'Nonsense'"),
         (file_of(project(), node(title="")), "Line 3 cannot be taken: .*title_length"),
         (file_of(project(), node(status="odd")), "Line 3 cannot be taken: .*status_known"),
-        (file_of(project(), node(trust_level=7)), "Line 3 cannot be taken: .*trust_in_range"),
+        (file_of(project(), node(trust_level=7)), "Line 3 cannot be taken: .*proportion_in_range"),
         (file_of(node(created_at="soon")), "Line 2 cannot be taken: .*timestamp"),
         (file_of(node(label="GovernanceToken", key="k")), "Line 2 cannot be taken: A GovernanceToken is made by the store"),
         (file_of(node(project="x", project_id=str(uuid4()))), "Line 2 cannot be taken: its project 'x' is not here"),
