@@ -128,6 +128,7 @@ class ContextBundle:
     hygiene_due: bool = False
     truncated_scopes: list[str] = field(default_factory=list)
     next_step: str | None = None
+    proactive_hint: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -309,6 +310,7 @@ class Remembered:
     did_you_mean: list[dict[str, Any]] = field(default_factory=list)
     conflict: dict[str, Any] | None = None
     embedded: bool = False
+    proactive_hint: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,6 +27,8 @@ create table pgmem.reflection (
 );
 comment on table pgmem.reflection is 'When each tenant''s memories were last reflected on, and how far they went then.';
 comment on column pgmem.reflection.node_seq is 'The last node there was; what has a higher seq has come since.';
+-- The hint is counted in every answer: a tenant's newest nodes without those of the others.
+create index node_tenant on pgmem.node (tenant, seq);
 """
 
 VOCABULARY = """

@@ -5,7 +5,8 @@ create or replace function pgmem.remember(p_label text, p_properties jsonb, p_re
   p_share text default null, p_embedding real[] default null, p_embedding_model text default null,
   p_embedding_text_hash text default null,
   out id uuid, out label text, out key text, out title text, out status text, out version integer, out created boolean,
-  out relations_made jsonb, out stubs_made jsonb, out did_you_mean jsonb, out conflict jsonb, out embedded boolean)
+  out relations_made jsonb, out stubs_made jsonb, out did_you_mean jsonb, out conflict jsonb, out embedded boolean,
+  out proactive_hint text)
 language plpgsql security definer
 set search_path = pgmem, pg_temp
 as $$
@@ -97,6 +98,7 @@ begin
   title := v_node.title;
   status := v_node.status;
   version := v_node.version;
+  proactive_hint := pgmem.reflection_hint(v_caller.tenant);
 end;
 $$;
 comment on function pgmem.remember is

@@ -40,7 +40,7 @@ begin
   into stale_count, recent_count, current_count, stale_items
   from memory m;
   next_offset := case when p_offset + jsonb_array_length(stale_items) < stale_count then p_offset + jsonb_array_length(stale_items) end;
-  proactive_hint := pgmem.reflection_hint();
+  proactive_hint := pgmem.reflection_hint((pgmem.caller()).tenant);
   next_step := case
     when next_offset is not null then format('%s are stale: go on with offset %s.', stale_count, next_offset)
     when stale_count > 0 then 'Confirm what still holds by saving it anew; forget what does not.'

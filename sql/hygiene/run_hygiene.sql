@@ -88,7 +88,7 @@ begin
   into oldest_pending_at, pending_artifact_ids
   from pgmem.unresolved_saves(v_project, p_scope) u;
 
-  proactive_hint := pgmem.reflection_hint();
+  proactive_hint := pgmem.reflection_hint(v_caller.tenant);
   next_step := case
     when next_offset is not null then format('%s findings: go on with offset %s.', total, next_offset)
     when total > 0 then 'Show the person what to repair; each finding names the verb. Nothing was changed.'

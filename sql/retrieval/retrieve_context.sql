@@ -3,7 +3,7 @@ create or replace function pgmem.retrieve_context(p_project_id text, p_scope tex
   p_categories text[] default null, p_topic text default null,
   p_as_of timestamptz default null, p_known_at timestamptz default null,
   out items jsonb, out retrieval_status text, out scope_state text, out conflicts_found boolean, out hygiene_due boolean,
-  out truncated_scopes text[], out next_step text)
+  out truncated_scopes text[], out next_step text, out proactive_hint text)
 language plpgsql stable security definer
 set search_path = pgmem, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -92,6 +92,7 @@ begin
   -- Both ends are among the rows found above, which the caller sees.
   conflicts_found := exists (select from pgmem.edge e where e.rel = 'CONFLICTS_WITH' and e.src = any (v_seqs) and e.dst = any (v_seqs));
   hygiene_due := coalesce(v_scope.last_hygiene_at < pgmem.now() - make_interval(days => (v_setting ->> 'hygiene_due_days')::integer), true);
+  proactive_hint := pgmem.reflection_hint(v_caller.tenant);
   retrieval_status := case when v_seqs is null then 'empty' when conflicts_found then 'conflicted' else 'succeeded' end;
   next_step := case
     when conflicts_found then 'Some of these conflict: ask which one holds before you act on either.'

@@ -236,6 +236,29 @@ def test_after_ten_memories_since_the_last_reflection_a_hint_says_so(call: Call,
     assert hint() is None
 
 
+def test_an_agent_is_told_where_it_works_anyway_and_counts_its_own_tenant_only(
+    call: Call, act_as: ActAs, each: Each
+) -> None:
+    def hints() -> list[bool]:
+        context = call("retrieve_context", project_id="shop", scope="project")
+        told = call("remember", label="Tool", properties={"name": "Hammer"})
+        return ["call reflect" in str(answer["proactive_hint"]) for answer in (context, told)]
+
+    act_as("acme", "bob")
+    call("save_session", objective="x", project_id="shop")
+    for number in range(20):
+        call("save_context", content=f"note {number}", project_id="shop")
+    act_as("acme", "alice")
+    call("save_session", objective="x", project_id="shop")
+    for number in range(7):
+        call("save_context", content=f"note {number}", project_id="shop")
+    assert hints() == [False, False]  # nine, with the session and the hammer
+    call("save_context", content="note 9", project_id="shop")
+    assert hints() == [True, True]
+    call("reflect")
+    assert hints() == [False, False]
+
+
 @pytest.mark.parametrize(
     ("verb", "wrong", "message"),
     [
