@@ -16,18 +16,7 @@ from rich.progress import Progress, SpinnerColumn
 from rich.table import Table
 from rich.text import Text
 
-from pgmem.cli.options import (
-    AsJson,
-    DataDir,
-    Dsn,
-    EnvFile,
-    cells,
-    emit,
-    failing,
-    settings_of,
-    terminal,
-    with_memory,
-)
+from pgmem.cli.options import Door, DryRun, at_the_store, cells, failing, terminal
 from pgmem.memory import Memory
 from pgmem.models import CardDecision, CardRefresh, MemoryAnswer
 from pgmem.repository import scan
@@ -48,19 +37,16 @@ Reason = Annotated[str | None, typer.Option(help="Why.")]
 Sure = Annotated[
     bool, typer.Option("--i-know-what-im-doing", help="You are a person and have read the card.")
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done; change nothing.")]
 Here = Path()
 
 
 @app.command()
+@at_the_store
 def init(
+    door: Door,
     root: Root = Here,
     project: Project = None,
     dry_run: DryRun = False,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Make the cards of a repository; a project that is not there is opened."""
     name = _project(project, root)
@@ -70,23 +56,23 @@ def init(
             saved = await memory.save_session(f"Set up engineering memory for {name}", name)
             typer.echo(f"Project {name}: {saved.status}.", err=True)
 
-    with_memory(settings_of(dsn, env_file, data_dir), open_project)
-    refresh(root, name, dry_run, dsn, data_dir, env_file, as_json)
+    door.ask(open_project)
+    _refresh(door, root, name, dry_run)
 
 
 @app.command()
+@at_the_store
 def refresh(
+    door: Door,
     root: Root = Here,
     project: Project = None,
     dry_run: DryRun = False,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Bring the cards of a repository up to date."""
-    settings = settings_of(dsn, env_file, data_dir)
-    name = _project(project, root)
+    _refresh(door, root, _project(project, root), dry_run)
+
+
+def _refresh(door: Door, root: Path, name: str, dry_run: bool) -> None:
     with Progress(SpinnerColumn(), *Progress.get_default_columns(), console=Console(stderr=True)) as progress:
         progress.disable = not progress.console.is_terminal
         reading = progress.add_task("reading", total=None)
@@ -94,12 +80,10 @@ def refresh(
             lambda: scan(root, lambda done, total: progress.update(reading, completed=done, total=total))
         )
         writing = progress.add_task("storing", total=None)
-        result = with_memory(settings, lambda m: m.refresh_from_run(report, name, dry_run=dry_run))
+        result = door.ask(lambda m: m.refresh_from_run(report, name, dry_run=dry_run))
         progress.update(writing, total=1, completed=1)
-    if as_json:
-        emit(result)
-        return
-    _show_refresh(result, report)
+    if not door.told(result):
+        _show_refresh(result, report)
 
 
 def _show_refresh(result: CardRefresh, report: dict[str, Any]) -> None:
@@ -119,19 +103,15 @@ def _show_refresh(result: CardRefresh, report: dict[str, Any]) -> None:
 
 
 @app.command()
+@at_the_store
 def status(
+    door: Door,
     root: Root = Here,
     project: Project = None,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """The cards in numbers, the last run, the sync policy."""
-    settings = settings_of(dsn, env_file, data_dir)
-    answer = with_memory(settings, lambda m: m.query_engineering_memory(_project(project, root), "status"))
-    if as_json:
-        emit(answer.payload)
+    answer = door.ask(lambda m: m.query_engineering_memory(_project(project, root), "status"))
+    if door.told(answer.payload):
         return
     payload = answer.payload
     table = Table(show_header=False, box=None)
@@ -145,50 +125,43 @@ def status(
 
 
 @app.command("for-path")
+@at_the_store
 def for_path(
+    door: Door,
     path: Annotated[str, typer.Argument(help="A path of the repository.")],
     root: Root = Here,
     project: Project = None,
     limit: Limit = 20,
     stale: Annotated[bool, typer.Option("--stale", help="Stale cards too.")] = False,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """The cards about a path, best first."""
-    settings = settings_of(dsn, env_file, data_dir)
     name = _project(project, root)
     _show(
-        with_memory(
-            settings,
+        door,
+        door.ask(
             lambda m: m.query_engineering_memory(
                 name, "for_path", path=path, max_results=limit, include_stale=stale
             ),
         ),
-        as_json,
     )
 
 
 @app.command()
+@at_the_store
 def search(
+    door: Door,
     query: Annotated[str, typer.Argument(help="Words.")],
     root: Root = Here,
     project: Project = None,
     limit: Limit = 20,
     match: Annotated[str, typer.Option(help="any or all of the words.")] = "any",
     active_only: Annotated[bool, typer.Option("--active-only", help="No drafts.")] = False,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Find cards by words, best first."""
-    settings = settings_of(dsn, env_file, data_dir)
     name = _project(project, root)
     _show(
-        with_memory(
-            settings,
+        door,
+        door.ask(
             lambda m: m.query_engineering_memory(
                 name,
                 "search",
@@ -198,44 +171,34 @@ def search(
                 include_drafts=not active_only,
             ),
         ),
-        as_json,
     )
 
 
 @app.command()
+@at_the_store
 def stale(
+    door: Door,
     root: Root = Here,
     project: Project = None,
     limit: Limit = 50,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """The cards whose files have changed, and why they are stale."""
-    settings = settings_of(dsn, env_file, data_dir)
     name = _project(project, root)
-    _show(
-        with_memory(settings, lambda m: m.query_engineering_memory(name, "stale", max_results=limit)), as_json
-    )
+    _show(door, door.ask(lambda m: m.query_engineering_memory(name, "stale", max_results=limit)))
 
 
 @app.command()
+@at_the_store
 def coverage(
+    door: Door,
     paths: Annotated[list[str], typer.Argument(help="Paths of the repository.")],
     root: Root = Here,
     project: Project = None,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Which paths an active card is about."""
-    settings = settings_of(dsn, env_file, data_dir)
     name = _project(project, root)
-    answer = with_memory(settings, lambda m: m.query_engineering_memory(name, "coverage", scope=paths))
-    if as_json:
-        emit(answer.payload)
+    answer = door.ask(lambda m: m.query_engineering_memory(name, "coverage", scope=paths))
+    if door.told(answer.payload):
         return
     table = Table("path", "covered")
     for row in answer.payload["paths"]:
@@ -246,27 +209,22 @@ def coverage(
 
 
 @app.command()
+@at_the_store
 def review(
+    door: Door,
     root: Root = Here,
     project: Project = None,
     by: Annotated[str | None, typer.Option(help="Who decides; else the name you are logged in by.")] = None,
     sure: Sure = False,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Walk through the drafts, one by one: approve, reject, or leave for later."""
-    settings = settings_of(dsn, env_file, data_dir)
     name = _project(project, root)
     who = by or getpass.getuser()
-    answer = with_memory(
-        settings,
+    answer = door.ask(
         lambda m: m.query_engineering_memory(name, "drafts", max_results=100, detail_level="full"),
     )
     drafts = answer.payload["records"]
-    if as_json:
-        emit(drafts)
+    if door.told(drafts):
         return
     if not sure and not sys.stdin.isatty():
         _refuse("review is for a person at a terminal; elsewhere say --i-know-what-im-doing.")
@@ -280,16 +238,18 @@ def review(
             break
         card_id = UUID(card["id"])
         if choice == "a":
-            done = with_memory(settings, lambda m, i=card_id: m.approve_card(i, who))  # type: ignore[misc]
+            done = door.ask(lambda m, i=card_id: m.approve_card(i, who))  # type: ignore[misc]
             typer.echo(f"{done.status}, {done.confidence}")
         elif choice == "r":
             why = typer.prompt("Why", default="") or None
-            done = with_memory(settings, lambda m, i=card_id, w=why: m.reject_card(i, who, w))  # type: ignore[misc]
+            done = door.ask(lambda m, i=card_id, w=why: m.reject_card(i, who, w))  # type: ignore[misc]
             typer.echo(done.status)
 
 
 @app.command()
+@at_the_store
 def approve(
+    door: Door,
     card_id: Card,
     sure: Sure = False,
     by: By = "human",
@@ -297,67 +257,52 @@ def approve(
     supersedes: Annotated[
         list[UUID] | None, typer.Option(help="A card this one replaces; may be given more than once.")
     ] = None,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Approve a draft or stale card: it is active and verified."""
     _require_person(sure)
-    settings = settings_of(dsn, env_file, data_dir)
-    _decided(with_memory(settings, lambda m: m.approve_card(card_id, by, reason, supersedes or ())), as_json)
+    _decided(door, door.ask(lambda m: m.approve_card(card_id, by, reason, supersedes or ())))
 
 
 @app.command()
+@at_the_store
 def reject(
+    door: Door,
     card_id: Card,
     sure: Sure = False,
     by: By = "human",
     reason: Reason = None,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Reject a draft."""
     _require_person(sure)
-    settings = settings_of(dsn, env_file, data_dir)
-    _decided(with_memory(settings, lambda m: m.reject_card(card_id, by, reason)), as_json)
+    _decided(door, door.ask(lambda m: m.reject_card(card_id, by, reason)))
 
 
 @app.command()
+@at_the_store
 def archive(
+    door: Door,
     card_id: Card,
     sure: Sure = False,
     by: By = "human",
     reason: Reason = None,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Take a card out of use."""
     _require_person(sure)
-    settings = settings_of(dsn, env_file, data_dir)
-    _decided(with_memory(settings, lambda m: m.archive_card(card_id, by, reason)), as_json)
+    _decided(door, door.ask(lambda m: m.archive_card(card_id, by, reason)))
 
 
 @app.command()
+@at_the_store
 def vacuum(
+    door: Door,
     root: Root = Here,
     project: Project = None,
     dry_run: DryRun = False,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Remove cards whose days in their state are over (settings card_days_*)."""
-    settings = settings_of(dsn, env_file, data_dir)
     name = _project(project, root)
-    done = with_memory(settings, lambda m: m.vacuum_cards(name, dry_run=dry_run))
-    if as_json:
-        emit(done)
+    done = door.ask(lambda m: m.vacuum_cards(name, dry_run=dry_run))
+    if door.told(done):
         return
     verb = "would be removed" if dry_run else "removed"
     counts = ", ".join(f"{count} {state}" for state, count in sorted(done.removed.items())) or "no cards"
@@ -378,16 +323,13 @@ def _refuse(message: str) -> None:
     raise typer.Exit(2)
 
 
-def _decided(card: CardDecision, as_json: bool) -> None:
-    if as_json:
-        emit({name: value for name, value in asdict(card).items() if value is not None})
-    else:
+def _decided(door: Door, card: CardDecision) -> None:
+    if not door.told({name: value for name, value in asdict(card).items() if value is not None}):
         typer.echo(f"{card.card_id}: {card.status}{', ' + card.confidence if card.confidence else ''}")
 
 
-def _show(answer: MemoryAnswer, as_json: bool) -> None:
-    if as_json:
-        emit(answer.payload)
+def _show(door: Door, answer: MemoryAnswer) -> None:
+    if door.told(answer.payload):
         return
     console = terminal()
     if not answer.payload["records"]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 import logging
 import os
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
 
 import anyio
 import psycopg
@@ -25,11 +27,16 @@ from pgmem.settings import Settings, load
 
 __all__ = [
     "AsJson",
+    "By",
     "Commands",
     "DataDir",
+    "Door",
+    "DryRun",
     "Dsn",
     "EnvFile",
     "Project",
+    "Yes",
+    "at_the_store",
     "cells",
     "emit",
     "failing",
@@ -38,6 +45,7 @@ __all__ = [
     "with_memory",
 ]
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 Dsn = Annotated[
@@ -53,6 +61,9 @@ EnvFile = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Project = Annotated[str | None, typer.Option("--project", "-p", help="Only this project.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done; change nothing.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+By = Annotated[str | None, typer.Option(help="Who decides; else the name you are logged in by.")]
 
 
 class Commands(TyperGroup):
@@ -141,6 +152,43 @@ def with_memory(settings: Settings, use: Callable[[Memory], Awaitable[T]]) -> T:
             return await use(memory)
 
     return failing(lambda: anyio.run(run))
+
+
+@dataclass(frozen=True)
+class Door:
+    """The store that a command was pointed at, and whether its answer is wanted as JSON."""
+
+    settings: Settings
+    as_json: bool
+
+    def ask(self, use: Callable[[Memory], Awaitable[T]]) -> T:
+        """Open the memory, use it, close it."""
+        return with_memory(self.settings, use)
+
+    def told(self, answer: Any) -> bool:
+        """Print the answer if JSON is wanted; False: the command shows it in its own way."""
+        if self.as_json:
+            emit(answer)
+        return self.as_json
+
+
+def at_the_store(command: Callable[Concatenate[Door, P], None]) -> Callable[..., None]:
+    """A command with `--dsn`, `--data-dir`, `--env-file` and `--json` behind its own options, given as its door."""
+    _, *own = inspect.signature(command, eval_str=True).parameters.values()
+    shared = inspect.signature(_door, eval_str=True).parameters
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        command(_door(**{name: given.pop(name) for name in shared}), **given)  # type: ignore[call-arg]
+
+    run.__signature__ = inspect.Signature([*own, *shared.values()])  # type: ignore[attr-defined]
+    return run
+
+
+def _door(
+    dsn: Dsn = None, data_dir: DataDir = None, env_file: EnvFile = None, as_json: AsJson = False
+) -> Door:
+    return Door(settings_of(dsn, env_file, data_dir), as_json)
 
 
 def emit(value: Any) -> None:

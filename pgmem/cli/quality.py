@@ -15,18 +15,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from pgmem.cli.options import (
-    AsJson,
-    DataDir,
-    Dsn,
-    EnvFile,
-    Project,
-    cells,
-    emit,
-    settings_of,
-    terminal,
-    with_memory,
-)
+from pgmem.cli.options import By, Door, Project, Yes, at_the_store, cells, terminal
 from pgmem.memory import Memory
 from pgmem.models import Health, HygieneReport, Insight, Repair
 
@@ -35,8 +24,6 @@ __all__ = ["freshness", "health", "hygiene", "merge", "reflect", "retry", "super
 _WHOLE = 100_000  # findings in one report: a person pages through the terminal's own scrolling
 
 Html = Annotated[Path | None, typer.Option("--html", help="Write one self-contained page to this file.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-By = Annotated[str | None, typer.Option(help="Who decides; else the name you are logged in by.")]
 MemoryScope = Literal["global", "project", "focus"]
 
 CHECKS = (
@@ -48,7 +35,9 @@ CHECKS = (
 )
 
 
+@at_the_store
 def hygiene(
+    door: Door,
     project: Project = None,
     scope: Annotated[MemoryScope | None, typer.Option("--scope", "-s", help="Only this scope.")] = None,
     pending_only: Annotated[
@@ -56,53 +45,43 @@ def hygiene(
     ] = False,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=_WHOLE, help="Findings shown.")] = 50,
     html: Html = None,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Report what could be better; changes no memory, and names the verb that repairs each finding."""
-    settings = settings_of(dsn, env_file, data_dir)
     # Whole where it is written down; what does not fit the screen is counted there.
-    page = _WHOLE if as_json else limit
+    page = _WHOLE if door.as_json else limit
 
     async def look(memory: Memory) -> tuple[HygieneReport, Health | None]:
         report = await memory.run_hygiene(project, scope, pending_only, page)
         return report, await memory.memory_health(project) if html is not None else None
 
-    console = terminal(quiet=as_json)
+    console = terminal(quiet=door.as_json)
     with console.status("Looking at every memory…") if console.is_terminal else nullcontext():
-        report, state = with_memory(settings, look)
+        report, state = door.ask(look)
     if html is not None and state is not None:
         _write_page(html, state, report)
-    if as_json:
-        emit(report)
+    if door.told(report):
         return
     console.print(_hygiene(report))
     if html is not None:
         console.print(Text(f"The page is in {html}.", "dim"))
 
 
+@at_the_store
 def health(
+    door: Door,
     project: Project = None,
     html: Html = None,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Show the state of the memory: growth, confidence, orphans, hubs, conflicts, the lineage of decisions."""
-    settings = settings_of(dsn, env_file, data_dir)
 
     async def look(memory: Memory) -> tuple[Health, HygieneReport | None]:
         state = await memory.memory_health(project)
         return state, await memory.run_hygiene(project, limit=100) if html is not None else None
 
-    state, report = with_memory(settings, look)
+    state, report = door.ask(look)
     if html is not None and report is not None:
         _write_page(html, state, report)
-    if as_json:
-        emit(state)
+    if door.told(state):
         return
     console = terminal()
     console.print(_health(state))
@@ -110,23 +89,19 @@ def health(
         console.print(Text(f"The page is in {html}.", "dim"))
 
 
+@at_the_store
 def freshness(
+    door: Door,
     project: Project = None,
     scope: Annotated[MemoryScope, typer.Option("--scope", "-s", help="Which scope.")] = "project",
     stale_after: Annotated[
         int, typer.Option(min=0, help="Days without a change until a memory is stale.")
     ] = 30,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many stale ones.")] = 50,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Show how old memories are, the stale ones oldest first."""
-    settings = settings_of(dsn, env_file, data_dir)
-    report = with_memory(settings, lambda m: m.memory_freshness(project, scope, stale_after, limit))
-    if as_json:
-        emit(report)
+    report = door.ask(lambda m: m.memory_freshness(project, scope, stale_after, limit))
+    if door.told(report):
         return
     console = terminal()
     console.print(f"{report.current_count} current, {report.recent_count} recent, {report.stale_count} stale")
@@ -138,112 +113,91 @@ def freshness(
     console.print(Text(report.next_step, "dim"))
 
 
+@at_the_store
 def surface(
+    door: Door,
     query: Annotated[str, typer.Argument(help="A line, a path, an identifier.")],
     project: Project = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="How many.")] = 5,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Say what is remembered about a line or a path, for an editor's hooks; often nothing. Starts no server."""
     # `pgmem surface` is answered before this module is imported; here is what needs settings, and --help.
     from pgmem import surface as quick
 
-    settings = settings_of(dsn, env_file, data_dir)
-    quick.main(quick.Question(query, project, limit, settings.dsn, settings.data_dir, as_json))
+    quick.main(quick.Question(query, project, limit, door.settings.dsn, door.settings.data_dir, door.as_json))
 
 
+@at_the_store
 def merge(
+    door: Door,
     entity: Annotated[str, typer.Argument(help="The entity that goes: name or id.")],
     into: Annotated[str, typer.Argument(help="The entity that stays: name or id.")],
     project: Project = None,
     fact: Annotated[str | None, typer.Option(help="The fact from now on; else the one that stands.")] = None,
     by: By = None,
     yes: Yes = False,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Let one entity stand for two; its facts stay in the history, `pgmem revert` brings it back."""
     _confirm(f"Merge the entity “{entity}” into “{into}”?", yes)
-    settings = settings_of(dsn, env_file, data_dir)
-    _tell(
-        with_memory(
-            settings, lambda m: m.merge_entities(entity, into, project, fact, by or getpass.getuser())
-        ),
-        as_json,
-    )
+    who = by or getpass.getuser()
+    _tell(door, door.ask(lambda m: m.merge_entities(entity, into, project, fact, who)))
 
 
+@at_the_store
 def supersede(
+    door: Door,
     old: Annotated[str, typer.Argument(help="The decision that goes: title or id.")],
     new: Annotated[str, typer.Argument(help="The decision that takes its place: title or id.")],
     project: Project = None,
     by: By = None,
     yes: Yes = False,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Let one decision take the place of another; the old one stays in the lineage, `pgmem revert` brings it back."""
     _confirm(f"Let “{new}” take the place of “{old}”?", yes)
-    settings = settings_of(dsn, env_file, data_dir)
-    _tell(with_memory(settings, lambda m: m.supersede(old, new, project, by or getpass.getuser())), as_json)
+    _tell(door, door.ask(lambda m: m.supersede(old, new, project, by or getpass.getuser())))
 
 
+@at_the_store
 def retry(
+    door: Door,
     save_id: Annotated[UUID, typer.Argument(help="The save; pgmem hygiene lists those that are not saved.")],
     token: Annotated[str | None, typer.Option(help="A governance token, for a global save.")] = None,
     yes: Yes = False,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Run a save that was not saved again, with the arguments it had."""
     _confirm(f"Save {save_id} again?", yes)
-    settings = settings_of(dsn, env_file, data_dir)
-    result = with_memory(settings, lambda m: m.retry_save(save_id, token))
-    if as_json:
-        emit(result)
-    else:
+    result = door.ask(lambda m: m.retry_save(save_id, token))
+    if not door.told(result):
         typer.echo(f"{result.status}: {result.message or result.dedup_outcome or result.next_step}")
     if result.status != "saved":
         raise typer.Exit(1)
 
 
+@at_the_store
 def reflect(
+    door: Door,
     review: Annotated[bool, typer.Option(help="Go through the pending insights, one by one.")] = False,
     approve: Annotated[str | None, typer.Option(help="Approve this one, by title or id.")] = None,
     dismiss: Annotated[str | None, typer.Option(help="Dismiss this one, by title or id.")] = None,
     query: Annotated[str | None, typer.Option(help="Only those that hold one of these words.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many.")] = 25,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Look for what memories say together, and judge what was found."""
-    settings = settings_of(dsn, env_file, data_dir)
     if approve is not None or dismiss is not None:
         title = approve if approve is not None else dismiss
         assert title is not None
         action: Literal["approve", "dismiss"] = "approve" if approve is not None else "dismiss"
-        judged = with_memory(settings, lambda m: m.review_insight(title, action))
-        emit(judged) if as_json else typer.echo(f"{judged.status}: {judged.title}")
+        judged = door.ask(lambda m: m.review_insight(title, action))
+        if not door.told(judged):
+            typer.echo(f"{judged.status}: {judged.title}")
         return
 
     async def run(memory: Memory) -> tuple[int, list[Insight]]:
         made = await memory.reflect()
         return made.created, (await memory.surface_insights(limit, query)).insights
 
-    created, insights = with_memory(settings, run)
-    if as_json:
-        emit({"created": created, "insights": [vars(insight) for insight in insights]})
+    created, insights = door.ask(run)
+    if door.told({"created": created, "insights": [vars(insight) for insight in insights]}):
         return
     console = terminal()
     console.print(
@@ -258,7 +212,7 @@ def reflect(
             choice: Literal["approve", "dismiss"] | None = {"a": "approve", "d": "dismiss"}.get(answer)  # type: ignore[assignment]
             if choice is not None:
                 name = str(insight.id)
-                done = with_memory(settings, lambda m, n=name, c=choice: m.review_insight(n, c))  # type: ignore[misc]
+                done = door.ask(lambda m, n=name, c=choice: m.review_insight(n, c))  # type: ignore[misc]
                 typer.echo(done.status)
 
 
@@ -267,13 +221,12 @@ def _confirm(question: str, yes: bool) -> None:
         typer.confirm(question, abort=True)
 
 
-def _tell(done: Repair, as_json: bool) -> None:
-    if as_json:
-        emit(done)
+def _tell(door: Door, done: Repair) -> None:
+    if door.told(done):
         return
     typer.echo(f"{done.title}: {done.status} (version {done.version}); {done.into_title} stands for it.")
     label = "EntityFact" if done.rel_type == "MERGES_INTO" else "Decision"
-    typer.echo(f"To undo: pgmem revert {label} {done.id} --version {done.version - 1}")
+    typer.echo(f"To undo: pgmem revert {label} {done.id} {done.version - 1}")
 
 
 def _write_page(file: Path, state: Health, report: HygieneReport) -> None:

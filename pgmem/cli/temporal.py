@@ -9,18 +9,7 @@ import typer
 from rich.progress import Progress
 from rich.table import Table
 
-from pgmem.cli.options import (
-    AsJson,
-    DataDir,
-    Dsn,
-    EnvFile,
-    Project,
-    cells,
-    emit,
-    settings_of,
-    terminal,
-    with_memory,
-)
+from pgmem.cli.options import Door, Project, Yes, at_the_store, cells, terminal
 from pgmem.models import Decay, Expiry
 
 __all__ = ["decay", "forget", "history", "revert"]
@@ -32,21 +21,16 @@ Token = Annotated[
 ]
 
 
+@at_the_store
 def history(
+    door: Door,
     label: Label,
     key: Annotated[str, typer.Argument(help="Its name, exact title or id.")],
     project: Project = None,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Every state a memory was recorded in, oldest first."""
-    found = with_memory(
-        settings_of(dsn, env_file, data_dir), lambda m: m.memory_history(label, key, project)
-    ).versions
-    if as_json:
-        emit(found)
+    found = door.ask(lambda m: m.memory_history(label, key, project)).versions
+    if door.told(found):
         return
     table = Table("version", "known from", "until", "status", "true from", "to", "what it said")
     for state in found:
@@ -56,7 +40,9 @@ def history(
     terminal().print(table)
 
 
+@at_the_store
 def decay(
+    door: Door,
     rate: Annotated[float | None, typer.Option(min=0, help="Decay per day; from now on the store's.")] = None,
     max_age: Annotated[
         int | None, typer.Option(min=0, help="Days until it begins; from now on the store's.")
@@ -65,25 +51,19 @@ def decay(
         float | None, typer.Option(min=0, max=1, help="Archive what has sunk below this confidence.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """How many memories have faded; archive those below a threshold."""
-    settings = settings_of(dsn, env_file, data_dir)
     with _progress("Archiving") as step:
-        done: Decay = with_memory(
-            settings, lambda m: m.decay_scores(max_age, rate, archive_below, dry_run, step)
-        )
-    if as_json:
-        emit(done)
+        done: Decay = door.ask(lambda m: m.decay_scores(max_age, rate, archive_below, dry_run, step))
+    if door.told(done):
         return
     left = f", {done.remaining} would be archived" if dry_run and archive_below else ""
     typer.echo(f"{done.affected} memories have faded, {done.archived} archived{left}.")
 
 
+@at_the_store
 def forget(
+    door: Door,
     label: Annotated[str | None, typer.Argument(help="The label, such as Decision.")] = None,
     key: Key = None,
     purge: Annotated[bool, typer.Option("--purge", help="Delete for good, with its history.")] = False,
@@ -91,60 +71,48 @@ def forget(
         int | None, typer.Option(min=0, help="Instead of one: all untouched for so many days.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="With --older-than: only count.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before a purge.")] = False,
+    yes: Yes = False,
     governance_token: Token = None,
     project: Project = None,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Hide a memory everywhere, or purge it; or all that nobody has touched for some days."""
-    settings = settings_of(dsn, env_file, data_dir)
     if older_than is None and (label is None or key is None):
         raise typer.BadParameter("name a LABEL and a KEY, or give --older-than DAYS")
-    if purge and not dry_run and not yes:
-        typer.confirm("A purge cannot be undone. Go on?", abort=True)
-    if older_than is None:
-        one = with_memory(
-            settings, lambda m: m.forget(str(label), str(key), purge, project, governance_token)
+    if not dry_run and not yes:
+        which = f"{label} “{key}”" if older_than is None else f"all untouched for {older_than} days"
+        typer.confirm(
+            f"Delete {which} for good? It cannot be undone." if purge else f"Hide {which} everywhere?",
+            abort=True,
         )
-        if as_json:
-            emit(one)
-        else:
+    if older_than is None:
+        one = door.ask(lambda m: m.forget(str(label), str(key), purge, project, governance_token))
+        if not door.told(one):
             typer.echo(f"{one.label} {one.title}: {one.status}.")
         return
     with _progress("Purging" if purge else "Forgetting") as step:
-        done: Expiry = with_memory(
-            settings, lambda m: m.forget_by_ttl(older_than, label, project, purge, dry_run, step)
-        )
-    if as_json:
-        emit(done)
-    elif dry_run:
+        done: Expiry = door.ask(lambda m: m.forget_by_ttl(older_than, label, project, purge, dry_run, step))
+    if door.told(done):
+        return
+    if dry_run:
         typer.echo(f"{done.remaining} memories would be {'purged' if purge else 'archived'}.")
     else:
         typer.echo(f"{done.affected} memories {'purged' if purge else 'archived'}.")
 
 
+@at_the_store
 def revert(
+    door: Door,
     label: Label,
     key: Annotated[str, typer.Argument(help="Its name, exact title or id.")],
     version: Annotated[int, typer.Argument(help="The version to bring back; pgmem history lists them.")],
     governance_token: Token = None,
     project: Project = None,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Bring an earlier version of a memory back, as a new one."""
-    done = with_memory(
-        settings_of(dsn, env_file, data_dir),
+    done = door.ask(
         lambda m: m.revert(label, key, version, project, governance_token),
     )
-    if as_json:
-        emit(done)
-    else:
+    if not door.told(done):
         typer.echo(f"{done.label} {done.title}: version {done.version} says again what {version} said.")
 
 

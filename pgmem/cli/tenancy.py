@@ -10,17 +10,7 @@ from uuid import UUID
 import typer
 from rich.table import Table
 
-from pgmem.cli.options import (
-    AsJson,
-    DataDir,
-    Dsn,
-    EnvFile,
-    cells,
-    emit,
-    settings_of,
-    terminal,
-    with_memory,
-)
+from pgmem.cli.options import By, Door, Yes, at_the_store, cells, terminal
 from pgmem.memory import Memory
 
 __all__ = ["erase_subject", "tenancy", "token"]
@@ -33,13 +23,13 @@ User = Annotated[str, typer.Option("--user", help="The user; none: what the orga
 
 
 @tenancy.command("list")
+@at_the_store
 def list_tenants(
-    dsn: Dsn = None, data_dir: DataDir = None, env_file: EnvFile = None, as_json: AsJson = False
+    door: Door,
 ) -> None:
     """The tenants of the store and what they hold."""
-    found = with_memory(settings_of(dsn, env_file, data_dir), Memory.list_tenants)
-    if as_json:
-        emit(found)
+    found = door.ask(Memory.list_tenants)
+    if door.told(found):
         return
     table = Table("organisation", "user", "memories", "projects", "tokens", "logins")
     for tenant in found:
@@ -58,19 +48,16 @@ def list_tenants(
 
 
 @tenancy.command()
+@at_the_store
 def adopt(
+    door: Door,
     org: Org = "",
     user: User = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Give what belongs to nobody yet to a tenant: the step from one user to many."""
-    done = with_memory(settings_of(dsn, env_file, data_dir), lambda m: m.adopt(org, user, dry_run))
-    if as_json:
-        emit(done)
+    done = door.ask(lambda m: m.adopt(org, user, dry_run))
+    if door.told(done):
         return
     verb = "would go" if dry_run else "went"
     typer.echo(f"{done.nodes} nodes and {done.saves} saves {verb} to {_name(org, user)}.")
@@ -79,25 +66,23 @@ def adopt(
 
 
 @tenancy.command()
+@at_the_store
 def bind(
+    door: Door,
     role: Annotated[str, typer.Argument(help="A database login.")],
     org: Org = "",
     user: User = "",
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Make a database login a tenant, whatever it sets; without --org and --user the binding ends."""
-    done = with_memory(settings_of(dsn, env_file, data_dir), lambda m: m.bind_role(role, org, user))
-    if as_json:
-        emit(done)
-    else:
+    done = door.ask(lambda m: m.bind_role(role, org, user))
+    if not door.told(done):
         typer.echo(f"{role} is {_name(org, user)}." if org or user else f"{role} is no tenant any more.")
 
 
 @token.command()
+@at_the_store
 def issue(
+    door: Door,
     org: Org = "",
     user: User = "",
     name: Annotated[
@@ -106,16 +91,11 @@ def issue(
     expires: Annotated[
         str | None, typer.Option(help="When it ends: a date, or 30d, 12h; none: when revoked.")
     ] = None,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Issue a token for a tenant. It is shown once: the store keeps its hash."""
     until = _moment(expires)
-    done = with_memory(settings_of(dsn, env_file, data_dir), lambda m: m.issue_token(org, user, name, until))
-    if as_json:
-        emit(done)
+    done = door.ask(lambda m: m.issue_token(org, user, name, until))
+    if door.told(done):
         return
     typer.echo(done.token)
     typer.echo(
@@ -124,13 +104,13 @@ def issue(
 
 
 @token.command("list")
+@at_the_store
 def list_tokens(
-    dsn: Dsn = None, data_dir: DataDir = None, env_file: EnvFile = None, as_json: AsJson = False
+    door: Door,
 ) -> None:
     """The tokens that were issued, without their secrets."""
-    found = with_memory(settings_of(dsn, env_file, data_dir), Memory.list_tokens)
-    if as_json:
-        emit(found)
+    found = door.ask(Memory.list_tokens)
+    if door.told(found):
         return
     table = Table("id", "name", "tenant", "issued", "by", "expires", "revoked")
     for one in found:
@@ -142,40 +122,32 @@ def list_tokens(
 
 
 @token.command()
+@at_the_store
 def revoke(
+    door: Door,
     token_id: Annotated[UUID, typer.Argument(metavar="ID", help="From pgmem token list.")],
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """End a token at once."""
-    done = with_memory(settings_of(dsn, env_file, data_dir), lambda m: m.revoke_token(token_id))
-    if as_json:
-        emit(done)
-    else:
+    done = door.ask(lambda m: m.revoke_token(token_id))
+    if not door.told(done):
         typer.echo(f"{done.name}: revoked {done.revoked_at}.")
 
 
+@at_the_store
 def erase_subject(
+    door: Door,
     org: Org = "",
     user: Annotated[str, typer.Option("--user", help="The user; none: the whole organisation.")] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    by: Annotated[str | None, typer.Option(help="Who erases; else the name you are logged in by.")] = None,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
+    yes: Yes = False,
+    by: By = None,
 ) -> None:
     """Remove a user or an organisation from every table, the graph and the outbox; prints the receipt."""
-    settings = settings_of(dsn, env_file, data_dir)
     if not dry_run and not yes:
-        counted = with_memory(settings, lambda m: m.erase_subject(org, user))
+        counted = door.ask(lambda m: m.erase_subject(org, user))
         typer.confirm(f"{counted.total} rows of {_name(org, user)} will be gone for good. Go on?", abort=True)
-    done = with_memory(settings, lambda m: m.erase_subject(org, user, dry_run, by or getpass.getuser()))
-    if as_json:
-        emit(done)
+    done = door.ask(lambda m: m.erase_subject(org, user, dry_run, by or getpass.getuser()))
+    if door.told(done):
         return
     table = Table("where", "rows")
     for name, count in sorted(done.counts.items()):

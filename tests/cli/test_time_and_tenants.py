@@ -1,0 +1,170 @@
+"""What fades, is let go of and comes back; whose memory it is; and that each repair asks first and can be undone."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.conftest import Call
+from tests.sql.conftest import Rows, rows, shop
+from tests.tenancy.conftest import make_login
+
+__all__ = ["make_login", "rows", "shop"]
+
+
+def shown(run: Run, *arguments: str) -> Any:
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def test_history_lists_every_state_and_revert_brings_one_back(run: Run, call: Call, shop: str) -> None:
+    for fact in ("a cache", "a queue"):
+        call("upsert_entity", entity_name="Redis", fact=fact, project_id=shop)
+    assert [v["properties"]["fact"] for v in shown(run, "history", "EntityFact", "Redis")] == [
+        "a cache",
+        "a queue",
+    ]
+    assert "a cache" in run("history", "EntityFact", "Redis", "-p", shop).stdout
+    assert (
+        run("revert", "EntityFact", "Redis", "1").stdout
+        == "EntityFact Redis: version 3 says again what 1 said.\n"
+    )
+    assert shown(run, "history", "EntityFact", "Redis")[-1]["properties"]["fact"] == "a cache"
+    assert run("history", "EntityFact", "Valkey").stderr.startswith("pgmem: No EntityFact named 'Valkey'")
+
+
+def test_forget_hides_after_a_yes_and_revert_undoes_it(run: Run, call: Call, shop: str) -> None:
+    call("upsert_entity", entity_name="Redis", fact="a cache", project_id=shop)
+    refused = run("forget", "EntityFact", "Redis", typed="n\n")
+    assert (refused.exit_code, "Hide EntityFact “Redis” everywhere?" in refused.stdout) == (1, True)
+    assert run("search", "cache", "--json").stdout.count('"Redis"') == 2
+    assert run("forget", "EntityFact", "Redis", typed="y\n").stdout.endswith("EntityFact Redis: archived.\n")
+    assert '"Redis"' not in run("search", "cache", "--json").stdout
+    assert run("revert", "EntityFact", "Redis", "1").exit_code == 0
+    assert run("search", "cache", "--json").stdout.count('"Redis"') == 2
+
+
+def test_a_purge_asks_by_its_own_words_and_is_for_good(run: Run, call: Call, shop: str) -> None:
+    call("upsert_entity", entity_name="Redis", fact="a cache", project_id=shop)
+    refused = run("forget", "EntityFact", "Redis", "--purge", typed="n\n")
+    assert (refused.exit_code, "cannot be undone" in refused.stdout) == (1, True)
+    assert run("forget", "EntityFact", "Redis", "--purge", "--yes").stdout == "EntityFact Redis: purged.\n"
+    assert run("revert", "EntityFact", "Redis", "1").exit_code == 1
+    assert run("forget").exit_code == 2
+
+
+def test_what_nobody_has_touched_is_counted_then_let_go_of(
+    run: Run, call: Call, rows: Rows, shop: str
+) -> None:
+    call("save_context", content="an old note", project_id=shop)
+    rows("update pgmem.node set updated_at = now() - interval '100 days' where label = 'Context' returning 1")
+    assert run("forget", "--older-than", "90", "--dry-run").stdout == "1 memories would be archived.\n"
+    assert run("forget", "Context", "--older-than", "90", "-y").stdout == "1 memories archived.\n"
+    assert shown(run, "forget", "--older-than", "90", "-y")["affected"] == 0
+
+
+def test_decay_counts_what_has_faded_and_archives_what_nobody_believes(
+    run: Run, call: Call, rows: Rows, shop: str
+) -> None:
+    call("save_context", content="an old note", project_id=shop)
+    rows("update pgmem.node set updated_at = now() - interval '400 days' where label = 'Context' returning 1")
+    counted = run("decay", "--rate", "0.01", "--max-age", "90", "--dry-run")
+    assert counted.stdout == "1 memories have faded, 0 archived.\n"
+    done = shown(run, "decay", "--archive-below", "0.05")
+    assert (done["affected"], done["archived"]) == (1, 1)
+    assert run("decay", "--rate", "-1").exit_code == 2
+
+
+def test_a_token_is_shown_once_listed_without_its_secret_and_revoked(run: Run) -> None:
+    issued = run("token", "issue", "--org", "acme", "--user", "alice", "--name", "laptop", "--expires", "30d")
+    secret = issued.stdout.strip()
+    assert re.fullmatch(r"pgmem_[0-9a-f]{64}", secret)
+    assert "for acme/alice, until 20" in issued.stderr
+    assert secret not in run("token", "list").stdout
+    (listed,) = shown(run, "token", "list")
+    assert (listed["org_id"], listed["user_id"], listed["name"]) == ("acme", "alice", "laptop")
+    assert run("token", "revoke", listed["id"]).stdout.startswith("laptop: revoked 20")
+    assert shown(run, "token", "list")[0]["active"] is False
+    assert run("token", "revoke", str(UUID(int=0))).exit_code == 1
+
+
+@pytest.mark.parametrize("expires", ["soon", "2001-01-01"])
+def test_a_token_ends_in_a_time_to_come(run: Run, expires: str) -> None:
+    result = run("token", "issue", "--org", "acme", "--expires", expires)
+    assert result.exit_code in (1, 2)
+    assert result.stderr.count("\n") == 1
+
+
+def test_one_user_s_store_becomes_a_tenant_s_and_a_login_is_bound_to_it(
+    run: Run, call: Call, shop: str, make_login: Callable[..., str]
+) -> None:
+    login = make_login()
+    call("save_decision", title="Sell tea", rationale="r", project_id=shop)
+    would = run("tenancy", "adopt", "--org", "acme", "--user", "alice", "--dry-run")
+    assert re.fullmatch(r"\d+ nodes and 2 saves would go to acme/alice\.\n", would.stdout)
+    assert run("tenancy", "list").stdout.count("(public)") == 1
+    assert "went to acme/alice" in run("tenancy", "adopt", "--org", "acme", "--user", "alice").stdout
+    assert {(t["org_id"], t["user_id"], t["memories"]) for t in shown(run, "tenancy", "list")} >= {
+        ("acme", "alice", 2)
+    }
+    bound = run("tenancy", "bind", login, "--org", "acme", "--user", "alice")
+    assert bound.stdout == f"{login} is acme/alice.\n", bound.stderr
+    assert [t["roles"] for t in shown(run, "tenancy", "list") if t["org_id"] == "acme"] == [[login]]
+    assert run("tenancy", "bind", login).stdout == f"{login} is no tenant any more.\n"
+    assert run("tenancy", "bind", "nobody_at_all", "--org", "acme").exit_code == 1
+
+
+def test_a_subject_is_erased_after_a_yes_and_the_receipt_counts(run: Run, call: Call, rows: Rows) -> None:
+    rows("select set_config('pgmem.org_id', 'acme', false), set_config('pgmem.user_id', 'alice', false)")
+    call("save_session", objective="begin", project_id="shop")
+    who = ("erase-subject", "--org", "acme", "--user", "alice")
+    counted = run(*who, "--dry-run")
+    assert "rows would be erased" in counted.stdout
+    assert run(*who, typed="n\n").exit_code == 1
+    assert rows("select count(*) as n from pgmem.node where org_id = 'acme'")[0]["n"] > 0
+    erased = run(*who, "--by", "ada", typed="y\n")
+    assert "Erased; receipt " in erased.stdout
+    assert rows("select count(*) as n from pgmem.node where org_id = 'acme'") == [{"n": 0}]
+    assert shown(run, *who, "--yes")["total"] == 0
+
+
+@pytest.mark.parametrize("repair", ["merge", "supersede"])
+def test_what_a_repair_prints_to_undo_it_undoes_it(
+    run: Run, call: Call, rows: Rows, shop: str, repair: str
+) -> None:
+    ends = ("Redis", "Valkey") if repair == "merge" else ("Sell black tea", "Only green leaves")
+    for name in ends:
+        if repair == "merge":
+            call("upsert_entity", entity_name=name, fact=f"{name} is a cache", project_id=shop)
+        else:
+            call("save_decision", title=name, rationale="r", project_id=shop)
+    live = "select title from pgmem.live_node where label in ('EntityFact', 'Decision') order by title"
+    before = rows(live)
+    done = run(repair, *ends, "--yes")
+    assert done.exit_code == 0, done.stderr
+    assert [row["title"] for row in rows(live)] == [ends[1]]
+    undo = re.search(r"To undo: pgmem (.+)", done.stdout)
+    assert undo is not None
+    reverted = run(*undo[1].split())
+    assert reverted.exit_code == 0, reverted.stderr
+    assert rows(live) == before
+
+
+def test_a_save_that_was_made_again_can_be_taken_back(run: Run, call: Call, rows: Rows, shop: str) -> None:
+    failed = call("save_pattern", trigger="t", repeatable_steps=["s"], project_id=shop, scope="global")[
+        "save_id"
+    ]
+    token = call("request_global_write_approval", content_preview="t")["token"]
+    done = shown(run, "retry", str(failed), "--yes", "--token", token)
+    assert rows("select status from pgmem.pattern") == [{"status": "active"}]
+    token = call("request_global_write_approval", content_preview="t")["token"]
+    back = run("forget", "Pattern", done["artifact_id"], "--yes", "--governance-token", token)
+    assert back.exit_code == 0, back.stderr
+    assert rows("select status from pgmem.pattern") == [{"status": "archived"}]
