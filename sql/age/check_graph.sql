@@ -22,7 +22,7 @@ begin
   end if;
   for v_name, v_expected in
     select l.name, format('select ag_catalog._graphid(pgmem.label_number(n.label), n.seq)::text as id,
-        vertex.properties::ag_catalog.agtype::text as what
+        ag_catalog.agtype_out(vertex.properties::ag_catalog.agtype)::text as what
         from pgmem.node n cross join lateral pgmem.vertex_properties(n) vertex where n.label = %L', l.name)
     from pgmem.label l
     union all
@@ -41,7 +41,7 @@ begin
   loop
     execute format('select count(*) filter (where g.id is null), count(*) filter (where t.id is null), '
       'count(*) filter (where g.what <> t.what) from (%s) t full join (select id::text as id, %s as what from only pgmem_graph.%I) g on g.id = t.id',
-      v_expected, case when exists (select from pgmem.label l where l.name = v_name) then 'properties::text'
+      v_expected, case when exists (select from pgmem.label l where l.name = v_name) then 'ag_catalog.agtype_out(properties)::text'
         else 'start_id::text || ''>'' || end_id::text' end, v_name)
     into missing, extra, different;
     if missing + extra + different > 0 then

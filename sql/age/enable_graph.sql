@@ -16,15 +16,16 @@ begin
     perform ag_catalog.create_graph('pgmem_graph');
     v_new := true;
   end if;
+  -- A label's name is a name in AGE 1.5 and a cstring since 1.7: a literal is either.
   for v_name in select l.name from pgmem.label l where not exists (
       select from ag_catalog.ag_label a join ag_catalog.ag_graph g on g.graphid = a.graph
       where g.name = 'pgmem_graph' and a.name = l.name) order by l.name loop
-    perform ag_catalog.create_vlabel('pgmem_graph', v_name::cstring);
+    execute format('select ag_catalog.create_vlabel(''pgmem_graph'', %L)', v_name);
   end loop;
   for v_name in select r.name from pgmem.relation r where not exists (
       select from ag_catalog.ag_label a join ag_catalog.ag_graph g on g.graphid = a.graph
       where g.name = 'pgmem_graph' and a.name = r.name) order by r.name loop
-    perform ag_catalog.create_elabel('pgmem_graph', v_name::cstring);
+    execute format('select ag_catalog.create_elabel(''pgmem_graph'', %L)', v_name);
     execute format('create unique index on pgmem_graph.%I (id)', v_name);
   end loop;
   perform pgmem.build_projection();

@@ -30,9 +30,8 @@ begin
   end if;
   perform ag_catalog._label_id('pgmem_graph', '_ag_label_vertex');
   begin
-    -- agtype_to_json takes no bare number: each value goes through a list.
     execute format('select array_agg(jsonb_build_object(%s)) from ag_catalog.cypher(%L, $%s$ %s $%s$, $1) as (%s)',
-      (select string_agg(format('%L, ag_catalog.agtype_to_json(ag_catalog.agtype_build_list(%I))::jsonb -> 0', name, 'c' || place), ', ' order by place) from unnest(v_columns) with ordinality as c(name, place)),
+      (select string_agg(format('%L, pgmem.json_of_agtype(ag_catalog.agtype_out(%I)::text)', name, 'c' || place), ', ' order by place) from unnest(v_columns) with ordinality as c(name, place)),
       'pgmem_graph', v_tag, rtrim(p_query, e'; \n\t'), v_tag,
       (select string_agg(format('%I ag_catalog.agtype', 'c' || place), ', ' order by place) from unnest(v_columns) with ordinality as c(name, place)))
     into v_rows using coalesce(p_params, '{}')::text::ag_catalog.agtype;

@@ -1,9 +1,11 @@
+-- pgvector 0.8 is the floor: halfvec came with 0.7, and before 0.8 an index finds too little under a filter.
 create or replace function pgmem.enable_vector() returns boolean
 language plpgsql
 set search_path = pgmem, public, pg_temp
 as $$
 declare
-  v_schema text := (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector');
+  v_schema text := (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+                   where e.extname = 'vector' and string_to_array(e.extversion, '.')::integer[] >= array[0, 8]);
 begin
   if v_schema is null then
     return false;
@@ -35,4 +37,4 @@ begin
 end;
 $$;
 comment on function pgmem.enable_vector() is
-  'Make the table of vectors; false where the server has no pgvector. Every pgmem init calls it.';
+  'Make the table of vectors; false where the server has no pgvector 0.8 or later. Every pgmem init calls it.';

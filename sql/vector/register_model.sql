@@ -6,7 +6,7 @@ as $$
 #variable_conflict use_column
 begin
   if not pgmem.has_vectors() then
-    raise exception using errcode = 'PM008', message = 'This server has no pgvector: search is by full text. Install the extension and run pgmem init.';
+    raise exception using errcode = 'PM008', message = 'This server has no pgvector 0.8 or later: search is by full text. Install the extension and run pgmem init.';
   end if;
   insert into pgmem.embedding_model (name, dimensions, active)
   values (p_name, p_dimensions, not exists (select from pgmem.embedding_model m where m.active))
