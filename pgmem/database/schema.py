@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 from psycopg import sql as statement
@@ -142,7 +142,7 @@ def upgrade(
     config = Config(attributes={})
     config.set_main_option("script_location", str(_MIGRATIONS))
     config.set_main_option("path_separator", "os")
-    engine = create_engine("postgresql+psycopg://", creator=lambda: psycopg.connect(dsn), poolclass=NullPool)
+    engine = create_engine("postgresql+psycopg://", creator=lambda: _connect(dsn), poolclass=NullPool)
     with engine.begin() as connection:
         run(connection, "select pg_advisory_xact_lock(hashtextextended('pgmem.upgrade', 0))")
         run(connection, "set local client_min_messages = warning; set local check_function_bodies = off")
@@ -201,9 +201,14 @@ def is_suitable(connection: psycopg.Connection[tuple[object, ...]]) -> bool:
     return connection.execute(folds).fetchone() == (True,)
 
 
+def _connect(dsn: str, *, autocommit: bool = False) -> psycopg.Connection[tuple[Any, ...]]:
+    """A connection that leaves nothing in its session: behind a pooler the next client gets it."""
+    return psycopg.connect(dsn, autocommit=autocommit, prepare_threshold=None)
+
+
 def _require_suitable(dsn: str) -> None:
     """Before anything is made."""
-    with psycopg.connect(dsn) as connection:
+    with _connect(dsn) as connection:
         asked = "select current_setting('server_version_num')::integer"
         (number,) = connection.execute(asked).fetchone() or (0,)
         if number < 150000:
@@ -215,8 +220,7 @@ def _require_suitable(dsn: str) -> None:
 def _make_extensions(dsn: str, wanted: Sequence[str]) -> tuple[str, ...]:
     """Create what is offered and permitted, each in its own transaction: one refusal must not undo the install."""
     made = []
-    with psycopg.connect(dsn, autocommit=True) as connection:
-        connection.execute("set client_min_messages = warning")
+    with _connect(dsn, autocommit=True) as connection:
         for name in wanted:
             present = connection.execute("select 1 from pg_extension where extname = %s", (name,)).fetchone()
             offered = connection.execute(
@@ -224,9 +228,11 @@ def _make_extensions(dsn: str, wanted: Sequence[str]) -> tuple[str, ...]:
             ).fetchone()
             if not present and offered:
                 try:
-                    connection.execute(
-                        statement.SQL("create extension {}").format(statement.Identifier(name))
-                    )
+                    with connection.transaction():
+                        connection.execute("set local client_min_messages = warning")
+                        connection.execute(
+                            statement.SQL("create extension {}").format(statement.Identifier(name))
+                        )
                 except (psycopg.errors.InsufficientPrivilege, psycopg.errors.FeatureNotSupported):
                     continue
                 except (psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
