@@ -1,6 +1,8 @@
 """One real PostgreSQL for the run, one template database, a copy of it per test.
 
-The server is `PGMEM_TEST_DSN` if set, else the embedded one, else a container. Each xdist worker has its own template.
+The server is the one of `PGMEM_TEST_DSN` if that is set, else the embedded one, else a container; `--postgres` chooses.
+Each xdist worker has its own template. `PGMEM_TEST_ADMIN_DSN` is set for a managed server: its superuser makes databases
+and logins, as its provider does, and everything of pgmem's connects by `PGMEM_TEST_DSN`, as a plain role through a pooler.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 from psycopg import sql
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow, dict_row
 
 from pgmem import Memory
@@ -25,6 +27,40 @@ from pgmem.database import schema
 from pgmem.settings import Settings
 
 CREATE = "create database {} template {} strategy file_copy"
+LEAVE = "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+GRAPH_TIERS, VECTOR_TIERS = ("full", "no pgvector"), ("full", "no AGE")
+DOCKER = Path(__file__).parent.parent / "docker"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--postgres", choices=("embedded", "docker"), help="server of the tests, without PGMEM_TEST_DSN"
+    )
+
+
+def is_managed() -> bool:
+    """Whether pgmem is a plain role here, behind a pooler that gives every transaction another session."""
+    return "PGMEM_TEST_ADMIN_DSN" in os.environ
+
+
+def as_client(server: str, database: str) -> str:
+    """How pgmem connects to a database."""
+    return make_conninfo(os.environ["PGMEM_TEST_DSN"] if is_managed() else server, dbname=database)
+
+
+def past_the_pooler(dsn: str) -> str:
+    """The same login at the server's own port, for a test that keeps state in its session, as one does in psql."""
+    if not is_managed():
+        return dsn
+    admin = conninfo_to_dict(os.environ["PGMEM_TEST_ADMIN_DSN"])
+    return make_conninfo(dsn, host=admin["host"], port=admin.get("port", 5432))
+
+
+def as_admin(dsn: str) -> str:
+    """The same database as the one who runs the server reaches it."""
+    if not is_managed():
+        return dsn
+    return make_conninfo(os.environ["PGMEM_TEST_ADMIN_DSN"], dbname=conninfo_to_dict(dsn)["dbname"])
 
 
 @pytest.fixture
@@ -33,15 +69,20 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The DSN of a database on a server where databases can be made."""
-    if dsn := os.environ.get("PGMEM_TEST_DSN"):
+def server(pytestconfig: pytest.Config) -> Iterator[str]:
+    """The DSN of a database on a server where databases and logins can be made."""
+    if dsn := os.environ.get("PGMEM_TEST_ADMIN_DSN") or os.environ.get("PGMEM_TEST_DSN"):
         yield dsn
         return
-    if find_spec("pgserver") is None:
+    chosen = pytestconfig.getoption("--postgres")
+    if chosen == "docker" or (chosen is None and find_spec("pgserver") is None):
         from testcontainers.community.postgres import PostgresContainer
+        from testcontainers.core.image import DockerImage
 
-        with PostgresContainer("postgres:18", driver=None) as container:
+        with (
+            DockerImage(path=DOCKER, dockerfile_path="Dockerfile", tag="pgmem-postgres:test") as image,
+            PostgresContainer(str(image), username="postgres", driver=None) as container,
+        ):
             yield container.get_connection_url()
         return
     from pgmem.database.embedded import EmbeddedServer
@@ -68,6 +109,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         rmtree(folder, ignore_errors=True)
 
 
+def give_to_client(admin: psycopg.Connection[tuple[object, ...]], database: str) -> None:
+    """Make the plain role the owner of a new database, where pgmem is one."""
+    if is_managed():
+        owner = conninfo_to_dict(os.environ["PGMEM_TEST_DSN"])["user"]
+        give = sql.SQL("alter database {} owner to {}")
+        admin.execute(give.format(sql.Identifier(database), sql.Identifier(str(owner))))
+
+
 @contextmanager
 def new_database(server: str, template: str) -> Iterator[str]:
     """A database that is dropped in the end; its DSN."""
@@ -75,7 +124,8 @@ def new_database(server: str, template: str) -> Iterator[str]:
     with psycopg.connect(server, autocommit=True) as admin:
         admin.execute(sql.SQL(CREATE).format(sql.Identifier(name), sql.Identifier(template)))
         try:
-            yield make_conninfo(server, dbname=name)
+            give_to_client(admin, name)
+            yield as_client(server, name)
         finally:
             admin.execute(sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name)))
 
@@ -83,8 +133,15 @@ def new_database(server: str, template: str) -> Iterator[str]:
 def install(server: str, extensions: tuple[str, ...]) -> Iterator[str]:
     """A template with pgmem installed; its name."""
     with new_database(server, "template0") as dsn:
+        if is_managed() and "vector" in extensions:
+            with psycopg.connect(as_admin(dsn), autocommit=True) as admin:
+                admin.execute("create schema extensions; create extension vector schema extensions")
+                admin.execute("grant usage on schema extensions to public")
         schema.upgrade(dsn, extensions)
-        yield str(psycopg.conninfo.conninfo_to_dict(dsn)["dbname"])
+        if is_managed():  # a database is copied while nobody is connected to it, and a pooler stays
+            with psycopg.connect(as_admin(dsn), autocommit=True) as admin:
+                admin.execute(LEAVE)
+        yield str(conninfo_to_dict(dsn)["dbname"])
 
 
 @pytest.fixture(scope="session")
@@ -114,8 +171,8 @@ def dsn(server: str, template: str) -> Iterator[str]:
 
 @pytest.fixture
 def connection(dsn: str) -> Iterator[psycopg.Connection[DictRow]]:
-    """An autocommit connection of the owner; rows are dicts."""
-    with psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection:
+    """An autocommit connection of the owner, and a session of his own; rows are dicts."""
+    with psycopg.connect(past_the_pooler(dsn), autocommit=True, row_factory=dict_row) as connection:
         yield connection
 
 
@@ -138,6 +195,56 @@ def caller(connection: psycopg.Connection[DictRow]) -> Call:
         return row if row is not None else {}
 
     return call
+
+
+def without(what: str) -> None:
+    """Skip what needs something this server has not; the server that pip brings has all of it."""
+    assert "PGMEM_TEST_DSN" in os.environ, f"the server of the tests has no {what}"
+    pytest.skip(f"this server has no {what}")
+
+
+def tier(connection: psycopg.Connection[DictRow]) -> str:
+    """What the server offers, as pgmem says it."""
+    row = connection.execute("select tier from pgmem.status()").fetchone()
+    assert row is not None
+    return str(row["tier"])
+
+
+@pytest.fixture
+def age(connection: psycopg.Connection[DictRow]) -> None:
+    """For a test that reads the graph by Cypher."""
+    if tier(connection) not in GRAPH_TIERS:
+        without("Apache AGE")
+
+
+@pytest.fixture
+def vectors(connection: psycopg.Connection[DictRow]) -> None:
+    """For a test that stores or compares vectors."""
+    if tier(connection) not in VECTOR_TIERS:
+        without("pgvector 0.8 or later")
+
+
+@pytest.fixture
+def createrole(connection: psycopg.Connection[DictRow]) -> None:
+    """For a test of the second wall, which is made of roles."""
+    asked = "select rolsuper or rolcreaterole as may from pg_roles where rolname = current_user"
+    if connection.execute(asked).fetchone() != {"may": True}:
+        without("CREATEROLE for pgmem's login, so there is one wall")
+
+
+GraphDifferences = Callable[[], list[DictRow]]
+
+
+@pytest.fixture
+def graph_differences(connection: psycopg.Connection[DictRow]) -> GraphDifferences:
+    """`graph_differences()`: where the graph differs from the tables; without AGE there is none that could."""
+
+    def differences() -> list[DictRow]:
+        if tier(connection) not in GRAPH_TIERS:
+            return []
+        return connection.execute("select * from pgmem.check_graph()").fetchall()
+
+    return differences
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from psycopg.rows import DictRow
 
 from tests.cards.conftest import Draft, Query, Records, Refresh, Set
-from tests.conftest import Call
+from tests.conftest import Call, GraphDifferences
 
 TYPES = (
     "module_role",
@@ -212,7 +212,7 @@ def test_at_max_records_a_draft_is_refused(draft: Draft, setting: Set) -> None:
 
 
 def test_a_card_is_a_node_with_history_search_text_and_graph(
-    connection: psycopg.Connection[DictRow], approved: Draft
+    graph_differences: GraphDifferences, connection: psycopg.Connection[DictRow], approved: Draft
 ) -> None:
     card_id = approved("The cache is never cleared.")
     node = connection.execute(
@@ -233,7 +233,7 @@ def test_a_card_is_a_node_with_history_search_text_and_graph(
         (card_id,),
     ).fetchall()
     assert versions == [{"status": "draft"}]
-    assert connection.execute("select * from pgmem.check_graph()").fetchall() == []
+    assert graph_differences() == []
 
 
 def test_a_card_of_an_unknown_project_is_refused(call: Call, shop: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 from psycopg.rows import DictRow
 
 from tests.cards.conftest import Draft, Query, Records
-from tests.conftest import Call
+from tests.conftest import Call, as_admin
 
 
 def test_approval_makes_a_draft_active_and_verified_with_evidence(
@@ -91,11 +91,12 @@ def test_a_decision_names_who_decides(call: Call, draft: Draft, card: Any, verb:
 
 @pytest.mark.parametrize("verb", ["approve_card", "reject_card", "archive_card", "vacuum_cards"])
 def test_a_login_that_is_no_reviewer_decides_nothing(
-    connection: psycopg.Connection[DictRow], dsn: str, draft: Draft, card: Any, verb: str
+    server: str, connection: psycopg.Connection[DictRow], dsn: str, draft: Draft, card: Any, verb: str
 ) -> None:
     card_id = draft("One fact.")
     login = f"agent_{uuid4().hex[:8]}"
-    connection.execute(f"create role {login} login".encode())
+    with psycopg.connect(server, autocommit=True) as admin:
+        admin.execute(f"create role {login} login password 'only-for-tests'".encode())
     try:
         connection.execute(f"grant usage on schema pgmem to {login}".encode())
         connection.execute(f"grant execute on all functions in schema pgmem to {login}".encode())
@@ -103,13 +104,14 @@ def test_a_login_that_is_no_reviewer_decides_nothing(
             "p_project_id => 'shop'" if verb == "vacuum_cards" else f"p_card_id => '{card_id}', p_by => 'me'"
         )
         with (
-            psycopg.connect(dsn, user=login, autocommit=True) as agent,
+            psycopg.connect(dsn, user=login, password="only-for-tests", autocommit=True) as agent,
             pytest.raises(psycopg.Error) as error,
         ):
             agent.execute(f"select pgmem.{verb}({arguments})".encode())
         assert error.value.sqlstate == "PM004"
     finally:
-        connection.execute(f"drop owned by {login}; drop role {login}".encode())
+        with psycopg.connect(as_admin(dsn), autocommit=True) as admin:
+            admin.execute(f"drop owned by {login}; drop role {login}".encode())
     assert card(card_id)["status"] == "draft"
 
 

@@ -10,7 +10,7 @@ import pytest
 from psycopg.rows import DictRow
 
 from tests.cards.conftest import Draft, Query, Refresh, Set, edited, report, without
-from tests.conftest import Call
+from tests.conftest import Call, GraphDifferences
 
 
 def statements(query: Query, status: str = "active") -> list[str]:
@@ -19,7 +19,10 @@ def statements(query: Query, status: str = "active") -> list[str]:
 
 
 def test_a_report_becomes_cards_and_edges(
-    refresh: Refresh, query: Query, connection: psycopg.Connection[DictRow]
+    graph_differences: GraphDifferences,
+    refresh: Refresh,
+    query: Query,
+    connection: psycopg.Connection[DictRow],
 ) -> None:
     counts = refresh()["counts"]
     assert (counts["inserted"], counts["links_made"]) == (6, 3)
@@ -40,7 +43,7 @@ def test_a_report_becomes_cards_and_edges(
         ("docs/guide.md", "DOCUMENTS", "pkg/b.py"),
         ("tests/test_a.py", "TESTS", "pkg/a.py"),
     ]
-    assert connection.execute("select * from pgmem.check_graph()").fetchall() == []
+    assert graph_differences() == []
 
 
 def test_the_same_report_gives_byte_identical_cards(refresh: Refresh) -> None:

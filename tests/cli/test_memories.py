@@ -99,6 +99,7 @@ def test_a_review_can_be_decided_by_a_script(
     assert (again.exit_code, again.stderr.count("\n")) == (1, 1)
 
 
+@pytest.mark.usefixtures("age")
 def test_cypher_reads_the_graph_with_parameters(run: Run, shop: dict[str, str]) -> None:
     query = "MATCH (d:Decision {title: $title}) RETURN d.title AS title, d.status AS status"
     rows = json.loads(run("cypher", query, "--params", '{"title": "Sell tea"}', "--json").stdout)
@@ -116,6 +117,7 @@ def test_cypher_that_does_not_read_is_refused(run: Run, shop: dict[str, str], qu
     assert run("graph", "check").exit_code == 0
 
 
+@pytest.mark.usefixtures("age")
 def test_the_graph_is_compared_and_made_again(
     run: Run, shop: dict[str, str], connection: psycopg.Connection[DictRow]
 ) -> None:

@@ -19,6 +19,7 @@ from pgmem.settings import load
 from tests.concurrency.conftest import StartWriter, Writer, read_until
 from tests.concurrency.writer import PROJECT
 
+pytestmark = pytest.mark.embedded
 WRITERS = 4
 
 

@@ -23,6 +23,7 @@ from pgmem.database import embedded
 from pgmem.database.embedded import EmbeddedServer
 from pgmem.errors import EmbeddedServerError
 
+pytestmark = pytest.mark.embedded
 TIMEOUT = 90.0
 
 CLIENT = """

@@ -239,6 +239,7 @@ async def test_memories_are_joined_and_walked(memory: Memory, shop: str) -> None
         await memory.neighbours("Decision", "Take cards")
 
 
+@pytest.mark.usefixtures("age")
 async def test_the_graph_is_read_checked_and_rebuilt(memory: Memory, shop: str) -> None:
     await memory.save_decision("Take cards", "r", shop)
     query = "match (d:Decision) where d.title = $title return count(d) as n"

@@ -206,6 +206,7 @@ def test_a_whole_report_is_noted_on_the_project_and_nothing_else_changes(
     assert picture() == after
 
 
+@pytest.mark.usefixtures("age")
 def test_the_graph_agrees_with_the_tables_after_a_report(call: Call, rows: Rows, shop: str) -> None:
     call("run_hygiene", project_id=shop)
     assert rows("select * from pgmem.check_graph()") == []

@@ -18,7 +18,7 @@ from psycopg.conninfo import make_conninfo
 from pgmem.database import schema
 from pgmem.database.embedded import EmbeddedServer
 from pgmem.errors import EmbeddedServerError
-from tests.conftest import new_database
+from tests.conftest import as_admin, as_client, give_to_client, new_database
 
 MakeDatabase = Callable[..., str]
 MakeRole = Callable[..., str]
@@ -46,9 +46,10 @@ def database(server: str) -> Iterator[MakeDatabase]:
                 sql.Identifier(name), sql.Identifier(template)
             )
             admin.execute(sql.Composed([query]).as_bytes(admin) + options.encode())
+            give_to_client(admin, name)
             drop = sql.SQL("drop database {} with (force)").format(sql.Identifier(name))
             stack.callback(admin.execute, drop)
-            return make_conninfo(server, dbname=name)
+            return as_client(server, name)
 
         yield database
 
@@ -77,7 +78,7 @@ def role(server: str) -> Iterator[MakeRole]:
 
 def _give_back(dsn: str, admin: psycopg.Connection[tuple[object, ...]], name: str, dbname: str) -> None:
     admin.execute(sql.SQL("alter database {} owner to current_user").format(sql.Identifier(dbname)))
-    with psycopg.connect(dsn, autocommit=True) as connection:
+    with psycopg.connect(as_admin(dsn), autocommit=True) as connection:
         connection.execute(sql.SQL("drop owned by {} cascade").format(sql.Identifier(name)))
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 from psycopg.rows import DictRow, dict_row
 
 from pgmem.database import schema
@@ -29,6 +30,11 @@ def store(
         return connection
 
     return store
+
+
+def dsn_of(connection: psycopg.Connection[DictRow]) -> str:
+    """How to connect to the same store again."""
+    return make_conninfo(connection.info.dsn, password=connection.info.password or None)
 
 
 def fill(call: Call, project: str = "shop") -> None:
@@ -95,7 +101,7 @@ def test_a_tier_that_comes_later_finds_what_was_saved_before(
     connection = store("template_text_only")
     call = caller(connection)
     fill(call)
-    dsn = connection.info.dsn
+    dsn = dsn_of(connection)
     assert schema.upgrade(dsn, extensions=("age",)).extensions == ("age",)
     assert connection.execute("select * from pgmem.check_graph()").fetchall() == []
     (found,) = connection.execute(
@@ -151,7 +157,7 @@ def test_a_store_comes_back_from_its_dump(
     fill(caller(connection))
     before = connection.execute("select n.* from pgmem.node n order by seq").fetchall()
     file = str(tmp_path / "store.dump")
-    program("pg_dump", "--format", "custom", "--file", file, connection.info.dsn)
+    program("pg_dump", "--format", "custom", "--file", file, dsn_of(connection))
     fresh = database()
     program("pg_restore", "--exit-on-error", "--dbname", fresh, file)
     with psycopg.connect(fresh, autocommit=True, row_factory=dict_row) as restored:
@@ -182,7 +188,7 @@ def test_before_the_graph_is_rebuilt_a_restored_store_says_what_to_do(
     connection = store("template")
     fill(caller(connection))
     file = str(tmp_path / "store.dump")
-    program("pg_dump", "--format", "custom", "--file", file, connection.info.dsn)
+    program("pg_dump", "--format", "custom", "--file", file, dsn_of(connection))
     fresh = database()
     program("pg_restore", "--exit-on-error", "--dbname", fresh, file)
     with psycopg.connect(fresh, autocommit=True, row_factory=dict_row) as restored:

@@ -15,7 +15,7 @@ from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 
 from pgmem.errors import InvalidArgument
-from tests.conftest import Call, caller, new_database
+from tests.conftest import Call, GraphDifferences, caller, new_database
 from tests.sql.conftest import Picture
 
 DROP = "'; drop schema pgmem cascade; --"
@@ -304,7 +304,7 @@ NASTY = [
 
 @pytest.mark.parametrize("text", NASTY)
 def test_a_text_is_kept_as_it_is_whatever_it_looks_like(
-    connection: psycopg.Connection[DictRow], call: Call, text: str
+    graph_differences: GraphDifferences, connection: psycopg.Connection[DictRow], call: Call, text: str
 ) -> None:
     with connection.transaction(force_rollback=True):
         kept = {"project_id": text, "focus": text}
@@ -321,7 +321,7 @@ def test_a_text_is_kept_as_it_is_whatever_it_looks_like(
         assert (found["Pattern"]["repeatable_steps"], found["Pattern"]["exclusions"]) == ([text], [text])
         assert (found["Context"]["content"], found["Context"]["topic"]) == (text, text)
         assert (found["EntityFact"]["key"], found["EntityFact"]["fact"]) == (text, text)
-        assert connection.execute("select * from pgmem.check_graph()").fetchall() == []
+        assert graph_differences() == []
 
 
 Offer = Callable[[str, Any], None]

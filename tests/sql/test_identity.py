@@ -12,7 +12,7 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import DictRow, dict_row
 
-from tests.conftest import Call, caller
+from tests.conftest import Call, as_admin, caller, past_the_pooler
 from tests.sql.conftest import ActAs, Each, Picture, Rows
 
 Login = Callable[..., psycopg.Connection[DictRow]]
@@ -33,18 +33,16 @@ WRITES: dict[str, dict[str, object]] = {
 
 
 @pytest.fixture
-def login(dsn: str, connection: psycopg.Connection[DictRow]) -> Iterator[Login]:
+def login(server: str, dsn: str, connection: psycopg.Connection[DictRow]) -> Iterator[Login]:
     """`login(org_id, user_id)`: a connection of a plain login bound to that tenant; `login()` is bound to none."""
     with ExitStack() as stack:
+        admin = stack.enter_context(psycopg.connect(server, autocommit=True))
 
         def login(org_id: str = "", user_id: str = "") -> psycopg.Connection[DictRow]:
             name, password = f"pgmem_test_{uuid4().hex[:12]}", uuid4().hex
             role = sql.Identifier(name)
-            connection.execute(
-                sql.SQL("create role {} login password {}").format(role, sql.Literal(password))
-            )
-            stack.callback(connection.execute, sql.SQL("drop role {}").format(role))
-            stack.callback(connection.execute, sql.SQL("drop owned by {}").format(role))
+            admin.execute(sql.SQL("create role {} login password {}").format(role, sql.Literal(password)))
+            stack.callback(_drop, as_admin(dsn), role)
             connection.execute(sql.SQL("grant usage on schema pgmem to {}").format(role))
             connection.execute(sql.SQL("grant execute on all functions in schema pgmem to {}").format(role))
             if org_id or user_id:
@@ -52,12 +50,20 @@ def login(dsn: str, connection: psycopg.Connection[DictRow]) -> Iterator[Login]:
                     "insert into pgmem.tenant_role values (%s, %s, %s)", (name, org_id, user_id)
                 )
             theirs = psycopg.connect(
-                make_conninfo(dsn, user=name, password=password), autocommit=True, row_factory=dict_row
+                make_conninfo(past_the_pooler(dsn), user=name, password=password),
+                autocommit=True,
+                row_factory=dict_row,
             )
             stack.callback(theirs.close)
             return theirs
 
         yield login
+
+
+def _drop(dsn: str, role: sql.Identifier) -> None:
+    with psycopg.connect(dsn, autocommit=True) as admin:
+        admin.execute(sql.SQL("drop owned by {}").format(role))
+        admin.execute(sql.SQL("drop role {}").format(role))
 
 
 def pretend(connection: psycopg.Connection[DictRow], org_id: str, user_id: str = "") -> None:

@@ -165,6 +165,7 @@ async def test_a_label_that_is_here_is_not_given_another_meaning(store: PgStore)
         await store.init_schema(other)
 
 
+@pytest.mark.usefixtures("age")
 async def test_two_sessions_may_make_the_same_schema_at_once(dsn: str, tmp_path: Path) -> None:
     import anyio
 

@@ -14,7 +14,7 @@ from psycopg.rows import DictRow
 
 from pgmem import Memory
 from pgmem.settings import Settings
-from tests.conftest import Call
+from tests.conftest import Call, GraphDifferences
 from tests.sql.conftest import Each, Rows
 
 Clock = Callable[[str], None]
@@ -181,7 +181,9 @@ def test_remembering_a_forgotten_thing_is_the_same_node_again(call: Call, each: 
     assert states == ["active", "archived", "active"]
 
 
-def test_a_purge_leaves_nothing_of_a_memory(call: Call, rows: Rows, each: Each, shop: str) -> None:
+def test_a_purge_leaves_nothing_of_a_memory(
+    graph_differences: GraphDifferences, call: Call, rows: Rows, each: Each, shop: str
+) -> None:
     call("remember", label="Tool", properties={"name": "make"}, relations={"USES": ["sh"]}, project_id=shop)
     call("remember", label="Tool", properties={"name": "make", "summary": "builds"}, project_id=shop)
     gone = call("forget", label="Tool", key="make", purge=True)
@@ -190,7 +192,7 @@ def test_a_purge_leaves_nothing_of_a_memory(call: Call, rows: Rows, each: Each, 
     assert rows("select from pgmem.node_version where key = 'make'") == []
     assert rows("select from pgmem.edge where rel = 'USES'") == []
     assert each("search_memory", query="builds") == []
-    assert each("check_graph") == []
+    assert graph_differences() == []
     assert refusal(call, "memory_history", label="Tool", key="make")[0] == "PM002"
 
 

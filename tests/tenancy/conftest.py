@@ -12,7 +12,7 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import DictRow, dict_row
 
-from tests.conftest import Call, caller
+from tests.conftest import Call, caller, past_the_pooler
 from tests.sql.conftest import act_as, each, rows, shop
 
 __all__ = ["act_as", "each", "rows", "shop"]
@@ -22,7 +22,7 @@ PASSWORD = "only-for-tests"
 
 
 @pytest.fixture
-def roles(connection: psycopg.Connection[DictRow]) -> list[str]:
+def roles(createrole: None, connection: psycopg.Connection[DictRow]) -> list[str]:
     """The store with its roles made and its schema handed to pgmem_owner."""
     row = connection.execute("select pgmem.make_roles() as made").fetchone()
     assert row is not None
@@ -60,7 +60,9 @@ def login(make_login: Callable[..., str], dsn: str, roles: list[str]) -> Iterato
             who = name or make_login(*memberships)
             return stack.enter_context(
                 psycopg.connect(
-                    make_conninfo(dsn, user=who, password=PASSWORD), autocommit=True, row_factory=dict_row
+                    make_conninfo(past_the_pooler(dsn), user=who, password=PASSWORD),
+                    autocommit=True,
+                    row_factory=dict_row,
                 )
             )
 

@@ -13,7 +13,7 @@ from psycopg.rows import DictRow, dict_row
 
 from pgmem.database import schema
 from pgmem.database.embedded import EmbeddedServer
-from tests.conftest import Call, caller
+from tests.conftest import Call, GraphDifferences, caller
 from tests.sql.conftest import ActAs, Rows
 from tests.tenancy.conftest import PASSWORD, Login
 
@@ -57,6 +57,7 @@ def test_the_roles_are_made_once_and_own_everything(rows: Rows, roles: list[str]
     assert rows("select walls from pgmem.status()") == [{"walls": 2}]
 
 
+@pytest.mark.usefixtures("age")
 def test_an_upgrade_after_the_roles_leaves_all_to_their_owner(
     dsn: str, call: Call, rows: Rows, roles: list[str]
 ) -> None:
@@ -291,7 +292,7 @@ def test_what_one_only_sees_one_does_not_change(call: Call, act_as: ActAs) -> No
 
 
 def test_adopting_gives_what_was_nobodys_to_a_tenant_whole(
-    call: Call, rows: Rows, act_as: ActAs, shop: str
+    graph_differences: GraphDifferences, call: Call, rows: Rows, act_as: ActAs, shop: str
 ) -> None:
     words = {"title": "Use PostgreSQL for storage", "rationale": "One.", "project_id": shop}
     kept = call("save_decision", **words)["artifact_id"]
@@ -310,7 +311,7 @@ def test_adopting_gives_what_was_nobodys_to_a_tenant_whole(
     assert [
         r["version"] for r in rows("select version from pgmem.memory_history('EntityFact', 'Redis')")
     ] == [1, 2]
-    assert call("check_graph") == {}
+    assert graph_differences() == []
 
 
 def test_adopting_is_refused_while_the_tenant_holds_the_same_names(call: Call, act_as: ActAs) -> None:
@@ -325,6 +326,7 @@ def test_adopting_is_refused_while_the_tenant_holds_the_same_names(call: Call, a
         call("adopt", org_id="acme", user_id="alice")
 
 
+@pytest.mark.usefixtures("age")
 def test_cypher_is_refused_while_a_tenant_is_set(call: Call, act_as: ActAs, shop: str) -> None:
     act_as("acme", "alice")
     with pytest.raises(psycopg.Error, match="not filtered by tenant") as caught:
