@@ -23,6 +23,12 @@ test: $(VENV)/.installed  ## the tests
 test-long: $(VENV)/.installed  ## the tests that take minutes
 	$(BIN)/python -m pytest -m long $(ARGS)
 
+test-managed: $(VENV)/.installed  ## the tests as a plain role behind PgBouncer, without AGE; needs root and debootstrap
+	scripts/test-servers managed-17 --pytest '$(ARGS)'
+
+test-servers: $(VENV)/.installed  ## the tests against PostgreSQL 15 to 18 of distributions, and the table of the results
+	scripts/test-servers embedded postgresql-15 postgresql-16 postgresql-17 postgresql-18 managed-17 --table --pytest '$(ARGS)'
+
 check: lint types layers test  ## what CI runs
 
 lint: $(VENV)/.installed
