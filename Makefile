@@ -26,6 +26,9 @@ test-long: $(VENV)/.installed  ## the tests that take minutes
 test-managed: $(VENV)/.installed  ## the tests as a plain role behind PgBouncer, without AGE; needs root and debootstrap
 	scripts/test-servers managed-17 --pytest '$(ARGS)'
 
+test-docker: $(VENV)/.installed  ## what docker/ installs and starts, in a root file system; needs root and debootstrap
+	scripts/test-servers --compose
+
 test-servers: $(VENV)/.installed  ## the tests against PostgreSQL 15 to 18 of distributions, and the table of the results
 	scripts/test-servers embedded postgresql-15 postgresql-16 postgresql-17 postgresql-18 managed-17 --table --pytest '$(ARGS)'
 
@@ -34,6 +37,9 @@ check: lint types layers test  ## what CI runs
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/shellcheck docker/*.sh scripts/test-servers scripts/try-wheel .ci/run
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.compose-spec docker/compose.yaml
+	if [ -x $(BIN)/hadolint ]; then $(BIN)/hadolint --failure-threshold warning docker/Dockerfile; fi
 
 types: $(VENV)/.installed
 	$(BIN)/mypy

@@ -80,7 +80,7 @@ def server(pytestconfig: pytest.Config) -> Iterator[str]:
         from testcontainers.core.image import DockerImage
 
         with (
-            DockerImage(path=DOCKER, dockerfile_path="Dockerfile", tag="pgmem-postgres:test") as image,
+            DockerImage(path=DOCKER, tag="pgmem-postgres:test", target="postgres") as image,
             PostgresContainer(str(image), username="postgres", driver=None) as container,
         ):
             yield container.get_connection_url()

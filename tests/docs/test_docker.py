@@ -1,0 +1,50 @@
+"""docker/: what every service there must have, whatever else it has."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+DOCKER = Path(__file__).parent.parent.parent / "docker"
+DOCKERFILE = (DOCKER / "Dockerfile").read_text(encoding="utf-8")
+COMPOSE: dict[str, Any] = yaml.safe_load((DOCKER / "compose.yaml").read_text(encoding="utf-8"))
+IMAGES = dict(re.findall(r"^FROM \S+ AS (\w+)\n(.*?)(?=^FROM |\Z)", DOCKERFILE, re.S | re.M))
+
+
+@pytest.mark.parametrize("image", IMAGES)
+def test_an_image_runs_as_somebody_who_is_not_root_and_compiles_nothing(image: str) -> None:
+    users = re.findall(r"^USER (\S+)$", IMAGES[image], re.M)
+    assert users
+    assert users[-1] != "root"
+    assert not re.search(r"\b(make|gcc|build-essential|git clone)\b", IMAGES[image])
+
+
+@pytest.mark.parametrize("service", COMPOSE["services"])
+def test_a_service_takes_secrets_from_files_and_says_whether_it_is_well(service: str) -> None:
+    found = COMPOSE["services"][service]
+    assert found["build"]["target"] in IMAGES
+    assert "pgmem_password" in found["secrets"]
+    assert not re.search(r"password=|PASSWORD(?!_FILE)", str(found.get("environment")))
+    ends = found["restart"] == "on-failure"
+    assert found["healthcheck"].get("disable", False) is ends
+
+
+def test_every_secret_is_a_file_that_is_not_committed() -> None:
+    ignored = (DOCKER.parent / ".gitignore").read_text(encoding="utf-8")
+    assert {Path(secret["file"]).parent.as_posix() for secret in COMPOSE["secrets"].values()} == {"secrets"}
+    assert "docker/secrets/" in ignored.splitlines()
+
+
+def test_only_the_mcp_server_is_reachable_and_only_from_this_machine() -> None:
+    ports = {name: service["ports"] for name, service in COMPOSE["services"].items() if "ports" in service}
+    assert ports == {"mcp": ["127.0.0.1:8000:8000"]}
+
+
+def test_what_a_service_copies_is_there() -> None:
+    for names in re.findall(r"^COPY (?:--\S+ )*(.*) \S+$", DOCKERFILE, re.M):
+        for name in names.split():
+            assert "*" in name or (DOCKER / name).is_file(), name
