@@ -225,6 +225,13 @@ def vectors(connection: psycopg.Connection[DictRow]) -> None:
 
 
 @pytest.fixture
+def superuser(connection: psycopg.Connection[DictRow]) -> None:
+    """For a test that makes an extension which only a superuser may make."""
+    if connection.execute("show is_superuser").fetchone() != {"is_superuser": "on"}:
+        without("superuser for pgmem's login")
+
+
+@pytest.fixture
 def createrole(connection: psycopg.Connection[DictRow]) -> None:
     """For a test of the second wall, which is made of roles."""
     asked = "select rolsuper or rolcreaterole as may from pg_roles where rolname = current_user"

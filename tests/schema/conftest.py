@@ -18,7 +18,7 @@ from psycopg.conninfo import make_conninfo
 from pgmem.database import schema
 from pgmem.database.embedded import EmbeddedServer
 from pgmem.errors import EmbeddedServerError
-from tests.conftest import as_admin, as_client, give_to_client, new_database
+from tests.conftest import as_admin, as_client, give_to_client, new_database, without
 
 MakeDatabase = Callable[..., str]
 MakeRole = Callable[..., str]
@@ -83,12 +83,21 @@ def _give_back(dsn: str, admin: psycopg.Connection[tuple[object, ...]], name: st
 
 
 @pytest.fixture
-def program() -> Program:
-    """`program("psql", …)`: run one of PostgreSQL's programs, those of the wheel first; its output."""
+def program(server: str) -> Program:
+    """`program("psql", …)`: run one of PostgreSQL's programs, those of the wheel first; its output.
+
+    A dump is restored by programs of the server's own major: pg_restore of 17 sends a setting that 16 does not know.
+    """
+    with psycopg.connect(server) as connection:
+        major = connection.info.server_version // 10000
     try:
         folder = EmbeddedServer(Path("/nonexistent")).bin_dir
     except EmbeddedServerError:
         folder = Path("/nonexistent")
+    if major < 17:
+        folder = Path(f"/usr/lib/postgresql/{major}/bin")
+        if not folder.is_dir():
+            without(f"pg_dump of PostgreSQL {major} on this machine")
 
     def program(name: str, *arguments: str, stdin: str = "") -> str:
         path = folder / name if (folder / name).exists() else shutil.which(name)

@@ -228,8 +228,9 @@ def test_the_script_for_a_dba_installs_what_an_upgrade_installs(
 ) -> None:
     by_hand = database()
     with psycopg.connect(by_hand, autocommit=True) as connection:
-        for extension in schema.EXTENSIONS:
-            connection.execute(f"create extension {extension}".encode())
+        for name in connection.execute("select name from pg_available_extensions").fetchall():
+            if name[0] in schema.EXTENSIONS:
+                connection.execute(f"create extension {name[0]}".encode())
     file = tmp_path / "install.sql"
     file.write_text("".join(schema.script()), encoding="utf-8")
     program("psql", "--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", "--file", str(file), by_hand)

@@ -11,7 +11,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import DictRow, dict_row
 
 from pgmem.database import schema
-from tests.conftest import Call, caller
+from tests.conftest import Call, caller, tier, without
 from tests.schema.conftest import MakeDatabase, Program
 
 TIERS = {"template": "full", "template_without_age": "no AGE", "template_text_only": "full text only"}
@@ -27,6 +27,8 @@ def store(
         dsn = database(template=request.getfixturevalue(template))
         connection = psycopg.connect(dsn, autocommit=True, row_factory=dict_row)
         request.addfinalizer(connection.close)
+        if tier(connection) != TIERS[template]:
+            without(f"tier {TIERS[template]}")
         return connection
 
     return store
@@ -65,11 +67,11 @@ def walk(connection: psycopg.Connection[DictRow], key: str = "Refuse cash") -> l
     return [(row["title"], row["depth"]) for row in rows]
 
 
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("template", TIERS)
 def test_every_tier_saves_finds_reads_and_walks(
-    store: Callable[[str], psycopg.Connection[DictRow]], tier: str
+    store: Callable[[str], psycopg.Connection[DictRow]], template: str
 ) -> None:
-    connection = store(tier)
+    connection = store(template)
     call = caller(connection)
     fill(call)
     assert call("search_memory", query="gateway port", project_id="shop")["title"] == "gateway"
@@ -81,20 +83,21 @@ def test_every_tier_saves_finds_reads_and_walks(
         call("save_decision", title="Refuse cash", rationale="r", project_id="shop")["dedup_outcome"]
         == "duplicate_skip"
     )
-    assert call("status")["tier"] == TIERS[tier]
+    assert call("status")["tier"] == TIERS[template]
 
 
-@pytest.mark.parametrize("tier", ["template_without_age", "template_text_only"])
+@pytest.mark.parametrize("template", ["template_without_age", "template_text_only"])
 @pytest.mark.parametrize("verb", ["run_cypher", "check_graph", "rebuild_graph"])
 def test_without_age_what_needs_the_graph_says_how_to_get_it(
-    store: Callable[[str], psycopg.Connection[DictRow]], tier: str, verb: str
+    store: Callable[[str], psycopg.Connection[DictRow]], template: str, verb: str
 ) -> None:
-    call = caller(store(tier))
+    call = caller(store(template))
     with pytest.raises(psycopg.Error, match="no Apache AGE: all but Cypher works") as caught:
         call(verb, **({"query": "match (n) return n"} if verb == "run_cypher" else {}))
     assert caught.value.sqlstate == "PM008"
 
 
+@pytest.mark.usefixtures("age", "vectors", "superuser")
 def test_a_tier_that_comes_later_finds_what_was_saved_before(
     store: Callable[[str], psycopg.Connection[DictRow]],
 ) -> None:
@@ -145,15 +148,15 @@ def test_no_signature_view_or_type_names_a_type_of_an_extension(
     assert [row["what"] for row in found] == []
 
 
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("template", TIERS)
 def test_a_store_comes_back_from_its_dump(
     store: Callable[[str], psycopg.Connection[DictRow]],
     database: MakeDatabase,
     program: Program,
     tmp_path: Path,
-    tier: str,
+    template: str,
 ) -> None:
-    connection = store(tier)
+    connection = store(template)
     fill(caller(connection))
     before = connection.execute("select n.* from pgmem.node n order by seq").fetchall()
     file = str(tmp_path / "store.dump")
@@ -162,7 +165,7 @@ def test_a_store_comes_back_from_its_dump(
     program("pg_restore", "--exit-on-error", "--dbname", fresh, file)
     with psycopg.connect(fresh, autocommit=True, row_factory=dict_row) as restored:
         call = caller(restored)
-        if tier == "template":
+        if template == "template":
             assert call("check_graph") != {}
             assert call("rebuild_graph")["vertices"] == len(before)
             assert restored.execute("select * from pgmem.check_graph()").fetchall() == []
@@ -172,7 +175,7 @@ def test_a_store_comes_back_from_its_dump(
         assert again["dedup_outcome"] == "duplicate_skip"
         near = call("save_decision", title="take the cards of some banks", rationale="r", project_id="shop")
         assert near["dedup_outcome"] == "supersede"
-        if tier == "template":
+        if template == "template":
             assert restored.execute("select * from pgmem.check_graph()").fetchall() == []
         with psycopg.connect(fresh) as plain:
             schema.check_version(plain)

@@ -77,6 +77,7 @@ async def test_with_a_provider_that_is_down_search_falls_back_to_full_text_and_n
     assert "saved without a vector" in caplog.text
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_with_ollama_not_running_search_falls_back_to_full_text(
     dsn: str, tmp_path: Path, provider_server: EmbeddingServer
 ) -> None:
@@ -99,6 +100,7 @@ async def test_with_ollama_not_running_search_falls_back_to_full_text(
         assert (found.search_mode.reason or "").startswith(("EmbeddingError", "_Unreachable", "TimeoutError"))
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_a_memory_without_a_vector_is_found_by_its_words_only(with_provider: Open) -> None:
     table = Table(AXES)
     memory = with_provider(table)
@@ -122,6 +124,7 @@ async def test_a_memory_without_a_vector_is_found_by_its_words_only(with_provide
     assert "without a vector" in by_meaning
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_a_query_without_a_word_that_counts_is_by_vector_only(with_provider: Open) -> None:
     memory = with_provider(Table({**AXES, "what is it about": [0.0, 1.0, 0.0]}))
     await keep(memory)
@@ -137,6 +140,7 @@ async def test_a_query_without_a_word_that_counts_is_by_vector_only(with_provide
     )
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_vectors_of_another_model_are_not_compared_and_the_reason_names_both(
     with_provider: Open,
 ) -> None:
@@ -157,6 +161,7 @@ class NoFullText(NullGraphStore):
         raise NotImplementedError("no full-text index here")
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_the_engine_answers_with_whatever_arms_its_stores_have(database: Database) -> None:
     table = Table(AXES)
     await keep(Memory(database, table))

@@ -43,6 +43,7 @@ TEXTS = [
 ]
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_every_save_verb_is_embedded_with_the_save(with_provider: Open) -> None:
     memory = with_provider(StaticProvider())
     await memory.register_embedder()
@@ -79,6 +80,7 @@ async def test_every_save_verb_is_embedded_with_the_save(with_provider: Open) ->
     assert (status["waiting"], status["active"]) == (0, True)
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_a_provider_that_dies_among_five_hundred_saves_loses_none_and_reindex_completes_them(
     dsn: str, tmp_path: Path, provider_server: EmbeddingServer, connection: psycopg.Connection[DictRow]
 ) -> None:
@@ -154,6 +156,7 @@ def until(condition: Callable[[], bool], what: str, connection: psycopg.Connecti
         connection.execute("select pg_sleep(0.01)")
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_two_worker_processes_at_once_embed_each_text_once(
     dsn: str, tmp_path: Path, provider_server: EmbeddingServer, connection: psycopg.Connection[DictRow]
 ) -> None:
@@ -191,6 +194,7 @@ async def test_two_worker_processes_at_once_embed_each_text_once(
     assert set(asked.values()) == {1}
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_two_claims_share_no_text_and_a_dead_one_is_free_after_its_lease(
     connection: psycopg.Connection[DictRow], clock: Callable[[str], None], dsn: str
 ) -> None:
@@ -222,6 +226,7 @@ async def test_two_claims_share_no_text_and_a_dead_one_is_free_after_its_lease(
     assert claimed(connection, 100) == first | second
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_a_text_that_changed_while_it_was_embedded_is_embedded_again(
     database: Database, connection: psycopg.Connection[DictRow]
 ) -> None:
@@ -250,6 +255,7 @@ async def test_a_text_that_changed_while_it_was_embedded_is_embedded_again(
     assert row == {"vector": "[0,1]"}
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_a_worker_without_leave_for_all_tenants_is_given_the_texts_it_may_see(
     dsn: str, connection: psycopg.Connection[DictRow]
 ) -> None:
@@ -277,6 +283,7 @@ async def test_a_worker_without_leave_for_all_tenants_is_given_the_texts_it_may_
         connection.execute(f"drop role {name}".encode())
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_models_stand_side_by_side_until_one_is_activated_and_the_other_dropped(
     with_provider: Open, connection: psycopg.Connection[DictRow]
 ) -> None:
@@ -307,6 +314,7 @@ async def test_models_stand_side_by_side_until_one_is_activated_and_the_other_dr
     assert saved.embedded
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_many_tasks_that_embed_at_once_store_each_vector_once(
     with_provider: Open, connection: psycopg.Connection[DictRow]
 ) -> None:

@@ -93,6 +93,7 @@ def test_python_fuses_known_arms_to_the_figures_of_the_table(
     assert [hit.node_id for hit in ranked] == list(scores)
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_sql_and_python_rank_one_store_to_the_figures_of_the_table(
     database: Database, tmp_path: Path
 ) -> None:

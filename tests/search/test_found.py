@@ -56,6 +56,7 @@ async def test_every_text_of_every_kind_of_memory_is_found(plain: Memory) -> Non
             assert await titles(plain, word, project_id="shop") == [title], word
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_what_is_remembered_without_a_project_is_found_in_no_project_s_search(
     with_provider: Open,
 ) -> None:

@@ -54,6 +54,7 @@ def nearest(vectors: dict[str, list[float]], query: list[float], count: int) -> 
     return sorted(vectors, key=lambda name: -cosine(vectors[name], query))[:count]
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_filters_and_the_index_lose_no_neighbour(
     connection: psycopg.Connection[DictRow], with_provider: Open
 ) -> None:
@@ -167,6 +168,7 @@ async def test_another_tenant_s_vectors_are_not_near_anything(with_provider: Ope
     assert len(found.results) == 1
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_a_vector_that_cannot_be_kept_is_refused_with_a_sentence(
     connection: psycopg.Connection[DictRow], with_provider: Open, database: Database
 ) -> None:
@@ -187,6 +189,7 @@ async def test_a_vector_that_cannot_be_kept_is_refused_with_a_sentence(
         await database.rows("store_node_vectors", model="nobody", items=[{"id": "x", "vector": [1.0]}])
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_the_vectors_of_archived_memories_are_gone_those_of_superseded_ones_left_out(
     connection: psycopg.Connection[DictRow], with_provider: Open
 ) -> None:

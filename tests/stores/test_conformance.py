@@ -220,6 +220,7 @@ async def ids_of(stores: Stores, *names: str) -> list[str]:
     return [str(uuid4()) for _ in names]
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_the_nearest_vectors_come_first_with_their_cosine(stores: Stores) -> None:
     east, north, between = await ids_of(stores, "east", "north", "between")
     stored = await stores.vector.store_vectors([(east, [1, 0, 0]), (north, [0, 1, 0]), (between, [3, 4, 0])])
@@ -233,6 +234,7 @@ async def test_the_nearest_vectors_come_first_with_their_cosine(stores: Stores) 
     assert [(hit["label"], hit["key"]) for hit in found] == [("Concept", "east"), ("Concept", "between")]
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_a_vector_that_comes_again_takes_the_place_of_the_first(stores: Stores) -> None:
     (node,) = await ids_of(stores, "node")
     await stores.vector.store_vectors([(node, [1, 0, 0])])
@@ -243,6 +245,7 @@ async def test_a_vector_that_comes_again_takes_the_place_of_the_first(stores: St
     assert scores == ([pytest.approx(1, abs=1e-6)] if keeps else [])
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_vectors_are_deleted_by_node_and_counted(stores: Stores) -> None:
     one, two = await ids_of(stores, "one", "two")
     await stores.vector.store_vectors([(one, [1, 0, 0]), (two, [0, 1, 0])])
@@ -257,6 +260,7 @@ async def test_the_dimensions_are_known_before_anything_is_stored(stores: Stores
     assert stores.vector.dimensions == (DIMENSIONS if stores.keep else 0)
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_a_search_for_another_scope_leaves_the_store_s_own(stores: Stores) -> None:
     (node,) = await ids_of(stores, "everybody's")
     await stores.vector.store_vectors([(node, [1, 0, 0])])

@@ -25,11 +25,13 @@ from tests.stores.conftest import DIMENSIONS, MODEL
 pytestmark = pytest.mark.anyio
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_a_node_may_come_with_its_vector(store: PgStore) -> None:
     made = await store.merge_node("Concept", "name", "caching", {"summary": "keep answers"}, [1.0, 0.0, 0.0])
     assert [hit["node_id"] for hit in await store.search_vectors([1.0, 0.0, 0.0])] == [made["id"]]
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_a_vector_of_another_length_is_refused_with_both_lengths_and_nothing_is_written(
     store: PgStore,
 ) -> None:
@@ -44,6 +46,7 @@ async def test_a_vector_of_another_length_is_refused_with_both_lengths_and_nothi
     assert await store.count() == 0
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_a_vector_of_zeros_is_refused(store: PgStore) -> None:
     made = await store.merge_node("Concept", "name", "caching", {})
     with pytest.raises(InvalidArgument, match="A vector of zeros is near nothing"):
@@ -51,6 +54,7 @@ async def test_a_vector_of_zeros_is_refused(store: PgStore) -> None:
     assert await store.count() == 0
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_one_bad_vector_of_many_keeps_all_out(store: PgStore) -> None:
     one = await store.merge_node("Concept", "name", "one", {})
     two = await store.merge_node("Concept", "name", "two", {})
@@ -59,6 +63,7 @@ async def test_one_bad_vector_of_many_keeps_all_out(store: PgStore) -> None:
     assert await store.count() == 0
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_an_id_that_is_none_is_an_error_that_names_it(store: PgStore) -> None:
     with pytest.raises(InvalidArgument, match="'caching' is no node id"):
         await store.store_vectors([("caching", [1, 0, 0])])
@@ -66,6 +71,7 @@ async def test_an_id_that_is_none_is_an_error_that_names_it(store: PgStore) -> N
         await store.delete_vectors(["caching"])
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_archiving_a_node_deletes_its_vector(store: PgStore) -> None:
     await store.merge_node("Concept", "name", "caching", {}, [1.0, 0.0, 0.0])
     assert await store.count() == 1
@@ -73,6 +79,7 @@ async def test_archiving_a_node_deletes_its_vector(store: PgStore) -> None:
     assert await store.count() == 0
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_one_does_not_write_the_vectors_of_what_one_only_sees(store: PgStore) -> None:
     shared = await store.merge_node("Concept", "name", "everybody's", {}, [1.0, 0.0, 0.0])
     await store.set_scope(MemoryScope(org_id="acme", user_id="alice"))
@@ -259,6 +266,7 @@ def test_a_wrong_embedding_setting_is_named(dsn: str) -> None:
         create_stores({"PGMEM_DSN": dsn, "EMBEDDING_PROVIDER": "oracle"})
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_a_store_from_the_environment_works_from_its_first_call(dsn: str, tmp_path: Path) -> None:
     graph, vector = create_stores({"PGMEM_DSN": dsn, "PGMEM_DATA_DIR": str(tmp_path)})
     made = await graph.merge_node("Concept", "name", "caching", {})
