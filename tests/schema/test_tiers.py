@@ -67,11 +67,11 @@ def walk(connection: psycopg.Connection[DictRow], key: str = "Refuse cash") -> l
     return [(row["title"], row["depth"]) for row in rows]
 
 
-@pytest.mark.parametrize("template", TIERS)
+@pytest.mark.parametrize("kind", TIERS)
 def test_every_tier_saves_finds_reads_and_walks(
-    store: Callable[[str], psycopg.Connection[DictRow]], template: str
+    store: Callable[[str], psycopg.Connection[DictRow]], kind: str
 ) -> None:
-    connection = store(template)
+    connection = store(kind)
     call = caller(connection)
     fill(call)
     assert call("search_memory", query="gateway port", project_id="shop")["title"] == "gateway"
@@ -83,15 +83,15 @@ def test_every_tier_saves_finds_reads_and_walks(
         call("save_decision", title="Refuse cash", rationale="r", project_id="shop")["dedup_outcome"]
         == "duplicate_skip"
     )
-    assert call("status")["tier"] == TIERS[template]
+    assert call("status")["tier"] == TIERS[kind]
 
 
-@pytest.mark.parametrize("template", ["template_without_age", "template_text_only"])
+@pytest.mark.parametrize("kind", ["template_without_age", "template_text_only"])
 @pytest.mark.parametrize("verb", ["run_cypher", "check_graph", "rebuild_graph"])
 def test_without_age_what_needs_the_graph_says_how_to_get_it(
-    store: Callable[[str], psycopg.Connection[DictRow]], template: str, verb: str
+    store: Callable[[str], psycopg.Connection[DictRow]], kind: str, verb: str
 ) -> None:
-    call = caller(store(template))
+    call = caller(store(kind))
     with pytest.raises(psycopg.Error, match="no Apache AGE: all but Cypher works") as caught:
         call(verb, **({"query": "match (n) return n"} if verb == "run_cypher" else {}))
     assert caught.value.sqlstate == "PM008"
@@ -148,15 +148,15 @@ def test_no_signature_view_or_type_names_a_type_of_an_extension(
     assert [row["what"] for row in found] == []
 
 
-@pytest.mark.parametrize("template", TIERS)
+@pytest.mark.parametrize("kind", TIERS)
 def test_a_store_comes_back_from_its_dump(
     store: Callable[[str], psycopg.Connection[DictRow]],
     database: MakeDatabase,
     program: Program,
     tmp_path: Path,
-    template: str,
+    kind: str,
 ) -> None:
-    connection = store(template)
+    connection = store(kind)
     fill(caller(connection))
     before = connection.execute("select n.* from pgmem.node n order by seq").fetchall()
     file = str(tmp_path / "store.dump")
@@ -165,7 +165,7 @@ def test_a_store_comes_back_from_its_dump(
     program("pg_restore", "--exit-on-error", "--dbname", fresh, file)
     with psycopg.connect(fresh, autocommit=True, row_factory=dict_row) as restored:
         call = caller(restored)
-        if template == "template":
+        if kind == "template":
             assert call("check_graph") != {}
             assert call("rebuild_graph")["vertices"] == len(before)
             assert restored.execute("select * from pgmem.check_graph()").fetchall() == []
@@ -175,7 +175,7 @@ def test_a_store_comes_back_from_its_dump(
         assert again["dedup_outcome"] == "duplicate_skip"
         near = call("save_decision", title="take the cards of some banks", rationale="r", project_id="shop")
         assert near["dedup_outcome"] == "supersede"
-        if template == "template":
+        if kind == "template":
             assert restored.execute("select * from pgmem.check_graph()").fetchall() == []
         with psycopg.connect(fresh) as plain:
             schema.check_version(plain)
