@@ -13,7 +13,7 @@ as $$
 #variable_conflict use_column
 declare
   v_tenants text[] := pgmem.export_tenants(p_all_tenants);
-  v_seq     bigint := coalesce(p_after[1], '0')::bigint;
+  v_seq     bigint := case when p_part <> 'save' then coalesce(p_after[1], '0')::bigint end;
 begin
   case p_part
   when 'vocabulary' then

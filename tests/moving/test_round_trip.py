@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from random import Random
+from unittest.mock import patch
 from uuid import UUID
 
 import psycopg
@@ -13,6 +14,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from psycopg.rows import DictRow
 
+from pgmem.engines import moving
 from tests.conftest import Call, new_database
 from tests.moving.conftest import exported, imported, opened
 
@@ -27,6 +29,14 @@ TITLES = (
     'A "quoted" \\ title',
 )
 NAMES = ("till", "Stripe", "käse", "a/b")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small_pages() -> Iterator[None]:
+    """Pages of a few lines: a history of twenty acts has several of every part."""
+    with patch.object(moving, "_PAGE", 3):
+        yield
+
 
 Act = Callable[[Random, Call], object]
 
