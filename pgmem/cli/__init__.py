@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from pgmem.cli import (
+    backup,
     bench,
     cards,
     embed,
@@ -79,6 +80,8 @@ app.command()(temporal.forget)
 app.command()(temporal.revert)
 app.command()(moving.export)
 app.command("import")(moving.import_)
+app.command()(backup.backup)
+app.command()(backup.restore)
 app.command("erase-subject")(tenancy.erase_subject)
 app.add_typer(tenancy.token, name="token")
 app.add_typer(tenancy.tenancy, name="tenancy")

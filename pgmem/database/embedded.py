@@ -150,8 +150,8 @@ class EmbeddedServer:
             if theirs != ours:
                 raise EmbeddedServerError(
                     f"{self._cluster} is of PostgreSQL {theirs} and this pgmem brings PostgreSQL {ours}: "
-                    "start the pgmem that made it and run `pgmem export`, then move the directory away "
-                    "and run `pgmem import` here"
+                    "run `pgmem backup` with the pgmem that made it, then move the directory away and run "
+                    "`pgmem restore` here"
                 )
 
     def _make_data_dir(self) -> None:

@@ -364,8 +364,8 @@ def test_the_cluster_of_another_major_is_refused_with_the_way_out(data_dir: Path
         EmbeddedServer(data_dir).start()
     assert str(caught.value) == (
         f"{data_dir / 'postgres'} is of PostgreSQL 17 and this pgmem brings PostgreSQL 18: "
-        "start the pgmem that made it and run `pgmem export`, then move the directory away "
-        "and run `pgmem import` here"
+        "run `pgmem backup` with the pgmem that made it, then move the directory away and run "
+        "`pgmem restore` here"
     )
 
 

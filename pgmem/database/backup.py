@@ -1,0 +1,280 @@
+"""A backup of the embedded server with the programs that it brings, proved by restoring it.
+
+The dump and the sums it is checked by are of one snapshot, so that agents go on writing meanwhile. The graph is not in
+it: it is a copy of the tables under an OID that no other database has, and is made again by a restore.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+from psycopg import IsolationLevel, sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from pgmem.database import schema
+from pgmem.database.embedded import EmbeddedServer
+from pgmem.errors import EmbeddedServerError, InvalidArgument
+
+__all__ = ["Backup", "Told", "backup", "restore"]
+
+_FORMAT = 1
+_DUMP, _MANIFEST = "pgmem.dump", "manifest.json"
+Told = Callable[[str], object]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backup:
+    """What a backup holds; `tables` maps each table to its rows and a sum over their contents."""
+
+    pgmem_backup: int
+    release: str
+    server_version: str
+    taken_at: str
+    sha256: str
+    roles: bool
+    logins: list[str]
+    tables: dict[str, tuple[int, str]]
+
+    @property
+    def memories(self) -> int:
+        """Nodes, less the one that every store has."""
+        return self.tables["node"][0] - 1
+
+
+def backup(server: EmbeddedServer, folder: Path, told: Told = lambda _step: None) -> Backup:
+    """Write a backup into a folder of its own, which is there only when it is complete and has been restored once.
+
+    Args:
+        server: the embedded server; it is started if it does not run.
+        folder: must not be there, or be empty.
+        told: called with each step.
+
+    Raises:
+        InvalidArgument: the folder holds something, or the server holds no store.
+        EmbeddedServerError: the dump, or its restoring, fails or gives other rows.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InvalidArgument(f"{folder} is not empty: name a folder that is not there yet.")
+    dsn = server.start()
+    part = folder.with_name(f"{folder.name}.part-{uuid4().hex[:8]}")
+    part.mkdir(mode=0o700, parents=True)
+    try:
+        told("dumping")
+        with psycopg.connect(dsn) as connection:
+            connection.isolation_level = IsolationLevel.REPEATABLE_READ
+            connection.read_only = True
+            held = _look(connection)
+            _run(server, "pg_dump", "--format=custom", "--no-owner", "--no-privileges", "--exclude-schema=pgmem_graph",
+                 "--exclude-extension=age", f"--snapshot={held.pop('snapshot')}", f"--file={part / _DUMP}", dsn)  # fmt: skip
+        done = Backup(pgmem_backup=_FORMAT, sha256=_digest(part / _DUMP), **held)
+        told("restoring it into a database of its own")
+        with _scratch(dsn) as scratch:
+            _fill(server, scratch, part / _DUMP, done)
+        (part / _MANIFEST).write_text(json.dumps(asdict(done), indent=2) + "\n", encoding="utf-8")
+        for path in part.iterdir():
+            path.chmod(0o600)
+            _sync(path)
+        if folder.exists():
+            folder.rmdir()
+        part.rename(folder)
+        _sync(folder.parent)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return done
+
+
+def restore(
+    server: EmbeddedServer, folder: Path, *, replace: bool = False, told: Told = lambda _step: None
+) -> Backup:
+    """Put a backup in the place of the embedded server's database, brought to this release, its graph made and checked.
+
+    The new database takes the old one's name in one transaction, once all is proved.
+
+    Args:
+        server: the embedded server, of this or a later PostgreSQL than the backup's.
+        folder: what `backup` wrote.
+        replace: let go of the memories that are there.
+        told: called with each step.
+
+    Raises:
+        InvalidArgument: it is no backup, it is damaged, or memories are there and `replace` is not set.
+        EmbeddedServerError: it cannot be restored, or others use the database.
+    """
+    done = _read(folder)
+    dsn = server.start()
+    if not replace and (held := _memories(dsn)):
+        raise InvalidArgument(
+            f"The database holds {held} nodes: name another --data-dir, or send --replace to let go of them."
+        )
+    with _scratch(dsn) as scratch:
+        told("restoring")
+        _fill(server, scratch, folder / _DUMP, done)
+        told("making the graph")
+        schema.upgrade(scratch, roles=done.roles)
+        with psycopg.connect(scratch) as connection:
+            if connection.execute("select to_regclass('ag_catalog.ag_graph') is not null").fetchone() == (
+                True,
+            ):
+                different = connection.execute("select label from pgmem.check_graph()").fetchall()
+                if different:
+                    raise EmbeddedServerError(
+                        f"The graph differs from the tables in {different[0][0]} after the restore."
+                    )
+        _swap(dsn, scratch)
+    return done
+
+
+def _look(connection: psycopg.Connection[Any]) -> dict[str, Any]:
+    """The snapshot of a store and what it holds."""
+    row = connection.execute(
+        "select pg_export_snapshot(), current_setting('server_version'), to_regclass('pgmem.schema_version') is not null,"
+        " to_regrole('pgmem_owner') is not null and to_regrole('pgmem_owner') ="
+        "   (select nspowner::regrole from pg_namespace where nspname = 'pgmem')"
+    ).fetchone()
+    assert row is not None
+    if not row[2]:
+        raise InvalidArgument("There is no store to back up here yet: pgmem status makes one.")
+    (release,) = connection.execute("select release from pgmem.schema_version").fetchone() or ("0",)
+    logins = connection.execute("select role_name::text from pgmem.tenant_role order by 1").fetchall()
+    return {
+        "snapshot": row[0],
+        "server_version": row[1],
+        "release": release,
+        "roles": bool(row[3]),
+        "logins": [login[0] for login in logins],
+        "taken_at": datetime.now(UTC).isoformat(),
+        "tables": _sums(connection),
+    }
+
+
+def _sums(connection: psycopg.Connection[Any]) -> dict[str, tuple[int, str]]:
+    """Rows of every table, and a sum over their contents that does not depend on their order."""
+    connection.execute("set local timezone = 'UTC'")
+    tables = connection.execute(
+        "select c.relname::text from pg_class c where c.relnamespace = 'pgmem'::regnamespace and c.relkind = 'r' order by 1"
+    ).fetchall()
+    found = {}
+    for (name,) in tables:
+        row = connection.execute(
+            sql.SQL(
+                "select count(*), coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)::text from pgmem.{} t"
+            ).format(sql.Identifier(name))
+        ).fetchone()
+        assert row is not None
+        found[name] = (int(row[0]), str(row[1]))
+    return found
+
+
+@contextmanager
+def _scratch(dsn: str) -> Iterator[str]:
+    """A database that is gone in the end, unless it has another name by then."""
+    name = f"pgmem_restored_{uuid4().hex[:12]}"
+    with psycopg.connect(make_conninfo(dsn, dbname="postgres"), autocommit=True) as admin:
+        admin.execute(sql.SQL("create database {} template template0").format(sql.Identifier(name)))
+        try:
+            yield make_conninfo(dsn, dbname=name)
+        finally:
+            admin.execute(sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name)))
+
+
+def _fill(server: EmbeddedServer, dsn: str, dump: Path, expected: Backup) -> None:
+    _run(
+        server, "pg_restore", "--exit-on-error", "--no-owner", "--no-privileges", f"--dbname={dsn}", str(dump)
+    )
+    with psycopg.connect(dsn) as connection:
+        found = _sums(connection)
+    if found != expected.tables:
+        wrong = sorted(
+            name
+            for name in found.keys() | expected.tables.keys()
+            if found.get(name) != expected.tables.get(name)
+        )
+        raise EmbeddedServerError(
+            f"The dump, restored, gives other rows in {', '.join(wrong)}: it is of no use."
+        )
+
+
+def _swap(dsn: str, scratch: str) -> None:
+    new, old = str(conninfo_to_dict(scratch)["dbname"]), str(conninfo_to_dict(dsn)["dbname"])
+    before = f"{old}_before_{uuid4().hex[:12]}"
+    rename = sql.SQL("alter database {} rename to {}")
+    with psycopg.connect(make_conninfo(dsn, dbname="postgres"), autocommit=True) as admin:
+        try:
+            with admin.transaction():
+                admin.execute(rename.format(sql.Identifier(old), sql.Identifier(before)))
+                admin.execute(rename.format(sql.Identifier(new), sql.Identifier(old)))
+        except psycopg.errors.ObjectInUse:
+            raise EmbeddedServerError(
+                "Others use the database, so nothing was replaced: end the agents and programs that use it, then run this again."
+            ) from None
+        admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(before)))
+
+
+def _memories(dsn: str) -> int:
+    with psycopg.connect(dsn) as connection:
+        if connection.execute("select to_regclass('pgmem.node') is not null").fetchone() != (True,):
+            return 0
+        row = connection.execute("select count(*) from pgmem.node where label <> 'GlobalScope'").fetchone()
+    return int(row[0]) if row else 0
+
+
+def _read(folder: Path) -> Backup:
+    try:
+        told = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+        if told["pgmem_backup"] > _FORMAT:
+            raise InvalidArgument(f"{folder} was written by a later pgmem: restore it with that one.")
+        tables = {name: (int(count), str(total)) for name, (count, total) in told.pop("tables").items()}
+        found = Backup(tables=tables, **told)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InvalidArgument(f"{folder} is no backup that pgmem backup wrote: {error}.") from None
+    if not (folder / _DUMP).is_file() or _digest(folder / _DUMP) != found.sha256:
+        raise InvalidArgument(f"{folder / _DUMP} is not the file that was written: restore another backup.")
+    return found
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _run(server: EmbeddedServer, program: str, *arguments: str) -> None:
+    """Run one of the server's own programs; what it says last is the reason when it fails."""
+    # Few variables: PGHOST and its like would lead it elsewhere.
+    kept = {
+        name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL") if name in os.environ
+    }
+    done = subprocess.run(
+        [str(server.bin_dir / program), *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env=kept,
+        check=False,
+    )
+    if done.returncode != 0:
+        lines = (
+            [line for line in done.stderr.splitlines() if "error:" in line]
+            or done.stderr.splitlines()
+            or ["?"]
+        )
+        raise EmbeddedServerError(f"{program} failed: {lines[0].removeprefix(f'{program}: error: ')}")

@@ -1,0 +1,272 @@
+"""Backup and restore of the embedded server, with real servers and agents that write meanwhile."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+from typer.testing import CliRunner, Result
+
+from pgmem.cli import app
+from pgmem.database import schema
+from pgmem.database.backup import backup, restore
+from pgmem.database.embedded import EmbeddedServer
+from pgmem.errors import EmbeddedServerError, InvalidArgument
+from tests.conftest import Call, caller
+from tests.moving.conftest import NewStore, exported, imported
+
+Run = Callable[..., Result]
+
+WRITER = """
+import sys, anyio
+from pathlib import Path
+from pgmem import Memory
+from pgmem.settings import Settings
+
+async def run():
+    settings = Settings(dsn=sys.argv[1], data_dir=Path(sys.argv[2]), EMBEDDING_PROVIDER="none")
+    async with Memory.connect(settings) as memory:
+        number = 0
+        while True:
+            saved = await memory.save_decision(f"{sys.argv[3]}{number}", "r", "shop")
+            assert saved.status == "saved", saved
+            print(number, flush=True)
+            number += 1
+
+anyio.run(run)
+"""
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[Path]:
+    """A folder that the server's user can reach, whoever runs the tests."""
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(
+        prefix="pgmem-backup-", dir=memory if memory.is_dir() else "/tmp", ignore_cleanup_errors=True
+    ) as made:
+        yield Path(made)
+
+
+@pytest.fixture(scope="module")
+def home(folder: Path) -> Iterator[EmbeddedServer]:
+    """An embedded server with a project."""
+    with EmbeddedServer(folder / "home") as server:
+        dsn = server.start()
+        schema.upgrade(dsn)
+        verbs(dsn, lambda call: call("save_session", objective="open the shop", project_id="shop"))
+        yield server
+
+
+@pytest.fixture(scope="module")
+def spare(folder: Path) -> Iterator[EmbeddedServer]:
+    """A second embedded server, to restore into."""
+    with EmbeddedServer(folder / "spare") as server:
+        yield server
+
+
+@pytest.fixture
+def run(folder: Path) -> Run:
+    """`run("backup", …)`: a command on an embedded server."""
+
+    def run(*arguments: str, **variables: str | None) -> Result:
+        plain = {"PGMEM_DSN": None, "EMBEDDING_PROVIDER": "none", "COLUMNS": "200"}
+        return CliRunner().invoke(app, list(arguments), env={**plain, **variables})
+
+    return run
+
+
+def verbs(dsn: str, use: Callable[[Call], Any]) -> Any:
+    with psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection:
+        return use(caller(connection))
+
+
+def test_a_backup_while_agents_write_is_one_moment_and_restores_whole(
+    home: EmbeddedServer, spare: EmbeddedServer, folder: Path
+) -> None:
+    dsn = home.start()
+    command = [sys.executable, "-c", WRITER, dsn, str(folder)]
+    with ExitStack() as stack:
+        writers = [
+            stack.enter_context(subprocess.Popen([*command, name], stdout=subprocess.PIPE, text=True))
+            for name in ("ada", "bob")
+        ]
+        for writer in writers:
+            stack.callback(writer.kill)
+            assert writer.stdout is not None
+            for _ in range(5):
+                assert writer.stdout.readline()
+        done = backup(home, folder / "live")
+        for writer in writers:
+            assert writer.poll() is None
+            assert writer.stdout is not None
+            assert writer.stdout.readline()  # it goes on
+    restored = restore(spare, folder / "live", replace=True)
+    assert restored == done
+    away = spare.start()
+    before, after = exported(dsn), exported(away)
+    with psycopg.connect(away) as connection:
+        said = [
+            row[0]
+            for row in connection.execute(
+                "select title from pgmem.node where label = 'Decision' order by seq"
+            )
+        ]
+    for name in ("ada", "bob"):
+        numbers = [int(title.removeprefix(name)) for title in said if title.startswith(name)]
+        assert numbers == list(range(len(numbers)))
+        assert len(numbers) >= 5
+    # No line is there that is not also at home, and the first ones are those of home.
+    assert set(after[1:-1]) <= set(before[1:])
+    assert verbs(away, lambda call: call("check_graph")) == {}
+    counted = verbs(away, lambda call: call("run_cypher", query="MATCH (d:Decision) RETURN count(d) AS n"))
+    assert counted["run_cypher"] == {"n": len(said)}
+    assert verbs(away, lambda call: call("search_memory", query="ada3"))["title"] == "ada3"
+    assert (
+        verbs(away, lambda call: call("save_decision", title="ada3", rationale="r", project_id="shop"))[
+            "dedup_outcome"
+        ]
+        == "duplicate_skip"
+    )
+
+
+def test_a_backup_is_its_owners_alone_and_stands_complete_or_not_at_all(
+    home: EmbeddedServer, folder: Path
+) -> None:
+    target = folder / "private"
+    backup(home, target)
+    assert stat.S_IMODE(target.stat().st_mode) == 0o700
+    assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in target.iterdir()} == {
+        "pgmem.dump": 0o600,
+        "manifest.json": 0o600,
+    }
+    with pytest.raises(InvalidArgument, match="is not empty"):
+        backup(home, target)
+    assert list(folder.glob("*.part-*")) == []
+    with psycopg.connect(home.start()) as connection:
+        names = [
+            row[0] for row in connection.execute("select datname from pg_database where not datistemplate")
+        ]
+    assert sorted(names) == ["pgmem", "postgres"]
+
+
+def test_a_dump_that_gives_other_rows_is_found_out(
+    home: EmbeddedServer, spare: EmbeddedServer, folder: Path
+) -> None:
+    backup(home, folder / "good")
+    for name, spoil, told in (
+        ("cut", lambda path: os.truncate(path / "pgmem.dump", 1000), "is not the file that was written"),
+        ("lost", lambda path: (path / "pgmem.dump").unlink(), "is not the file that was written"),
+        ("empty", lambda path: (path / "manifest.json").unlink(), "is no backup that pgmem backup wrote"),
+        (
+            "odd",
+            lambda path: (path / "manifest.json").write_text("[]"),
+            "is no backup that pgmem backup wrote",
+        ),
+        ("later", lambda path: edit(path, pgmem_backup=2), "was written by a later pgmem"),
+    ):
+        shutil.copytree(folder / "good", folder / name)
+        spoil(folder / name)
+        with pytest.raises(InvalidArgument, match=told):
+            restore(spare, folder / name, replace=True)
+    tables = json.loads((folder / "good" / "manifest.json").read_text())["tables"]
+    shutil.copytree(folder / "good", folder / "wrong")
+    edit(folder / "wrong", tables={**tables, "node": [tables["node"][0], "1"]})
+    with pytest.raises(EmbeddedServerError, match="gives other rows in node"):
+        restore(spare, folder / "wrong", replace=True)
+    with psycopg.connect(spare.start()) as connection:
+        names = [
+            row[0] for row in connection.execute("select datname from pg_database where not datistemplate")
+        ]
+    assert sorted(names) == ["pgmem", "postgres"]
+
+
+def edit(path: Path, **changed: object) -> None:
+    told = json.loads((path / "manifest.json").read_text())
+    (path / "manifest.json").write_text(json.dumps({**told, **changed}))
+
+
+def test_memories_that_are_there_are_let_go_of_on_demand_only_and_never_under_a_client(
+    home: EmbeddedServer, spare: EmbeddedServer, folder: Path
+) -> None:
+    backup(home, folder / "again")
+    restore(spare, folder / "again", replace=True)
+    with pytest.raises(
+        InvalidArgument, match=r"The database holds \d+ nodes: name another --data-dir, or send --replace"
+    ):
+        restore(spare, folder / "again")
+    dsn = spare.start()
+    with psycopg.connect(dsn) as client:
+        with pytest.raises(EmbeddedServerError, match="Others use the database, so nothing was replaced"):
+            restore(spare, folder / "again", replace=True)
+        assert client.execute("select count(*) > 0 from pgmem.node").fetchone() == (True,)
+
+
+def test_the_way_out_of_another_major(folder: Path, run: Run) -> None:
+    """What a person does when a new pgmem brings a new PostgreSQL: the old one backs up, the new one restores."""
+    data = folder / "old"
+    surroundings = {"PGMEM_DATA_DIR": str(data)}
+    with EmbeddedServer(data) as server:
+        dsn = server.start()
+        schema.upgrade(dsn, roles=True)
+        verbs(dsn, lambda call: call("save_session", objective="open the shop", project_id="shop"))
+        with psycopg.connect(dsn, autocommit=True) as connection:
+            connection.execute("create role carol login")
+        verbs(dsn, lambda call: call("bind_role", role="carol", org_id="acme", user_id="carol"))
+        lines = exported(dsn)
+    version = data / "postgres" / "PG_VERSION"
+    ours = version.read_text()
+    version.write_text("17\n")
+    for command in (("status",), ("backup", str(folder / "out")), ("restore", str(folder / "out"))):
+        refused = run(*command, **surroundings)
+        assert refused.exit_code == 1
+        if command[0] != "restore":
+            assert refused.stderr == (
+                f"pgmem: {data / 'postgres'} is of PostgreSQL 17 and this pgmem brings PostgreSQL {ours.strip()}: run "
+                "`pgmem backup` with the pgmem that made it, then move the directory away and run `pgmem restore` here\n"
+            )
+    version.write_text(ours)  # the pgmem that made it
+    out = run("backup", str(folder / "out"), **surroundings)
+    assert out.exit_code == 0, out.stderr
+    assert out.stdout.startswith(f"Backed up to {folder / 'out'}: 2 nodes, ")
+    data.rename(folder / "kept")
+    back = run("restore", str(folder / "out"), **surroundings)
+    assert back.exit_code == 0, back.stderr
+    assert back.stdout.startswith(f"Restored into {data}: 2 nodes, ")
+    assert back.stderr == "Logins that are tenants, to be made again by hand: carol.\n"
+    assert json.loads(run("status", "--json", **surroundings).stdout)["walls"] == 2
+    assert run("graph", "check", **surroundings).stdout == "The graph agrees with the tables.\n"
+    with EmbeddedServer(data) as server:
+        assert exported(server.start())[1:] == lines[1:]
+
+
+def test_a_store_moves_from_the_embedded_server_to_another_and_back(
+    home: EmbeddedServer, new_store: NewStore, folder: Path, run: Run
+) -> None:
+    server, file = new_store(), folder / "moved.jsonl.gz"
+    surroundings = {"PGMEM_DATA_DIR": str(folder / "home")}
+    assert run("export", str(file), **surroundings).exit_code == 0
+    assert run("import", str(file), PGMEM_DSN=server).exit_code == 0
+    lines = exported(home.start())
+    assert exported(server)[1:] == lines[1:]
+    done = imported(home.start(), exported(server))
+    assert (done.taken, done.present) == (0, len(lines) - 2)
+
+
+def test_a_server_of_ones_own_is_backed_up_with_its_own_programs(run: Run, folder: Path) -> None:
+    for command in ("backup", "restore"):
+        refused = run(command, str(folder / "none"), PGMEM_DSN="host=127.0.0.1 port=1")
+        assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+        assert "pg_dump" in refused.stderr
+    assert not (folder / "none").exists()
