@@ -161,7 +161,10 @@ def _look(connection: psycopg.Connection[Any]) -> dict[str, Any]:
 
 def _sums(connection: psycopg.Connection[Any]) -> dict[str, tuple[int, str]]:
     """Rows of every table, and a sum over their contents that does not depend on their order."""
-    connection.execute("set local timezone = 'UTC'")
+    connection.execute(
+        "set local timezone = 'UTC'; set local datestyle = 'ISO, YMD'; set local intervalstyle = 'postgres';"
+        " set local extra_float_digits = 1; set local bytea_output = 'hex'"
+    )
     tables = connection.execute(
         "select c.relname::text from pg_class c where c.relnamespace = 'pgmem'::regnamespace and c.relkind = 'r' order by 1"
     ).fetchall()

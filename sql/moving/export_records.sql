@@ -9,6 +9,8 @@ returns table (place text[], record text)
 language plpgsql stable security definer
 set search_path = pgmem, pg_temp
 set timezone = 'UTC'
+set extra_float_digits = 1
+set bytea_output = 'hex'
 as $$
 #variable_conflict use_column
 declare

@@ -1,13 +1,15 @@
--- Reads what hangs on one node that its caller found. All of it goes into one line, so that an import takes a node whole or not at all.
+-- Reads what hangs on one node that its caller found. All of it goes into one line, so that an import takes a node whole or not at
+-- all. The same bytes on every server, whatever its settings.
 create or replace function pgmem.node_record(p_node pgmem.node, p_vectors boolean) returns jsonb
 language plpgsql stable
 set search_path = pgmem, public, pg_temp
 set timezone = 'UTC'
+set extra_float_digits = 1
 as $$
 #variable_conflict use_column
 declare
   -- Worked out again by who takes it in.
-  v_derived constant text[] := '{seq,place,tenant,scope_key,project_seq,focus_seq,tsv,text_length,node_seq,replaces}';
+  v_derived constant text[] := '{seq,place,tenant,scope_key,project_seq,focus_seq,tsv,text_length,node_seq}';
   v_record  jsonb;
   v_part    jsonb;
 begin

@@ -12,6 +12,7 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from psycopg import sql
 from psycopg.rows import DictRow
 
 from pgmem.engines import moving
@@ -207,6 +208,15 @@ def test_a_history_of_every_kind_is_moved(server: str, template: str, dsn: str) 
     ):
         assert part in text, part
     with new_database(server, template) as away:
+        with psycopg.connect(away, autocommit=True) as connection:
+            for setting in (
+                "timezone = 'Asia/Tokyo'",
+                "extra_float_digits = -5",
+                "datestyle = 'SQL, DMY'",
+                "bytea_output = 'escape'",
+            ):
+                name = sql.Identifier(connection.info.dbname)
+                connection.execute(sql.SQL("alter database {} set {}").format(name, sql.SQL(setting)))
         imported(away, lines, all_tenants=True)
         assert exported(away, all_tenants=True)[1:] == lines[1:]
 
