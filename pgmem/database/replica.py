@@ -41,6 +41,7 @@ ON_PRIMARY = frozenset(
 """Verbs that write nothing and answer for this moment: a revoked token, a save on its way, a setting just set."""
 
 _PATIENCE_S = 1.0  # how long a read waits for a probe before it goes to the primary
+_SOON_S = 0.1
 _REST_S = 5.0  # how long a replica that failed is left alone
 _TRIES = 5  # a replica is some milliseconds behind a busy primary
 _CALLERS = 10_000
@@ -85,6 +86,7 @@ class Replica:
         self._said: deque[tuple[float, int]] = deque(maxlen=64)
         self._fresh_at = -inf
         self._next_probe = -inf
+        self._probed_at = -inf
         self._probe: asyncio.Task[None] | None = None
         self._wrote: dict[tuple[str, str], float] = {}
         self._all_wrote = -inf
@@ -100,7 +102,9 @@ class Replica:
         """Whether a read of this tenant may go to the replica now; waits a moment for a probe where one is due."""
         now, own = monotonic(), self._wrote.get(tenant, self._all_wrote)
         fresh = self._fresh_at >= now - self._max_lag_s
-        if now >= self._next_probe:
+        # After a write of his own he waits for nothing, but soon reads there again.
+        wanted = own > self._fresh_at and self.trouble is None and now >= self._probed_at + _SOON_S
+        if now >= self._next_probe or wanted:
             probe = self._start()
             if not fresh and self.trouble is None:
                 await asyncio.wait({probe}, timeout=_PATIENCE_S)
@@ -126,7 +130,8 @@ class Replica:
             await asyncio.wait({self._probe})
 
     def _start(self) -> asyncio.Task[None]:
-        self._next_probe = monotonic() + self._pause_s
+        self._probed_at = monotonic()
+        self._next_probe = self._probed_at + self._pause_s
         if self._probe is None or self._probe.done():
             self._probe = asyncio.create_task(self._look(), name="pgmem-replica")
         return self._probe

@@ -79,11 +79,7 @@ class Metrics:
         self._open = Gauge(
             "pgmem_saves_open", "Saves on record that are not saved.", ("status",), registry=registry
         )
-        self._behind = Gauge(
-            "pgmem_replica_behind_seconds",
-            "Seconds that the replica may be behind; +Inf: not known.",
-            registry=registry,
-        )
+        self._behind: Gauge | None = None  # there is none without a replica
         self._asked_at = -_FRESH_S
         self._asking = anyio.Lock()
 
@@ -113,6 +109,12 @@ class Metrics:
         self._outbox.set(subject.outbox_depth())
         behind = subject.replica_behind_s()
         if behind is not None:
+            if self._behind is None:
+                self._behind = Gauge(
+                    "pgmem_replica_behind_seconds",
+                    "Seconds that the replica may be behind; +Inf: not known.",
+                    registry=self._registry,
+                )
             self._behind.set(behind)
         self._up.set(0)
         with anyio.move_on_after(_PATIENCE_S):

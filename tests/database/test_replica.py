@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from typer.testing import CliRunner
 
 from pgmem import Memory
@@ -25,6 +25,7 @@ from pgmem.database.watch import Call, Save
 from pgmem.errors import InvalidArgument
 from pgmem.models import MemoryScope
 from pgmem.settings import Settings, load
+from pgmem.telemetry.metrics import Metrics
 
 pytestmark = pytest.mark.anyio
 
@@ -177,6 +178,8 @@ async def test_the_first_read_of_a_process_goes_to_a_replica_that_is_fresh(readi
         behind = watched.memory.replica_behind_s()
         assert behind is not None
         assert behind < 10
+        page = (await Metrics().page(watched.memory)).decode()
+        assert "\npgmem_replica_behind_seconds 0." in page
 
 
 async def test_nobody_misses_what_he_has_just_saved(reading: Open, standby: Standby) -> None:
@@ -238,6 +241,25 @@ async def test_the_replica_may_die_and_come_back(
         ahead = monotonic
         monkeypatch.setattr(replica, "monotonic", lambda: ahead() + 10)  # it is left alone for a while
         await watched.until_it_goes("replica", search)
+
+
+async def test_reads_go_on_while_the_primary_is_away(
+    reading: Open, servers: tuple[str, Standby], tmp_path: Path
+) -> None:
+    primary = servers[0]
+    way = tmp_path / "way"
+    way.symlink_to(str(conninfo_to_dict(primary)["host"]))
+    given = {"dsn": make_conninfo(primary, host=str(way)), "connect_timeout_s": 0.5, "retry_wait_s": 0}
+    async with reading(read_max_lag_s=3600, **given) as watched:
+        await watched.until_it_goes("replica", search)
+        way.unlink()
+        with psycopg.connect(primary, autocommit=True) as connection:
+            connection.execute(
+                "select pg_terminate_backend(pid) from pg_stat_activity"
+                " where datname = current_database() and pid <> pg_backend_pid()"
+            )
+        assert await watched.went(search) == "replica"
+        assert (await watched.memory.save_session("Sell tea", "shop")).status == "pending_retry"
 
 
 async def test_a_process_starts_while_its_replica_is_away(

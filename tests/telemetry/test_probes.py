@@ -100,6 +100,7 @@ async def test_metrics_count_saves_calls_and_what_waits(
     assert value(page, "pgmem_walls") == 1
     assert value(page, "pgmem_embeddings_waiting") == 2
     assert value(page, "pgmem_outbox_saves") == 0
+    assert "pgmem_replica" not in page  # there is none
     assert value(page, 'pgmem_saves_open{status="failed"}') == 1
     assert value(page, 'pgmem_saves_open{status="blocked_scope"}') == 1
 
