@@ -68,6 +68,12 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+def roomy_place() -> Path:
+    """Where the directory of a server goes: a database is a thousand files, in memory a copy takes 30 ms, on some disks a second."""
+    memory = Path("/dev/shm")
+    return memory if memory.is_dir() and disk_usage(memory).free > 2**31 else Path(gettempdir())
+
+
 @pytest.fixture(scope="session")
 def server(pytestconfig: pytest.Config) -> Iterator[str]:
     """The DSN of a database on a server where databases and logins can be made."""
@@ -90,11 +96,7 @@ def server(pytestconfig: pytest.Config) -> Iterator[str]:
     # One server for all workers of a run, in a folder of its own: where root runs the tests, pytest closes its own folder to
     # the system user that the server runs as. The last worker takes it away.
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or uuid4().hex
-    memory = Path(
-        "/dev/shm"
-    )  # a database is a thousand files: in memory a copy takes 30 ms, on some disks a second
-    place = memory if memory.is_dir() and disk_usage(memory).free > 2**31 else Path(gettempdir())
-    folder = place / f"pgmem-tests-{run}"
+    folder = roomy_place() / f"pgmem-tests-{run}"
     with EmbeddedServer(folder) as embedded:
         dsn = embedded.start()
         with psycopg.connect(dsn, autocommit=True) as admin:

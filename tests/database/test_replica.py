@@ -26,6 +26,7 @@ from pgmem.errors import InvalidArgument
 from pgmem.models import MemoryScope
 from pgmem.settings import Settings, load
 from pgmem.telemetry.metrics import Metrics
+from tests.conftest import roomy_place
 
 pytestmark = pytest.mark.anyio
 
@@ -72,8 +73,7 @@ class Standby:
 @pytest.fixture(scope="module")
 def servers() -> Iterator[tuple[str, Standby]]:
     """A primary with pgmem, and its replica."""
-    memory = Path("/dev/shm")
-    folder = Path(mkdtemp(prefix="pgmem-replica-", dir=memory if memory.is_dir() else None))
+    folder = Path(mkdtemp(prefix="pgmem-replica-", dir=roomy_place()))
     with EmbeddedServer(folder) as server:
         primary = server.start()
         schema.upgrade(primary)
