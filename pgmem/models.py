@@ -267,6 +267,15 @@ class Backlog:
 
 
 @dataclass(frozen=True, kw_only=True)
+class DedupDue:
+    """Whether the order of title words should be renewed, over how many titles, and whether the worker does it."""
+
+    due: bool
+    titles: int
+    by_worker: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class Sweep:
     """One batch of sweeping; nothing where another worker is at it or the last one was less than an hour ago."""
 

@@ -27,6 +27,9 @@ class StoreSettings(BaseSettings):
     dedup_manual_review: float | None = Field(
         None, ge=0.5, le=1, description="Jaccard from which a person decides."
     )
+    dedup_refresh_limit: int | None = Field(
+        None, ge=0, le=10**8, description="Titles up to which the worker renews the order of title words."
+    )
     focus_limit: int | None = Field(None, ge=1, le=1000, description="Focus items in one context.")
     project_limit: int | None = Field(None, ge=1, le=1000, description="Project items in one context.")
     global_limit: int | None = Field(None, ge=1, le=1000, description="Global items in one context.")

@@ -374,6 +374,7 @@ SETTINGS = """
 insert into pgmem.setting (name, value, description) values
   ('dedup_supersede', '0.7', 'Jaccard of two decision titles from which the new one supersedes the old (inclusive).'),
   ('dedup_manual_review', '0.5', 'Jaccard of two decision titles from which a person decides (inclusive).'),
+  ('dedup_refresh_limit', '50000', 'Titles up to which the worker renews the order of title words by itself; saves wait for it.'),
   ('focus_limit', '10', 'Items of the focus scope in one context.'),
   ('project_limit', '10', 'Items of the project scope in one context.'),
   ('global_limit', '5', 'Items of the global scope in one context.'),

@@ -113,6 +113,14 @@ async def _store(memory: Memory) -> AsyncIterator[Finding]:
         )
     else:
         yield Finding(check="embeddings", level="ok", told="no text waits for a vector")
+    order = await memory.dedup_due()
+    if order.due and not order.by_worker:
+        yield Finding(
+            check="title_words",
+            level="hint",
+            told=f"the order of title words is older than half of the {order.titles} titles: duplicates are found slowly",
+            remedy='at a quiet hour, as saves wait: pgmem psql -c "select refresh_dedup()"',
+        )
     if count := sum(backlog.saves_open.values()):
         told = f"{count} saves are not saved"
         yield Finding(check="saves", level="look", told=told, remedy="see pgmem review and pgmem hygiene")

@@ -35,7 +35,7 @@ READS = frozenset(
 ON_PRIMARY = frozenset(
     {
         *("verify_token", "get_save_status", "check_duplicate", "list_reviews", "list_settings"),
-        *("list_tokens", "list_tenants", "embedding_status", "backlog", "wal_position"),
+        *("list_tokens", "list_tenants", "embedding_status", "backlog", "dedup_due", "wal_position"),
     }
 )
 """Verbs that write nothing and answer for this moment: a revoked token, a save on its way, a setting just set."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pgmem.engines.base import Engine
-from pgmem.models import DuplicateCheck, MemoryScopeName
+from pgmem.models import DedupDue, DuplicateCheck, MemoryScopeName
 
 __all__ = ["DedupEngine"]
 
@@ -33,7 +33,11 @@ class DedupEngine(Engine):
     async def refresh_dedup(self, if_worth: bool = False) -> int:
         """Take a new snapshot of how frequent title words are and rebuild the index by it: rows written.
 
-        With `if_worth` only where as many titles have come as were counted; else 0.
+        With `if_worth` only where `dedup_due` says that it is, and the worker's to do; else 0.
         """
         rows = await self._database.rows("refresh_dedup", 3600, if_worth=if_worth)
         return int(rows[0]["refresh_dedup"])
+
+    async def dedup_due(self) -> DedupDue:
+        """Whether as many titles have come since the last snapshot as it counted."""
+        return await self._database.one("dedup_due", DedupDue)

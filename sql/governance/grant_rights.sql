@@ -19,7 +19,7 @@ begin
     select p.oid::regprocedure as signature, p.provolatile = 's' as reads,
            p.prosrc ~ '\m(is_reviewer|require_reviewer|require_keeper)\(' as is_for_reviewers,
            -- What counts or tends all tenants at once is the worker's.
-           p.proname in ('embedding_status', 'index_vectors', 'queue_embeddings', 'backlog', 'refresh_dedup', 'sweep') as is_for_workers
+           p.proname in ('embedding_status', 'index_vectors', 'queue_embeddings', 'backlog', 'dedup_due', 'refresh_dedup', 'sweep') as is_for_workers
     from pg_proc p where p.pronamespace = 'pgmem'::regnamespace and p.prosecdef and p.prorettype <> 'trigger'::regtype
   loop
     execute format('grant execute on function %s to %s', v_verb.signature,

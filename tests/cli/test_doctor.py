@@ -23,6 +23,10 @@ from pgmem.models import MemoryScope
 from pgmem.settings import Settings
 from tests.cli.conftest import Run
 from tests.conftest import Call, new_database
+from tests.sql.conftest import Rows, rows
+from tests.sql.test_upkeep import import_titles
+
+__all__ = ["rows"]
 
 Found = dict[str, dict[str, str | None]]
 Examine = Callable[..., tuple[int, Found]]
@@ -141,6 +145,21 @@ def test_texts_that_wait_for_a_vector_and_texts_that_get_none(
     assert "tried five times" in str(doctor()[1]["embeddings"]["told"])
     assert run("worker", "--once", EMBEDDING_PROVIDER="static").exit_code == 0
     assert doctor()[1]["embeddings"]["level"] == "ok"
+
+
+def test_an_order_of_title_words_that_is_not_the_workers_to_renew(
+    doctor: Examine, call: Call, rows: Rows
+) -> None:
+    call("save_session", objective="Open", project_id="shop")
+    call("save_decision", title="Sell tea", rationale="r", project_id="shop")
+    import_titles(rows, 1000)
+    assert "title_words" not in doctor()[1]
+    call("set_setting", name="dedup_refresh_limit", value="1000")
+    found = doctor()[1]["title_words"]
+    assert (found["level"], "1001 titles" in str(found["told"])) == ("hint", True)
+    assert call("refresh_dedup", if_worth=True) == {"refresh_dedup": 0}
+    call("refresh_dedup")
+    assert "title_words" not in doctor()[1]
 
 
 def test_saves_that_are_not_saved(doctor: Examine, call: Call) -> None:

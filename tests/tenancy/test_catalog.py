@@ -47,6 +47,7 @@ READERS = {
     "detect_training_opportunity": "edges of nodes of reflected_node, which is filtered",
     "embedding_status": "the worker's and the reviewer's alone: counts over the store",
     "vector_scores": "candidates that its caller found through what the tenant may see",
+    "dedup_due": "the worker's and the reviewer's alone: counts titles over the store",
     "index_vectors": "the worker's and the reviewer's alone: puts vectors into the index",
     "queue_embeddings": "the worker's and the reviewer's alone: queues texts",
 }
