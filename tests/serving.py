@@ -38,21 +38,30 @@ async def serving(dsn: str, folder: Path, **given: Any) -> AsyncIterator[str]:
 
 
 class Agent:
-    """A client with a token, speaking plain JSON-RPC."""
+    """A client with a token, speaking plain JSON-RPC; over a connection of its own each time, or over `client`."""
 
-    def __init__(self, address: str, token: str | None = None, **headers: str) -> None:
-        self._address = address
+    def __init__(
+        self,
+        address: str,
+        token: str | None = None,
+        headers: dict[str, str] | None = None,
+        client: httpx2.AsyncClient | None = None,
+    ) -> None:
+        self._address, self._client = address, client
         self._headers = {
             "accept": "application/json, text/event-stream",
             "mcp-protocol-version": "2025-06-18",
             **({"authorization": f"Bearer {token}"} if token else {}),
-            **headers,
+            **(headers or {}),
         }
 
     async def post(self, method: str, params: dict[str, Any] | None = None) -> httpx2.Response:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
+        url = f"{self._address}/mcp"
+        if self._client is not None:
+            return await self._client.post(url, json=body, headers=self._headers)
         async with httpx2.AsyncClient(timeout=30) as client:
-            return await client.post(f"{self._address}/mcp", json=body, headers=self._headers)
+            return await client.post(url, json=body, headers=self._headers)
 
     async def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
         answer = await self.post("tools/call", {"name": tool, "arguments": arguments})

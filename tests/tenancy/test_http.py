@@ -52,7 +52,7 @@ async def test_the_memory_is_that_of_the_token_and_no_argument_changes_it(
     async with serving(dsn, tmp_path, DEFAULT_ORG_ID="acme", DEFAULT_USER_ID="alice") as address:
         alice = Agent(address, token("acme", "alice", name="alice-laptop"))
         carol = Agent(
-            address, token("globex", "carol"), **{"x-engrama-org-id": "acme", "x-engrama-user-id": "alice"}
+            address, token("globex", "carol"), {"x-engrama-org-id": "acme", "x-engrama-user-id": "alice"}
         )
         await alice.call("save_session", objective="open", project_id="shop")
         await alice.call("save_decision", title="Secret of alice", rationale="hers", project_id="shop")
@@ -116,7 +116,7 @@ async def test_a_foreign_host_or_origin_is_turned_away(
             ("origin", "https://desk.acme.test", 200),
             ("origin", "http://localhost:3000", 200),
         ):
-            answer = await Agent(address, secret, **{header: value}).post("tools/list")
+            answer = await Agent(address, secret, {header: value}).post("tools/list")
             assert answer.status_code == status, (header, value)
 
 

@@ -1,0 +1,439 @@
+"""Three tenants, every verb in random order, four ways in: what one has said never reaches another.
+
+Each text a tenant writes carries its canary. Every answer, error included, is searched for the canaries of those whose
+memory the caller must not see. Ids, approvals and continuations that any tenant has been given are used by all of them,
+as a thief would.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+from uuid import UUID
+
+import anyio
+import httpx2
+import psycopg
+from mcp.client import Client
+from mcp.server.auth.middleware.auth_context import auth_context_var
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from psycopg import AsyncConnection
+from psycopg.rows import dict_row
+
+from pgmem import Memory, MemoryScope, PgmemError
+from pgmem.database.call import clean, statement
+from pgmem.mcp.app import App
+from pgmem.mcp.server import create_server
+from pgmem.settings import Settings
+from tests.cards.conftest import report
+from tests.conftest import Call
+from tests.serving import Agent, serving
+
+__all__ = ["AGENTS", "PEOPLE", "Attack", "attack"]
+
+TENANTS = {"alice": ("acme", "alice"), "bob": ("acme", "bob"), "carol": ("globex", "carol")}
+# What acme shares is for alice and bob; what is private is its user's alone.
+HIDDEN = {
+    "alice": ("canary-bob", "canary-carol", "canary-globex"),
+    "bob": ("canary-alice", "canary-carol", "canary-globex"),
+    "carol": ("canary-alice", "canary-bob", "canary-acme"),
+}
+WORDS = ("orders", "file", "table", "cache", "queue", "till", "stock", "price")
+PATHS = ("pkg/a.py", "pkg/b.py", "pkg/till.py")
+SCOPES = ("project", "project", "project", "focus", "global")
+MANAGED = frozenset(
+    ("record_candidate", "validate_claims", "declare_intent", "finish_intent", "propose_from_receipt")
+)
+_REFUSED = re.compile(r"status['\"]?(?:: |=)['\"](?:failed|blocked_scope)")
+_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_APPROVAL = re.compile(r"token['\"]?(?:: |=|:)['\"]([\w-]{20,})")
+_CURSOR = re.compile(r"cursor['\"]?: ['\"]([\w-]{20,})")
+
+Arguments = dict[str, Any]
+Run = Callable[[str, Arguments], Awaitable[tuple[bool, str]]]
+
+
+class Pot:
+    """What anybody has been given, by the verb that gave it: ids, approvals, continuations. The newest of each."""
+
+    def __init__(self, chance: Random) -> None:
+        self._kept: dict[str, list[str]] = defaultdict(lambda: ["00000000-0000-4000-8000-000000000000"])
+        self._chance = chance
+
+    def put(self, verb: str, answer: str) -> None:
+        """Keep what an answer gives away."""
+        for name, pattern in ((verb, _ID), ("approval", _APPROVAL), ("cursor", _CURSOR)):
+            kept = self._kept[name]
+            kept += pattern.findall(answer)[: 1 if verb == "surface_insights" else 3]
+            del kept[:-20]
+
+    def take(self, *verbs: str) -> str:
+        """One of what these verbs gave to anybody."""
+        return self._chance.choice(self._kept[self._chance.choice(verbs)])
+
+
+class Attack:
+    """What was done: calls by way in, and those of them that were not refused by verb."""
+
+    def __init__(self) -> None:
+        self.calls: Counter[str] = Counter()
+        self.answered: dict[str, Counter[str]] = defaultdict(Counter)
+        self.saw_own: set[tuple[str, str]] = set()
+        self.pot = Pot(Random("pot"))
+
+    async def play(
+        self, way: str, user: str, seed: int, length: int, verbs: tuple[str, ...], run: Run
+    ) -> None:
+        chance = Random(f"{way}{user}{seed}")
+        for _ in range(length):
+            verb = chance.choice(verbs)
+            arguments = make(verb, user, chance, self.pot)
+            answered, text = await run(verb, arguments)
+            self.calls[way] += 1
+            self.answered[way][verb] += answered and not _REFUSED.search(text)
+            for canary in HIDDEN[user]:
+                assert canary not in text, (way, user, verb, arguments, text)
+            if f"canary-{user}" in text:
+                self.saw_own.add((way, user))
+            self.pot.put(verb, text)
+
+
+def make(verb: str, user: str, chance: Random, pot: Pot) -> Arguments:
+    """The arguments of a call: names and projects that everybody uses, the tenant's own canary in every text."""
+    mark = f"canary-{user}"
+    name = " ".join(chance.sample(WORDS, 2))
+    title, another = (f"{' '.join(chance.sample(WORDS, 2))} decided" for _ in range(2))
+    project = chance.choice(("shop", "bank"))
+    entity, other = chance.sample(WORDS, 2)
+    label, key = chance.choice((("Tool", name), ("EntityFact", entity), ("Decision", title)))
+    if chance.random() < 0.3:
+        key = pot.take("search_memory", "upsert_entity", "save_decision")
+    scope = chance.choice(SCOPES)
+    where: Arguments = {"project_id": project, "scope": scope}
+    if scope == "focus":
+        where["focus"] = f"{mark} focus"
+    if scope == "global":
+        where["governance_token"] = pot.take("approval")
+    if chance.random() < 0.2:
+        # Said in the organisation's name, and so for all of it.
+        mark, where["share"] = f"canary-{TENANTS[user][0]}", "org"
+        where.pop("focus", None)
+        where["scope"] = "global" if scope == "global" else "project"
+    path = chance.choice(PATHS)
+    card = ("record_candidate", "propose_from_receipt", "query_engineering_memory")
+    save = ("save_decision", "save_context", "store_session_with_learnings", "list_reviews")
+    drawn = chance.random()
+    # Thunks: only the chosen one is made.
+    made: dict[str, Callable[[], Arguments]] = {
+        "save_session": lambda: {"objective": f"{mark} {name}", "open_items": [mark], **where},
+        "save_decision": lambda: {"title": title, "rationale": f"{mark} {name}", **where},
+        "save_pattern": lambda: {"trigger": f"{mark} {name}", "repeatable_steps": [mark], **where},
+        "save_context": lambda: {"content": f"{mark} {name}", "topic": mark, **where},
+        "upsert_entity": lambda: {
+            "entity_name": entity,
+            "fact": f"{mark} {name}",
+            **(
+                {
+                    "related_entities": [
+                        {"entity_id": pot.take("upsert_entity"), "relationship_type": "CONFLICTS_WITH"}
+                    ]
+                }
+                if drawn < 0.2
+                else {}
+            ),
+            **where,
+        },
+        "store_session_with_learnings": lambda: {
+            "session": {"objective": f"{mark} {name}"},
+            "decisions": [{"title": f"{title} {mark}", "rationale": mark}],
+            "patterns": [{"trigger": f"{mark} {name}", "repeatable_steps": [mark]}],
+            "project_id": project,
+        },
+        "request_global_write_approval": lambda: {"content_preview": mark},
+        "get_save_status": lambda: (
+            {"project_id": project} | ({"save_id": UUID(pot.take(*save))} if drawn < 0.5 else {})
+        ),
+        "check_duplicate": lambda: {"title": title, "rationale": name, "project_id": project},
+        "retrieve_context": lambda: {
+            "project_id": project,
+            "scope": scope,
+            **({"topic": name} if drawn < 0.3 else {}),
+            **({"as_of": "2030-01-01"} if drawn < 0.15 else {}),
+            **({"known_at": "2100-01-01"} if drawn > 0.85 else {}),
+        },
+        "search_memory": lambda: {
+            "query": f"canary {name}",
+            "limit": 20,
+            **({"project_id": project} if drawn < 0.5 else {}),
+            **({"known_at": "2100-01-01"} if drawn > 0.9 else {}),
+        },
+        "fulltext_search": lambda: {"query": "canary", "limit": 50},
+        "get_scope_state": lambda: {"project_id": project, "focus": f"{mark} focus"},
+        "remember": lambda: {
+            "label": "Tool",
+            "properties": {"name": name, "summary": mark, "tags": [name]},
+            "relations": {"USES": [f"{mark} part", name]} if "share" not in where else {},
+            **({"share": "org"} if "share" in where else {}),
+        },
+        "get_node": lambda: (
+            {"label": label, "key": key} | ({"known_at": "2100-01-01"} if drawn < 0.2 else {})
+        ),
+        "memory_history": lambda: {"label": label, "key": key},
+        "neighbours": lambda: {"label": label, "key": key, "hops": 3},
+        "relate": lambda: {
+            "from_label": "Decision",
+            "from_key": title,
+            "rel_type": "CONFLICTS_WITH",
+            "to_label": "Decision",
+            "to_key": pot.take("save_decision") if drawn < 0.5 else another,
+        },
+        "forget": lambda: {"label": label, "key": key, "purge": drawn < 0.2},
+        "revert": lambda: {"label": label, "key": key, "version": 1},
+        "get_session": lambda: {"id": pot.take("save_session")},
+        "run_hygiene": lambda: {"limit": 20} | ({"project_id": project} if drawn < 0.8 else {}),
+        "memory_freshness": lambda: {"stale_after_days": 0, "limit": 20},
+        "memory_health": lambda: {"project_id": project} if drawn < 0.5 else {},
+        "memory_surface": lambda: {"query": f"{name} canary", "limit": 50},
+        "route_analysis": lambda: {"task_description": mark},
+        "reflect": dict,
+        "surface_insights": lambda: {"limit": 50},
+        "review_insight": lambda: {
+            "title": pot.take("surface_insights"),
+            "action": "approve" if drawn < 0.5 else "dismiss",
+        },
+        "merge_entities": lambda: {
+            "entity": entity if drawn < 0.7 else pot.take("upsert_entity"),
+            "into": other if drawn < 0.7 else pot.take("upsert_entity"),
+            "project_id": project,
+            # What is said of a fact that the organisation shares is said to all of it.
+            "fact": f"canary-{TENANTS[user][0]}",
+        },
+        "supersede": lambda: {
+            "old": title if drawn < 0.7 else pot.take("save_decision"),
+            "new": another if drawn < 0.7 else pot.take("save_decision"),
+            "project_id": project,
+        },
+        "retry_save": lambda: {"save_id": UUID(pot.take(*save))},
+        "list_reviews": dict,
+        "resolve_review": lambda: {
+            "save_id": UUID(pot.take(*save)),
+            "outcome": chance.choice(("new", "supersede", "drop")),
+            "by": mark,
+        },
+        "decay_scores": lambda: {"dry_run": True},
+        "forget_by_ttl": lambda: {"days": 0, "dry_run": drawn < 0.9, "label": "Context"},
+        "record_candidate": lambda: {
+            "record_type": "risk_note",
+            "statement": f"{mark} {name}",
+            "subject_path": path,
+            "project_id": project,
+        },
+        "validate_claims": lambda: {"text": f"{mark} {pot.take(*card)}", "project_id": project},
+        "propose_from_receipt": lambda: {
+            "receipt": {"scope": [path], "claims": [f"{mark} {name}"]},
+            "project_id": project,
+        },
+        "refresh_from_run": lambda: {
+            "report": report(modules=[{"path": path, "doc": f"{mark} {name}."}], tests=[], documents=[]),
+            "project_id": project,
+        },
+        "declare_intent": lambda: {"paths": [path], "project_id": project},
+        "finish_intent": lambda: {
+            "intent_id": UUID(pot.take("declare_intent")),
+            "changed_paths": [path],
+            "project_id": project,
+        },
+        "approve_card": lambda: {"card_id": UUID(pot.take("record_candidate")), "by": mark},
+        "reject_card": lambda: {"card_id": UUID(pot.take("record_candidate")), "by": mark, "reason": mark},
+        "archive_card": lambda: {"card_id": UUID(pot.take("record_candidate")), "by": mark},
+        "vacuum_cards": lambda: {"project_id": project, "dry_run": True},
+        "get_relevant_memory": lambda: {
+            "project_id": project,
+            "include_stale": True,
+            **(
+                {"cursor": pot.take("cursor")}
+                if drawn < 0.2
+                else {"intent_id": UUID(pot.take("declare_intent"))}
+                if drawn < 0.4
+                else {"scope": ["pkg"], "max_records": 3}
+            ),
+        },
+        "query_engineering_memory": lambda: {
+            "project_id": project,
+            "include_stale": True,
+            **chance.choice(
+                (
+                    {"mode": "search", "query": "canary", "include_drafts": True},
+                    {"mode": "get", "record_id": UUID(pot.take(*card))},
+                    {"mode": "for_path", "path": path, "detail_level": "full"},
+                    {"mode": "coverage", "scope": ["pkg"]},
+                    {"mode": "drafts"},
+                    {"mode": "stale"},
+                    {"mode": "status"},
+                )
+            ),
+        },
+    }
+    return made[verb]()
+
+
+def _often(verbs: str, times: int) -> tuple[str, ...]:
+    return tuple(verbs.split()) * times
+
+
+# What looks at everything costs a hundred times what a save does, and is asked seldom.
+AGENTS = (
+    _often("save_session save_decision save_pattern save_context upsert_entity remember search_memory", 12)
+    + _often("request_global_write_approval retrieve_context get_node forget revert relate neighbours", 9)
+    + _often("memory_history get_save_status get_scope_state get_relevant_memory record_candidate", 6)
+    + _often("query_engineering_memory declare_intent finish_intent propose_from_receipt memory_surface", 6)
+    + _often("surface_insights review_insight store_session_with_learnings validate_claims route_analysis", 6)
+    + _often("run_hygiene memory_freshness refresh_from_run", 2)
+    + _often("reflect", 1)
+)
+"""The verbs that agents have, each as often as it is drawn."""
+
+PEOPLE = (
+    AGENTS
+    + _often("merge_entities supersede retry_save resolve_review list_reviews approve_card reject_card", 6)
+    + _often("archive_card vacuum_cards decay_scores forget_by_ttl get_session check_duplicate", 3)
+    + _often("memory_health", 1)
+)
+"""Those, and the verbs that people have besides."""
+
+
+def over_sql(connection: AsyncConnection[Any]) -> Run:
+    async def run(verb: str, arguments: Arguments) -> tuple[bool, str]:
+        sent = {name: clean(name, value) for name, value in arguments.items()}
+        try:
+            cursor = await connection.execute(statement(verb, sent), sent)
+            return True, str(await cursor.fetchall())
+        except psycopg.Error as error:
+            return False, f"{error.diag.message_primary} {error.diag.message_detail}"
+
+    return run
+
+
+def over_python(memory: Memory) -> Run:
+    async def run(verb: str, arguments: Arguments) -> tuple[bool, str]:
+        call = getattr(memory, verb)
+        try:
+            return True, str(await (call(arguments["id"]) if verb == "get_session" else call(**arguments)))
+        except (PgmemError, psycopg.Error) as error:
+            return False, str(error)
+
+    return run
+
+
+def as_tool(verb: str, arguments: Arguments) -> dict[str, Any]:
+    """The same call as an agent makes it: actions of one tool, no `share`, ids as text."""
+    renamed = {"changed_paths": "paths", "description": "text"} if verb == "finish_intent" else {}
+    sent = {
+        renamed.get(name, name): str(value) if isinstance(value, UUID) else value
+        for name, value in arguments.items()
+        if name != "share" and not (verb == "search_memory" and name == "known_at")
+    }
+    if verb in MANAGED or verb == "refresh_from_run":
+        return {"name": "manage_engineering_memory", "arguments": {"action": verb, **sent}}
+    return {"name": verb, "arguments": sent}
+
+
+def over_mcp(client: Client) -> Run:
+    async def run(verb: str, arguments: Arguments) -> tuple[bool, str]:
+        call = as_tool(verb, arguments)
+        result = await client.call_tool(call["name"], call["arguments"])
+        return not result.is_error, str(result.structured_content) + str(result.content)
+
+    return run
+
+
+def over_http(agent: Agent) -> Run:
+    async def run(verb: str, arguments: Arguments) -> tuple[bool, str]:
+        answer = await agent.post("tools/call", as_tool(verb, arguments))
+        result = answer.json()["result"]
+        return not result.get("isError"), json.dumps(result)
+
+    return run
+
+
+@asynccontextmanager
+async def acting(user: str) -> AsyncIterator[None]:
+    """Requests of this task come with the token of a tenant."""
+    org, name = TENANTS[user]
+    claims = {"org_id": org, "user_id": name, "name": user}
+    held = auth_context_var.set(
+        AuthenticatedUser(AccessToken(token="-", client_id=user, scopes=[], claims=claims))
+    )
+    try:
+        yield
+    finally:
+        auth_context_var.reset(held)
+
+
+async def attack(
+    dsn: str,
+    folder: Path,
+    call: Call,
+    *,
+    sql: int = 0,
+    python: int = 0,
+    mcp: int = 0,
+    http: int = 0,
+    rounds: int = 3,
+) -> Attack:
+    """`rounds` times, all tenants at once, so many calls of each over each way in."""
+    done = Attack()
+    tokens = {
+        user: str(call("issue_token", org_id=org, user_id=name)["token"])
+        for user, (org, name) in TENANTS.items()
+    }
+    settings = Settings(dsn=dsn, data_dir=folder, embedding_provider="none", prepare=True)
+
+    async def tenant(user: str, memory: Memory, address: str | None, number: int) -> None:
+        org, name = TENANTS[user]
+        async with await AsyncConnection.connect(dsn, autocommit=True, row_factory=dict_row) as connection:
+            await connection.execute(
+                "select set_config('pgmem.org_id', %s, false), set_config('pgmem.user_id', %s, false)",
+                (org, name),
+            )
+            await done.play("sql", user, number, sql, PEOPLE, over_sql(connection))
+        own = memory.acting_as(MemoryScope(org_id=org, user_id=name))
+        await done.play("python", user, number, python, PEOPLE, over_python(own))
+        if mcp:
+            async with (
+                acting(user),
+                Client(create_server(settings, App(settings, tokens_required=True))) as client,
+            ):
+                await done.play("mcp", user, number, mcp, AGENTS, over_mcp(client))
+        if address is not None:
+            async with httpx2.AsyncClient(timeout=30) as client_of_http:
+                agent = Agent(address, tokens[user], client=client_of_http)
+                await done.play("http", user, number, http, AGENTS, over_http(agent))
+
+    @asynccontextmanager
+    async def server() -> AsyncIterator[str | None]:
+        if http:
+            async with serving(dsn, folder, http_requests_per_minute=10**6) as address:
+                yield address
+        else:
+            yield None
+
+    async with (
+        Memory.connect(settings) as memory,
+        server() as address,
+        await AsyncConnection.connect(dsn, autocommit=True) as owner,
+    ):
+        for number in range(rounds):
+            # As the server does by itself once a minute: plans fit what has come.
+            await owner.execute("analyze pgmem.node, pgmem.edge, pgmem.card_subject")
+            async with anyio.create_task_group() as tasks:
+                for user in TENANTS:
+                    tasks.start_soon(tenant, user, memory, address, number)
+    return done

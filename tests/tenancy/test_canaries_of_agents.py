@@ -1,0 +1,22 @@
+"""The attack of canaries.py where agents are: MCP and HTTP beside SQL and Python, on one store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Call
+from tests.tenancy.canaries import AGENTS, TENANTS, attack
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_no_canary_crosses_in_seven_thousand_calls_over_four_ways_in(
+    dsn: str, tmp_path: Path, call: Call
+) -> None:
+    done = await attack(dsn, tmp_path, call, sql=540, python=65, mcp=65, http=65)
+    assert done.calls == {"sql": 4860, "python": 585, "mcp": 585, "http": 585}
+    assert {(way, user) for way in ("sql", "python", "mcp", "http") for user in TENANTS} == done.saw_own
+    by_agents = done.answered["mcp"] + done.answered["http"]
+    assert {verb for verb in AGENTS if not by_agents[verb]} == set()
