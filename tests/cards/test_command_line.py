@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import select
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -94,3 +100,61 @@ def test_review_walks_through_the_drafts_one_by_one(run: Run, draft: Draft, quer
     assert "1 of 4" in walked.stdout
     assert query("status")["records_by_status"] == {"active": 1, "rejected": 1, "draft": 2}
     assert len(shown(run("review", "--json"))) == 2
+
+
+def test_a_person_at_a_terminal_walks_through_the_drafts(
+    dsn: str, tmp_path: Path, tree: Path, draft: Draft, query: Query
+) -> None:
+    """A real terminal: nobody has to say that a person is there, and each draft is shown before it is asked about."""
+    for number in range(3):
+        draft(f"Fact {number}.")
+    ours, theirs = pty.openpty()
+    environment = {
+        "PGMEM_DSN": dsn,
+        "PGMEM_DATA_DIR": str(tmp_path / "data"),
+        "COLUMNS": "100",
+        "TERM": "dumb",
+    }
+    seen = ""
+    with subprocess.Popen(
+        [sys.executable, "-m", "pgmem", "cards", "review", "--by", "ada"],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        cwd=tree,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **environment},
+    ) as process:
+        os.close(theirs)
+        for place, typed in (("1 of 3", "a"), ("2 of 3", "r"), ("Why", "measured"), ("3 of 3", "l")):
+            seen += heard(ours, place, "]: ")
+            os.write(ours, f"{typed}\n".encode())
+        seen += heard(ours)
+        assert process.wait(timeout=30) == 0, seen
+    os.close(ours)
+    assert "active, verified" in seen
+    assert query("status")["records_by_status"] == {"active": 1, "rejected": 1, "draft": 1}
+    (rejected,) = query("search", query="fact", filters={"statuses": ["rejected"]}, detail_level="full")[
+        "records"
+    ]
+    assert (rejected["rejected_by"], rejected["rejection"]) == ("ada", "measured")
+
+
+def heard(terminal: int, *parts: str) -> str:
+    """What a program says on its terminal until these parts have come in this order; without parts, until it ends."""
+    said, deadline = "", monotonic() + 30
+    while monotonic() < deadline:
+        place = 0
+        for part in parts:
+            place = said.find(part, place) + 1
+            if not place:
+                break
+        else:
+            if parts:
+                return said
+        if select.select([terminal], [], [], 1)[0]:
+            try:
+                said += os.read(terminal, 4096).decode(errors="replace")
+            except OSError:  # it has ended
+                break
+    assert not parts, (parts, said)
+    return said
