@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import psycopg
@@ -23,8 +22,7 @@ from psycopg.rows import DictRow, dict_row
 
 from pgmem.settings import Settings, load
 from tests.conftest import caller
-
-TIMEOUT = 180.0
+from tests.waiting import TIMEOUT, until_the_server_says
 
 
 @pytest.fixture(autouse=True)
@@ -33,18 +31,9 @@ def no_embedding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EMBEDDING_PROVIDER", "none")
 
 
-def wait_until(condition: str, dsn: str, parameters: dict[str, object], what: str) -> None:
-    """Poll the server until a condition on it holds; the pause between two looks is the server's."""
-    with psycopg.connect(dsn, autocommit=True) as connection:
-        deadline = monotonic() + TIMEOUT
-        while connection.execute(f"select {condition}".encode(), parameters).fetchone() != (True,):
-            assert monotonic() < deadline, what
-            connection.execute("select pg_sleep(0.005)")
-
-
 def wait_until_blocked(dsn: str, application_name: str, sessions: int = 1) -> None:
     """The other session is *seen* waiting for a lock before the test goes on."""
-    wait_until(
+    until_the_server_says(
         "count(*) = %(sessions)s from pg_stat_activity where datname = current_database()"
         " and application_name = %(name)s and state = 'active' and wait_event_type = 'Lock'",
         dsn,

@@ -15,8 +15,9 @@ from psycopg.rows import DictRow
 from pgmem import Memory
 from pgmem.errors import DatabaseUnavailable, InvalidArgument, MemoryNotFound
 from pgmem.settings import load
-from tests.concurrency.conftest import Configure, Gate, OpenSession, Session, wait_until, wait_until_blocked
+from tests.concurrency.conftest import Configure, Gate, OpenSession, Session, wait_until_blocked
 from tests.conftest import Call
+from tests.waiting import until_the_server_says
 
 Connection = psycopg.Connection[DictRow]
 pytestmark = pytest.mark.anyio
@@ -123,7 +124,7 @@ async def test_connections_that_died_while_idle_are_replaced_unseen(
             "select pg_terminate_backend(pid) from pg_stat_activity"
             " where datname = current_database() and pid <> pg_backend_pid()"
         )
-        wait_until(
+        until_the_server_says(
             "count(*) = 1 from pg_stat_activity where datname = current_database() and pid <> %(own)s",
             dsn,
             {"own": connection.info.backend_pid},
@@ -256,7 +257,7 @@ async def test_a_deadlock_is_retried_once_around_a_transaction_of_our_own(
             patient.commit()
     assert [(result.status, result.dedup_outcome) for result in results] == [("saved", "new")]
     deadlocks = "select deadlocks from pg_stat_database where datname = current_database()"
-    wait_until(f"({deadlocks}) = 1", dsn, {}, "the deadlock was not counted")
+    until_the_server_says(f"({deadlocks}) = 1", dsn, {}, "the deadlock was not counted")
 
 
 async def test_a_deadlock_is_never_retried_inside_a_callers_transaction(

@@ -10,7 +10,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import anyio
@@ -24,6 +23,7 @@ from pgmem.embeddings.static import StaticProvider
 from pgmem.settings import load
 from tests.embeddings.server import EmbeddingServer
 from tests.search.conftest import Open, Table
+from tests.waiting import until
 
 pytestmark = pytest.mark.anyio
 
@@ -149,13 +149,6 @@ def pgmem(dsn: str, folder: Path, server: EmbeddingServer, *arguments: str) -> s
     return done.stdout
 
 
-def until(condition: Callable[[], bool], what: str, connection: psycopg.Connection[DictRow]) -> None:
-    deadline = monotonic() + 90
-    while not condition():
-        assert monotonic() < deadline, what
-        connection.execute("select pg_sleep(0.01)")
-
-
 @pytest.mark.usefixtures("vectors")
 async def test_two_worker_processes_at_once_embed_each_text_once(
     dsn: str, tmp_path: Path, provider_server: EmbeddingServer, connection: psycopg.Connection[DictRow]
@@ -182,7 +175,7 @@ async def test_two_worker_processes_at_once_embed_each_text_once(
             row = connection.execute("select count(*) as n from pgmem.embedding").fetchone()
             return row is not None and row["n"] >= total + 1
 
-        until(all_stored, "the workers never finished", connection)
+        until(all_stored, dsn, "the workers never finished")
     finally:
         for process in workers:
             process.send_signal(signal.SIGTERM)
