@@ -1,4 +1,4 @@
--- A person's verb. Locks: the scopes of both, sorted.
+-- A person's verb. Locks: those of repair_pair.
 -- security definer: clients hold no rights on tables.
 create or replace function pgmem.merge_entities(p_entity text, p_into text, p_project_id text default null, p_fact text default null,
   p_by text default null, out id uuid, out title text, out status text, out version integer, out rel_type text, out into_id uuid,
@@ -9,32 +9,16 @@ as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
-  v_seq    bigint := pgmem.find_project(p_project_id);
   v_fact   text := pgmem.clean_text(p_fact, 'fact');
+  v_pair   record;
   v_from   pgmem.node;
   v_into   pgmem.node;
 begin
-  perform pgmem.require_reviewer('merge_entities');
-  v_from := pgmem.find_node('EntityFact', p_entity, v_seq);
-  v_into := pgmem.find_node('EntityFact', p_into, v_seq);
-  perform pgmem.require_own(v_from, v_caller);
-  perform pgmem.require_own(v_into, v_caller);
-  if v_from.seq = v_into.seq then
-    raise exception using errcode = 'PM011', message = 'Both names mean one entity; send two different ones.';
-  end if;
+  v_pair := pgmem.repair_pair('merge_entities', 'EntityFact', p_entity, p_into, p_project_id);
+  v_from := v_pair.gone;
+  v_into := v_pair.stays;
   if v_into.scope <> 'global' and v_into.project_seq is distinct from v_from.project_seq then
     raise exception using errcode = 'PM011', message = 'The two belong to different projects: what one project knows would be gone from it.';
-  end if;
-  if v_into.tenant <> v_from.tenant and v_into.user_id <> '' then
-    raise exception using errcode = 'PM011', message = 'A shared fact is not merged into a private one: the others would lose it.';
-  end if;
-  perform pgmem.lock_scope(least(v_from.scope_key, v_into.scope_key));
-  perform pgmem.lock_scope(greatest(v_from.scope_key, v_into.scope_key));
-  select n.* into v_from from pgmem.visible_node n where n.seq = v_from.seq;
-  select n.* into v_into from pgmem.visible_node n where n.seq = v_into.seq;
-  if v_from.status <> 'active' or v_into.status <> 'active' then
-    raise exception using errcode = 'PM001', message = format('Only facts that hold can be merged: %s is %s, %s is %s.', v_from.id, v_from.status,
-      v_into.id, v_into.status);
   end if;
   perform pgmem.set_status(v_from.seq, 'merged');
   perform pgmem.insert_edge(v_from.seq, 'MERGES_INTO', v_into.seq, jsonb_strip_nulls(jsonb_build_object('by', pgmem.clean_key(p_by, 'by'))));

@@ -1,4 +1,4 @@
--- A person's verb. Locks: the scopes of both, sorted.
+-- A person's verb. Locks: those of repair_pair.
 -- security definer: clients hold no rights on tables.
 create or replace function pgmem.supersede(p_old text, p_new text, p_project_id text default null, p_by text default null,
   out id uuid, out title text, out status text, out version integer, out rel_type text, out into_id uuid, out into_title text,
@@ -8,29 +8,13 @@ set search_path = pgmem, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_caller pgmem.caller := pgmem.require_writer();
-  v_seq    bigint := pgmem.find_project(p_project_id);
-  v_old    pgmem.node;
-  v_new    pgmem.node;
+  v_pair record;
+  v_old  pgmem.node;
+  v_new  pgmem.node;
 begin
-  perform pgmem.require_reviewer('supersede');
-  v_old := pgmem.find_node('Decision', p_old, v_seq);
-  v_new := pgmem.find_node('Decision', p_new, v_seq);
-  perform pgmem.require_own(v_old, v_caller);
-  perform pgmem.require_own(v_new, v_caller);
-  if v_old.seq = v_new.seq then
-    raise exception using errcode = 'PM011', message = 'A decision cannot take its own place; send two different ones.';
-  end if;
-  if v_new.tenant <> v_old.tenant and v_new.user_id <> '' then
-    raise exception using errcode = 'PM011', message = 'A private decision never hides a shared one; save it with share = org first.';
-  end if;
-  perform pgmem.lock_scope(least(v_old.scope_key, v_new.scope_key));
-  perform pgmem.lock_scope(greatest(v_old.scope_key, v_new.scope_key));
-  select n.* into v_old from pgmem.visible_node n where n.seq = v_old.seq;
-  select n.* into v_new from pgmem.visible_node n where n.seq = v_new.seq;
-  if v_old.status <> 'active' or v_new.status <> 'active' then
-    raise exception using errcode = 'PM001', message = format('Both must hold: %s is %s, %s is %s.', v_old.id, v_old.status, v_new.id, v_new.status);
-  end if;
+  v_pair := pgmem.repair_pair('supersede', 'Decision', p_old, p_new, p_project_id);
+  v_old := v_pair.gone;
+  v_new := v_pair.stays;
   if exists (
       with recursive line(seq) as (
         select v_old.seq union select e.dst from line join pgmem.edge e on e.src = line.seq and e.rel = 'SUPERSEDES')
