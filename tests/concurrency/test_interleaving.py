@@ -15,8 +15,9 @@ from psycopg.rows import DictRow, dict_row
 from pgmem import Memory
 from pgmem.errors import WrongIsolation
 from pgmem.models import MemoryScope
-from tests.concurrency.conftest import TIMEOUT, OpenSession
+from tests.concurrency.conftest import OpenSession
 from tests.conftest import Call, caller
+from tests.waiting import TIMEOUT
 
 Connection = psycopg.Connection[DictRow]
 DECISION: dict[str, Any] = {
