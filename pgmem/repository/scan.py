@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pgmem.errors import InvalidArgument
-from pgmem.repository import python
+from pgmem.repository import plain, python
 from pgmem.repository.git import Git, GitUnavailable, History
 
 __all__ = ["SCHEMA", "fingerprint", "scan"]
@@ -24,6 +24,7 @@ _PASSED_OVER = frozenset(
     ("__pycache__", "node_modules", "site-packages", "venv", "env", "build", "dist", "htmlcov", "target")
 )
 _TEST = re.compile(r"(^|/)(tests?|testing)/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
+_BUILT = re.compile(r"\.min\.\w+$|\.d\.ts$")
 _WORD = re.compile(r"[\w./-]+")
 _HEADING = re.compile(r"^(?:#+|=+)\s+(.+?)\s*#*$")
 
@@ -64,6 +65,8 @@ def scan(root: Path, on_file: Progress | None = None) -> dict[str, Any]:
         if not _TEST.search(path):
             known.setdefault(name, path)
 
+    known.update((path, path) for path in sources if _is_plain(path))
+
     modules, tests = [], []
     for path, module in parsed.items():
         name = names[path]
@@ -74,6 +77,9 @@ def scan(root: Path, on_file: Progress | None = None) -> dict[str, Any]:
             continue
         private = any(part.startswith("_") and part != "__main__" for part in name.split("."))
         entry |= {"doc": module.doc, "imports": imports, "exports": [] if private else list(module.exports)}
+        modules.append({**entry, "changes": history.changes.get(path, 0), **_committed(path, history)})
+    for path in filter(_is_plain, sources):
+        entry = {"path": path, "module": path, "doc": plain.read(sources[path]), "imports": [], "exports": []}
         modules.append({**entry, "changes": history.changes.get(path, 0), **_committed(path, history)})
     documents = [
         {**_document(path, data, known), **_committed(path, history)}
@@ -124,7 +130,12 @@ def _files(root: Path) -> tuple[list[str], Git | None, list[str]]:
         git = None
         skipped.append(f"git: {error}; history, hot spots and commits are left out")
         found = _walk(root)
-    return [path for path in found if path.endswith((".py", *_DOCUMENTS))], git, skipped
+    return [path for path in found if path.endswith((".py", *_DOCUMENTS)) or _is_plain(path)], git, skipped
+
+
+def _is_plain(path: str) -> bool:
+    """Whether a file is a module of another language: a source that is neither a test nor built from one."""
+    return path.endswith(plain.SUFFIXES) and not plain.is_test(path) and not _BUILT.search(path)
 
 
 def _walk(root: Path) -> list[str]:

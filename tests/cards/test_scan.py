@@ -140,3 +140,29 @@ def test_imports_are_resolved_to_files_of_the_repository(source: str, found: lis
         known = {"x.a": "a/__init__.py"}
         name = "x.sub.me"
     assert python.resolve(path, name, python.read(source.encode()), known) == found
+
+
+def test_files_of_other_languages_are_modules_by_path_with_the_comment_at_their_head(
+    tree: Path, commit: Commit
+) -> None:
+    for name, text in {
+        "web/till.ts": "/**\n * Shows the till.\n *\n * More.\n */\nimport { pay } from './pay';\n",
+        "web/till.test.ts": "// Tests the till.\n",
+        "web/vendor.min.js": "// Squeezed.\n",
+        "cmd/serve.go": "// Copyright 2026 the authors.\n\n// Serves the shop\n// over HTTP.\npackage main\n",
+        "src/stock.rs": "use std::io;\n",
+        "README.md": "# Shop\n\nThe page is `web/till.ts`.\n",
+    }.items():
+        (tree / name).parent.mkdir(exist_ok=True)
+        (tree / name).write_text(text, encoding="utf-8")
+    commit("2026-01-01")
+    made = scan(tree)
+    told = {m["path"]: (m["module"], m["doc"]) for m in made["modules"] if not m["path"].endswith(".py")}
+    assert told == {
+        "cmd/serve.go": ("cmd/serve.go", "Serves the shop over HTTP."),
+        "src/stock.rs": ("src/stock.rs", None),
+        "web/till.ts": ("web/till.ts", "Shows the till."),
+    }
+    assert [d["names"] for d in made["documents"] if d["path"] == "README.md"] == [["web/till.ts"]]
+    assert {m["changes"] for m in made["modules"]} == {1}
+    assert "web/till.test.ts" not in made["files"]
