@@ -175,7 +175,7 @@ async def test_two_worker_processes_at_once_embed_each_text_once(
             row = connection.execute("select count(*) as n from pgmem.embedding").fetchone()
             return row is not None and row["n"] >= total + 1
 
-        until(all_stored, dsn, "the workers never finished")
+        until(all_stored, connection, "the workers never finished")
     finally:
         for process in workers:
             process.send_signal(signal.SIGTERM)
