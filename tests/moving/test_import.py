@@ -204,7 +204,7 @@ def test_a_batch_with_a_bad_line_leaves_nothing_of_itself(dsn: str, rows: Rows) 
 
 def test_an_import_that_is_killed_goes_on_and_doubles_nothing(dsn: str, rows: Rows, tmp_path: Path) -> None:
     file = tmp_path / "store.jsonl"
-    file.write_text("".join(many(3000)), encoding="utf-8")
+    file.write_text("".join(many(1500)), encoding="utf-8")
     variables = {
         **os.environ,
         "PGMEM_DSN": dsn,
@@ -217,14 +217,14 @@ def test_an_import_that_is_killed_goes_on_and_doubles_nothing(dsn: str, rows: Ro
         while not (taken := rows(counted)[0]["n"]):
             assert importer.poll() is None
         importer.send_signal(signal.SIGKILL)
-    assert taken < 3000
+    assert taken < 1500
     before = rows(counted)[0]["n"]
-    assert 0 < before < 3000
+    assert 0 < before < 1500
     done = subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
-    assert done.stdout == f"{3000 - before} taken, {before + 1} here already.\n"
+    assert done.stdout == f"{1500 - before} taken, {before + 1} here already.\n"
     assert [
         row["title"] for row in rows("select title from pgmem.node where label = 'Context' order by seq")
-    ] == [f"note {n}" for n in range(3000)]
+    ] == [f"note {n}" for n in range(1500)]
     assert "".join(exported(dsn)[1:]) == "".join(sorted_keys(line) for line in many_again(file))
 
 
