@@ -145,7 +145,12 @@ def psql(
         if program is None:
             typer.echo("pgmem: psql is not installed: install your system's PostgreSQL client.", err=True)
             raise typer.Exit(1)
-        options = f"{os.environ.get('PGOPTIONS', '')} -c search_path=pgmem,public".strip()
+        options = os.environ.get("PGOPTIONS", "")
+        if _takes_options(target):
+            options = f"{options} -c search_path=pgmem,public".strip()
+        else:
+            said = "This pooler takes no options: write pgmem. before names, or connect to the server itself."
+            typer.echo(f"pgmem: {said}", err=True)
         given = [] if command is None else ["-c", command]
         # Ctrl-C is psql's: it cancels a query, and must not end the server under it.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -153,6 +158,17 @@ def psql(
             [program, *given, target], env={**os.environ, "PGOPTIONS": options}, check=False
         )
     raise typer.Exit(done.returncode)
+
+
+def _takes_options(dsn: str) -> bool:
+    """Whether a connection may come with a search path; a pooler refuses it, for the next client would have it too."""
+    import psycopg
+
+    try:
+        psycopg.connect(dsn, options="-c search_path=pgmem,public", connect_timeout=10).close()
+    except psycopg.OperationalError as error:
+        return "startup parameter" not in str(error)  # whatever else is wrong psql says itself
+    return True
 
 
 def _own_programs(server: EmbeddedServer) -> Path | None:

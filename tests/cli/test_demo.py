@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.conftest import Call
 
 
@@ -79,6 +81,7 @@ def test_the_main_job_on_a_postgresql_of_its_own() -> None:
     assert not Path(done["data_dir"]).exists()
 
 
+@pytest.mark.usefixtures("age")
 def test_the_main_job_in_your_own_database_with_a_conversation(dsn: str, call: Call, tmp_path: Path) -> None:
     said = ["I went to the adoption agency today", "Did you bring the cat?", "The agency was closed"]
     turns = [{"speaker": "Ada", "dia_id": f"D1:{n}", "text": text} for n, text in enumerate(said, 1)]

@@ -108,6 +108,7 @@ def test_cypher_reads_the_graph_with_parameters(run: Run, shop: dict[str, str]) 
     assert run("cypher", "MATCH (d:Rumour) RETURN d").stdout == "No rows.\n"
 
 
+@pytest.mark.usefixtures("age")
 @pytest.mark.parametrize(
     "query", ["CREATE (d:Decision {title: 'x'}) RETURN d", "MATCH (d) DETACH DELETE d", "who?"]
 )

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg.rows import DictRow
 
 from pgmem.database import schema
 from tests.cli.conftest import Run
-from tests.conftest import Call, new_database
+from tests.conftest import Call, is_managed, new_database, past_the_pooler, tier
 
 
 @pytest.fixture
@@ -57,26 +58,26 @@ def test_what_init_would_run_can_be_run_by_hand(run: Run, empty: str) -> None:
     printed = run("init", "--sql", PGMEM_DSN="host=127.0.0.1 port=1")
     assert printed.exit_code == 0
     with psycopg.connect(empty, autocommit=True) as connection:
-        for extension in schema.EXTENSIONS:
-            connection.execute(f"create extension if not exists {extension}".encode())
         connection.execute(printed.stdout.encode())
     status = run("status", "--json", PGMEM_DSN=empty)
     assert status.exit_code == 0, status.stderr
     assert json.loads(status.stdout)["release"] == schema.release()
 
 
-def test_status_names_the_server_the_tier_and_the_counts(run: Run, call: Call, tmp_path: Path) -> None:
+def test_status_names_the_server_the_tier_and_the_counts(
+    run: Run, call: Call, tmp_path: Path, connection: psycopg.Connection[DictRow]
+) -> None:
     call("save_session", objective="Open the shop", project_id="shop")
     call("save_decision", title="Sell tea", rationale="r", project_id="shop")
     found = json.loads(run("status", "--json").stdout)
-    assert (found["server"], found["tier"], found["projects"]) == ("dsn", "full", 1)
+    assert (found["server"], found["tier"], found["projects"]) == ("dsn", tier(connection), 1)
     assert found["memories"] == {"Decision": 1, "Session": 1}
     assert found["data_dir"] == str(tmp_path / "data")
     shown = run("status").stdout
     for told in (
         found["server_version"],
-        "full",
-        found["age_version"],
+        found["tier"],
+        found["age_version"] or "AGE none",
         "1 Decision, 1 Session",
         schema.release(),
     ):
@@ -87,6 +88,7 @@ def test_psql_runs_what_is_piped_and_needs_no_schema_name(
     surroundings: dict[str, str | None], call: Call
 ) -> None:
     call("save_session", objective="Open the shop", project_id="shop")
+    surroundings |= {"PGMEM_DSN": past_the_pooler(str(surroundings["PGMEM_DSN"]))}
     done = psql(surroundings, piped="\\pset format unaligned\nselect objective from session;\n")
     assert done.returncode == 0, done.stderr
     assert "Open the shop\n" in done.stdout
@@ -98,6 +100,7 @@ def test_psql_ends_with_the_exit_code_of_psql(surroundings: dict[str, str | None
     done = psql(surroundings, "-c", "select 1 / 0")
     assert done.returncode == 1
     assert "division by zero" in done.stderr
+    assert ("This pooler takes no options" in done.stderr) is is_managed()
     assert "Traceback" not in done.stderr
 
 

@@ -21,7 +21,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow, dict_row
 
 from pgmem.settings import Settings, load
-from tests.conftest import caller
+from tests.conftest import caller, past_the_pooler
 from tests.waiting import TIMEOUT, until_the_server_says
 
 
@@ -47,7 +47,7 @@ class Session:
 
     def __init__(self, dsn: str, name: str) -> None:
         self._dsn, self._name = dsn, name
-        self.connection = psycopg.connect(dsn, application_name=name, row_factory=dict_row)
+        self.connection = psycopg.connect(past_the_pooler(dsn), application_name=name, row_factory=dict_row)
         self.call = caller(self.connection)
         self._thread = ThreadPoolExecutor(1)
 

@@ -228,7 +228,7 @@ async def meet_in_a_deadlock(dsn: str, ann: Session, save_id: str) -> None:
 
 
 @pytest.fixture
-def patient(dsn: str, connection: Connection, session: OpenSession) -> Session:
+def patient(superuser: None, dsn: str, connection: Connection, session: OpenSession) -> Session:
     """A session that never notices a deadlock, on a database where everybody else does at once."""
     name = connection.info.dbname
     connection.execute(f"alter database {name} set deadlock_timeout = '50ms'".encode())

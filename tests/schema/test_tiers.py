@@ -11,7 +11,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import DictRow, dict_row
 
 from pgmem.database import schema
-from tests.conftest import Call, caller, tier, without
+from tests.conftest import Call, caller, past_the_pooler, tier, without
 from tests.schema.conftest import MakeDatabase, Program
 
 TIERS = {"template": "full", "template_without_age": "no AGE", "template_text_only": "full text only"}
@@ -24,7 +24,7 @@ def store(
     """`store("template_text_only")`: a connection to a new store of that tier."""
 
     def store(template: str) -> psycopg.Connection[DictRow]:
-        dsn = database(template=request.getfixturevalue(template))
+        dsn = past_the_pooler(database(template=request.getfixturevalue(template)))
         connection = psycopg.connect(dsn, autocommit=True, row_factory=dict_row)
         request.addfinalizer(connection.close)
         if tier(connection) != TIERS[template]:
@@ -161,7 +161,7 @@ def test_a_store_comes_back_from_its_dump(
     before = connection.execute("select n.* from pgmem.node n order by seq").fetchall()
     file = str(tmp_path / "store.dump")
     program("pg_dump", "--format", "custom", "--file", file, dsn_of(connection))
-    fresh = database()
+    fresh = past_the_pooler(database())
     program("pg_restore", "--exit-on-error", "--dbname", fresh, file)
     with psycopg.connect(fresh, autocommit=True, row_factory=dict_row) as restored:
         call = caller(restored)

@@ -248,6 +248,7 @@ async def test_a_text_that_changed_while_it_was_embedded_is_embedded_again(
     assert row == {"vector": "[0,1]"}
 
 
+@pytest.mark.usefixtures("superuser")
 @pytest.mark.usefixtures("vectors")
 async def test_a_worker_without_leave_for_all_tenants_is_given_the_texts_it_may_see(
     dsn: str, connection: psycopg.Connection[DictRow]

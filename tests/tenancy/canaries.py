@@ -33,7 +33,7 @@ from pgmem.mcp.app import App
 from pgmem.mcp.server import create_server
 from pgmem.settings import Settings
 from tests.cards.conftest import report
-from tests.conftest import Call
+from tests.conftest import Call, past_the_pooler
 from tests.serving import Agent, serving
 
 __all__ = ["AGENTS", "PEOPLE", "Attack", "attack"]
@@ -398,7 +398,9 @@ async def attack(
 
     async def tenant(user: str, memory: Memory, address: str | None, number: int) -> None:
         org, name = TENANTS[user]
-        async with await AsyncConnection.connect(dsn, autocommit=True, row_factory=dict_row) as connection:
+        async with await AsyncConnection.connect(
+            past_the_pooler(dsn), autocommit=True, row_factory=dict_row
+        ) as connection:
             await connection.execute(
                 "select set_config('pgmem.org_id', %s, false), set_config('pgmem.user_id', %s, false)",
                 (org, name),
