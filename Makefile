@@ -25,13 +25,13 @@ test-long: $(VENV)/.installed  ## the tests that take minutes
 	$(BIN)/python -m pytest -m long $(ARGS)
 
 test-managed: $(VENV)/.installed  ## the tests as a plain role behind PgBouncer, without AGE; needs root and debootstrap
-	scripts/test-servers managed-17 $(SERVERS) --pytest '$(ARGS)'
+	scripts/test-servers managed-17 $(SERVERS) --pytest='$(ARGS)'
 
 test-docker: $(VENV)/.installed  ## what docker/ installs and starts, in a root file system; needs root and debootstrap
 	scripts/test-servers --compose
 
 test-servers: $(VENV)/.installed  ## the tests against PostgreSQL 15 to 18 of distributions, and the table of the results
-	scripts/test-servers embedded postgresql-15 postgresql-16 postgresql-17 postgresql-18 managed-17 --table --pytest '$(ARGS)'
+	scripts/test-servers embedded postgresql-15 postgresql-16 postgresql-17 postgresql-18 managed-17 --table --pytest='$(ARGS)'
 
 check: lint types layers test  ## what CI runs
 
