@@ -76,5 +76,6 @@ insert into pgmem.setting (name, value, description) values
   ('bm25_b', '0.3', 'How much a long text counts for less in BM25.'),
   ('text_exact_limit', '5000', 'Memories in scope up to which every match is ranked.'),
   ('text_candidate_limit', '2000', 'Matches that are ranked in a larger scope: those of the rarest words of the query.'),
-  ('vector_exact_limit', '15000', 'Memories in scope up to which vectors are compared one by one; above, by the HNSW index.');
+  ('vector_index_limit', '2000', 'Vectors of a model from which on the worker makes an HNSW index over them.'),
+  ('vector_exact_limit', '15000', 'Most memories of a scope whose vectors are compared one by one; more go by the HNSW index.');
 """

@@ -17,7 +17,10 @@ __all__ = ["narrow_scopes", "searching"]
 
 _QUESTIONS = 200
 _BARE_VECTOR = "select node_seq from bench_vector order by vector <=> %s::halfvec limit 20"
-_TEXT_ARM = "select * from pgmem.fulltext_search(%s, 50, %s)"
+_TEXT_ARM = (
+    "select * from pgmem.text_candidates(%s::text[], array[%s], %s, %s::bigint, %s::float8,"
+    " null, null, null, null, null, 50)"
+)
 _HYBRID = "select * from pgmem.search_memory(%s, 10, %s, p_embedding => %s::real[], p_embedding_model => %s)"
 _RETRIEVE = "select * from pgmem.retrieve_context(%s, 'project')"
 _EXACT = (
@@ -51,9 +54,25 @@ class _Asked:
         corpus = Corpus("questions")
         self.texts = [corpus.question() for _ in range(_QUESTIONS)]
         vectors = anyio.run(self._provider.embed_batch, self.texts)
+        # As text, both for pgvector and for the verbs: turning a list into an array would be measured with them.
         self.vectors = [str(vector) for vector in vectors]
-        self._arrays = vectors
+        self._arrays = [vector.replace("[", "{").replace("]", "}") for vector in self.vectors]
         self._turn = 0
+        found = self.connection.execute(
+            "select tenant, seq from pgmem.node where label = 'Project' and user_id = %s", (user,)
+        ).fetchone()
+        assert found is not None
+        self._tenant, self._project = found
+        size = self.connection.execute(
+            "select memories, mean_length from pgmem.scope_size(array[%s], %s)", (self._tenant, self._project)
+        ).fetchone()
+        assert size is not None
+        self._memories, self._mean_length = size
+        self._lexemes = [
+            row[0]
+            for text in self.texts
+            for row in self.connection.execute("select pgmem.query_lexemes(%s, 'english')", (text,))
+        ]
 
     def __enter__(self) -> _Asked:
         return self
@@ -76,7 +95,8 @@ class _Asked:
         return True
 
     def text(self) -> bool:
-        self.connection.execute(_TEXT_ARM, (self.texts[self._turn], PROJECT)).fetchall()
+        scope = (self._tenant, self._project, self._memories, self._mean_length)
+        self.connection.execute(_TEXT_ARM, (self._lexemes[self._turn], *scope)).fetchall()
         return True
 
     def hybrid(self) -> bool:
@@ -218,7 +238,10 @@ def _writing(dsn: str, size: int, rounds: int, tell: Told) -> SpeedRow:
             " from unnest(%s::text[], %s::text[]) with ordinality as t(title, body, place) order by place",
             ([title for title, _ in given], [body for _, body in given]),
         ).fetchall()
-        vectors = anyio.run(provider.embed_batch, [str(text) for (text,) in texts])
+        vectors = [
+            "{" + str(vector)[1:-1] + "}"
+            for vector in anyio.run(provider.embed_batch, [str(text) for (text,) in texts])
+        ]
         waiting = iter(zip(given, vectors, texts, strict=True))
 
         def save(with_vector: bool) -> bool:

@@ -20,6 +20,7 @@ import anyio.to_thread
 import psycopg
 from psycopg import sql
 
+from pgmem.bench.cards import carded
 from pgmem.bench.corpus import Corpus
 from pgmem.bench.filled import PROJECT, Told, acting, filled
 from pgmem.bench.searching import narrow_scopes, searching
@@ -95,6 +96,8 @@ async def run(
         )
         tenants, each = (5, 100) if quick else (50, 2_000)
         rows += await anyio.to_thread.run_sync(narrow_scopes, dsn, tenants, each, rounds, tell)
+        cards = (100, 1_000) if quick else (1_000, 100_000)
+        rows += await anyio.to_thread.run_sync(carded, dsn, cards, rounds, tell)
         found, tier, version = await anyio.to_thread.run_sync(
             _walking, dsn, 500 if quick else 20_000, rounds, tell
         )

@@ -54,7 +54,7 @@ _BOUND = (
     "internal/scope_lexemes", "internal/ranked_tokens", "internal/token_signature", "internal/title_entries",
     "internal/name_hash", "temporal/valid_at", "temporal/is_true_at",
     "internal/decayed", "internal/confidence", "vector/embedding_text",
-    "search/is_memory", "write/next_step", "write/saved", "write/attempt_result", "retrieval/freshness",
+    "search/is_memory", "search/occurrences", "write/next_step", "write/saved", "write/attempt_result", "retrieval/freshness",
     "retrieval/context_item", "retrieval/context_items",
 )  # fmt: skip
 _VIEWS_FIRST = (

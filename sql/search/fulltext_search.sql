@@ -19,12 +19,13 @@ begin
   end if;
   select * into v_size from pgmem.scope_size(v_caller.tenants, v_scope.project_seq);
   return query
-  select n.id, n.label, n.key::text, n.title::text, pgmem.excerpt(pgmem.search_text(n.label, n.title, n.props)), t.score, n.trust_level::float8,
+  select n.id, n.label, n.key::text, n.title::text, pgmem.excerpt(found_by.searched_text), t.score, n.trust_level::float8,
          pgmem.confidence(n.initial_confidence, n.updated_at)
   from pgmem.text_candidates(
       pgmem.query_lexemes(coalesce(pgmem.clean_text(p_query, 'query'), ''), coalesce(v_scope.text_config, pgmem.setting_text('text_config'))),
       v_caller.tenants, v_scope.project_seq, v_size.memories, v_size.mean_length, null, null, null, null, null, p_limit) t
-  join pgmem.visible_node n on n.seq = t.seq
+  cross join lateral (select * from pgmem.node n where n.seq = t.seq and n.tenant = any (v_caller.tenants) offset 0) n
+  cross join lateral pgmem.searched_text(n.label, n.title, n.props) found_by
   order by t.score desc, n.seq desc;
 end;
 $$;

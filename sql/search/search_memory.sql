@@ -151,7 +151,9 @@ begin
            case when cardinality(p_names) = 1 and lower(n.agent_id) = lower(p_names[1]) and not 'source' = any (p_without) then 1.0 else 0.0 end as source,
            case v_fusion when 'linear' then v_alpha * b.vector + (1 - v_alpha) * b.fulltext
              else coalesce((b.rrf - min(b.rrf) over ()) / nullif(max(b.rrf) over () - min(b.rrf) over (), 0), 1.0) end as fused
-    from boosted b join pgmem.visible_node n using (seq)
+    -- By key, whatever the planner thinks of how many there are: a hash would read every memory.
+    from boosted b cross join lateral (
+      select * from pgmem.node n where n.seq = b.seq and n.tenant = any (v_caller.tenants) offset 0) n
     -- A session brings its other memories along: they pass the same filters.
     where (p_labels is null or n.label = any (p_labels)) and (v_scopes is null or n.scope = any (v_scopes))
       and (v_scope.focus is null or n.focus = v_scope.focus) and (p_tags is null or n.props -> 'tags' ?& p_tags)
@@ -160,7 +162,7 @@ begin
     select r.*, r.fused + v_beta * least(r.graph, v_cap) + v_gamma * r.trust + v_sure * r.confidence + v_dated * r.date + v_sourced * r.source as score
     from ranked r order by score desc, r.seq desc limit p_limit
   )
-  select n.id, n.label, n.key::text, n.title::text, pgmem.excerpt(pgmem.search_text(n.label, n.title, n.props)), n.project, n.scope::text, b.score,
+  select n.id, n.label, n.key::text, n.title::text, pgmem.excerpt(t.searched_text), n.project, n.scope::text, b.score,
          b.vector, b.fulltext, b.graph, b.trust::float8, b.confidence,
          case when p_explain then jsonb_build_object('fusion', v_fusion, 'alpha', v_alpha, 'fused', b.fused,
            'vector', jsonb_build_object('cosine', b.own, 'window_cosine', b.around),
@@ -168,7 +170,8 @@ begin
            'graph', b.graph, 'trust', b.trust, 'confidence', b.confidence, 'date', b.date, 'source', b.source,
            'weights', v_setting) end,
          n.created_at, v_mode, v_degraded, v_reason
-  from best b join pgmem.node n using (seq) order by b.score desc, n.seq desc;
+  from best b join pgmem.node n using (seq) cross join lateral pgmem.searched_text(n.label, n.title, n.props) t
+  order by b.score desc, n.seq desc;
 end;
 $$;
 comment on function pgmem.search_memory is

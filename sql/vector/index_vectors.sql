@@ -10,7 +10,7 @@ begin
   if not pgmem.has_vectors() then
     return;
   end if;
-  -- An index is worth its price only above the number of vectors that are compared one by one anyway.
+  -- An index is worth its price only above the number of vectors that are compared one by one about as fast.
   select coalesce(array_agg(format(
     'create index concurrently if not exists embedding_hnsw_%1$s_%2$s on pgmem.embedding using hnsw ((vector::%3$s.halfvec(%4$s)) %3$s.halfvec_cosine_ops) where indexed and model_id = %1$s and kind = %2$L',
     c.id, c.kind, (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'), c.dimensions)), '{}')
@@ -18,7 +18,13 @@ begin
   from (select m.id, m.dimensions, k.kind from pgmem.embedding_model m cross join (values ('self'), ('window')) k(kind)
         where to_regclass(format('pgmem.embedding_hnsw_%s_%s', m.id, k.kind)) is null
           and (select count(*) from (select from pgmem.embedding e where e.model_id = m.id and e.kind = k.kind
-                                     limit pgmem.setting_int('vector_exact_limit') + 1) e) > pgmem.setting_int('vector_exact_limit')) c;
+                                     limit pgmem.setting_int('vector_index_limit') + 1) e) > pgmem.setting_int('vector_index_limit')) c;
+  -- Marked before the index is made: building it over what is there costs a tenth of putting it in row by row. Until then all are
+  -- compared one by one, whatever the mark says.
+  update pgmem.embedding e set indexed = true
+  from pgmem.embedding_model m cross join (values ('self'), ('window')) k(kind)
+  where not e.indexed and e.model_id = m.id and e.kind = k.kind
+    and exists (select from unnest(wanted) w where strpos(w, format('embedding_hnsw_%s_%s ', m.id, k.kind)) > 0);
   if exists (select from pgmem.embedding_model m where to_regclass(format('pgmem.embedding_hnsw_%s_self', m.id)) is not null) then
     update pgmem.embedding e set indexed = true
     from (select t.node_seq, t.model_id, t.kind from pgmem.embedding t

@@ -26,12 +26,13 @@ begin
   end if;
   select * into v_size from pgmem.scope_size(v_caller.tenants, v_scope.project_seq);
   return query
-  select n.id, n.label, n.key::text, n.title::text, pgmem.excerpt(pgmem.search_text(n.label, n.title, n.props)), v.score, n.trust_level::float8,
+  select n.id, n.label, n.key::text, n.title::text, pgmem.excerpt(found_by.searched_text), v.score, n.trust_level::float8,
          pgmem.confidence(n.initial_confidence, n.updated_at)
   from (select c.seq, max(c.score) as score
         from pgmem.vector_candidates(p_embedding, v_model, 'self', v_caller.tenants, v_scope.project_seq, v_size.memories,
           null, null, null, null, null, p_limit) c group by c.seq) v
-  join pgmem.visible_node n on n.seq = v.seq
+  cross join lateral (select * from pgmem.node n where n.seq = v.seq and n.tenant = any (v_caller.tenants) offset 0) n
+  cross join lateral pgmem.searched_text(n.label, n.title, n.props) found_by
   order by v.score desc, n.seq desc limit p_limit;
 end;
 $$;

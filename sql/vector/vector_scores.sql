@@ -9,9 +9,10 @@ begin
     return;
   end if;
   return query
-  select e.node_seq, max(1 - (e.vector <=> p_embedding::halfvec)) filter (where e.kind = 'self'),
-         max(1 - (e.vector <=> p_embedding::halfvec)) filter (where e.kind = 'window')
-  from pgmem.embedding e where e.node_seq = any (p_seqs) and e.model_id = p_model.id
+  select e.node_seq, max(e.score) filter (where e.kind = 'self'), max(e.score) filter (where e.kind = 'window')
+  -- The array becomes a vector once, not for every row.
+  from (select e.node_seq, e.kind, 1 - (e.vector <=> (select p_embedding::halfvec)) as score
+        from pgmem.embedding e where e.node_seq = any (p_seqs) and e.model_id = p_model.id offset 0) e
   group by e.node_seq;
 end;
 $$;

@@ -19,6 +19,7 @@ PAIRED = {
     "search_memory, hybrid / bare HNSW + text arm": 1,
     "search_memory, hybrid / bare HNSW top 20": 1,
     "save_decision with its vector / without": 1,
+    "get_relevant_memory, 5 paths / itself in 100 cards": 1,
     "neighbours, 2 hops / recursive CTE": 1,
 }
 

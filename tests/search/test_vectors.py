@@ -88,6 +88,7 @@ async def test_filters_and_the_index_lose_no_neighbour(
     await check(1.0)  # compared one by one
     assert [row["index_name"] for row in await memory.embedding_status()] == [None]
     await memory.set_setting("vector_exact_limit", "500")
+    await memory.set_setting("vector_index_limit", "500")
     await memory.refresh_statistics(everything=True)
     assert await memory.index_vectors() == 0
     (status,) = await memory.embedding_status()
