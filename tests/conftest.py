@@ -140,9 +140,7 @@ def install(server: str, extensions: tuple[str, ...]) -> Iterator[str]:
                 admin.execute("create schema extensions; create extension vector schema extensions")
                 admin.execute("grant usage on schema extensions to public")
         schema.upgrade(dsn, extensions)
-        if is_managed():  # a database is copied while nobody is connected to it, and a pooler stays
-            with psycopg.connect(as_admin(dsn), autocommit=True) as admin:
-                admin.execute(LEAVE)
+        renew_sessions(dsn)  # a database is copied while nobody is connected to it, and a pooler stays
         yield str(conninfo_to_dict(dsn)["dbname"])
 
 
@@ -241,6 +239,20 @@ def createrole(connection: psycopg.Connection[DictRow]) -> None:
         without("CREATEROLE for pgmem's login, so there is one wall")
 
 
+def differences(connection: psycopg.Connection[DictRow]) -> list[DictRow]:
+    """Where the graph of a store differs from its tables; without AGE there is none that could."""
+    if tier(connection) not in GRAPH_TIERS:
+        return []
+    return connection.execute("select * from pgmem.check_graph()").fetchall()
+
+
+def renew_sessions(dsn: str) -> None:
+    """Let a pooler connect anew: what is set for a database holds in its later sessions."""
+    if is_managed():
+        with psycopg.connect(as_admin(dsn), autocommit=True) as admin:
+            admin.execute(LEAVE)
+
+
 GraphDifferences = Callable[[], list[DictRow]]
 
 
@@ -248,12 +260,7 @@ GraphDifferences = Callable[[], list[DictRow]]
 def graph_differences(connection: psycopg.Connection[DictRow]) -> GraphDifferences:
     """`graph_differences()`: where the graph differs from the tables; without AGE there is none that could."""
 
-    def differences() -> list[DictRow]:
-        if tier(connection) not in GRAPH_TIERS:
-            return []
-        return connection.execute("select * from pgmem.check_graph()").fetchall()
-
-    return differences
+    return lambda: differences(connection)
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from pgmem.database.pool import Database
 from pgmem.models import MemoryScope
 from pgmem.settings import Settings
 from tests.cli.conftest import Run
-from tests.conftest import Call, new_database
+from tests.conftest import Call, new_database, renew_sessions
 from tests.sql.conftest import Rows, rows
 from tests.sql.test_upkeep import import_titles
 
@@ -44,6 +44,7 @@ def doctor(run: Run) -> Examine:
     return doctor
 
 
+@pytest.mark.usefixtures("age", "vectors")
 def test_nothing_is_wrong_with_a_good_store(run: Run, doctor: Examine) -> None:
     code, found = doctor()
     assert code == 0
@@ -94,6 +95,7 @@ def test_a_database_whose_collation_or_encoding_knows_no_accents(
     assert "create database pgmem template template0 encoding 'UTF8'" in str(found["collation"]["remedy"])
 
 
+@pytest.mark.usefixtures("age", "vectors")
 def test_extensions_that_are_offered_and_not_installed(
     server: str, template_text_only: str, doctor: Examine
 ) -> None:
@@ -119,6 +121,7 @@ def test_no_schema_and_an_old_one(
     assert "holds pgmem schema 0.0.1" in str(found["schema"]["told"])
 
 
+@pytest.mark.usefixtures("age")
 def test_a_graph_that_differs_from_the_tables(
     run: Run, doctor: Examine, call: Call, connection: psycopg.Connection[DictRow]
 ) -> None:
@@ -133,6 +136,7 @@ def test_a_graph_that_differs_from_the_tables(
     assert doctor()[1]["graph"]["level"] == "ok"
 
 
+@pytest.mark.usefixtures("vectors")
 def test_texts_that_wait_for_a_vector_and_texts_that_get_none(
     run: Run, doctor: Examine, call: Call, connection: psycopg.Connection[DictRow]
 ) -> None:
@@ -205,9 +209,11 @@ def test_one_wall_is_wrong_once_there_are_tenants(doctor: Examine, call: Call) -
 def test_jit_that_is_on(doctor: Examine, dsn: str, connection: psycopg.Connection[DictRow]) -> None:
     name = str(conninfo_to_dict(dsn)["dbname"])
     connection.execute(sql.SQL("alter database {} set jit = on").format(sql.Identifier(name)))
+    renew_sessions(dsn)
     code, found = doctor()
     assert (code, found["jit"]["level"]) == (0, "hint")
     connection.execute(str(found["jit"]["remedy"]).encode())
+    renew_sessions(dsn)
     assert doctor()[1]["jit"]["level"] == "ok"
 
 
@@ -225,14 +231,14 @@ def test_a_replica_that_is_none(doctor: Examine, dsn: str) -> None:
     assert "it is no replica" in str(found["replica"]["told"])
 
 
-def test_what_a_tenant_may_not_count_is_left_to_the_owner(
-    doctor: Examine, dsn: str, connection: psycopg.Connection[DictRow], call: Call
-) -> None:
+def test_what_a_tenant_may_not_count_is_left_to_the_owner(doctor: Examine, server: str, dsn: str) -> None:
     name = f"pgmem_plain_{uuid4().hex[:12]}"
-    connection.execute(sql.SQL("create role {} login").format(sql.Identifier(name)))
-    try:
-        code, found = doctor(PGMEM_DSN=make_conninfo(dsn, user=name))
-    finally:
-        connection.execute(sql.SQL("drop role {}").format(sql.Identifier(name)))
+    with psycopg.connect(server, autocommit=True) as admin:
+        made = sql.SQL("create role {} login password 'only-for-tests'")
+        admin.execute(made.format(sql.Identifier(name)))
+        try:
+            code, found = doctor(PGMEM_DSN=make_conninfo(dsn, user=name, password="only-for-tests"))
+        finally:
+            admin.execute(sql.SQL("drop role {}").format(sql.Identifier(name)))
     assert (code, found["schema"]["level"]) == (1, "look")
     assert found["schema"]["remedy"] == "grant it pgmem_writer or pgmem_reader"

@@ -28,7 +28,7 @@ from pgmem.settings import Settings, load
 from pgmem.telemetry.metrics import Metrics
 from tests.conftest import roomy_place
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.embedded]
 
 
 class Standby:

@@ -16,7 +16,7 @@ from psycopg.rows import DictRow, dict_row
 from pgmem import Memory
 from pgmem.models import Imported, MemoryScope
 from pgmem.settings import Settings
-from tests.conftest import Call, caller, new_database
+from tests.conftest import Call, caller, new_database, past_the_pooler
 from tests.sql.conftest import act_as, rows, shop
 
 __all__ = ["act_as", "rows", "shop"]
@@ -34,7 +34,7 @@ def new_store(server: str, template: str) -> Iterator[NewStore]:
 @contextmanager
 def opened(dsn: str) -> Iterator[tuple[psycopg.Connection[DictRow], Call]]:
     """A connection to a store whose clock can be set, and its verbs."""
-    with psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection:
+    with psycopg.connect(past_the_pooler(dsn), autocommit=True, row_factory=dict_row) as connection:
         connection.execute("update pgmem.setting set value = 'true' where name = 'test_clock'")
         yield connection, caller(connection)
 

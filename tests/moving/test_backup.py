@@ -29,6 +29,7 @@ from tests.moving.conftest import NewStore, exported, imported
 
 Run = Callable[..., Result]
 
+pytestmark = pytest.mark.embedded
 WRITER = """
 import sys, anyio
 from pathlib import Path

@@ -87,6 +87,7 @@ def test_what_cannot_be_read_is_told_in_one_line(run: Run, tmp_path: Path) -> No
     assert (missing.exit_code, missing.stderr) == (2, f"pgmem: {tmp_path / 'none'} is no file.\n")
 
 
+@pytest.mark.usefixtures("vectors")
 def test_texts_are_embedded_anew_on_request(run: Run, new_store: NewStore, tmp_path: Path) -> None:
     file, away = tmp_path / "store.jsonl", new_store()
     run("export", str(file))
