@@ -3,7 +3,7 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN = $(VENV)/bin
 ARGS ?=
-SERVERS ?=
+OPTIONS ?=
 
 .PHONY: help demo test test-long check lint types layers bench wheel clean
 
@@ -25,7 +25,7 @@ test-long: $(VENV)/.installed  ## the tests that take minutes
 	$(BIN)/python -m pytest -m long $(ARGS)
 
 test-managed: $(VENV)/.installed  ## the tests as a plain role behind PgBouncer, without AGE; needs root and debootstrap
-	scripts/test-servers managed-17 $(SERVERS) --pytest='$(ARGS)'
+	scripts/test-servers managed-17 $(OPTIONS) --pytest='$(ARGS)'
 
 test-docker: $(VENV)/.installed  ## what docker/ installs and starts, in a root file system; needs root and debootstrap
 	scripts/test-servers --compose

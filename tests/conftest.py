@@ -27,7 +27,7 @@ from pgmem.database import schema
 from pgmem.settings import Settings
 
 CREATE = "create database {} template {} strategy file_copy"
-LEAVE = "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+LEAVE = "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid not in (pg_backend_pid(), %s)"
 GRAPH_TIERS, VECTOR_TIERS = ("full", "no pgvector"), ("full", "no AGE")
 DOCKER = Path(__file__).parent.parent / "docker"
 
@@ -132,13 +132,19 @@ def new_database(server: str, template: str) -> Iterator[str]:
             admin.execute(sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name)))
 
 
+def prepare_vector(admin: psycopg.Connection[tuple[object, ...]], place: str = "extensions") -> None:
+    """Make pgvector in a schema of its own, as a provider does."""
+    name = sql.Identifier(place)
+    admin.execute(sql.SQL("create schema {0}; create extension vector schema {0}").format(name))
+    admin.execute(sql.SQL("grant usage on schema {} to public").format(name))
+
+
 def install(server: str, extensions: tuple[str, ...]) -> Iterator[str]:
     """A template with pgmem installed; its name."""
     with new_database(server, "template0") as dsn:
         if is_managed() and "vector" in extensions:
             with psycopg.connect(as_admin(dsn), autocommit=True) as admin:
-                admin.execute("create schema extensions; create extension vector schema extensions")
-                admin.execute("grant usage on schema extensions to public")
+                prepare_vector(admin)
         schema.upgrade(dsn, extensions)
         renew_sessions(dsn)  # a database is copied while nobody is connected to it, and a pooler stays
         yield str(conninfo_to_dict(dsn)["dbname"])
@@ -246,11 +252,11 @@ def differences(connection: psycopg.Connection[DictRow]) -> list[DictRow]:
     return connection.execute("select * from pgmem.check_graph()").fetchall()
 
 
-def renew_sessions(dsn: str) -> None:
-    """Let a pooler connect anew: what is set for a database holds in its later sessions."""
+def renew_sessions(dsn: str, but: int = 0) -> None:
+    """Let a pooler connect anew, as what is set for a database holds in later sessions; the one of pid `but` stays."""
     if is_managed():
         with psycopg.connect(as_admin(dsn), autocommit=True) as admin:
-            admin.execute(LEAVE)
+            admin.execute(LEAVE, (but,))
 
 
 GraphDifferences = Callable[[], list[DictRow]]

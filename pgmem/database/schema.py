@@ -164,7 +164,7 @@ def upgrade(
         run(connection, "select pgmem.grant_rights()")
         for name, value in (settings or {}).items():
             connection.exec_driver_sql("update pgmem.setting set value = %s where name = %s", (value, name))
-        _pin_search_paths(connection)
+        run(connection, _PIN_SEARCH_PATHS)
         if roles:
             run(connection, "set local role none")
             with translate():
@@ -277,24 +277,20 @@ end $$
 """
 
 
-def _pin_search_paths(connection: Connection) -> None:
-    """Point functions that use pgvector's types at the schema the extension really lives in (Supabase: extensions)."""
-    run(
-        connection,
-        """
-        do $$
-        declare
-          v_function regprocedure;
-          v_schema   text := (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace
-                              where e.extname = 'vector');
-        begin
-          for v_function in select p.oid from pg_proc p where p.pronamespace = 'pgmem'::regnamespace
-              and 'search_path=pgmem, public, pg_temp' = any (p.proconfig) and v_schema not in ('public', 'pgmem') loop
-            execute format('alter function %s set search_path = pgmem, %I, pg_temp', v_function, v_schema);
-          end loop;
-        end $$
-        """,
-    )
+# Functions that use pgvector's types look in the schema the extension really lives in (Supabase: extensions).
+_PIN_SEARCH_PATHS = """
+do $$
+declare
+  v_function regprocedure;
+  v_schema   text := (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+                      where e.extname = 'vector');
+begin
+  for v_function in select p.oid from pg_proc p where p.pronamespace = 'pgmem'::regnamespace
+      and 'search_path=pgmem, public, pg_temp' = any (p.proconfig) and v_schema not in ('public', 'pgmem') loop
+    execute format('alter function %s set search_path = pgmem, %I, pg_temp', v_function, v_schema);
+  end loop;
+end $$;
+"""
 
 
 def check_version(connection: psycopg.Connection[tuple[object, ...]]) -> None:
@@ -345,5 +341,5 @@ def script() -> Iterator[str]:
     yield (
         f"\ninsert into pgmem.schema_version (release, digest) values ('{release()}', '{digest()}')"
         " on conflict (one) do update set release = excluded.release, digest = excluded.digest, upgraded_at = now();\n"
-        "select pgmem.enable_graph(), pgmem.enable_vector();\nselect pgmem.grant_rights();\ncommit;\n"
+        f"select pgmem.enable_graph(), pgmem.enable_vector();\nselect pgmem.grant_rights();\n{_PIN_SEARCH_PATHS}commit;\n"
     )

@@ -209,14 +209,15 @@ def test_one_wall_is_wrong_once_there_are_tenants(doctor: Examine, call: Call) -
 def test_jit_that_is_on(doctor: Examine, dsn: str, connection: psycopg.Connection[DictRow]) -> None:
     name = str(conninfo_to_dict(dsn)["dbname"])
     connection.execute(sql.SQL("alter database {} set jit = on").format(sql.Identifier(name)))
-    renew_sessions(dsn)
+    renew_sessions(dsn, connection.info.backend_pid)
     code, found = doctor()
     assert (code, found["jit"]["level"]) == (0, "hint")
     connection.execute(str(found["jit"]["remedy"]).encode())
-    renew_sessions(dsn)
+    renew_sessions(dsn, connection.info.backend_pid)
     assert doctor()[1]["jit"]["level"] == "ok"
 
 
+@pytest.mark.embedded
 def test_a_small_shared_memory(doctor: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
     # A smaller /dev/shm takes a container; what it does to an index build is known from them.
     monkeypatch.setattr(examine, "shared_memory_is_small", lambda: True)

@@ -16,7 +16,7 @@ from pgmem import Memory
 from pgmem.errors import WrongIsolation
 from pgmem.models import MemoryScope
 from tests.concurrency.conftest import OpenSession
-from tests.conftest import Call, caller
+from tests.conftest import Call, caller, past_the_pooler
 from tests.waiting import TIMEOUT
 
 Connection = psycopg.Connection[DictRow]
@@ -245,7 +245,7 @@ def test_batches_over_the_same_places_in_any_order_never_deadlock(
     def work(number: int) -> list[str]:
         dice = random.Random(number)
         answers = []
-        with psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as own:
+        with psycopg.connect(past_the_pooler(dsn), autocommit=True, row_factory=dict_row) as own:
             own.execute(
                 "select set_config('pgmem.org_id', 'acme', false), set_config('pgmem.user_id', 'ann', false)"
             )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 from psycopg.rows import DictRow
 
 from tests.conftest import Call
@@ -52,7 +53,7 @@ def moved(
 ) -> list[tuple[float, float]]:
     """Megabytes of an export and of an import, of a small store and of a large one."""
     call("save_session", objective="open", project_id="shop")
-    dsn, found, held = connection.info.dsn, [], 0
+    dsn, found, held = make_conninfo(connection.info.dsn, password=connection.info.password or None), [], 0
     for size in sizes:
         connection.execute(FILL.format(words, size - held).encode())
         held = size

@@ -13,7 +13,7 @@ from psycopg.rows import dict_row
 
 from pgmem.database import schema
 from pgmem.errors import SchemaOutdated, UnsuitableDatabase
-from tests.conftest import as_admin, caller, is_managed, past_the_pooler
+from tests.conftest import as_admin, caller, is_managed, past_the_pooler, prepare_vector
 from tests.schema.conftest import ROOT, MakeDatabase, MakeRole, Program, schema_of
 
 UPGRADE = "import sys; from pgmem.database import schema; print(schema.upgrade(sys.argv[1]).changed)"
@@ -230,7 +230,9 @@ def test_the_script_for_a_dba_installs_what_an_upgrade_installs(
     by_hand = past_the_pooler(database())
     with psycopg.connect(as_admin(by_hand), autocommit=True) as connection:
         for name in connection.execute("select name from pg_available_extensions").fetchall():
-            if name[0] in schema.EXTENSIONS and not (is_managed() and name[0] == "age"):
+            if name[0] == "vector" and is_managed():
+                prepare_vector(connection)
+            elif name[0] in schema.EXTENSIONS and not is_managed():
                 connection.execute(f"create extension {name[0]}".encode())
     file = tmp_path / "install.sql"
     file.write_text("".join(schema.script()), encoding="utf-8")
@@ -240,6 +242,23 @@ def test_the_script_for_a_dba_installs_what_an_upgrade_installs(
         schema.check_version(connection)
     assert schema.upgrade(by_hand).changed is False
     works(by_hand)
+
+
+def test_the_script_finds_pgvector_in_another_schema(
+    database: MakeDatabase, vectors: None, program: Program, tmp_path: Path
+) -> None:
+    dsn = past_the_pooler(database())
+    with psycopg.connect(as_admin(dsn), autocommit=True) as admin:
+        prepare_vector(admin, "elsewhere")
+    file = tmp_path / "install.sql"
+    file.write_text("".join(schema.script()), encoding="utf-8")
+    program("psql", "--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", "--file", str(file), dsn)
+    with psycopg.connect(dsn) as connection:
+        pinned = "select count(*) from pg_proc where %s = any (proconfig)"
+        for where, some in (("elsewhere", True), ("public", False)):
+            path = f"search_path=pgmem, {where}, pg_temp"
+            assert (connection.execute(pinned, (path,)).fetchone() != (0,)) is some
+        connection.execute("select pgmem.register_model('test:two', 2)")
 
 
 def test_the_script_installs_all_or_nothing(database: MakeDatabase, program: Program, tmp_path: Path) -> None:

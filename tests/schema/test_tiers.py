@@ -11,7 +11,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import DictRow, dict_row
 
 from pgmem.database import schema
-from tests.conftest import Call, caller, past_the_pooler, tier, without
+from tests.conftest import Call, as_admin, caller, is_managed, past_the_pooler, prepare_vector, tier, without
 from tests.schema.conftest import MakeDatabase, Program
 
 TIERS = {"template": "full", "template_without_age": "no AGE", "template_text_only": "full text only"}
@@ -160,8 +160,21 @@ def test_a_store_comes_back_from_its_dump(
     fill(caller(connection))
     before = connection.execute("select n.* from pgmem.node n order by seq").fetchall()
     file = str(tmp_path / "store.dump")
-    program("pg_dump", "--format", "custom", "--file", file, dsn_of(connection))
+    program(
+        "pg_dump",
+        *(["--schema=pgmem"] if is_managed() else []),
+        "--format",
+        "custom",
+        "--file",
+        file,
+        dsn_of(connection),
+    )
     fresh = past_the_pooler(database())
+    if (
+        is_managed() and kind != "template_text_only"
+    ):  # the provider makes extensions, and the dump leaves them out
+        with psycopg.connect(as_admin(fresh), autocommit=True) as admin:
+            prepare_vector(admin)
     program("pg_restore", "--exit-on-error", "--dbname", fresh, file)
     with psycopg.connect(fresh, autocommit=True, row_factory=dict_row) as restored:
         call = caller(restored)

@@ -151,15 +151,16 @@ def run(server: Server, root: Root | None, results: Path, arguments: Sequence[st
             f"--junit-xml={report}",
         ]
         done = subprocess.run([*command, *arguments], cwd=ROOT, env=environment | variables, check=False)
-        (results / f"{server.name}.versions").write_text(offered(variables))
+        what = " ".join(f"`{word}`" for word in arguments if word.startswith("tests/")) or "whole suite"
+        (results / f"{server.name}.versions").write_text(f"{offered(variables)}|{what}")
     return done.returncode
 
 
 def table(results: Path) -> str:
     """What the runs gave, one row a server."""
     lines = [
-        "| server | PostgreSQL | pgvector | AGE | passed | failed | skipped: not on this server | minutes |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| server | PostgreSQL | pgvector | AGE | run | passed | failed | skipped: not on this server | minutes |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name, server in SERVERS.items():
         report = results / f"{name}.xml"
@@ -173,11 +174,11 @@ def table(results: Path) -> str:
             str(skip.get("message")).removeprefix("this server has no ") for skip in suite.iter("skipped")
         )
         skipped = "; ".join(f"{number}: no {what}" for what, number in reasons.most_common())
-        version, vector, age = (results / f"{name}.versions").read_text().split("|")
+        version, vector, age, what = (results / f"{name}.versions").read_text().split("|")
         if server.managed:
             age = "not permitted" if age else ""
         lines.append(
-            f"| `{name}`: {server.what} | {version} | {vector or 'none'} | {age or 'none'} "
+            f"| `{name}`: {server.what} | {version} | {vector or 'none'} | {age or 'none'} | {what} "
             f"| {count['tests'] - failed - count['skipped']} | {failed} | {skipped or 'nothing'} "
             f"| {float(suite.get('time', 0)) / 60:.1f} |"
         )

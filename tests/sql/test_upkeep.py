@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow, dict_row
 
-from tests.conftest import Call, caller
+from tests.conftest import Call, caller, tier
 from tests.sql.conftest import ActAs, Rows
 
 
@@ -111,6 +111,7 @@ def test_what_has_decayed_is_archived_where_the_store_says_so_whoever_the_worker
     assert rows(archived) == [{"n": 4}]
 
 
+@pytest.mark.usefixtures("vectors")
 def test_the_backlog_counts_over_all_tenants_and_is_for_keepers_alone(
     call: Call, act_as: ActAs, connection: psycopg.Connection[DictRow]
 ) -> None:
@@ -119,7 +120,7 @@ def test_the_backlog_counts_over_all_tenants_and_is_for_keepers_alone(
         call("save_context", content="x", project_id="nowhere")
     found = call("backlog")
     assert found["saves_open"] == {"blocked_scope": 2}
-    assert (found["tier"], found["walls"], found["tenants"]) == ("full", 1, False)
+    assert (found["tier"], found["walls"], found["tenants"]) == (tier(connection), 1, False)
     call("register_model", name="test:two", dimensions=2)
     act_as("acme", "alice")
     call("save_session", objective="Open", project_id="shop")
