@@ -12,7 +12,6 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from tests.servers.roots import PASSWORD, Root, free_port, wait_for
 
 LOGIN = "memory"
-FOLDER = "/tmp/pooler"
 # Round robin is the worst case: two transactions of one client meet in one session only by chance.
 CONFIGURATION = """
 [databases]
@@ -47,14 +46,13 @@ def pooler(root: Root, admin: str) -> Iterator[str]:
     given = conninfo_to_dict(admin)
     port = free_port()
     text = CONFIGURATION.format(
-        host=given["host"], port=given["port"], listen=port, folder=FOLDER, admin=given["user"]
+        host=given["host"], port=given["port"], listen=port, folder=root.data, admin=given["user"]
     )
-    folder = root.folder / FOLDER.removeprefix("/")
-    folder.mkdir(exist_ok=True)
+    folder = root.folder / root.data.removeprefix("/")
     (folder / "pgbouncer.ini").write_text(text)
     # Other logins are looked up by the superuser, as the tests make them.
     (folder / "users").write_text("".join(f'"{user}" "{PASSWORD}"\n' for user in (LOGIN, given["user"])))
     dsn = make_conninfo(admin, user=LOGIN, port=port)
-    with root.process("pgbouncer", f"{FOLDER}/pgbouncer.ini"):
+    with root.process("pgbouncer", f"{root.data}/pgbouncer.ini"):
         wait_for(dsn)
         yield dsn

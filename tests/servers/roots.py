@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
+import psutil
 import psycopg
 from psycopg.conninfo import make_conninfo
 
@@ -25,7 +26,7 @@ PASSWORD = "only-for-tests"
 DEBIAN = "http://deb.debian.org/debian"
 UBUNTU = "http://archive.ubuntu.com/ubuntu"
 DEBIAN_KEYS = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
-DATA = "/srv/pgmem"
+DATA = "/srv/pgmem-"  # and the pid: two runs may use one root
 # Thrown away in the end: it need not survive a power cut, and the tests make thousands of databases.
 SETTINGS = {
     "fsync": "off",
@@ -60,6 +61,7 @@ class Root:
     def __init__(self, folder: Path, distribution: Distribution) -> None:
         self.folder, self.distribution = folder, distribution
         self.bin = f"/usr/lib/postgresql/{distribution.major}/bin"
+        self.data = f"{DATA}{os.getpid()}"
 
     def command(self, *arguments: str, user: str = "postgres") -> list[str]:
         """A command inside the root."""
@@ -146,16 +148,17 @@ class Root:
         with ExitStack() as stack:
             stack.enter_context(self._memory())
             port = free_port()
-            (self.folder / "tmp/password").write_text(PASSWORD)
-            (self.folder / "tmp/password").chmod(0o644)
+            password = self.folder / f"{self.data.removeprefix('/')}/password"
+            password.write_text(PASSWORD)
+            password.chmod(0o644)
             self.run(
                 f"{self.bin}/initdb",
-                *("--pgdata", f"{DATA}/data", "--username", "postgres", "--auth", "scram-sha-256"),
-                *("--pwfile", "/tmp/password", "--encoding", "UTF8", "--locale", "C.UTF-8"),
+                *("--pgdata", f"{self.data}/data", "--username", "postgres", "--auth", "scram-sha-256"),
+                *("--pwfile", f"{self.data}/password", "--encoding", "UTF8", "--locale", "C.UTF-8"),
             )
             options = [f"{name}={value}" for name, value in SETTINGS.items()]
             options += ["listen_addresses=127.0.0.1", "unix_socket_directories=", *settings]
-            command = [f"{self.bin}/postgres", "-D", f"{DATA}/data", "-p", str(port)]
+            command = [f"{self.bin}/postgres", "-D", f"{self.data}/data", "-p", str(port)]
             stack.enter_context(
                 self.process(*command, *(word for option in options for word in ("-c", option)))
             )
@@ -189,8 +192,11 @@ class Root:
     @contextmanager
     def _memory(self) -> Iterator[None]:
         """The data directory: in memory where this process may mount it there, else on the disk."""
-        place = self.folder / DATA.removeprefix("/")
-        shutil.rmtree(place, ignore_errors=True)
+        for stale in self.folder.glob(f"{DATA.removeprefix('/')}*"):
+            if not psutil.pid_exists(int(stale.name.rpartition("-")[2])):  # of a run that was killed
+                subprocess.run(["umount", str(stale)], check=False, capture_output=True)
+                shutil.rmtree(stale, ignore_errors=True)
+        place = self.folder / self.data.removeprefix("/")
         place.mkdir(parents=True)
         mounted = (
             subprocess.run(
@@ -198,7 +204,7 @@ class Root:
             ).returncode
             == 0
         )
-        self.run("chown", "postgres:postgres", DATA, user="root")
+        self.run("chown", "postgres:postgres", self.data, user="root")
         try:
             yield
         finally:
