@@ -302,13 +302,13 @@ async def _bulk(server: str, folder: str, facts: int, tell: Told) -> list[SpeedR
     """Facts a second of one process: many saves awaited at once, and one verb for a hundred."""
     corpus = Corpus(f"bulk {time.time_ns()}")
     singly = [(corpus.title(), corpus.body()) for _ in range(facts)]
-    batched = [{"title": corpus.title(), "rationale": corpus.body()} for _ in range(facts)]
+    batched = [{"title": corpus.title(), "rationale": corpus.body()} for _ in range(2 * facts)]
     rows = []
     with ExitStack() as stack:
         dsn = await anyio.to_thread.run_sync(stack.enter_context, filled(server, 1_000, told=tell))
         settings = load(dsn=dsn, data_dir=Path(folder), prepare=True, pool_size=8, EMBEDDING_PROVIDER="none")
         async with Memory.connect(settings) as memory:
-            tell("bulk", 0, 2)
+            tell("bulk", 0, 3)
             times: list[float] = []
             waiting = iter(singly)
 
@@ -323,25 +323,39 @@ async def _bulk(server: str, folder: str, facts: int, tell: Told) -> list[SpeedR
                 for _ in range(_BULK_AT_ONCE):
                     tasks.start_soon(save_some)
             rows.append(_bulk_row(f"save_decision, {_BULK_AT_ONCE} awaited at once", times, facts, began))
-            tell("bulk", 1, 2)
-            times = []
+            tell("bulk", 1, 3)
+            name = f"store_session_with_learnings, {_BULK_BATCH} decisions a call"
             began = time.perf_counter()
-            for place in range(0, facts, _BULK_BATCH):
-                started = time.perf_counter()
-                await memory.store_session_with_learnings(
-                    {"objective": "Write many."}, PROJECT, decisions=batched[place : place + _BULK_BATCH]
-                )
-                times.append((time.perf_counter() - started) * 1000)
-            rows.append(
-                _bulk_row(
-                    f"store_session_with_learnings, {_BULK_BATCH} decisions a call", times, facts, began
-                )
-            )
-            tell("bulk", 2, 2)
+            rows.append(_bulk_row(name, await _by_the_hundred(memory, batched[:facts]), facts, began, 500))
+            tell("bulk", 2, 3)
+        settings = load(
+            dsn=dsn, data_dir=Path(folder), prepare=True, pool_size=8, EMBEDDING_PROVIDER="static"
+        )
+        async with Memory.connect(settings) as memory:
+            if await memory.register_embedder():
+                began = time.perf_counter()
+                times = await _by_the_hundred(memory, batched[facts:])
+                await memory.embed_waiting()
+                rows.append(_bulk_row("the same, and embedded with static", times, facts, began, 200))
+            tell("bulk", 3, 3)
     return rows
 
 
-def _bulk_row(name: str, times: Sequence[float], facts: int, began: float) -> SpeedRow:
+async def _by_the_hundred(memory: Memory, decisions: Sequence[dict[str, str]]) -> list[float]:
+    """Milliseconds of each call."""
+    times = []
+    for place in range(0, len(decisions), _BULK_BATCH):
+        began = time.perf_counter()
+        await memory.store_session_with_learnings(
+            {"objective": "Write many."}, PROJECT, decisions=decisions[place : place + _BULK_BATCH]
+        )
+        times.append((time.perf_counter() - began) * 1000)
+    return times
+
+
+def _bulk_row(
+    name: str, times: Sequence[float], facts: int, began: float, at_least: int | None = None
+) -> SpeedRow:
     rate = round(facts / (time.perf_counter() - began), 1)
     return SpeedRow(
         name=name,
@@ -349,8 +363,8 @@ def _bulk_row(name: str, times: Sequence[float], facts: int, began: float) -> Sp
         p50_ms=quantile(times, 0.5),
         p95_ms=quantile(times, 0.95),
         rate_per_s=rate,
-        bar="≥ 500 a second",
-        met=rate >= 500,
+        bar=f"≥ {at_least} a second" if at_least is not None else None,
+        met=rate >= at_least if at_least is not None else None,
     )
 
 
