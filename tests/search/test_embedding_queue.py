@@ -169,6 +169,9 @@ async def test_two_worker_processes_at_once_embed_each_text_once(
         for _ in range(2)
     ]
     try:
+        for process in workers:  # both run, and know what SIGTERM asks of them
+            assert process.stderr is not None
+            assert process.stderr.readline().startswith("worker:")
 
         def all_stored() -> bool:
             assert [process.poll() for process in workers] == [None, None]
