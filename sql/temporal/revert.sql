@@ -27,8 +27,10 @@ begin
       quote_literal(left(p_key, 80)), coalesce(p_version::text, 'null'));
   end if;
   if v_node.content_hash is not null and v_earlier.status in ('active', 'approved') then
-    perform pgmem.expire_content(v_node.scope_key, v_node.content_hash);
-    select * into v_twin from pgmem.same_content(v_node.scope_key, v_node.content_hash);
+    v_twin := pgmem.same_content(v_node.scope_key, v_node.content_hash);
+    if v_twin.expired_seq is not null then
+      perform pgmem.set_status(v_twin.expired_seq, 'expired');
+    end if;
     if v_twin.seq <> v_node.seq then
       raise exception using errcode = 'PM001', message = format('The same content is live as %s; forget that one first.', v_twin.id);
     end if;
