@@ -454,19 +454,25 @@ def shared_memory_is_small() -> bool:
 
 def _system_account(name: str) -> tuple[int, int]:
     """The uid and gid of a system user, made if missing."""
+    import fcntl
     import pwd
 
     try:
         entry = pwd.getpwnam(name)
     except KeyError:
-        command = ["useradd", "--system", "--shell", "/usr/sbin/nologin", name]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        directory = os.open("/etc", os.O_RDONLY)
         try:
-            entry = pwd.getpwnam(name)  # whether we made it or another process did at the same moment
+            # One at a time: useradd looks before it locks, so of two at once the second replaces the uid of the first.
+            fcntl.flock(directory, fcntl.LOCK_EX)
+            command = ["useradd", "--system", "--shell", "/usr/sbin/nologin", name]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            entry = pwd.getpwnam(name)  # whether we made it or another process did before us
         except KeyError:
             raise EmbeddedServerError(
                 f"PostgreSQL refuses to run as root, and no user {name} can be made: {done.stderr.strip()}"
             ) from None
+        finally:
+            _unlock(directory)
     return entry.pw_uid, entry.pw_gid
 
 

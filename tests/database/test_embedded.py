@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import fcntl
 import os
+import pwd
 import select
 import stat
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
+from threading import Barrier
 from types import SimpleNamespace, TracebackType
 
 import psutil
@@ -20,7 +23,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from pgmem.database import embedded
-from pgmem.database.embedded import EmbeddedServer
+from pgmem.database.embedded import EmbeddedServer, _system_account
 from pgmem.errors import EmbeddedServerError
 
 pytestmark = pytest.mark.embedded
@@ -431,3 +434,21 @@ def test_a_database_that_was_dropped_is_made_again(server: EmbeddedServer) -> No
     with psycopg.connect(conninfo, dbname="postgres", autocommit=True) as connection:
         connection.execute("drop database pgmem")
     assert query(server.start(), "select current_database()") == "pgmem"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes the server's user")
+def test_who_makes_the_servers_user_at_once_gets_the_same_one() -> None:
+    name = f"pgmem{os.getpid()}"
+    together = Barrier(8)
+
+    def make(_: int) -> tuple[int, int]:
+        together.wait(TIMEOUT)
+        return _system_account(name)
+
+    try:
+        with ThreadPoolExecutor(8) as makers:
+            told = set(makers.map(make, range(8)))
+        entry = pwd.getpwnam(name)
+        assert told == {(entry.pw_uid, entry.pw_gid)}
+    finally:
+        subprocess.run(["userdel", name], check=True)
