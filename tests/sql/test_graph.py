@@ -139,6 +139,29 @@ def test_a_vertex_an_edge_and_a_path_come_as_objects(cypher: Any, kept: str) -> 
     assert len(found["p"]) == 3
 
 
+@pytest.mark.usefixtures("superuser")
+@pytest.mark.filterwarnings("ignore:invalid escape sequence:DeprecationWarning")
+def test_the_driver_of_age_reads_the_same_graph(dsn: str, cypher: Any, kept: str) -> None:
+    age = pytest.importorskip("age", reason="needs pip install 'pgmem-agent[age]'")
+    question = "match p = (a)-[r]->(b) return a, r, b, p"
+    graph = age.connect(graph="pgmem_graph", dsn=dsn)
+    try:
+        read = graph.execCypher(question, cols=["a", "r", "b", "p"]).fetchall()
+    finally:
+        graph.close()
+
+    def told(thing: Any) -> dict[str, Any]:
+        between = {"start_id": thing.start_id, "end_id": thing.end_id} if thing.gtype == age.TP_EDGE else {}
+        return {"id": thing.id, "label": thing.label, "properties": thing.properties, **between}
+
+    ours = cypher(question)
+    assert len(ours) == len(read) > 10
+    assert {row["r"]["id"]: row for row in ours} == {
+        r.id: {"a": told(a), "r": told(r), "b": told(b), "p": [told(part) for part in p]}
+        for a, r, b, p in read
+    }
+
+
 def test_cypher_takes_parameters(cypher: Any, kept: str) -> None:
     query = "match (n:Decision) where n.title = $title return n.status as status"
     assert cypher(query, title="Refuse cash") == [{"status": "active"}]
