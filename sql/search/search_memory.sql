@@ -90,7 +90,7 @@ begin
     v_mode := 'vector_only';
     v_reason := 'the query holds no word that counts';
   end if;
-  if not 'date' = any (p_without) then
+  if p_query ~ '\d{4}' and not 'date' = any (p_without) then
     v_dates := pgmem.dates_asked(p_query);
   end if;
 

@@ -10,8 +10,10 @@ set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
-  v_k1     float8 := pgmem.setting_float('bm25_k1');
-  v_b      float8 := pgmem.setting_float('bm25_b');
+  v_k1     float8;
+  v_b      float8;
+  v_exact  integer;
+  v_most   integer;
   v_rare   text[] := p_lexemes;
   v_known  text[] := '{}';
   v_counts bigint[] := '{}';
@@ -21,9 +23,13 @@ begin
   if cardinality(p_lexemes) = 0 or p_memories = 0 then
     return;
   end if;
-  if p_memories > pgmem.setting_int('text_exact_limit') then
+  select max(s.value) filter (where s.name = 'bm25_k1'), max(s.value) filter (where s.name = 'bm25_b'),
+         max(s.value) filter (where s.name = 'text_exact_limit'), max(s.value) filter (where s.name = 'text_candidate_limit')
+  into v_k1, v_b, v_exact, v_most
+  from pgmem.setting s where s.name in ('bm25_k1', 'bm25_b', 'text_exact_limit', 'text_candidate_limit');
+  if p_memories > v_exact then
     select array_agg(f.lexeme), array_agg(f.df),
-           array_agg(f.lexeme) filter (where f.running <= pgmem.setting_int('text_candidate_limit') or f.place = 1)
+           array_agg(f.lexeme) filter (where f.running <= v_most or f.place = 1)
     into v_known, v_counts, v_rare
     from (select c.lexeme, c.df, sum(c.df) over (order by c.df, c.lexeme) as running, row_number() over (order by c.df, c.lexeme) as place
           from (select q.lexeme, coalesce((select sum(s.memories) from pgmem.lexeme_stat s

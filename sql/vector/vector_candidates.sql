@@ -14,7 +14,7 @@ as $$
 #variable_conflict use_column
 declare
   v_rows   float8;
-  v_most   integer := 3 * p_limit;
+  v_most   integer := case when num_nonnulls(p_labels, p_scopes, p_focus, p_tags) = 0 then 1.5 else 3 end * p_limit;
   v_seqs   bigint[];
   v_scores float8[];
   v_more   bigint[];
