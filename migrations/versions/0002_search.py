@@ -61,6 +61,12 @@ comment on table pgmem.lexeme_stat is 'In how many memories a lexeme stands, per
 create index node_writer on pgmem.node (project_seq, agent_id) where agent_id is not null;
 create index node_session on pgmem.node (session_id, seq) where session_id is not null;
 
+alter table pgmem.setting add constraint weights_in_range check (
+  case when name = 'hybrid_fusion' then value in ('linear', 'rrf')
+       when name = 'hybrid_arm_limit' then value::integer between 1 and 1000
+       when name in ('hybrid_alpha', 'bm25_b') then value::float8 between 0 and 1
+       when name like 'hybrid%' or name in ('rrf_k', 'bm25_k1') then value::float8 between 0 and 1000000
+       else true end);
 insert into pgmem.setting (name, value, description) values
   ('hybrid_alpha', '0.5', 'Weight of the vector arm in the score; the rest is the full text''s.'),
   ('hybrid_graph_beta', '0.15', 'Weight of the graph boost in the score.'),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
@@ -87,6 +87,7 @@ class RetrievalEngine(Engine):
         focus: str | None = None,
         tags: Sequence[str] | None = None,
         without: Sequence[str] = (),
+        weights: Mapping[str, float | str] | None = None,
     ) -> SearchResults:
         """Memories that answer a query, best first: by meaning, by words and by the graph.
 
@@ -103,9 +104,10 @@ class RetrievalEngine(Engine):
             focus: only this focus area.
             tags: only what carries all of these.
             without: signals to leave out, to see what each gives: names, window, session, date, source, graph.
+            weights: settings of the ranking (hybrid_alpha, rrf_k and their like) for this search alone.
 
         Raises:
-            InvalidArgument: an empty query, a limit outside 1 to 1000, an unknown label.
+            InvalidArgument: an empty query, a limit outside 1 to 1000, an unknown label or weight.
         """
         vector, names, trouble = await self._query_vector(query, project_id, "names" in without)
         rows = await self._database.rows(
@@ -126,6 +128,7 @@ class RetrievalEngine(Engine):
             without=list(without),
             embedding=vector or None,
             embedding_model=self._embedder.model if vector else None,
+            weights=dict(weights) if weights is not None else None,
         )
         mode = SearchMode(mode="hybrid" if vector else "fulltext_only")
         if rows:

@@ -43,6 +43,19 @@ class HybridConfig:
     fusion: Literal["linear", "rrf"] = "linear"
     rrf_k: float = 10
 
+    def weights(self) -> dict[str, float | str]:
+        """The same under the names of the store's settings; there both arms bring as many."""
+        return {
+            "hybrid_alpha": self.alpha,
+            "hybrid_graph_beta": self.graph_beta,
+            "hybrid_boost_cap": self.boost_cap,
+            "hybrid_arm_limit": max(self.vector_k, self.fulltext_k),
+            "hybrid_trust_gamma": self.trust_gamma,
+            "hybrid_confidence_weight": self.confidence_weight,
+            "hybrid_fusion": self.fusion,
+            "rrf_k": self.rrf_k,
+        }
+
 
 @dataclass(frozen=True, kw_only=True)
 class Hit:
@@ -74,8 +87,8 @@ class Ranking(list[Hit]):
 class HybridSearchEngine:
     """Searches two stores and ranks what they find.
 
-    Where both stores are PostgreSQL and no config is given, the whole search is one SQL call (search_memory),
-    with the weights of that store and all its signals. Else the arms are asked one by one and fused here.
+    Where both stores are PostgreSQL the whole search is one SQL call (search_memory) with all its signals. Else
+    the arms are asked one by one and fused here.
 
     Args:
         graph: full text, neighbours, and who is trusted.
@@ -109,7 +122,7 @@ class HybridSearchEngine:
             InvalidArgument: PostgreSQL refuses the query or the limit.
         """
         graph, vector = self.graph, self.vector
-        if self.config is None and isinstance(graph, PgGraphStore) and isinstance(vector, PgVectorStore):
+        if isinstance(graph, PgGraphStore) and isinstance(vector, PgVectorStore):
             return await self._search_in_sql(graph, query, limit)
         config = self.config or HybridConfig()
         embedding, missing = await self._embed(query)
@@ -132,7 +145,10 @@ class HybridSearchEngine:
 
     async def _search_in_sql(self, graph: PgGraphStore, query: str, limit: int) -> Ranking:
         await graph.open()
-        found = await RetrievalEngine(graph.database, self.embedder).search_memory(query, limit)
+        weights = self.config.weights() if self.config else None
+        found = await RetrievalEngine(graph.database, self.embedder).search_memory(
+            query, limit, weights=weights
+        )
         return Ranking([_hit(result) for result in found.results], found.search_mode)
 
     async def _embed(self, query: str) -> tuple[list[float], SearchMode | None]:

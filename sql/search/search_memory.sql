@@ -7,7 +7,8 @@
 create or replace function pgmem.search_memory(p_query text, p_limit integer default 10, p_project_id text default null,
   p_scope text default null, p_labels text[] default null, p_as_of timestamptz default null, p_known_at timestamptz default null,
   p_fusion text default null, p_explain boolean default false, p_focus text default null, p_tags text[] default null,
-  p_names text[] default null, p_without text[] default '{}', p_embedding real[] default null, p_embedding_model text default null)
+  p_names text[] default null, p_without text[] default '{}', p_embedding real[] default null, p_embedding_model text default null,
+  p_weights jsonb default null)
 returns table (id uuid, label text, key text, title text, summary text, project text, scope text, score float8, vector float8,
                fulltext float8, graph float8, trust float8, confidence float8, explanation jsonb, created_at timestamptz,
                mode text, degraded boolean, reason text)
@@ -19,7 +20,7 @@ as $$
 declare
   v_caller   pgmem.caller := pgmem.caller();
   v_scope    pgmem.scope_state;
-  v_setting  jsonb := (select jsonb_object_agg(s.name, s.value) from pgmem.setting s where s.name like 'hybrid%' or s.name like 'decay%' or s.name = 'rrf_k');
+  v_setting  jsonb := pgmem.search_weights(p_weights);
   v_fusion   text := coalesce(p_fusion, v_setting ->> 'hybrid_fusion');
   v_alpha    float8 := (v_setting ->> 'hybrid_alpha')::float8;
   v_beta     float8 := (v_setting ->> 'hybrid_graph_beta')::float8;

@@ -8,12 +8,14 @@ of the word asked for: b 1, d 2, c 4; with k1 = 1 and b = 0 their BM25 is as 1 :
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pgmem import Memory
 from pgmem.database.pool import Database
 from pgmem.engines.search import Hit, HybridConfig, HybridSearchEngine, fuse
+from pgmem.errors import InvalidArgument
 from pgmem.models import MemoryScope
 from pgmem.settings import load
 from pgmem.stores import PgStore
@@ -70,6 +72,16 @@ VECTORS = {"a": [1.0, 0.0, 0.0], "b": [4.0, 3.0, 0.0], "c": [3.0, 4.0, 0.0], "e"
 TEXTS = {"a": "plain", "b": "zebra", "c": "zebra zebra zebra zebra", "d": "zebra zebra", "e": "plain"}
 
 
+class Elsewhere:
+    """A store that is not known to be PostgreSQL: its arms are asked one by one."""
+
+    def __init__(self, store: PgStore) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+
 def close(scores: dict[str, float]) -> dict[str, object]:
     return {name: pytest.approx(score, abs=1e-9) for name, score in scores.items()}
 
@@ -111,7 +123,7 @@ async def test_sql_and_python_rank_one_store_to_the_figures_of_the_table(
     embedder = Table({"zebra": [1.0, 0.0, 0.0]})
     await memory.set_setting("bm25_k1", "1")
     await memory.set_setting("bm25_b", "0")
-    in_sql = HybridSearchEngine(store, store, embedder)
+    by_settings = HybridSearchEngine(store, store, embedder)
     for config, scores in TABLE:
         for name, value in {
             "hybrid_alpha": config.alpha,
@@ -123,12 +135,39 @@ async def test_sql_and_python_rank_one_store_to_the_figures_of_the_table(
             "rrf_k": config.rrf_k,
         }.items():
             await memory.set_setting(name, str(value))
-        in_python = HybridSearchEngine(store, store, embedder, config)
-        for engine in (in_sql, in_python):
+        in_sql = HybridSearchEngine(store, store, embedder, config)
+        in_python = HybridSearchEngine(Elsewhere(store), Elsewhere(store), embedder, config)
+        for engine in (by_settings, in_sql, in_python):
             ranked = await engine.search("zebra")
             assert ranked.search_mode.mode == "hybrid"
             assert {hit.key: hit.final_score for hit in ranked} == close(scores), (engine.config, config)
             assert [hit.key for hit in ranked] == list(scores)
+        for name in config.weights():
+            await memory.set_setting(name, str(HybridConfig().weights()[name]))
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        {"hybrid_alpha": 1.1},
+        {"hybrid_alpha": "0.5"},
+        {"hybrid_fusion": "median"},
+        {"hybrid_arm_limit": 2.5},
+        {"hybrid_trust_gamma": -1},
+        {"decay_rate": 0},
+        {"alpha": 0.5},
+    ],
+)
+async def test_a_weight_that_cannot_be_is_refused_with_what_can(
+    database: Database, weights: dict[str, float | str]
+) -> None:
+    memory = Memory(database)
+    with pytest.raises(InvalidArgument, match="hybrid_alpha|linear or rrf"):
+        await memory.search_memory("zebra", weights=weights)
+    for name, value in weights.items():
+        if name.startswith("hybrid") and value != "0.5":
+            with pytest.raises(InvalidArgument, match=name):
+                await memory.set_setting(name, str(value))
 
 
 async def test_the_parts_of_a_score_that_explain_gives_add_up_to_it(database: Database) -> None:
