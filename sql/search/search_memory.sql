@@ -116,9 +116,11 @@ begin
     union (select s.seq from session s where s.window_score is not null order by s.window_score desc limit v_arm)
   ), near as materialized (
     -- Who came by words or by a session is compared too: an arm's scores are those of all candidates.
-    select * from pgmem.vector_scores(case when v_model.id is not null then p_embedding end, v_model, array(select c.seq from candidate c))
+    select * from pgmem.vector_scores(case when v_model.id is not null then p_embedding end, v_model,
+      array(select c.seq from candidate c left join own o using (seq) left join around a using (seq)
+            where o.seq is null or a.seq is null and exists (select from around)))
   ), scored as (
-    select c.seq, v.own, case when v_window then v.around end as around, t.score as text, s.window_score, s.session_score,
+    select c.seq, v.own, v.around, t.score as text, s.window_score, s.session_score,
            (v.own - min(v.own) over ()) / nullif(max(v.own) over () - min(v.own) over (), 0) as own_norm,
            (v.around - min(v.around) over ()) / nullif(max(v.around) over () - min(v.around) over (), 0) as around_norm,
            (t.score - min(t.score) over ()) / nullif(max(t.score) over () - min(t.score) over (), 0) as text_norm,
@@ -126,7 +128,9 @@ begin
            (s.session_score - min(s.session_score) over ()) / nullif(max(s.session_score) over () - min(s.session_score) over (), 0) as session_norm,
            o.rank as own_rank, t.rank as text_rank,
            s.seq is not null as in_session
-    from candidate c left join near v using (seq) left join own o using (seq) left join text t using (seq) left join session s using (seq)
+    from candidate c left join own o using (seq) left join around a using (seq) left join near w using (seq)
+    cross join lateral (select coalesce(o.score, w.own) as own, case when v_window then coalesce(a.score, w.around) end as around) v
+     left join text t using (seq) left join session s using (seq)
   ), arms as (
     select s.*,
       -- A single candidate, or equal ones, are normalised to 1; who has no vector or no word of the query gets 0.

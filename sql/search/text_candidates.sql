@@ -50,7 +50,8 @@ begin
   with matched as materialized (
     select n.seq, n.text_length, n.session_id, n.tsv
     from pgmem.node n
-    where n.tsv @@ v_query::tsquery and n.tenant = any (p_tenants) and pgmem.is_memory(n.label)
+    -- The tenant as an expression: an index by tenant would read all of his memories beside this.
+    where n.tsv @@ v_query::tsquery and n.tenant || '' = any (p_tenants) and pgmem.is_memory(n.label)
       and pgmem.is_true_at(n.status, n.valid_from, n.valid_to, n.created_at, p_as_of)
       and (p_project_seq is null or n.project_seq = p_project_seq or n.scope = 'global')
       and (p_labels is null or n.label = any (p_labels)) and (p_scopes is null or n.scope = any (p_scopes))
