@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from pgmem.cli.options import AsJson, DataDir, Dsn, EnvFile, emit, settings_of, with_memory
+from pgmem.cli.options import Door, at_the_store
 from pgmem.errors import InvalidArgument
 from pgmem.memory import Memory
 
 __all__ = ["reindex"]
 
 
+@at_the_store
 def reindex(
+    door: Door,
     model: Annotated[
         str | None, typer.Option("--model", help="The provider's model; unset: EMBEDDING_MODEL.")
     ] = None,
@@ -28,15 +31,10 @@ def reindex(
     drop: Annotated[
         str | None, typer.Option("--drop", metavar="NAME", help="Delete another model and its vectors.")
     ] = None,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Embed every text that has no vector yet; it may be stopped and started again at any time."""
-    settings = settings_of(dsn, env_file, data_dir)
     if model is not None:
-        settings = settings.model_copy(update={"embedding_model": model})
+        door = replace(door, settings=door.settings.model_copy(update={"embedding_model": model}))
     console = Console(stderr=True)
 
     async def run(memory: Memory) -> dict[str, object]:
@@ -70,8 +68,6 @@ def reindex(
             done["dropped"] = await memory.drop_model(drop)
         return done
 
-    done = with_memory(settings, run)
-    if as_json:
-        emit(done)
-    else:
+    done = door.ask(run)
+    if not door.told(done):
         typer.echo(", ".join(f"{name} {value}" for name, value in done.items()))

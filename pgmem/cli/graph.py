@@ -8,7 +8,17 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from pgmem.cli.options import AsJson, DataDir, Dsn, EnvFile, cells, emit, settings_of, terminal, with_memory
+from pgmem.cli.options import (
+    DataDir,
+    Door,
+    Dsn,
+    EnvFile,
+    at_the_store,
+    cells,
+    settings_of,
+    terminal,
+    with_memory,
+)
 from pgmem.memory import Memory
 
 __all__ = ["app", "cypher"]
@@ -16,24 +26,20 @@ __all__ = ["app", "cypher"]
 app = typer.Typer(help="The graph beside the tables.", no_args_is_help=True)
 
 
+@at_the_store
 def cypher(
+    door: Door,
     query: Annotated[str, typer.Argument(help="A Cypher query that ends in RETURN.")],
     params: Annotated[str, typer.Option(help="Parameters, as a JSON object.")] = "{}",
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Read the graph with Cypher."""
-    settings = settings_of(dsn, env_file, data_dir)
     try:
         given = json.loads(params)
     except ValueError as error:
         typer.echo(f"pgmem: --params is no JSON object: {error}", err=True)
         raise typer.Exit(2) from None
-    rows = with_memory(settings, lambda memory: memory.run_cypher(query, given))
-    if as_json:
-        emit(rows)
+    rows = door.ask(lambda memory: memory.run_cypher(query, given))
+    if door.told(rows):
         return
     terminal().print(table_of(rows) if rows else "No rows.")
 
@@ -48,13 +54,12 @@ def table_of(rows: list[dict[str, Any]]) -> Table:
 
 
 @app.command()
-def check(
-    dsn: Dsn = None, data_dir: DataDir = None, env_file: EnvFile = None, as_json: AsJson = False
-) -> None:
+@at_the_store
+def check(door: Door) -> None:
     """Compare the graph with the tables; exit code 1 if they differ."""
-    found = with_memory(settings_of(dsn, env_file, data_dir), Memory.check_graph)
-    if as_json:
-        emit(found)
+    found = door.ask(Memory.check_graph)
+    if door.told(found):
+        pass
     elif found:
         table = Table("label", "missing", "extra", "different")
         for row in found:

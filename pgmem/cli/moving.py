@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from pgmem.cli.options import AsJson, DataDir, Dsn, EnvFile, emit, settings_of, with_memory
+from pgmem.cli.options import Door, at_the_store, emit
 from pgmem.errors import InvalidArgument
 from pgmem.importers import Source, Vocabulary, read, take
 from pgmem.memory import Memory
@@ -31,20 +31,17 @@ AllTenants = Annotated[
 ]
 
 
+@at_the_store
 def export(
+    door: Door,
     file: Annotated[Path, typer.Argument(help="Where to write; NAME.gz is packed, - is the output.")],
     vectors: Annotated[
         bool, typer.Option("--vectors", help="With the embeddings; else they are made again where it goes.")
     ] = False,
     all_tenants: AllTenants = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Write everything you see to a file of JSON lines: nodes, history, edges, cards, open saves."""
-    settings = settings_of(dsn, env_file, data_dir)
     if str(file) != "-" and file.exists() and not force:
         _wrong(f"{file} is there already: name another file, or send --force.")
 
@@ -55,18 +52,18 @@ def export(
             )
 
     try:
-        done = with_memory(settings, run)
+        done = door.ask(run)
     except OSError as error:
         typer.echo(f"pgmem: {file} cannot be written: {error.strerror}.", err=True)
         raise typer.Exit(1) from None
-    if as_json:
-        emit(done)
-    else:
+    if not door.told(done):
         held = ", ".join(f"{count} {_named(part, count)}" for part, count in done.counts.items()) or "nothing"
         typer.echo(f"{done.lines} lines: {held}.", err=str(file) == "-")
 
 
+@at_the_store
 def import_(
+    door: Door,
     file: Annotated[
         Path, typer.Argument(help="What pgmem export wrote, packed or not, - for the input; or see --from.")
     ],
@@ -86,13 +83,8 @@ def import_(
         bool, typer.Option("--reembed", help="Leave the file's vectors and embed every text here, at once.")
     ] = False,
     all_tenants: AllTenants = False,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Take in a file of an export, or another system's memories. It may be run again: nothing is doubled."""
-    settings = settings_of(dsn, env_file, data_dir)
     if source is not Source.pgmem and project is None:
         _wrong("--project: name the project that these memories belong to.")
     if source is Source.markdown and not file.is_dir():
@@ -117,7 +109,7 @@ def import_(
         await settle(memory, reembed)
         return done
 
-    show(with_memory(settings, run), as_json)
+    show(door.ask(run), door.as_json)
 
 
 def _wrong(message: str) -> NoReturn:

@@ -8,25 +8,16 @@ import typer
 from rich.table import Column, Table
 from rich.text import Text
 
-from pgmem.cli.options import (
-    AsJson,
-    DataDir,
-    Dsn,
-    EnvFile,
-    Project,
-    cells,
-    emit,
-    settings_of,
-    terminal,
-    with_memory,
-)
+from pgmem.cli.options import Door, Project, at_the_store, cells, terminal
 
 __all__ = ["retrieve", "search"]
 
 Scope = Literal["global", "project", "focus"]
 
 
+@at_the_store
 def retrieve(
+    door: Door,
     project: Annotated[str, typer.Argument(help="The project.")],
     scope: Annotated[Scope, typer.Option(help="Where to begin.")] = "project",
     focus: Annotated[str | None, typer.Option(help="A focus area of the project.")] = None,
@@ -34,16 +25,10 @@ def retrieve(
         list[str] | None, typer.Option(help="Only this label; may be given more than once.")
     ] = None,
     topic: Annotated[str | None, typer.Option(help="Only what holds one of these words.")] = None,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Load the context of a project: focus, project, global, newest first."""
-    settings = settings_of(dsn, env_file, data_dir)
-    bundle = with_memory(settings, lambda m: m.retrieve_context(project, scope, focus, category, topic))
-    if as_json:
-        emit(bundle)
+    bundle = door.ask(lambda m: m.retrieve_context(project, scope, focus, category, topic))
+    if door.told(bundle):
         return
     console = terminal()
     if bundle.items:
@@ -58,23 +43,19 @@ def retrieve(
         console.print(Text(bundle.next_step, "dim"))
 
 
+@at_the_store
 def search(
+    door: Door,
     query: Annotated[str, typer.Argument(help="Words or a question.")],
     project: Project = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many.")] = 10,
     label: Annotated[
         list[str] | None, typer.Option(help="Only this label; may be given more than once.")
     ] = None,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Find memories by words or a question, best first."""
-    settings = settings_of(dsn, env_file, data_dir)
-    found = with_memory(settings, lambda m: m.search_memory(query, limit, project, labels=label))
-    if as_json:
-        emit(found)
+    found = door.ask(lambda m: m.search_memory(query, limit, project, labels=label))
+    if door.told(found):
         return
     console = terminal()
     if found.results:

@@ -10,7 +10,7 @@ import typer
 from rich.panel import Panel
 from rich.text import Text
 
-from pgmem.cli.options import AsJson, DataDir, Dsn, EnvFile, Project, emit, settings_of, terminal, with_memory
+from pgmem.cli.options import Door, Project, at_the_store, emit, terminal
 from pgmem.models import Review
 
 __all__ = ["review"]
@@ -18,30 +18,26 @@ __all__ = ["review"]
 CHOICES: dict[str, Literal["new", "supersede", "drop"]] = {"n": "new", "s": "supersede", "d": "drop"}
 
 
+@at_the_store
 def review(
+    door: Door,
     project: Project = None,
     save_id: Annotated[UUID | None, typer.Option(help="Decide this one, with --outcome.")] = None,
     outcome: Annotated[
         Literal["new", "supersede", "drop"] | None, typer.Option(help="What becomes of it.")
     ] = None,
     by: Annotated[str | None, typer.Option(help="Who decides; else the name you are logged in by.")] = None,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Decide decisions that resemble another too much to be new and too little to replace it."""
-    settings = settings_of(dsn, env_file, data_dir)
     who = by or getpass.getuser()
     if save_id is not None:
         if outcome is None:
             typer.echo("pgmem: --save-id needs --outcome new, supersede or drop.", err=True)
             raise typer.Exit(2)
-        emit(with_memory(settings, lambda m: m.resolve_review(save_id, outcome, who)))
+        emit(door.ask(lambda m: m.resolve_review(save_id, outcome, who)))
         return
-    waiting = with_memory(settings, lambda m: m.list_reviews(project))
-    if as_json:
-        emit(waiting)
+    waiting = door.ask(lambda m: m.list_reviews(project))
+    if door.told(waiting):
         return
     console = terminal()
     if not waiting:
@@ -52,7 +48,7 @@ def review(
             typer.prompt("[n]ew, [s]upersede the old one, [d]rop, [l]ater", default="l").strip().lower()[:1]
         )
         if choice := CHOICES.get(answer):
-            result = with_memory(settings, lambda m, i=item, c=choice: m.resolve_review(i.save_id, c, who))  # type: ignore[misc]
+            result = door.ask(lambda m, i=item, c=choice: m.resolve_review(i.save_id, c, who))  # type: ignore[misc]
             typer.echo(f"{result.status}: {result.message or result.dedup_outcome}")
 
 

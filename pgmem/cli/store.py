@@ -15,12 +15,12 @@ from rich.table import Table
 from rich.text import Text
 
 from pgmem.cli.options import (
-    AsJson,
     DataDir,
+    Door,
     Dsn,
     EnvFile,
+    at_the_store,
     cells,
-    emit,
     failing,
     settings_of,
     terminal,
@@ -69,22 +69,20 @@ def _upgrade(settings: Settings, roles: bool) -> schema.Upgrade:
         return schema.upgrade(server.start(), settings=settings.store_settings(), roles=roles)
 
 
-def status(
-    dsn: Dsn = None, data_dir: DataDir = None, env_file: EnvFile = None, as_json: AsJson = False
-) -> None:
+@at_the_store
+def status(door: Door) -> None:
     """The server, its version, the tier, the data directory and what is kept."""
-    settings = settings_of(dsn, env_file, data_dir)
-    found, models = with_memory(settings, _look)
+    settings = door.settings
+    found, models = door.ask(_look)
     where = "PGMEM_DSN" if settings.dsn else str(settings.data_dir)
-    if as_json:
-        emit(
-            {
-                "server": "dsn" if settings.dsn else "embedded",
-                "data_dir": str(settings.data_dir),
-                **vars(found),
-                "embedding": {"provider": settings.embedding_provider, "models": models},
-            }
-        )
+    if door.told(
+        {
+            "server": "dsn" if settings.dsn else "embedded",
+            "data_dir": str(settings.data_dir),
+            **vars(found),
+            "embedding": {"provider": settings.embedding_provider, "models": models},
+        }
+    ):
         return
     table = Table(show_header=False, box=None, pad_edge=False)
     for name, value in [*_status_rows(settings, where, found), *_embedding_rows(settings, models)]:
@@ -179,21 +177,17 @@ def _own_programs(server: EmbeddedServer) -> Path | None:
 
 
 @config.command("get")
+@at_the_store
 def config_get(
+    door: Door,
     name: Annotated[str | None, typer.Argument(help="One setting; none: all.")] = None,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Show the thresholds and limits of the store."""
-    settings = settings_of(dsn, env_file, data_dir)
-    rows = [row for row in with_memory(settings, Memory.list_settings) if name in (None, row["name"])]
+    rows = [row for row in door.ask(Memory.list_settings) if name in (None, row["name"])]
     if not rows:
         typer.echo(f"pgmem: There is no setting {name}; pgmem config get lists them.", err=True)
         raise typer.Exit(1)
-    if as_json:
-        emit(rows)
+    if door.told(rows):
         return
     table = Table("setting", "value", "meaning")
     for row in rows:
