@@ -140,7 +140,13 @@ class Root:
 
     def install(self, *packages: str) -> None:
         """Install packages from the suite."""
-        self.run("apt-get", "install", "--yes", "--no-install-recommends", *packages, user="root")
+        # Some packages make their folders by systemd-tmpfiles, which looks into /proc.
+        proc = str(self.folder / "proc")
+        subprocess.run(["mount", "-t", "proc", "proc", proc], check=False, capture_output=True)
+        try:
+            self.run("apt-get", "install", "--yes", "--no-install-recommends", *packages, user="root")
+        finally:
+            subprocess.run(["umount", proc], check=False, capture_output=True)
 
     @contextmanager
     def server(self, settings: Sequence[str] = ()) -> Iterator[str]:
