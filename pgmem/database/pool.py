@@ -57,7 +57,10 @@ _IDENTITY: LiteralString = (
 )
 # What one transaction is told before its verb runs. It is a statement of its own: a timeout that is set
 # inside a function does not stop the running call.
-_OPEN: LiteralString = _IDENTITY + ", set_config('statement_timeout', %s, true)"
+# Compiling a statement takes longer than any statement of ours runs.
+_OPEN: LiteralString = (
+    _IDENTITY + ", set_config('jit', 'off', true), set_config('statement_timeout', %s, true)"
+)
 
 # A replica answers at once, or the primary does.
 _REPLICA_S = 1.0

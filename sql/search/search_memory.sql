@@ -15,6 +15,8 @@ returns table (id uuid, label text, key text, title text, summary text, project 
 language plpgsql stable security definer
 set search_path = pgmem, pg_temp
 set plan_cache_mode = force_generic_plan
+-- Compiling this statement takes a hundred times as long as running it; managed servers have it on.
+set jit = off
 as $$
 #variable_conflict use_column
 declare

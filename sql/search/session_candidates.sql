@@ -3,7 +3,7 @@
 -- words are as rare as they are among the memories of these sessions.
 create or replace function pgmem.session_candidates(p_lexemes text[], p_sessions text[], p_tenants text[], p_as_of timestamptz)
 returns table (seq bigint, window_score float8, session_score float8)
-language plpgsql stable
+language plpgsql stable rows 100
 set search_path = pgmem, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$

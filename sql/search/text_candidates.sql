@@ -4,7 +4,7 @@
 create or replace function pgmem.text_candidates(p_lexemes text[], p_tenants text[], p_project_seq bigint, p_memories bigint,
   p_mean_length float8, p_labels text[], p_scopes text[], p_focus text, p_tags text[], p_as_of timestamptz, p_limit integer)
 returns table (seq bigint, score float8, session_id text)
-language plpgsql stable
+language plpgsql stable rows 50
 set search_path = pgmem, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$

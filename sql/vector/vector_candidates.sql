@@ -6,7 +6,7 @@
 create or replace function pgmem.vector_candidates(p_embedding real[], p_model pgmem.embedding_model, p_kind text, p_tenants text[], p_project_seq bigint,
   p_memories bigint, p_labels text[], p_scopes text[], p_focus text, p_tags text[], p_as_of timestamptz, p_limit integer)
 returns table (seq bigint, score float8)
-language plpgsql stable
+language plpgsql stable rows 50
 set search_path = pgmem, public, pg_temp
 -- Every read here is by an index of the scope; kept plans would else read all vectors where the store was small once.
 set enable_seqscan = off

@@ -1,6 +1,6 @@
 create or replace function pgmem.vector_scores(p_embedding real[], p_model pgmem.embedding_model, p_seqs bigint[])
 returns table (seq bigint, own float8, around float8)
-language plpgsql stable
+language plpgsql stable rows 50
 set search_path = pgmem, public, pg_temp
 as $$
 #variable_conflict use_column
