@@ -1,5 +1,7 @@
-create or replace trigger record_version before update on pgmem.node
-  for each row execute function pgmem.record_version();
+create or replace trigger number_version before update on pgmem.node
+  for each row execute function pgmem.number_version();
+create or replace trigger record_version after update on pgmem.node referencing old table as old_rows
+  for each statement execute function pgmem.record_version();
 create or replace trigger title_changed after update on pgmem.node
   for each row when (old.status = 'active' and old.title_tokens is not null
     and (new.status <> 'active' or new.title_tokens is distinct from old.title_tokens))

@@ -32,13 +32,18 @@ begin
                case when n.scope = 'global' then ag_catalog._graphid(%5$s, 1) else ag_catalog._graphid(%4$s, n.project_seq) end, '{}'
         from new_rows n where n.label = %1$L and (n.project_seq is not null or n.scope = 'global');$b$,
       v_name, v_ids ->> v_name, v_ids ->> 'BELONGS_TO', v_ids ->> 'Project', v_ids ->> 'GlobalScope');
+    -- What changed is found by except, which sorts or hashes: a join of the two would compare each with each once it was planned for one row.
     v_update := v_update || format($b$
       when %1$L then
-        update pgmem_graph.%1$I g set properties = after.properties::ag_catalog.agtype
-        from new_rows n cross join lateral pgmem.vertex_properties(n) after
-        join old_rows o on o.seq = n.seq cross join lateral pgmem.vertex_properties(o) before
-        where n.label = %1$L and g.id operator(ag_catalog.=) ag_catalog._graphid(%2$s, n.seq)
-          and after.properties <> before.properties;$b$, v_name, v_ids ->> v_name);
+        update pgmem_graph.%1$I g set properties = vertex.properties::ag_catalog.agtype
+        from (select n.seq, n.key, n.title, n.project, n.scope, n.focus, n.status, n.created_at, n.valid_from, n.valid_to, n.org_id, n.user_id, n.props
+              from new_rows n where n.label = %1$L
+              except
+              select o.seq, o.key, o.title, o.project, o.scope, o.focus, o.status, o.created_at, o.valid_from, o.valid_to, o.org_id, o.user_id, o.props
+              from old_rows o where o.label = %1$L) changed
+        cross join lateral (select n as node from pgmem.node n where n.seq = changed.seq offset 0) n
+        cross join lateral pgmem.vertex_properties(n.node) vertex
+        where g.id operator(ag_catalog.=) ag_catalog._graphid(%2$s, changed.seq);$b$, v_name, v_ids ->> v_name);
     v_delete := v_delete || format($b$
       when %1$L then
         delete from pgmem_graph.%1$I g using old_rows n where n.label = %1$L and g.id operator(ag_catalog.=) ag_catalog._graphid(%2$s, n.seq);$b$,

@@ -28,7 +28,9 @@ begin
     return;
   end if;
   execute format('create or replace function pgmem.%I() returns trigger language plpgsql security definer '
-    'set search_path = pgmem, pg_temp as %L', v_function, v_body);
+    'set search_path = pgmem, pg_temp%s as %L', v_function,
+    -- Vertices and edges are found by id, however many rows a statement had when this was planned.
+    case when p_event = 'insert' then '' else ' set enable_hashjoin = off set enable_mergejoin = off' end, v_body);
   execute format('comment on function pgmem.%I() is %L', v_function, format('Trigger: every %s of %s goes to the graph.', p_event, p_table));
   execute format('create or replace trigger %1$I after %2$s on pgmem.%3$I referencing %4$s for each statement execute function pgmem.%1$I()',
     v_function, p_event, p_table,

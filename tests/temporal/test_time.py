@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from math import exp
 from pathlib import Path
+from time import perf_counter
 from uuid import UUID
 
 import psycopg
@@ -14,7 +15,7 @@ from psycopg.rows import DictRow
 
 from pgmem import Memory
 from pgmem.settings import Settings
-from tests.conftest import Call, GraphDifferences
+from tests.conftest import Call, GraphDifferences, past_the_pooler
 from tests.sql.conftest import Each, Rows
 
 Clock = Callable[[str], None]
@@ -332,3 +333,35 @@ async def test_python_forgets_reverts_and_tells_the_history(dsn: str, tmp_path: 
         versions = (await memory.memory_history("Technology", "AGE")).versions
         assert [version.status for version in versions] == ["active", "active", "active", "archived"]
         assert isinstance(made.id, UUID)
+
+
+def test_many_that_change_at_once_cost_the_same_in_a_session_that_changed_single_ones(
+    connection: psycopg.Connection[DictRow], dsn: str, rows: Rows, shop: str
+) -> None:
+    rows(
+        "insert into pgmem.node (label, title, scope, project, project_seq, source, trust_level, scope_key, tsv,"
+        " created_at, updated_at, recorded_at) select 'Context', 'filler ' || i, 'project', p.key, p.seq, 'sql', 0.5, p.scope_key,"
+        " '', now(), now(), now() from pgmem.node p cross join generate_series(1, 5200) i where p.label = 'Project' returning seq"
+    )
+    archive = (
+        "with next as (select seq from pgmem.node where label = 'Context' and status = 'active' order by seq limit %s)"
+        " update pgmem.node n set status = 'archived' from next where n.seq = next.seq"
+    )
+
+    def seconds(single_ones: int) -> float:
+        with psycopg.connect(past_the_pooler(dsn), autocommit=True) as session:
+            for _ in range(single_ones):
+                session.execute(archive, (1,))
+            begun = perf_counter()
+            assert session.execute(archive, (2500,)).rowcount == 2500
+            return perf_counter() - begun
+
+    fresh = seconds(0)
+    assert seconds(20) < 4 * fresh + 0.1
+    assert (
+        rows(
+            "select count(*) from pgmem.node_version v join pgmem.node n on n.seq = v.node_seq and v.version = n.version - 1"
+            " where n.label = 'Context'"
+        )[0]["count"]
+        == 5020
+    )
