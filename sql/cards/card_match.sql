@@ -6,6 +6,8 @@ returns table (node_seq bigint, score float8)
 language sql stable
 set search_path = pgmem, pg_temp
 set plan_cache_mode = force_generic_plan
+-- Every read here is by an index of the scope; PostgreSQL 15 would else read all subjects.
+set enable_seqscan = off
 as $$
   with own as materialized (
     select pgmem.scope_key(tenant, p_project_seq::text, 'Card') as key from unnest(p_tenants) as tenant

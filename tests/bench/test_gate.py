@@ -34,6 +34,7 @@ def test_the_metrics_are_those_of_the_textbook() -> None:
     assert found["NDCG@10"] == pytest.approx((0.63093 + 0.43068) / (1 + 0.63093 + 0.5), abs=1e-4)
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_search_holds_its_floor_and_every_arm_and_signal_is_worth_its_price(
     dsn: str, tmp_path: Path
 ) -> None:

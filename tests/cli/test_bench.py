@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from pgmem.cli import app
@@ -24,6 +25,7 @@ PAIRED = {
 }
 
 
+@pytest.mark.usefixtures("vectors")
 def test_the_speed_benchmark_writes_every_figure_beside_its_floor(server: str, tmp_path: Path) -> None:
     file = tmp_path / "speed.json"
     asked = [

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from pgmem.bench.talk import conversations
 from tests.cli.conftest import Run
 from tests.conftest import Call
@@ -28,6 +30,7 @@ def test_without_a_provider_status_says_so_and_reindex_is_refused(run: Run, call
     )
 
 
+@pytest.mark.usefixtures("vectors")
 def test_reindex_embeds_what_waits_and_status_counts_it(run: Run, call: Call) -> None:
     remember(call)
     told = json.loads(run("reindex", "--json", EMBEDDING_PROVIDER="static").stdout)
@@ -44,6 +47,7 @@ def test_reindex_embeds_what_waits_and_status_counts_it(run: Run, call: Call) ->
     assert everything.stdout == f"model {STATIC}, embedded 2, waiting 0\n"
 
 
+@pytest.mark.usefixtures("vectors")
 def test_another_model_is_activated_when_it_is_complete_and_the_old_one_dropped(run: Run, call: Call) -> None:
     call("register_model", name="test:old", dimensions=2)
     remember(call)
@@ -66,6 +70,7 @@ def test_another_model_is_activated_when_it_is_complete_and_the_old_one_dropped(
     assert "test:old" not in run("status", EMBEDDING_PROVIDER="static").stdout
 
 
+@pytest.mark.usefixtures("vectors")
 def test_a_model_is_not_activated_while_texts_wait(run: Run, call: Call) -> None:
     call("register_model", name="test:old", dimensions=2)
     call("register_model", name=STATIC, dimensions=256)
@@ -78,6 +83,7 @@ def test_a_model_is_not_activated_while_texts_wait(run: Run, call: Call) -> None
     assert "model beside" in run("status", EMBEDDING_PROVIDER="static").stdout
 
 
+@pytest.mark.usefixtures("vectors")
 def test_one_round_of_the_worker_embeds_and_recounts(run: Run, call: Call) -> None:
     call("register_model", name=STATIC, dimensions=256)
     remember(call)

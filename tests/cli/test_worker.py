@@ -87,6 +87,7 @@ def queue(dsn: str, folder: Path) -> None:
     Database(Settings(dsn=dsn, data_dir=folder)).outbox.put(save)
 
 
+@pytest.mark.usefixtures("vectors")
 def test_a_worker_answers_probes_does_its_rounds_and_ends_when_told(
     start: Start, call: Call, dsn: str, tmp_path: Path, connection: psycopg.Connection[DictRow]
 ) -> None:
@@ -124,6 +125,7 @@ def test_a_worker_answers_probes_does_its_rounds_and_ends_when_told(
     }.items()
 
 
+@pytest.mark.usefixtures("vectors")
 def test_a_stopped_worker_stores_the_batch_it_is_at(
     start: Start, call: Call, dsn: str, connection: psycopg.Connection[DictRow]
 ) -> None:
@@ -143,6 +145,7 @@ def test_a_stopped_worker_stores_the_batch_it_is_at(
     assert connection.execute("select count(*) as n from pgmem.embedding").fetchall() == [{"n": 1}]
 
 
+@pytest.mark.usefixtures("vectors")
 def test_workers_at_once_embed_each_text_once(
     start: Start, call: Call, connection: psycopg.Connection[DictRow]
 ) -> None:

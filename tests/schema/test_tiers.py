@@ -35,8 +35,11 @@ def store(
 
 
 def dsn_of(connection: psycopg.Connection[DictRow]) -> str:
-    """How to connect to the same store again."""
-    return make_conninfo(connection.info.dsn, password=connection.info.password or None)
+    """How to connect to the same store again, in words that an older pg_dump knows too."""
+    info = connection.info
+    return make_conninfo(
+        host=info.host, port=info.port, user=info.user, dbname=info.dbname, password=info.password or None
+    )
 
 
 def fill(call: Call, project: str = "shop") -> None:
