@@ -108,7 +108,7 @@ where from_label = 'Decision' and to_label = 'Decision' and rel in ('SUPERSEDES'
 order by 2, 1"""
 CYPHER = """\
 MATCH (a:Decision {project: $project})-[r]->(b:Decision)
-RETURN a.title AS from_title, type(r) AS relation, b.title AS to_title ORDER BY relation, from_title"""
+RETURN a.title AS from_title, type(r) AS relation, b.title AS to_title ORDER BY type(r), a.title"""
 
 
 def demo(

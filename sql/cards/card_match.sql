@@ -1,13 +1,14 @@
 -- The cards that touch a scope, with what each of their subjects scores. Index lookups only: exact and parent paths by
 -- equality, what lies below a path by one range of a byte-sorted index, so that pkg/mo never covers pkg/mod2.py.
--- Reads card_subject itself: scope_key holds the tenant.
+-- Reads card_subject itself: scope_key holds the tenant. Each look-up stands by itself (lateral, offset 0): a planner that
+-- thinks there are many paths would read every subject.
 create or replace function pgmem.card_match(p_tenants text[], p_project_seq bigint, p_paths text[], p_symbols text[], p_statuses text[])
 returns table (node_seq bigint, score float8)
 language sql stable
 set search_path = pgmem, pg_temp
 set plan_cache_mode = force_generic_plan
--- Every read here is by an index of the scope; PostgreSQL 15 would else read all subjects.
 set enable_seqscan = off
+set jit = off
 as $$
   with own as materialized (
     select pgmem.scope_key(tenant, p_project_seq::text, 'Card') as key from unnest(p_tenants) as tenant
@@ -27,8 +28,10 @@ as $$
   ), dependent as materialized (
     -- Files that import one of these: where a change would be felt.
     select distinct d.match from own k
-    join pgmem.card_subject s on s.scope_key = k.key and s.match = any (p_paths) and s.kind = 'path' and s.relation = 'about'
-    join pgmem.edge e on e.dst = s.node_seq and e.rel = 'DEPENDS_ON'
+    cross join lateral (
+      select s.node_seq from pgmem.card_subject s
+      where s.scope_key = k.key and s.match = any (p_paths) and s.kind = 'path' and s.relation = 'about' offset 0) s
+    cross join lateral (select e.src from pgmem.edge e where e.dst = s.node_seq and e.rel = 'DEPENDS_ON' offset 0) e
     join pgmem.card_subject d on d.node_seq = e.src and d.kind = 'path' and d.relation = 'about' and d.scope_key in (select key from own)
     limit 500
   ), target as (
@@ -36,15 +39,14 @@ as $$
     from (select match, base from named union all select match, 0.7 from dependent) t group by match
   ), hit as (
     select s.node_seq, s.kind, s.key, s.weight, t.base
-    from target t cross join own k
-    join pgmem.card_subject s on s.scope_key = k.key and s.match = t.match
-    where s.status = any (p_statuses)
+    from target t cross join own k cross join lateral (
+      select * from pgmem.card_subject s where s.scope_key = k.key and s.match = t.match and s.status = any (p_statuses) offset 0) s
     union all
     select s.node_seq, s.kind, s.key, s.weight, 0.8
-    from unnest(p_paths) as p cross join (values (''), (':')) as l(lead) cross join own k
-    join pgmem.card_subject s on s.scope_key = k.key
-      and s.match > (l.lead || p || '/') collate "C" and s.match < (l.lead || p || '0') collate "C"
-    where s.status = any (p_statuses)
+    from unnest(p_paths) as p cross join (values (''), (':')) as l(lead) cross join own k cross join lateral (
+      select * from pgmem.card_subject s
+      where s.scope_key = k.key and s.match > (l.lead || p || '/') collate "C" and s.match < (l.lead || p || '0') collate "C"
+        and s.status = any (p_statuses) offset 0) s
   )
   -- A dependent counts once, and only where nothing nearer does: else a test of twenty modules would lead every list.
   select node_seq, (coalesce(sum(base) filter (where base > 0.7), 0.7) + max(weight))::float8
