@@ -46,7 +46,6 @@ from pgmem.settings import Settings, load
 __all__ = ["Attached", "Database"]
 
 T = TypeVar("T")
-Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 Rows = Callable[..., Awaitable[list[DictRow]]]
 log = logging.getLogger("pgmem")
 
@@ -56,17 +55,32 @@ _IDENTITY: LiteralString = (
     " set_config('pgmem.source', %s, true), set_config('pgmem.made_at', %s, true)"
 )
 # What one transaction is told before its verb runs. It is a statement of its own: a timeout that is set
-# inside a function does not stop the running call.
-# Compiling a statement takes longer than any statement of ours runs.
+# inside a function does not stop the running call. jit: to compile a statement takes longer than ours run.
 _OPEN: LiteralString = (
     _IDENTITY + ", set_config('jit', 'off', true), set_config('statement_timeout', %s, true)"
 )
+
 
 # A replica answers at once, or the primary does.
 _REPLICA_S = 1.0
 
 # An embedded server that died is started again within this time, or the call goes on without.
 _RECOVERY_S = 4.0
+
+# To tell the server that nobody waits for a statement any more.
+_CANCEL_S = 2.0
+
+
+class Connection(AsyncConnection[DictRow]):
+    """A connection that tells the server when its caller gives up; else a session would wait there for nobody."""
+
+    async def cancel_safe(self, *, timeout: float = _CANCEL_S) -> None:
+        """Ask the server to cancel the statement; at most two seconds. Shielded: a scope of anyio cancels every await anew."""
+        with anyio.CancelScope(shield=True):
+            await super().cancel_safe(timeout=min(timeout, _CANCEL_S))
+
+
+Pool = AsyncConnectionPool[Connection]
 
 
 class _Shared:
@@ -177,7 +191,7 @@ class Database:
             reconnect_timeout=settings.connect_timeout_s,
             open=False,
             name=name,
-            connection_class=AsyncConnection[DictRow],
+            connection_class=Connection,
             # Named statements die behind a pooler in transaction mode; our own server has none.
             kwargs={"row_factory": dict_row, "prepare_threshold": 2 if prepare else None},
         )
@@ -281,7 +295,7 @@ class Database:
         finally:
             await _give_back(connection, pool)
 
-    async def _begin(self, timeout_s: float | None, pool: Pool) -> AsyncConnection[DictRow]:
+    async def _begin(self, timeout_s: float | None, pool: Pool) -> Connection:
         """A connection in a transaction that knows who it acts for; one that died idle is replaced."""
         patience = self.settings.connect_timeout_s
         if pool is self._shared.reading:
@@ -459,7 +473,7 @@ class Attached(Database):
                 return await cursor.fetchall()
 
 
-async def _give_back(connection: AsyncConnection[DictRow], pool: Pool) -> None:
+async def _give_back(connection: Connection, pool: Pool) -> None:
     # Under cancellation the pool would lose count of it.
     with anyio.CancelScope(shield=True):
         if not connection.closed and connection.info.transaction_status == TransactionStatus.ACTIVE:

@@ -299,7 +299,7 @@ async def test_a_cancelled_save_costs_the_pool_nothing(
 ) -> None:
     ann = session("ann")
     hold_the_scope(ann, "Decision")
-    given = load(dsn=f"{dsn} application_name=bob", data_dir=tmp_path, pool_size=2)
+    given = load(dsn=f"{dsn} application_name=bob", data_dir=tmp_path, pool_size=2, write_timeout_s=600)
     async with Memory.connect(given) as memory:
         for _ in range(5):
             async with anyio.create_task_group() as group:
@@ -307,6 +307,14 @@ async def test_a_cancelled_save_costs_the_pool_nothing(
                 group.start_soon(lambda: memory.save_decision(**DECISION))
                 await seen_waiting(dsn, "bob", 2)
                 group.cancel_scope.cancel()
+            # Nobody waits for the lock any more, which is still held: the server was told.
+            until_the_server_says(
+                "not exists (select from pg_locks where not granted and database ="
+                " (select oid from pg_database where datname = current_database()))",
+                dsn,
+                {},
+                "a cancelled save still waits in the server",
+            )
         ann.commit()
         async with anyio.create_task_group() as group:
             for number in range(4):
