@@ -12,7 +12,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -68,9 +68,7 @@ def backup(server: EmbeddedServer, folder: Path, told: Told = lambda _step: None
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InvalidArgument(f"{folder} is not empty: name a folder that is not there yet.")
     dsn = server.start()
-    part = folder.with_name(f"{folder.name}.part-{uuid4().hex[:8]}")
-    part.mkdir(mode=0o700, parents=True)
-    try:
+    with _part_of(folder) as part:
         told("dumping")
         with psycopg.connect(dsn) as connection:
             connection.isolation_level = IsolationLevel.REPEATABLE_READ
@@ -90,8 +88,6 @@ def backup(server: EmbeddedServer, folder: Path, told: Told = lambda _step: None
             folder.rmdir()
         part.rename(folder)
         _sync(folder.parent)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
     return done
 
 
@@ -181,15 +177,51 @@ def _sums(connection: psycopg.Connection[Any]) -> dict[str, tuple[int, str]]:
 
 
 @contextmanager
+def _part_of(folder: Path) -> Iterator[Path]:
+    """A folder beside it for what is not complete yet, locked while it is in use; those of a backup that was killed go."""
+    import fcntl  # not on Windows, where there is no embedded server either
+
+    name = f"{folder.name}.part-"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    part = folder.with_name(f"{name}{uuid4().hex[:8]}")
+    with ExitStack() as stack:
+        while (
+            not part.exists()
+        ):  # until it is both made and locked: another backup may clear away between the two
+            part.mkdir(mode=0o700)
+            held = os.open(part, os.O_RDONLY)
+            stack.callback(os.close, held)
+            fcntl.flock(held, fcntl.LOCK_EX)
+        stack.callback(shutil.rmtree, part, ignore_errors=True)
+        for left in (path for path in folder.parent.iterdir() if path.name.startswith(name) and path != part):
+            with suppress(OSError):  # in use, or gone by now
+                other = os.open(left, os.O_RDONLY)
+                stack.callback(os.close, other)
+                fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(left)
+        yield part
+
+
+@contextmanager
 def _scratch(dsn: str) -> Iterator[str]:
-    """A database that is gone in the end, unless it has another name by then."""
-    name = f"pgmem_restored_{uuid4().hex[:12]}"
+    """A database that is gone in the end, unless it has another name by then; those of who was killed before go first."""
+    prefix = "pgmem_restored_"
+    name = f"{prefix}{uuid4().hex[:12]}"
+    drop = sql.SQL("drop database if exists {} with (force)")
     with psycopg.connect(make_conninfo(dsn, dbname="postgres"), autocommit=True) as admin:
+        left = admin.execute(
+            "select datname::text from pg_database where starts_with(datname, %s)"
+            " and pg_try_advisory_lock(hashtextextended(datname, 0))",
+            (prefix,),
+        ).fetchall()
+        for (database,) in left:
+            admin.execute(drop.format(sql.Identifier(database)))
+        admin.execute("select pg_advisory_lock(hashtextextended(%s, 0))", (name,))
         admin.execute(sql.SQL("create database {} template template0").format(sql.Identifier(name)))
         try:
             yield make_conninfo(dsn, dbname=name)
         finally:
-            admin.execute(sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name)))
+            admin.execute(drop.format(sql.Identifier(name)))
 
 
 def _fill(server: EmbeddedServer, dsn: str, dump: Path, expected: Backup) -> None:

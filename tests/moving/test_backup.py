@@ -162,6 +162,42 @@ def test_a_backup_is_its_owners_alone_and_stands_complete_or_not_at_all(
     assert sorted(names) == ["pgmem", "postgres"]
 
 
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from pgmem.database.backup import backup
+from pgmem.database.embedded import EmbeddedServer
+
+def told(step):
+    if step.startswith("restoring"):
+        import pgmem.database.backup as module
+        module._fill = lambda *_: os.kill(os.getpid(), signal.SIGKILL)  # the dump is there, and the database made
+
+backup(EmbeddedServer(Path(sys.argv[1])), Path(sys.argv[2]), told)
+"""
+
+
+def test_what_a_killed_backup_left_is_cleared_away_by_the_next(home: EmbeddedServer, folder: Path) -> None:
+    place = folder / "after a kill"
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, str(folder / "home"), str(place)], capture_output=True, check=False
+    )
+    assert killed.returncode == -9, killed.stderr
+
+    def left() -> tuple[list[str], list[str]]:
+        with psycopg.connect(home.start()) as connection:
+            found = connection.execute(
+                "select datname::text from pg_database where datname ~ '^pgmem_restored_'"
+            ).fetchall()
+        return sorted(p.name for p in folder.iterdir() if ".part-" in p.name), [name for (name,) in found]
+
+    assert [len(things) for things in left()] == [1, 1]
+    assert not place.exists()
+    backup(home, place)
+    assert left() == ([], [])
+    assert {p.name for p in place.iterdir()} == {"pgmem.dump", "manifest.json"}
+
+
 def test_a_dump_that_gives_other_rows_is_found_out(
     home: EmbeddedServer, spare: EmbeddedServer, folder: Path
 ) -> None:
