@@ -3,6 +3,7 @@
 create or replace function pgmem.reflect(out created integer, out pending bigint, out insights jsonb, out next_step text)
 language plpgsql security definer
 set search_path = pgmem, pg_temp
+set jit = off
 as $$
 #variable_conflict use_column
 declare

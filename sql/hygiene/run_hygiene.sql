@@ -8,6 +8,7 @@ create or replace function pgmem.run_hygiene(p_project_id text default null, p_s
   out pending_artifact_ids uuid[], out pending_only boolean, out proactive_hint text)
 language plpgsql security definer
 set search_path = pgmem, pg_temp
+set jit = off
 as $$
 #variable_conflict use_variable
 declare
