@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import psycopg
 import pytest
@@ -13,7 +14,7 @@ from psycopg.rows import DictRow, dict_row
 
 from pgmem.database import schema
 from pgmem.database.embedded import EmbeddedServer
-from tests.conftest import Call, GraphDifferences, caller
+from tests.conftest import Call, GraphDifferences, caller, roomy_place
 from tests.sql.conftest import ActAs, Rows
 from tests.tenancy.conftest import PASSWORD, Login
 
@@ -70,8 +71,13 @@ def test_an_upgrade_after_the_roles_leaves_all_to_their_owner(
     assert call("check_graph") == {}
 
 
-def test_an_installer_with_createrole_who_is_no_superuser_makes_the_roles(tmp_path: Path) -> None:
-    with EmbeddedServer(tmp_path) as fresh:
+@pytest.mark.embedded
+def test_an_installer_with_createrole_who_is_no_superuser_makes_the_roles() -> None:
+    # Not tmp_path: under root the server is another user, and each pytest that starts closes those folders to others.
+    with (
+        TemporaryDirectory(dir=roomy_place(), ignore_cleanup_errors=True) as folder,
+        EmbeddedServer(Path(folder)) as fresh,
+    ):
         dsn = fresh.start()
         with psycopg.connect(dsn, autocommit=True) as admin:
             admin.execute("create role installer login createrole")
