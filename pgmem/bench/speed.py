@@ -22,6 +22,7 @@ from psycopg import sql
 
 from pgmem.bench.cards import carded
 from pgmem.bench.corpus import Corpus
+from pgmem.bench.decay import fading
 from pgmem.bench.filled import PROJECT, Told, acting, filled
 from pgmem.bench.searching import narrow_scopes, searching
 from pgmem.bench.timing import SpeedRow, against, in_turns, quantile
@@ -98,6 +99,8 @@ async def run(
         rows += await anyio.to_thread.run_sync(narrow_scopes, dsn, tenants, each, rounds, tell)
         cards = (100, 1_000) if quick else (1_000, 100_000)
         rows += await anyio.to_thread.run_sync(carded, dsn, cards, rounds, tell)
+        fades, batch = (100, 20) if quick else (20_000, 5_000)
+        rows += await anyio.to_thread.run_sync(fading, dsn, fades, batch, tell)
         found, tier, version = await anyio.to_thread.run_sync(
             _walking, dsn, 500 if quick else 20_000, rounds, tell
         )

@@ -63,6 +63,7 @@ def test_the_speed_benchmark_writes_every_figure_beside_its_floor(server: str, t
     bulk = [row for row in rows if row["rate_per_s"] is not None]
     assert [row["n"] for row in bulk] == [200, 200, 200]
     assert sum("first answer" in name for name in named) == 2
+    assert "decay_scores, a batch of 20 archived" in named
 
 
 def test_the_speed_benchmark_leaves_no_database_behind(server: str) -> None:
