@@ -23,6 +23,7 @@ from pgmem.embeddings.static import StaticProvider
 from pgmem.settings import load
 from tests.embeddings.server import EmbeddingServer
 from tests.search.conftest import Open, Table
+from tests.servers.roots import PASSWORD
 from tests.waiting import until
 
 pytestmark = pytest.mark.anyio
@@ -267,12 +268,12 @@ async def test_a_worker_without_leave_for_all_tenants_is_given_the_texts_it_may_
         )
     name = "pgmem_test_bound_login"
     connection.execute(f"drop role if exists {name}".encode())
-    connection.execute(f"create role {name} login".encode())
+    connection.execute(f"create role {name} login password '{PASSWORD}'".encode())
     try:
         connection.execute(f"grant usage on schema pgmem to {name}".encode())
         connection.execute(f"grant execute on all functions in schema pgmem to {name}".encode())
         connection.execute("insert into pgmem.tenant_role values (%s, 'acme', 'bob')", (name,))
-        with psycopg.connect(dsn, user=name, autocommit=True) as bound:
+        with psycopg.connect(dsn, user=name, password=PASSWORD, autocommit=True) as bound:
             texts = [row[0] for row in bound.execute("select text from pgmem.claim_embeddings('test:two')")]
         assert texts == ["Session: of bob"]
     finally:
