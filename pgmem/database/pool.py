@@ -20,9 +20,12 @@ import anyio
 import anyio.to_thread
 import psycopg
 from psycopg import AsyncConnection, IsolationLevel
+from psycopg.abc import PQGen
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
+from psycopg.pq.abc import PGconn
 from psycopg.rows import DictRow, dict_row
+from psycopg.waiting import Ready, Wait
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from pgmem.database import schema
@@ -72,12 +75,51 @@ _CANCEL_S = 2.0
 
 
 class Connection(AsyncConnection[DictRow]):
-    """A connection that tells the server when its caller gives up; else a session would wait there for nobody."""
+    """A connection that tells the server when its caller gives up, and sends all before it reads."""
 
     async def cancel_safe(self, *, timeout: float = _CANCEL_S) -> None:
-        """Ask the server to cancel the statement; at most two seconds. Shielded: a scope of anyio cancels every await anew."""
+        """Ask the server to cancel the statement, else a session would wait there for nobody; at most two seconds.
+
+        Shielded: a scope of anyio cancels every await anew.
+        """
         with anyio.CancelScope(shield=True):
             await super().cancel_safe(timeout=min(timeout, _CANCEL_S))
+
+    async def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
+        """Wait for what a generator of psycopg waits for, but never to read with something left to send."""
+        return await super().wait(_sent_first(self.pgconn, gen), interval, timeout)
+
+
+def _sent_first(server: PGconn, steps: PQGen[T]) -> PQGen[T]:
+    """Send all of a statement before its answer is read.
+
+    psycopg's pipeline turns to reading once its last command is queued. Of more than a socket takes at once some is not
+    sent by then: the server would wait for the rest, and the client for its answer.
+    """
+    ready = 0
+    try:
+        wanted = next(steps)
+        while True:
+            left = wanted == Wait.R and _flush(server)
+            ready = (yield Wait.RW if left else wanted) or 0
+            if left:
+                ready &= Ready.R
+                if not ready:
+                    continue
+            wanted = steps.send(ready)
+    except StopIteration as done:
+        value: T = done.value
+        return value
+    finally:
+        steps.close()
+
+
+def _flush(server: PGconn) -> bool:
+    """Send what the network takes; whether something is left."""
+    try:
+        return bool(server.flush())
+    except psycopg.OperationalError:
+        return False  # reading tells why
 
 
 Pool = AsyncConnectionPool[Connection]
