@@ -185,9 +185,8 @@ def _part_of(folder: Path) -> Iterator[Path]:
     folder.parent.mkdir(parents=True, exist_ok=True)
     part = folder.with_name(f"{name}{uuid4().hex[:8]}")
     with ExitStack() as stack:
-        while (
-            not part.exists()
-        ):  # until it is both made and locked: another backup may clear away between the two
+        # Until it is both made and locked: another backup may clear away between the two.
+        while not part.exists():
             part.mkdir(mode=0o700)
             held = os.open(part, os.O_RDONLY)
             stack.callback(os.close, held)

@@ -63,7 +63,6 @@ _OPEN: LiteralString = (
     _IDENTITY + ", set_config('jit', 'off', true), set_config('statement_timeout', %s, true)"
 )
 
-
 # A replica answers at once, or the primary does.
 _REPLICA_S = 1.0
 

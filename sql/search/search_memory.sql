@@ -132,7 +132,7 @@ begin
            s.seq is not null as in_session
     from candidate c left join own o using (seq) left join around a using (seq) left join near w using (seq)
     cross join lateral (select coalesce(o.score, w.own) as own, case when v_window then coalesce(a.score, w.around) end as around) v
-     left join text t using (seq) left join session s using (seq)
+    left join text t using (seq) left join session s using (seq)
   ), arms as (
     select s.*,
       -- A single candidate, or equal ones, are normalised to 1; who has no vector or no word of the query gets 0.
