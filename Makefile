@@ -1,13 +1,13 @@
-# Two commands do everything: make demo, make test.
+# The two main targets are make demo and make test.
 VENV ?= .venv
 PYTHON ?= python3
 BIN = $(VENV)/bin
 ARGS ?=
 OPTIONS ?=
 
-.PHONY: help demo test test-long check lint types layers bench wheel clean
+.PHONY: help demo docs test test-long test-security test-managed test-docker test-servers test-floors lock check lint types layers generated bench wheel clean
 
-help:  ## this list
+help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 $(VENV)/.installed: pyproject.toml
@@ -15,25 +15,35 @@ $(VENV)/.installed: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	@touch $@
 
-demo: $(VENV)/.installed  ## an agent remembers, on a PostgreSQL that pip brings
+demo: $(VENV)/.installed  ## run the demo on the PostgreSQL that pip installs
 	$(BIN)/pgmem demo $(ARGS)
 
-test: $(VENV)/.installed  ## the tests
+test: $(VENV)/.installed  ## run the tests
 	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 
-test-long: $(VENV)/.installed  ## the tests that take minutes
+test-long: $(VENV)/.installed  ## run the tests that take minutes
 	$(BIN)/python -m pytest -m long $(ARGS)
+
+test-security: $(VENV)/.installed  ## run the attacks that must fail
+	$(BIN)/python -m pytest tests/security $(ARGS)
 
 test-managed: $(VENV)/.installed  ## the tests as a plain role behind PgBouncer, without AGE; needs root and debootstrap
 	scripts/test-servers managed-17 $(OPTIONS) --pytest='$(ARGS)'
 
-test-docker: $(VENV)/.installed  ## what docker/ installs and starts, in a root file system; needs root and debootstrap
+test-floors: $(VENV)/.installed  ## the tests of the main paths with the lowest version of each dependency
+	scripts/test-floors $(ARGS)
+
+lock: $(VENV)/.installed  ## renew docker/constraints.txt and docs/reference/licences.md
+	scripts/lock
+	$(BIN)/python scripts/licences
+
+test-docker: $(VENV)/.installed  ## test the services of docker/ in root file systems; needs root and debootstrap
 	scripts/test-servers --compose
 
-test-servers: $(VENV)/.installed  ## the tests against PostgreSQL 15 to 18 of distributions, and the table of the results
+test-servers: $(VENV)/.installed  ## run the tests against PostgreSQL 15 to 18 of distributions, and print a table of the results
 	scripts/test-servers embedded postgresql-15 postgresql-16 postgresql-17 postgresql-18 managed-17 --table --pytest='$(ARGS)'
 
-check: lint types layers test  ## what CI runs
+check: lint types layers generated test  ## run what CI runs
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
@@ -42,17 +52,24 @@ lint: $(VENV)/.installed
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.compose-spec docker/compose.yaml
 	if [ -x $(BIN)/hadolint ]; then $(BIN)/hadolint --failure-threshold warning docker/Dockerfile; fi
 
+generated: $(VENV)/.installed
+	$(BIN)/python scripts/generate --check
+
 types: $(VENV)/.installed
 	$(BIN)/mypy
 
 layers: $(VENV)/.installed
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.installed  ## speed against the floor of this machine
+docs: $(VENV)/.installed  ## build the site of the documentation in build/site; a dead link is an error
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+bench: $(VENV)/.installed  ## measure speed against the floor of this machine
 	$(BIN)/pgmem bench speed $(ARGS)
 
 wheel: $(VENV)/.installed  ## build the wheel and try it in an empty environment
 	bash scripts/try-wheel
 
-clean:  ## remove what make made
+clean:  ## remove the files that make created
 	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,5 +1,5 @@
 #!/bin/sh
-# PgBouncer reads logins from a file only: the one of pgmem is written from its secret.
+# Write the login of pgmem from its secret to a file, because PgBouncer reads logins only from files.
 set -eu
 umask 077
 printf '"pgmem" "%s"\n' "$(cat "${PGMEM_PASSWORD_FILE:-/run/secrets/pgmem_password}")" > /tmp/users

@@ -1,5 +1,5 @@
 #!/bin/sh
-# libpq reads PGPASSWORD; here it comes from a secret, so that it stands in no compose file and in no DSN.
+# Set PGPASSWORD, which libpq reads, from a secret, so that neither the compose file nor a DSN contains it.
 set -eu
 secret=${PGMEM_PASSWORD_FILE:-/run/secrets/pgmem_password}
 if [ -r "$secret" ]; then

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         IdentityRequired,
         InvalidArgument,
         MemoryNotFound,
+        MemoryNotOpen,
         NotPermitted,
         PgmemError,
         RelationNotAllowed,
@@ -38,6 +39,7 @@ __all__ = [
     "InvalidArgument",
     "Memory",
     "MemoryNotFound",
+    "MemoryNotOpen",
     "MemoryScope",
     "NotPermitted",
     "PgmemError",
@@ -54,7 +56,7 @@ _HOMES = {"Memory": "pgmem.memory", "MemoryScope": "pgmem.models", "Settings": "
 
 
 def __getattr__(name: str) -> object:
-    """Each name on first use: `pgmem surface` answers an editor and must not wait for what it does not need."""
+    """Import a name on first use, so that `pgmem surface`, which answers an editor, starts fast."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_HOMES.get(name, "pgmem.errors")), name)

@@ -1,4 +1,4 @@
-"""`python -m pgmem` is `pgmem`."""
+"""`python -m pgmem` runs `pgmem`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line; `pgmem surface` without it, because an editor waits for the answer."""
+    """Run the command line; `pgmem hook` and `pgmem surface` do not import it, because an editor waits for them."""
+    if sys.argv[1:2] == ["hook"]:
+        from pgmem.hook import events
+
+        if (call := events.read(sys.argv[2:])) is not None:
+            events.main(call)
     if sys.argv[1:2] == ["surface"]:
         from pgmem import surface
 

@@ -1,21 +1,22 @@
-"""Every error pgmem raises on purpose.
+"""The exceptions of pgmem.
 
 PgmemError
-├── InvalidArgument        PM001  an argument cannot be taken; the message says what to send instead
-├── MemoryNotFound         PM002  no memory of that name or id is visible here
-├── AmbiguousName          PM003  a name fits several memories; the message lists them
-├── NotPermitted           PM004  this caller may not do that
+├── InvalidArgument        PM001  an argument is invalid; the message says what to send instead
+├── MemoryNotFound         PM002  no memory with that name or id is visible to the caller
+├── AmbiguousName          PM003  a name matches several memories; the message lists them
+├── NotPermitted           PM004  the caller may not do that
 ├── WrongIsolation         PM005  a writing verb was called outside READ COMMITTED
 ├── IdentityRequired       PM006  the store has tenants and the caller has no identity
-├── SaveIdReused           PM007  a save_id came again with other arguments
-├── TierMissing            PM008  the server lacks the extension this needs
+├── SaveIdReused           PM007  a save_id was sent again with other arguments
+├── TierMissing            PM008  the server lacks an extension that the verb needs
 ├── CapacityReached        PM009  a limit on the number of rows is reached
-├── ContractError          PM010  a call breaks the contract of engineering memory
-├── RelationNotAllowed     PM011  a relation does not join these memories, or only the verbs make it
+├── ContractError          PM010  a call violates the contract of engineering memory
+├── RelationNotAllowed     PM011  a relation cannot join these labels, or only other verbs create it
+├── MemoryNotOpen                 a memory is used before it is opened, or after it is closed
 ├── DatabaseUnavailable           the database cannot be reached
-│   └── OutcomeUnknown            the connection was lost after the call was sent: it may have been committed
+│   └── OutcomeUnknown            the connection was lost after the call was sent; it may be committed
 ├── SchemaOutdated                the database holds another version of the schema
-├── UnsuitableDatabase            the database cannot hold a pgmem schema (collation, version)
+├── UnsuitableDatabase            the collation or version of the database is unsuitable
 └── EmbeddedServerError           the embedded PostgreSQL cannot be started or reached
 """
 
@@ -28,6 +29,7 @@ import psycopg
 
 __all__ = [
     "AmbiguousName",
+    "Busy",
     "CapacityReached",
     "ContractError",
     "DatabaseUnavailable",
@@ -35,6 +37,7 @@ __all__ = [
     "IdentityRequired",
     "InvalidArgument",
     "MemoryNotFound",
+    "MemoryNotOpen",
     "NotPermitted",
     "OutcomeUnknown",
     "PgmemError",
@@ -44,6 +47,7 @@ __all__ = [
     "TierMissing",
     "UnsuitableDatabase",
     "WrongIsolation",
+    "described",
     "first_line",
     "summary",
     "translate",
@@ -53,7 +57,7 @@ _BY_SQLSTATE: dict[str, type[PgmemError]] = {}
 
 
 class PgmemError(Exception):
-    """Base of every error pgmem raises on purpose; a subclass names the SQLSTATE it stands for."""
+    """Base class of the exceptions of pgmem; `sqlstate` is the code that a subclass stands for, or None."""
 
     sqlstate: str | None = None
 
@@ -66,19 +70,19 @@ class PgmemError(Exception):
 
 
 class InvalidArgument(PgmemError, sqlstate="PM001"):
-    """An argument cannot be taken; the message says what to send instead."""
+    """An argument is invalid; the message says what to send instead."""
 
 
 class MemoryNotFound(PgmemError, sqlstate="PM002"):
-    """No memory of that name or id is visible here."""
+    """No memory with that name or id is visible to the caller."""
 
 
 class AmbiguousName(PgmemError, sqlstate="PM003"):
-    """A name fits several memories; the message lists them."""
+    """A name matches several memories; the message lists them."""
 
 
 class NotPermitted(PgmemError, sqlstate="PM004"):
-    """This caller may not do that."""
+    """The caller may not do that."""
 
 
 class WrongIsolation(PgmemError, sqlstate="PM005"):
@@ -90,11 +94,11 @@ class IdentityRequired(PgmemError, sqlstate="PM006"):
 
 
 class SaveIdReused(PgmemError, sqlstate="PM007"):
-    """A save_id came again with other arguments."""
+    """A save_id was sent again with other arguments."""
 
 
 class TierMissing(PgmemError, sqlstate="PM008"):
-    """The server lacks the extension this needs."""
+    """The server lacks an extension that the verb needs."""
 
 
 class CapacityReached(PgmemError, sqlstate="PM009"):
@@ -102,11 +106,15 @@ class CapacityReached(PgmemError, sqlstate="PM009"):
 
 
 class ContractError(PgmemError, sqlstate="PM010"):
-    """A call breaks the contract of engineering memory."""
+    """A call violates the contract of engineering memory."""
 
 
 class RelationNotAllowed(PgmemError, sqlstate="PM011"):
-    """A relation does not join these memories, or only the verbs that mean it make it."""
+    """A relation cannot join these labels, or only other verbs create it."""
+
+
+class MemoryNotOpen(PgmemError):
+    """A memory is used before it is opened, or after it is closed; the message says how to open it."""
 
 
 class DatabaseUnavailable(PgmemError):
@@ -114,7 +122,11 @@ class DatabaseUnavailable(PgmemError):
 
 
 class OutcomeUnknown(DatabaseUnavailable):
-    """The connection was lost after the call was sent: it may have been committed or not."""
+    """The connection was lost after the call was sent; it may be committed or not."""
+
+
+class Busy(PgmemError):
+    """The tenant uses all of its share of the server; the same call succeeds later."""
 
 
 class SchemaOutdated(PgmemError):
@@ -122,21 +134,22 @@ class SchemaOutdated(PgmemError):
 
 
 class UnsuitableDatabase(PgmemError):
-    """The database cannot hold a pgmem schema: its collation or its version does not serve."""
+    """The collation or the version of the database is unsuitable for a pgmem schema."""
 
 
 class EmbeddedServerError(PgmemError):
     """The embedded PostgreSQL cannot be started or reached."""
 
 
-# What a server says of itself, and not of a value it was sent: connection, resources, locks, shutdown, system.
+# SQLSTATE classes whose messages are about the server and quote no values: connection, transaction rollback,
+# resources, object state and locks, operator intervention, system.
 _NO_CONTENTS = ("08", "40", "53", "55", "57", "58")
 
 
 def summary(error: BaseException) -> str:
-    """An error for a log: what happened, and never what a memory says.
+    """Describe an error for a log, without the contents of memories.
 
-    What PostgreSQL refuses is told by class, SQLSTATE and constraint, because its message may quote the value.
+    An error of PostgreSQL whose message may quote a value is described by class, SQLSTATE and constraint.
     """
     cause = error.__cause__
     if isinstance(error, PgmemError) and error.sqlstate is None and not isinstance(cause, psycopg.Error):
@@ -146,21 +159,28 @@ def summary(error: BaseException) -> str:
         return first_line(error) if isinstance(error, OSError) else type(error).__name__
     if found.sqlstate is None or found.sqlstate.startswith(_NO_CONTENTS):
         return first_line(error)
-    told = [type(error).__name__, found.sqlstate, found.diag.constraint_name]
-    return " ".join(part for part in told if part)
+    parts = [type(error).__name__, found.sqlstate, found.diag.constraint_name]
+    return " ".join(part for part in parts if part)
+
+
+def described(error: BaseException) -> str:
+    """Return an error as a person reads it: its public class, and its message if it has one."""
+    name = next(cls.__name__ for cls in type(error).__mro__ if not cls.__name__.startswith("_"))
+    return f"{name}: {error}" if str(error) else name
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an error's message, or its class where it has none."""
+    """Return the first line of the message of an error, or the name of its class if it has no message."""
     return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
 @contextmanager
 def translate() -> Iterator[None]:
-    """Turn the SQLSTATEs of class PM into their classes; every other database error passes unchanged.
+    """Raise database errors of SQLSTATE class PM as the exceptions of pgmem; other database errors pass unchanged.
 
-    A value that PostgreSQL cannot read as its type (class 22: a date that is none, a malformed UUID) is an
-    `InvalidArgument` too.
+    Raises:
+        PgmemError: the class that belongs to the SQLSTATE.
+        InvalidArgument: also if a value cannot be converted to its type (class 22), such as a malformed UUID.
     """
     try:
         yield

@@ -1,51 +1,35 @@
-"""The public door: every engine over one database."""
+"""The public Python API: all engines over one database."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
-from typing import Any
+from functools import cached_property
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from psycopg import AsyncConnection
 
-from pgmem.database.pool import Attached, Database
+from pgmem.database.attached import Attached
+from pgmem.database.database import Database
 from pgmem.embeddings import create_provider
 from pgmem.embeddings.protocol import EmbeddingProvider
-from pgmem.engines.analysis import AnalysisRouter
-from pgmem.engines.cards import CardsEngine
-from pgmem.engines.governance import GovernanceEngine
-from pgmem.engines.graph import GraphEngine
-from pgmem.engines.hygiene import HygieneEngine
-from pgmem.engines.moving import MovingEngine
-from pgmem.engines.reflection import ReflectionEngine
-from pgmem.engines.retrieval import RetrievalEngine
-from pgmem.engines.scope import ScopeEngine
-from pgmem.engines.temporal import TemporalEngine
-from pgmem.engines.tenancy import TenancyEngine
-from pgmem.engines.upkeep import UpkeepEngine
+from pgmem.engines.maintenance import Maintenance
+from pgmem.engines.transfer import Transfer
+from pgmem.errors import MemoryNotOpen
 from pgmem.models import MemoryScope
 from pgmem.settings import Settings, load
 from pgmem.telemetry import attach
 
-__all__ = ["Memory"]
+if TYPE_CHECKING:
+    from pgmem.engines.admin import Admin
+
+__all__ = ["Memory", "Opening"]
 
 
-class Memory(
-    ScopeEngine,
-    RetrievalEngine,
-    UpkeepEngine,
-    GovernanceEngine,
-    GraphEngine,
-    TemporalEngine,
-    TenancyEngine,
-    MovingEngine,
-    CardsEngine,
-    HygieneEngine,
-    AnalysisRouter,
-    ReflectionEngine,
-):
-    """All verbs as methods. Each call is one transaction of its own, unless made `on` a caller's connection.
+class Memory(Maintenance, Transfer):
+    """The verbs as methods. Each call is a transaction of its own, except on a connection of the caller (`on`).
 
     ```python
     async with Memory.connect() as memory:
@@ -55,17 +39,35 @@ class Memory(
     ```
     """
 
+    @cached_property
+    def admin(self) -> Admin:
+        """The verbs of operators: settings, tenants, tokens, upkeep and the decisions of people."""
+        from pgmem.engines.admin import Admin
+
+        return Admin(self)
+
     @classmethod
-    @asynccontextmanager
-    async def connect(
+    def connect(
         cls, settings: Settings | None = None, *, scope: MemoryScope | None = None, source: str = "sdk"
-    ) -> AsyncIterator[Memory]:
-        """Open the database of the settings (unset: the embedded server) for the length of a `with` block.
+    ) -> Opening:
+        """Open the database of the settings for an `async with` block.
+
+        Args:
+            settings: None reads the environment; without `PGMEM_DSN`, the embedded server is started.
+            scope: the caller; None takes the one of the settings.
+            source: the way in that is stamped on writes and decides how far they are trusted.
 
         Raises:
-            DatabaseUnavailable: the database of `PGMEM_DSN` does not answer; there is no falling back.
-            SchemaOutdated: it holds another schema; the message names `pgmem init`.
+            DatabaseUnavailable: the database of `PGMEM_DSN` does not answer; no other one is tried.
+            SchemaOutdated: the database holds another schema; the message names `pgmem init`.
         """
+        return Opening(cls._opened(settings, scope, source))
+
+    @classmethod
+    @asynccontextmanager
+    async def _opened(
+        cls, settings: Settings | None, scope: MemoryScope | None, source: str
+    ) -> AsyncIterator[Memory]:
         settings = settings or load()
         database = Database(settings, scope, source)
         attach(database, settings)
@@ -77,6 +79,7 @@ class Memory(
             await memory.replay_outbox(within_s=5)
             yield memory
         finally:
+            database.retire()
             await embedder.aclose()
             await database.close()
 
@@ -88,8 +91,13 @@ class Memory(
         source: str = "sdk",
         embedder: EmbeddingProvider | None = None,
     ) -> Memory:
-        """The verbs on a connection of the caller's: inside its transaction, committed by its owner."""
+        """Return a memory whose verbs run on the caller's connection, in its transaction, which the caller commits."""
         return cls(Attached(connection, scope, source), embedder)
+
+    @property
+    def dsn(self) -> str:
+        """The DSN of the store, for a connection of your own; an embedded server runs as long as this memory is open."""
+        return self._database.dsn
 
     def acting_as(
         self,
@@ -98,14 +106,41 @@ class Memory(
         source: str | None = None,
         made_at: datetime | None = None,
     ) -> Memory:
-        """The same store for another user, agent or session (None: the same).
+        """Return a memory over the same database for another user, agent or session.
 
         Args:
-            scope: who acts.
-            source: the way in that is stamped on what is written, and decides how far it is trusted.
-            made_at: when what is written was made, if that was earlier.
+            scope: the caller; None keeps it.
+            source: the way in that is stamped on writes and decides how far they are trusted; None keeps it.
+            made_at: when the writes were made, if that was earlier; None means now.
         """
         database = self._database
         return type(self)(
             database.acting_as(scope or database.scope, source=source, made_at=made_at), self._embedder
         )
+
+
+class Opening(AbstractAsyncContextManager["Memory"]):
+    """A memory that `async with` opens; nothing is open before."""
+
+    def __init__(self, opened: AbstractAsyncContextManager[Memory]) -> None:
+        self._opened = opened
+
+    async def __aenter__(self) -> Memory:
+        return await self._opened.__aenter__()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        return await self._opened.__aexit__(kind, error, traceback)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            raise MemoryNotOpen(
+                f"Open the memory first: `async with Memory.connect() as memory:`, then memory.{name}."
+            )

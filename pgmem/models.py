@@ -1,36 +1,78 @@
-"""What the verbs answer with: one frozen dataclass a row type, fields named as the columns.
+"""The answers of the verbs: a frozen dataclass for each kind of row, with fields named as the columns.
 
-No slots: the MCP SDK reads a field's default from the class, where slots leave a descriptor instead.
+The classes have no slots, because the MCP SDK reads the default of a field from the class, where slots leave a descriptor.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import date as Date
 from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
+from pydantic import JsonValue, model_validator
+from pydantic.dataclasses import dataclass as pydantic_dataclass
+from typing_extensions import TypedDict
+
 __all__ = [
+    "Activity",
+    "AddedObservations",
     "Adoption",
+    "Ambiguity",
+    "AnswerBudget",
     "ApiToken",
+    "AppliedExtraction",
+    "Approval",
+    "Backlog",
     "BatchSaveResult",
     "Candidate",
+    "CapturedTurns",
+    "Card",
     "CardDecision",
+    "CardEvidence",
     "CardRefresh",
+    "CardRevision",
+    "CardSubject",
     "CardVacuum",
+    "CardsSync",
     "CheckedLabel",
     "ClaimCheck",
+    "CompletedName",
+    "Conflict",
+    "Conflicts",
     "ContextBundle",
+    "ContextItem",
+    "Coverage",
     "Decay",
+    "DedupDue",
+    "DescribedLabel",
+    "DescribedRelation",
+    "DigestCard",
+    "DraftedCard",
+    "DrawnEdge",
+    "DrawnGraph",
+    "DrawnNode",
     "DuplicateCheck",
     "Edge",
+    "EditedFile",
+    "EditedMemory",
+    "EmbeddingModel",
     "Erasure",
     "Expiry",
     "Exported",
+    "ExtractedItem",
+    "Extraction",
+    "ExtractionCandidate",
+    "ExtractionTurn",
+    "Finding",
     "FinishedIntent",
     "Forgotten",
+    "FoundItem",
     "FreshnessReport",
     "GovernanceToken",
+    "GraphCounts",
     "Health",
     "History",
     "HygieneReport",
@@ -38,38 +80,194 @@ __all__ = [
     "Insight",
     "Insights",
     "Intent",
+    "ItemNamespace",
+    "JoinedMemories",
+    "JoinedMemory",
+    "KnownEntities",
+    "KnownGraph",
+    "KnownRelations",
     "LabelDefinition",
+    "LineDecision",
+    "LineEntry",
+    "Lineages",
+    "MadeRelation",
     "MemoryAnswer",
+    "MemoryCounts",
+    "MemoryEntry",
+    "MemoryFile",
+    "MemoryPayload",
     "MemoryScope",
+    "Message",
+    "NameCollision",
+    "NamedNode",
+    "NearName",
     "Neighbour",
+    "Neighbours",
     "Node",
+    "ObservationConfidence",
+    "OpenSave",
+    "OpenedProject",
+    "PathCoverage",
+    "PathDigest",
+    "PeriodConflict",
+    "Produced",
+    "ProjectEntry",
     "Proposal",
+    "ProposedInsight",
+    "RecordCoverage",
+    "RecordedSession",
     "Reflection",
+    "RelatedEntity",
     "RelationDefinition",
     "RelevantMemory",
     "Remembered",
     "Repair",
+    "ReportedCard",
     "Reverted",
     "Review",
+    "ReviewDetail",
     "Route",
     "SaveResult",
     "SaveStatus",
     "SchemaDefinition",
+    "SchemaDescription",
     "ScopeState",
+    "SearchMode",
     "SearchResult",
+    "SearchResults",
+    "SessionRecord",
+    "Setting",
+    "StaleItem",
     "Status",
+    "StoredItem",
+    "StoredItems",
     "Surface",
+    "SurfaceMatch",
+    "Sweep",
     "Tenant",
     "TenantRole",
+    "TimelineCount",
     "Version",
+    "Waiting",
 ]
 
 MemoryScopeName = Literal["global", "project", "focus"]
 
 
+class RelatedEntity(TypedDict, total=False):
+    """An entity that is related to the saved one, by id or name."""
+
+    entity_id: str
+    entity_name: str
+    relationship_type: str
+
+
+class CardEvidence(TypedDict, total=False):
+    """The evidence for a card: a file, a commit or a document."""
+
+    kind: str
+    ref: str
+    digest: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """A threshold or limit of the store."""
+
+    name: str
+    value: str
+    description: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmbeddingModel:
+    """An embedding model of the store, with the number of its vectors, and of the texts queued for it."""
+
+    model: str
+    dimensions: int
+    active: bool
+    vectors: int
+    waiting: int
+    not_indexed: int
+    index_name: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DescribedLabel:
+    """A label: the property that names its nodes, the one that is their title, and those that are searched.
+
+    `written_by` is the verb that writes the label. Labels that are no memories, such as Project, hold the store together.
+    """
+
+    name: str
+    is_memory: bool
+    key_field: str | None = None
+    title_field: str
+    text_fields: list[str]
+    dedup: str | None = None
+    written_by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DescribedRelation:
+    """A relation, the labels that it joins (None means any), and what makes it: relate, or other verbs only."""
+
+    name: str
+    from_labels: list[str] | None = None
+    to_labels: list[str] | None = None
+    made_by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SchemaDescription:
+    """The labels and relations of the store."""
+
+    labels: list[DescribedLabel]
+    relations: list[DescribedRelation]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Produced:
+    """A memory that was saved in a session."""
+
+    id: UUID
+    label: str
+    title: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedSession:
+    """A session: what was done in it and what it left open."""
+
+    id: UUID
+    project: str | None = None
+    objective: str
+    actions_taken: list[str] = field(default_factory=list)
+    decisions_made: list[str] = field(default_factory=list)
+    open_items: list[str] = field(default_factory=list)
+    next_actions: list[str] = field(default_factory=list)
+    created_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionRecord:
+    """A session with the memories that were saved in it."""
+
+    session: RecordedSession
+    produced: list[Produced]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphCounts:
+    """How many vertices and edges a rebuild of the graph wrote."""
+
+    vertices: int
+    edges: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class MemoryScope:
-    """Whose memory it is and who acts: organisation, user, agent, session; empty where unknown."""
+    """The caller: organisation, user, agent and session; empty if unknown."""
 
     org_id: str = ""
     user_id: str = ""
@@ -79,7 +277,7 @@ class MemoryScope:
 
 @dataclass(frozen=True, kw_only=True)
 class ScopeState:
-    """What a project name and a focus resolve to."""
+    """The scope that a project and a focus area resolve to."""
 
     scope_state: Literal["resolved", "uncertain", "unresolved"]
     state: Literal["unresolved", "uncertain", "resolved_project", "resolved_focus"]
@@ -91,8 +289,19 @@ class ScopeState:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NearName:
+    """A name that was here and that a new one resembles; 1.0 for another spelling of it, less for other letters."""
+
+    new_name: str
+    id: UUID
+    label: str
+    name: str
+    score: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class SaveResult:
-    """What became of a save; the status says it, a save never raises for what the world did."""
+    """The outcome of a save. A save raises only for arguments that cannot be read; `status` has every other outcome."""
 
     status: Literal["saved", "pending_retry", "failed", "blocked_scope", "dropped"]
     artifact_id: UUID | None = None
@@ -102,11 +311,13 @@ class SaveResult:
     next_step: str | None = None
     save_id: UUID | None = None
     embedded: bool = False
+    near_names: list[NearName] = field(default_factory=list)
+    """Names that were here before and resemble one that this save made."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BatchSaveResult:
-    """What became of a session and what was learned in it, each by itself and overall."""
+    """The outcome of a batch: of the session, of each decision and pattern, and overall."""
 
     overall: Literal["saved", "partial", "pending_retry", "failed", "blocked_scope"]
     session: SaveResult | None = None
@@ -117,11 +328,56 @@ class BatchSaveResult:
     save_id: UUID | None = None
 
 
+@pydantic_dataclass(frozen=True, kw_only=True)
+class ContextItem:
+    """A memory of a context; fields that its label does not have are None."""
+
+    id: UUID
+    label: str
+    key: str | None = None
+    title: str
+    scope: str | None = None
+    focus: str | None = None
+    created_at: datetime
+    updated_at: datetime | None = None
+    trust_level: float | None = None
+    confidence: float | None = None
+    freshness: Literal["current", "recent", "stale"] | None = None
+    rationale: str | None = None
+    owner: str | None = None
+    date: str | None = None
+    objective: str | None = None
+    actions_taken: list[str] | None = None
+    decisions_made: list[str] | None = None
+    open_items: list[str] | None = None
+    next_actions: list[str] | None = None
+    trigger: str | None = None
+    repeatable_steps: list[str] | None = None
+    exclusions: list[str] | None = None
+    last_validated_at: datetime | None = None
+    topic: str | None = None
+    content: str | None = None
+    relevance_score: float | None = None
+    entity_name: str | None = None
+    fact: str | None = None
+    properties: dict[str, JsonValue] = field(default_factory=dict)
+    """Its other properties."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keep_the_rest(cls, row: Any) -> Any:
+        known = {field.name for field in fields(cls)}
+        if not isinstance(row, Mapping):
+            return row
+        rest = {name: value for name, value in row.items() if name not in known}
+        return {**{name: value for name, value in row.items() if name in known}, "properties": rest}
+
+
 @dataclass(frozen=True, kw_only=True)
 class ContextBundle:
-    """What is kept for a scope, narrowest first; every item has id, label, title, scope, created_at, freshness."""
+    """The context of a scope: memories of the focus area, the project and the global scope, each newest first."""
 
-    items: list[dict[str, Any]] = field(default_factory=list)
+    items: list[ContextItem] = field(default_factory=list)
     retrieval_status: Literal["succeeded", "empty", "timed_out", "failed", "conflicted"]
     scope_state: Literal["resolved", "uncertain", "unresolved"] | None = None
     conflicts_found: bool = False
@@ -129,20 +385,28 @@ class ContextBundle:
     truncated_scopes: list[str] = field(default_factory=list)
     next_step: str | None = None
     proactive_hint: str | None = None
+    left_out: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchResult:
-    """One memory found, with its score and the parts of it."""
+    """One memory found.
+
+    `passage` is its text, of a long one the part (about 120 words) that holds most of the query; `matched` are the words of
+    the query, as stems, that it holds. `score` orders the results of one search; `relevance` (0 to 1) compares between
+    searches. The other figures are parts of the score.
+    """
 
     id: UUID
     label: str
     key: str | None = None
     title: str
-    summary: str | None = None
+    passage: str | None = None
+    matched: list[str] = field(default_factory=list)
     project: str | None = None
     scope: str | None = None
     score: float
+    relevance: float | None = None
     vector: float | None = None
     fulltext: float | None = None
     graph: float | None = None
@@ -151,10 +415,18 @@ class SearchResult:
     explanation: dict[str, Any] | None = None
     created_at: datetime | None = None
 
+    @property
+    def summary(self) -> str | None:
+        """The beginning of the passage, on one line of at most 160 characters."""
+        if self.passage is None:
+            return None
+        line = " ".join(self.passage.split())
+        return line if len(line) <= 160 else f"{line[:159]}…"
+
 
 @dataclass(frozen=True, kw_only=True)
 class SearchMode:
-    """How a search was made: mode, whether an arm was missing, and why."""
+    """How a search was made: its mode, whether an arm was missing, and why."""
 
     mode: str
     degraded: bool = False
@@ -163,15 +435,22 @@ class SearchMode:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchResults:
-    """Ranked memories and how they were found."""
+    """Ranked memories, how they were found, and whether they answer.
+
+    `answered` is about the whole: yes, unclear or no. `left_out` counts results that did not fit into max_tokens, repeat a
+    better one, or were withheld from an agent as nothing answers.
+    """
 
     results: list[SearchResult]
     search_mode: SearchMode
+    answered: Literal["yes", "unclear", "no"] | None = None
+    left_out: int = 0
+    next_step: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class GovernanceToken:
-    """Leave for one global write."""
+    """The approval of one call that writes global memories."""
 
     token: str
     expires_at: datetime
@@ -180,19 +459,27 @@ class GovernanceToken:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OpenSave(SaveResult):
+    """A recorded save, with its verb and time."""
+
+    verb: str | None = None
+    created_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class SaveStatus:
-    """The saves that are not saved, oldest first, or what became of one."""
+    """Open saves, oldest first, or the outcome of one save_id."""
 
     status: str
     count: int
     oldest_pending_at: datetime | None = None
     artifact_ids: list[UUID] = field(default_factory=list)
-    saves: list[dict[str, Any]] = field(default_factory=list)
+    saves: list[OpenSave] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Edge:
-    """A relation between two memories; created is false when it was there."""
+    """A relation between two memories; created is false if it existed."""
 
     from_id: UUID
     rel_type: str
@@ -201,8 +488,74 @@ class Edge:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ExtractionTurn:
+    """A turn that an extraction shows, by its number."""
+
+    turn: int
+    role: str
+    content: str
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExtractionCandidate:
+    """A memory that the turns may touch, by its number."""
+
+    n: int
+    kind: str
+    title: str
+    text: str | None = None
+    version: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extraction:
+    """Turns that no extraction has looked at, and memories that they may touch; without an id there are none."""
+
+    extraction_id: UUID | None = None
+    session_id: str | None = None
+    project_id: str | None = None
+    turns: list[ExtractionTurn]
+    candidates: list[ExtractionCandidate]
+    remaining: int
+    shape: dict[str, JsonValue] | None = None
+    next_step: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExtractedItem:
+    """The outcome of one item of an answer: its list and place, and what became of it."""
+
+    item: str
+    outcome: Literal["new", "supersede", "duplicate_skip", "archived", "manual_review", "rejected"]
+    artifact_id: UUID | None = None
+    candidate_id: UUID | None = None
+    save_id: UUID | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AppliedExtraction:
+    """What became of a model's answer: how many items were stored, wait for a person, or were rejected."""
+
+    extraction_id: UUID
+    stored: int
+    for_review: int
+    rejected: int
+    results: list[ExtractedItem]
+    next_step: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompletedName:
+    """A name that begins with what was typed."""
+
+    value: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Neighbour:
-    """A memory some hops away, with the relations on the way."""
+    """A memory within some hops, with the relations on the path to it."""
 
     id: UUID
     label: str
@@ -222,7 +575,7 @@ class Neighbours:
 
 @dataclass(frozen=True, kw_only=True)
 class DuplicateCheck:
-    """What save_decision would find."""
+    """The duplicate that save_decision would find."""
 
     dedup_outcome: Literal["new", "duplicate_skip", "supersede", "manual_review"]
     candidate_id: UUID | None = None
@@ -231,7 +584,7 @@ class DuplicateCheck:
 
 @dataclass(frozen=True, kw_only=True)
 class Review:
-    """A save that waits for a person, beside the memory it resembles."""
+    """A decision that waits for review, beside the memory that it resembles."""
 
     save_id: UUID
     project: str | None = None
@@ -240,13 +593,16 @@ class Review:
     candidate_id: UUID | None = None
     candidate_title: str | None = None
     candidate_rationale: str | None = None
+    candidate_status: str | None = None
     score: float | None = None
     created_at: datetime
+    verb: str = "save_decision"
+    message: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckedLabel:
-    """Where the graph differs from the tables."""
+    """The differences between the graph and the tables for one label: vertices or edges that are missing, extra or different."""
 
     label: str
     missing: int
@@ -256,7 +612,7 @@ class CheckedLabel:
 
 @dataclass(frozen=True, kw_only=True)
 class Backlog:
-    """What waits, over the whole store, in numbers; `tenants` says whether the store has any."""
+    """Counts of pending work over the whole store; `tenants` is whether the store has any."""
 
     tier: str
     walls: int
@@ -268,7 +624,7 @@ class Backlog:
 
 @dataclass(frozen=True, kw_only=True)
 class DedupDue:
-    """Whether the order of title words should be renewed, over how many titles, and whether the worker does it."""
+    """Whether the order of title words should be renewed, for how many titles, and whether the worker does it."""
 
     due: bool
     titles: int
@@ -277,16 +633,17 @@ class DedupDue:
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """One batch of sweeping; nothing where another worker is at it or the last one was less than an hour ago."""
+    """One batch of sweeping; all 0 if another worker sweeps, or if the last sweep was less than an hour ago."""
 
     saves_pruned: int
+    turns_expired: int
     archived: int
     remaining: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class Status:
-    """The server, the tier, the release and what the caller can see, in numbers."""
+    """The server, the tier, the release, and counts of what the caller can see."""
 
     server_version: str
     release: str | None
@@ -304,8 +661,47 @@ class Status:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NamedNode:
+    """A node with its name."""
+
+    id: UUID
+    label: str
+    name: str
+    project: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MadeRelation:
+    """A relation to another node; created is false if it existed."""
+
+    relation: str
+    id: UUID
+    label: str
+    name: str
+    created: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ambiguity:
+    """A target that was not joined: the nodes that match its name; none if only another verb may create such a node."""
+
+    relation: str
+    name: str
+    candidates: list[NamedNode]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeriodConflict:
+    """A write onto a node whose period had an end (revived: it had passed): that end, and what became of it."""
+
+    conflict: Literal["revived", "has_end"]
+    previous_valid_to: datetime
+    action: Literal["cleared", "kept", "replaced"]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Remembered:
-    """A node that was created or updated, and what its relations became."""
+    """A node that was created or updated, and the outcome of its relations."""
 
     id: UUID
     label: str
@@ -314,24 +710,31 @@ class Remembered:
     status: str
     version: int
     created: bool
-    relations_made: list[dict[str, Any]] = field(default_factory=list)
-    stubs_made: list[dict[str, Any]] = field(default_factory=list)
-    did_you_mean: list[dict[str, Any]] = field(default_factory=list)
-    conflict: dict[str, Any] | None = None
+    relations_made: list[MadeRelation] = field(default_factory=list)
+    stubs_made: list[NamedNode] = field(default_factory=list)
+    did_you_mean: list[Ambiguity] = field(default_factory=list)
+    conflict: PeriodConflict | None = None
     embedded: bool = False
     proactive_hint: str | None = None
+    dedup_outcome: str | None = None
+    next_step: str | None = None
+    save_id: UUID | None = None
+    near_names: list[NearName] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """A node whole: as it stands, or as it was true or known at a date."""
+    """A node whole: as it stands, or as it was true or known at a date.
+
+    The agent and session are those of the present state's writer; archived_at is set for a forgotten memory.
+    """
 
     id: UUID
     label: str
     key: str | None = None
     title: str
     status: str
-    properties: dict[str, Any]
+    properties: dict[str, JsonValue]
     project: str | None = None
     scope: str | None = None
     focus: str | None = None
@@ -344,48 +747,58 @@ class Node:
     created_at: datetime
     updated_at: datetime
     ingested_at: datetime
+    agent_id: str | None = None
+    session_id: str | None = None
+    archived_at: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Version:
-    """A state a node was recorded in; the present one has no replaced_at."""
+    """A state a node was recorded in, with its effective period; the present one has no replaced_at.
+
+    A restated state holds nowhere any more: a later one took its whole period.
+    """
 
     version: int
     title: str
     status: str
-    properties: dict[str, Any]
+    properties: dict[str, JsonValue]
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     ingested_at: datetime
     replaced_at: datetime | None = None
     source: str
     trust_level: float
+    restated: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class History:
-    """The states of a node, oldest first."""
+    """The versions of a node, oldest first."""
 
     versions: list[Version]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Forgotten:
-    """A memory that is hidden (archived) or gone (purged)."""
+    """A memory that is hidden (archived) or gone (purged); failed: a person decides under save_id."""
 
     id: UUID
     label: str
     key: str | None = None
     title: str
-    status: Literal["archived", "purged"]
+    status: Literal["archived", "purged", "failed"]
     edges: int
     versions: int
     vectors: int
+    dedup_outcome: str | None = None
+    next_step: str | None = None
+    save_id: UUID | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reverted:
-    """A memory that was brought back to an earlier version, as a new one."""
+    """A memory that was brought back to an earlier version, as a new one; failed: a person decides under save_id."""
 
     id: UUID
     label: str
@@ -394,11 +807,14 @@ class Reverted:
     status: str
     version: int
     reverted_to: int
+    dedup_outcome: str | None = None
+    next_step: str | None = None
+    save_id: UUID | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Decay:
-    """How many memories have decayed, how many were archived for it, how many are left to archive."""
+    """How many memories have decayed, how many of them were archived, and how many remain to be archived."""
 
     affected: int
     archived: int
@@ -407,7 +823,7 @@ class Decay:
 
 @dataclass(frozen=True, kw_only=True)
 class Expiry:
-    """How many memories a time to live took, and how many are left."""
+    """How many memories exceeded a time to live and were forgotten, and how many remain."""
 
     affected: int
     remaining: int
@@ -415,7 +831,7 @@ class Expiry:
 
 @dataclass(frozen=True, kw_only=True)
 class Exported:
-    """What an export holds, by kind, and how many lines it has."""
+    """The number of lines of an export, and of its records by kind."""
 
     lines: int
     counts: dict[str, int]
@@ -423,17 +839,27 @@ class Exported:
 
 @dataclass(frozen=True, kw_only=True)
 class Imported:
-    """What became of the lines of a file: taken, here already (present), one with what was here (merged), left out and why."""
+    """The outcome of an import, in numbers of records.
+
+    `updated`, `superseded` (new memories that are superseded in the file), `archived`, `converted` (by what it became)
+    and `left_out` (by reason) are counted for memories of other systems only. Every record of a file is counted once in
+    taken, updated, present, merged or left_out.
+    """
 
     taken: int = 0
+    updated: int = 0
     present: int = 0
     merged: int = 0
+    superseded: int = 0
+    archived: int = 0
+    converted: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
+    dry_run: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Erasure:
-    """The receipt of an erasure, or what one would remove."""
+    """The receipt of an erasure, or the preview of one (dry_run)."""
 
     receipt_id: UUID | None = None
     subject_hash: str
@@ -445,7 +871,7 @@ class Erasure:
 
 @dataclass(frozen=True, kw_only=True)
 class ApiToken:
-    """A bearer token of the HTTP transport; the secret is there only when it was just issued."""
+    """A bearer token of the HTTP transport, of an agent or a person; `token` is set only in the answer that issues it."""
 
     id: UUID
     name: str
@@ -458,11 +884,12 @@ class ApiToken:
     revoked_at: datetime | None = None
     revoked_by: str | None = None
     active: bool = True
+    for_person: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tenant:
-    """A tenant of the store; empty names: what is public."""
+    """A tenant of the store; with empty names, the public memories."""
 
     org_id: str
     user_id: str
@@ -473,26 +900,36 @@ class Tenant:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NameCollision:
+    """A name that the tenant already has."""
+
+    label: str
+    name: str
+    project: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Adoption:
-    """What had no tenant and got one; collisions are names the tenant holds already."""
+    """How many nodes and saves without a tenant got one; collisions are names that the tenant already had."""
 
     nodes: int
     saves: int
-    collisions: list[dict[str, Any]]
+    collisions: list[NameCollision]
 
 
 @dataclass(frozen=True, kw_only=True)
 class TenantRole:
-    """A database login that is a tenant."""
+    """A database login that is a tenant; `unlimited` names the limits that the caller may not set for it."""
 
     role_name: str
     org_id: str
     user_id: str
+    unlimited: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A drafted card, and what is to be said of it."""
+    """A drafted card, and remarks about it."""
 
     card_id: UUID
     status: str
@@ -506,7 +943,7 @@ class Candidate:
 
 @dataclass(frozen=True, kw_only=True)
 class CardDecision:
-    """A card after a person has decided; the last four of an approval only."""
+    """A card after a person has decided; the last four fields are set by an approval only."""
 
     card_id: UUID
     status: str
@@ -518,7 +955,7 @@ class CardDecision:
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimCheck:
-    """Whether a text claims more than memory can give."""
+    """Whether a text claims more than a memory can prove."""
 
     valid: bool
     errors: list[str] = field(default_factory=list)
@@ -526,30 +963,61 @@ class ClaimCheck:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Proposal:
-    """What was drafted from a receipt, what was there, and what is only proposed."""
+class DraftedCard:
+    """A card that was drafted, existed already, or is only proposed (then it has no id)."""
 
-    drafted: list[dict[str, Any]] = field(default_factory=list)
-    existing: list[dict[str, Any]] = field(default_factory=list)
-    proposal_only: list[dict[str, Any]] = field(default_factory=list)
+    type: str
+    path: str | None = None
+    id: UUID | None = None
+    statement: str | None = None
+    warnings: list[str] | None = None
+    proposal_only: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposal:
+    """The cards from a receipt: drafted, existing and only proposed ones."""
+
+    drafted: list[DraftedCard] = field(default_factory=list)
+    existing: list[DraftedCard] = field(default_factory=list)
+    proposal_only: list[DraftedCard] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     next_step: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
+class CardSubject:
+    """The subject of a card: a path, symbol, module, test or document."""
+
+    kind: str
+    key: str
+    relation: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportedCard:
+    """A card that a run would create."""
+
+    type: str
+    path: str | None = None
+    statement: str
+    subjects: list[dict[str, JsonValue]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
 class CardRefresh:
-    """What a run changed: counts, what was left out, and in a dry run the cards it would give."""
+    """The changes of a run: counts, what was left out, and in a dry run the cards that it would create."""
 
     run_id: UUID | None = None
     counts: dict[str, int] = field(default_factory=dict)
     capacity: str | None = None
     skipped: list[str] = field(default_factory=list)
-    cards: list[dict[str, Any]] | None = None
+    cards: list[ReportedCard] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Intent:
-    """What will be worked on."""
+    """A declared intent: the paths that will be changed."""
 
     intent_id: UUID
     paths: list[str]
@@ -558,34 +1026,187 @@ class Intent:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RecordCoverage:
+    """How many paths of a scope have an active card."""
+
+    scope_paths_with_memory: int
+    scope_paths_total: int
+    coverage_percent: float
+    coverage_kind: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObservationConfidence:
+    """Whether there is evidence; it says nothing about correctness."""
+
+    level: str
+    basis: list[str]
+    note: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathCoverage:
+    """Whether an active card has a path, or something below it, as its subject."""
+
+    path: str
+    covered: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coverage:
+    """How much engineering memory knows about a scope."""
+
+    record_coverage: RecordCoverage
+    observation_confidence: ObservationConfidence
+    paths: list[PathCoverage] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class FinishedIntent:
-    """What was changed, which cards became stale by it, and what was drafted."""
+    """The changes of an intent, the cards that they made stale, and the cards that were drafted."""
 
     intent_id: UUID
     changed_paths: list[str]
     outside_scope: list[str]
     stale_cards: list[UUID]
-    proposed: dict[str, Any] | None = None
-    coverage: dict[str, Any] = field(default_factory=dict)
+    proposed: Proposal | None = None
+    coverage: Coverage | None = None
     policy: dict[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
+class Card:
+    """A card; the fields from `origin` on are those of detail_level full."""
+
+    id: UUID
+    type: str
+    status: str
+    confidence: str | None = None
+    approved: bool = False
+    statement: str
+    statement_length: int
+    statement_truncated: bool = False
+    subjects: list[CardSubject] = field(default_factory=list)
+    subject_count: int = 0
+    evidence_count: int = 0
+    relevance_score: float | None = None
+    retrieval_lane: str | None = None
+    stale_reason: str | None = None
+    relations: dict[str, list[UUID]] | None = None
+    origin: str | None = None
+    ingest_source: str | None = None
+    path: str | None = None
+    approved_by: str | None = None
+    approved_at: datetime | None = None
+    rejected_by: str | None = None
+    rejection: str | None = None
+    contradiction: str | None = None
+    payload: dict[str, JsonValue] | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    version: int | None = None
+    evidence: list[CardEvidence] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerBudget:
+    """The budget of an answer, and how much of it the cards use."""
+
+    budget: int
+    used: int
+    unit: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardsSync:
+    """Whether a project has engineering memory, its last run, and what the sync policy did."""
+
+    policy: str
+    state: Literal["ready", "missing"]
+    last_run_id: UUID | None = None
+    last_run_at: datetime | None = None
+    fingerprint: str | None = None
+    commit: str | None = None
+    auto: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DigestCard:
+    """A card in short; stale says why it may be outdated."""
+
+    id: str
+    kind: str
+    statement: str
+    stale: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathDigest:
+    """What is known of one path or symbol, best first."""
+
+    path: str
+    cards: list[DigestCard] = field(default_factory=list)
+    more: int | None = None
+    hidden_stale: int | None = None
+    hidden_drafts: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class RelevantMemory:
-    """One page of the cards about a scope, best first."""
+    """What is known about a scope: digests, or a page of cards."""
 
     project_id: str
     scope_resolved_from: str
-    records: list[dict[str, Any]]
-    record_count: int
-    total_count: int
+    digests: list[PathDigest] | None = None
+    records: list[Card] | None = None
+    record_count: int | None = None
+    total_count: int | None = None
     truncated: bool
     continuation: str | None = None
-    coverage: dict[str, Any]
+    coverage: Coverage | None = None
     detail_level: str
     retrieval_policy: dict[str, bool]
-    context_governance: dict[str, Any]
-    memory_sync: dict[str, Any]
+    context_governance: AnswerBudget | None = None
+    memory_sync: CardsSync
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardRevision:
+    """A change of a card: the action, its author and its reason."""
+
+    action: str
+    from_status: str | None = None
+    to_status: str | None = None
+    by: str | None = None
+    reason: str | None = None
+    version: int | None = None
+    at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryPayload:
+    """The result of a query of engineering memory; each mode sets other fields.
+
+    search, for_path, for_symbol, stale and drafts set records and their counts; get sets record and revisions; coverage
+    sets the coverage of paths; status sets record_count, the counts by type and status, and the capacity.
+    """
+
+    records: list[Card] | None = None
+    record_count: int | None = None
+    total_count: int | None = None
+    truncated: bool | None = None
+    record: Card | None = None
+    revisions: list[CardRevision] | None = None
+    message: str | None = None
+    record_coverage: RecordCoverage | None = None
+    observation_confidence: ObservationConfidence | None = None
+    paths: list[PathCoverage] | None = None
+    project_id: str | None = None
+    records_by_type: dict[str, int] | None = None
+    records_by_status: dict[str, int] | None = None
+    capacity: dict[str, int] | None = None
+    sync: CardsSync | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -595,12 +1216,12 @@ class MemoryAnswer:
     mode: str
     status: Literal["ok", "not_found"]
     detail_level: str
-    payload: dict[str, Any]
+    payload: MemoryPayload
 
 
 @dataclass(frozen=True, kw_only=True)
 class CardVacuum:
-    """Cards removed by status, how many are left to remove, and receipts removed."""
+    """The number of removed cards by status, of cards that remain to be removed, and of removed receipts."""
 
     removed: dict[str, int]
     remaining: int
@@ -609,7 +1230,7 @@ class CardVacuum:
 
 @dataclass(frozen=True, kw_only=True)
 class LabelDefinition:
-    """A label of one's own: the property that names a node of it, and those it is searched by, in this order."""
+    """A label to add: the property that names its nodes, and those that are searched and embedded, in this order."""
 
     name: str
     key_field: str = "name"
@@ -618,7 +1239,7 @@ class LabelDefinition:
 
 @dataclass(frozen=True, kw_only=True)
 class RelationDefinition:
-    """A relation of one's own, and the labels it joins; None: any."""
+    """A relation to add, and the labels that it joins; None means any."""
 
     name: str
     from_labels: tuple[str, ...] | None = None
@@ -627,15 +1248,30 @@ class RelationDefinition:
 
 @dataclass(frozen=True, kw_only=True)
 class SchemaDefinition:
-    """What `init_schema` adds to the registry of labels and relations."""
+    """The labels and relations that `init_schema` adds to the registry."""
 
     labels: tuple[LabelDefinition, ...] = ()
     relations: tuple[RelationDefinition, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
+class Finding:
+    """A finding of hygiene: the memories, and the verb that repairs them with its arguments."""
+
+    check: str
+    ids: list[UUID]
+    label: str | None = None
+    titles: list[str] = field(default_factory=list)
+    project: str | None = None
+    verb: str
+    what: str
+    arguments: dict[str, JsonValue] = field(default_factory=dict)
+    similarity: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class HygieneReport:
-    """What could be better: counts of all findings, and those of this page with what to do and by which verb."""
+    """The counts of all findings, and the findings of this page."""
 
     project_id: str | None = None
     scope: str | None = None
@@ -645,7 +1281,7 @@ class HygieneReport:
     entity_drift_count: int
     unresolved_saves: int
     candidate_ids: dict[str, list[str]]
-    findings: list[dict[str, Any]]
+    findings: list[Finding]
     total: int
     next_offset: int | None = None
     checked_at: datetime
@@ -657,13 +1293,24 @@ class HygieneReport:
 
 
 @dataclass(frozen=True, kw_only=True)
+class StaleItem:
+    """A memory that was not updated for long."""
+
+    id: UUID
+    label: str
+    title: str
+    freshness: str
+    age_days: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class FreshnessReport:
-    """How old memories are, and the stale ones, oldest first."""
+    """Counts of memories by freshness, and the stale ones, oldest first."""
 
     stale_count: int
     recent_count: int
     current_count: int
-    stale_items: list[dict[str, Any]]
+    stale_items: list[StaleItem]
     next_offset: int | None = None
     checked_at: datetime
     next_step: str
@@ -671,10 +1318,44 @@ class FreshnessReport:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Surface:
-    """What is remembered about a line, a path or a command; often nothing."""
+class OpenedProject:
+    """The project of a repository: created now, or matched by what the repository is known by."""
 
-    matches: list[dict[str, Any]]
+    project_id: str
+    created: bool
+    matched: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class CapturedTurns:
+    """What became of the turns of a conversation; turns are searched by session_id, which is client:session."""
+
+    session_id: str
+    project_id: str | None = None
+    project_created: bool
+    captured: int
+    known: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurfaceMatch:
+    """A memory that holds the words of the query."""
+
+    id: UUID
+    label: str
+    name: str
+    content: str
+    scope: str | None = None
+    freshness: str
+    bm25_score: float
+    project_id: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surface:
+    """The memories about a line, a path or a command; often none."""
+
+    matches: list[SurfaceMatch]
     query_used: str
     total_found: int
     next_step: str
@@ -690,23 +1371,32 @@ class Route:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ProposedInsight:
+    """An insight that a reflection proposes."""
+
+    title: str
+    detector: str
+    confidence: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class Reflection:
-    """What a reflection proposed, and how much waits for review."""
+    """The insights that a reflection created, and the number that is pending."""
 
     created: int
     pending: int
-    insights: list[dict[str, Any]]
+    insights: list[ProposedInsight]
     next_step: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Insight:
-    """What memories say together, with the memories it was seen in."""
+    """An insight, with the memories that it is drawn from."""
 
     id: UUID
     title: str
     summary: str | None = None
-    detector: str
+    detector: str | None = None
     confidence: float
     trust_level: float
     status: str
@@ -716,14 +1406,14 @@ class Insight:
 
 @dataclass(frozen=True, kw_only=True)
 class Insights:
-    """The insights that wait for review."""
+    """The insights that wait for review, the surest first."""
 
     insights: list[Insight]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Repair:
-    """A memory that another now stands for."""
+    """A memory that was merged into or superseded by another one."""
 
     id: UUID
     title: str
@@ -736,21 +1426,361 @@ class Repair:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TimelineCount:
+    """The number of memories of a label that were created in a day, week or month."""
+
+    at: Date
+    label: str
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinedMemory:
+    """A memory and the number of its relations."""
+
+    id: UUID
+    label: str
+    title: str
+    relations: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinedMemories:
+    """The number of such memories, and the first of them."""
+
+    count: int
+    items: list[JoinedMemory]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conflict:
+    """Two live memories that contradict each other."""
+
+    id: UUID
+    title: str
+    with_id: UUID
+    with_title: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conflicts:
+    """The number of conflicts, and the first of them."""
+
+    count: int
+    items: list[Conflict]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LineDecision:
+    """A decision of a line of decisions; age is the number of decisions that came after it."""
+
+    id: UUID
+    title: str
+    status: str
+    age: int
+    created_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lineages:
+    """The number of lines of decisions, and the longest of them, each newest first."""
+
+    count: int
+    items: list[list[LineDecision]]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Health:
-    """The state of the memory in numbers; counts with the first items of each kind."""
+    """The state of the memory: counts, with the first items of each kind."""
 
     project_id: str | None = None
     checked_at: datetime
     memories: dict[str, int]
     statuses: dict[str, int]
-    timeline: list[dict[str, Any]]
+    timeline: list[TimelineCount]
     confidence: list[int]
-    orphans: dict[str, Any]
-    hubs: dict[str, Any]
-    stubs: dict[str, Any]
-    archived_bridges: dict[str, Any]
-    conflicts: dict[str, Any]
-    lineage: dict[str, Any]
+    orphans: JoinedMemories
+    hubs: JoinedMemories
+    stubs: JoinedMemories
+    archived_bridges: JoinedMemories
+    conflicts: Conflicts
+    lineage: Lineages
     without_text: int
     insights: dict[str, int]
     saves_open: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredItems:
+    """How many items a call stored, and how many it deleted."""
+
+    stored: int
+    deleted: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredItem:
+    """An item as it was read; place is the number of its key in the call, from 1."""
+
+    place: int
+    id: UUID
+    namespace: list[str]
+    name: str
+    value: JsonValue
+    ttl_minutes: float | None = None
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundItem:
+    """An item that was found, and its score; null where nothing was compared."""
+
+    id: UUID
+    namespace: list[str]
+    name: str
+    value: JsonValue
+    ttl_minutes: float | None = None
+    created_at: datetime
+    updated_at: datetime
+    score: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemNamespace:
+    """A namespace that holds items."""
+
+    namespace: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryFile:
+    """A file; text is null where a directory is listed."""
+
+    id: UUID
+    path: str
+    text: str | None = None
+    bytes: int
+    version: int
+    updated_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class EditedFile:
+    """A file after an edit, and the line at which it was edited, from 1."""
+
+    id: UUID
+    path: str
+    text: str
+    bytes: int
+    version: int
+    updated_at: datetime
+    line: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Message:
+    """A message of a session, as it was sent."""
+
+    id: UUID
+    value: JsonValue
+    created_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownEntities:
+    """Entities of the knowledge graph: objects of name, entityType and observations."""
+
+    entities: list[dict[str, JsonValue]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownRelations:
+    """Relations of the knowledge graph: objects of from, to and relationType."""
+
+    relations: list[dict[str, JsonValue]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddedObservations:
+    """The observations that are new, by entity: objects of entityName and addedObservations."""
+
+    results: list[dict[str, JsonValue]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownGraph:
+    """Entities of the knowledge graph and their relations."""
+
+    entities: list[dict[str, JsonValue]]
+    relations: list[dict[str, JsonValue]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProjectEntry:
+    """A project with the number of its live memories and the names of its focus areas."""
+
+    name: str
+    memories: int
+    focus_areas: list[str]
+    created_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryEntry:
+    """A memory in a list; the excerpt is the beginning of its text, on one line."""
+
+    id: UUID
+    label: str
+    title: str
+    excerpt: str | None = None
+    status: str
+    project: str | None = None
+    scope: str | None = None
+    focus: str | None = None
+    source: str
+    trust_level: float
+    agent_id: str | None = None
+    session_id: str | None = None
+    version: int
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryCounts:
+    """How many memories are live by label; of the present also the first and last time and the growth."""
+
+    total: int
+    labels: dict[str, int]
+    first_at: datetime | None = None
+    last_at: datetime | None = None
+    growth: list[TimelineCount] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawnNode:
+    """A memory of a drawn graph; depth counts the relations from the one in the middle."""
+
+    id: UUID
+    label: str
+    title: str
+    status: str
+    project: str | None = None
+    depth: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawnEdge:
+    """A relation of a drawn graph; by is the person who decided it, if one did."""
+
+    from_id: UUID
+    rel_type: str
+    to_id: UUID
+    by: str | None = None
+    created_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawnGraph:
+    """Memories and the relations between them, as a page draws them; left_out counts memories beyond the limit."""
+
+    nodes: list[DrawnNode]
+    edges: list[DrawnEdge]
+    left_out: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class LineEntry:
+    """A memory of a line of replacements, and what replaced it: which, when and who decided."""
+
+    id: UUID
+    label: str
+    title: str
+    status: str
+    created_at: datetime
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    replaced_by: UUID | None = None
+    replaced_at: datetime | None = None
+    decided_by: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waiting:
+    """Counts of what waits for a person."""
+
+    reviews: int
+    approvals: int
+    insights: int
+    drafts: int
+    conflicts: int
+    failed_saves: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReviewDetail:
+    """A save that waits for a person, or that one has decided, beside the memory it concerns."""
+
+    save_id: UUID
+    verb: str
+    project: str | None = None
+    status: str
+    arguments: dict[str, JsonValue]
+    message: str | None = None
+    candidate_id: UUID | None = None
+    candidate_label: str | None = None
+    candidate_title: str | None = None
+    candidate_status: str | None = None
+    candidate_properties: dict[str, JsonValue] | None = None
+    candidate_version: int | None = None
+    artifact_id: UUID | None = None
+    resolved_by: str | None = None
+    is_open: bool
+    session_id: str | None = None
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Approval:
+    """An approval of a global write that an agent asked for, with the exact text."""
+
+    id: UUID
+    preview: str
+    issued_to: str | None = None
+    issued_at: datetime
+    expires_at: datetime
+    used_at: datetime | None = None
+    used_by: UUID | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Activity:
+    """Something that was done: saved, changed, repeated, refused, review, dropped or purged.
+
+    `id` is that of the memory, or of the save where no memory was written.
+    """
+
+    at: datetime
+    kind: str
+    id: UUID
+    label: str
+    title: str
+    project: str | None = None
+    session_id: str | None = None
+    agent_id: str | None = None
+    source: str | None = None
+    message: str | None = None
+    decided_by: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EditedMemory:
+    """A memory after a person has corrected it."""
+
+    id: UUID
+    label: str
+    title: str
+    status: str
+    version: int

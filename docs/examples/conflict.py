@@ -13,7 +13,7 @@ async def main() -> None:
         bundle = await memory.retrieve_context("shop", "project", categories=["Decision"])
         print(bundle.retrieval_status)
         for item in bundle.items:
-            print("-", item["title"])
+            print("-", item.title)
         print(bundle.next_step)
 
 

@@ -9,4 +9,6 @@ select status from upsert_entity('Stripe', 'Takes the payments.', 'shop');
 
 select retrieval_status, jsonb_array_length(items) as items from retrieve_context('shop', 'project');
 
+select created from relate('Decision', 'Report revenue by week', 'RELATED_TO', 'EntityFact', 'Stripe', 'shop');
+
 select label, title, depth, path from neighbours('Decision', 'Report revenue by week', p_project_id => 'shop');

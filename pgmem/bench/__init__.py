@@ -1,1 +1,1 @@
-"""What pgmem can do, measured: speed against a floor, retrieval against questions whose answers are known."""
+"""Benchmarks: speed against a floor of the same run, and retrieval of evidence for questions with known answers."""

@@ -1,4 +1,4 @@
-"""Engineering memory: what reading a scope costs in a project of few cards and of many."""
+"""Engineering memory: the time to read a scope in projects with few and with many cards."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 import psycopg
 
-from pgmem.bench.filled import PROJECT, Told, acting, filled
-from pgmem.bench.timing import SpeedRow, against, in_turns
+from pgmem.bench.databases import PROJECT, Progress, connect_as, filled_database
+from pgmem.bench.timing import SpeedRow, interleaved, ratio_row
 
-__all__ = ["SCOPE", "carded", "fill"]
+__all__ = ["SCOPE", "card_rows", "fill"]
 
 SCOPE = [f"src/part{number}/file{number}.py" for number in (1, 2, 3, 5, 8)]
 
-# Cards of one project, as many as wanted, one a file. Made in bulk: triggers that only count would take minutes.
+# Inserts the cards of one project, one per file. Triggers are off, because those that count would take minutes.
 _FILL = """
 set session_replication_role = replica;
 with place as (
@@ -39,33 +39,35 @@ analyze pgmem.card_subject, pgmem.node;
 
 
 def fill(connection: psycopg.Connection[Any], project: str, first: int, last: int) -> None:
-    """Cards number first to last of a project."""
+    """Insert the cards with the numbers first to last into a project."""
     numbers = {"project": project, "first": first, "last": last}
     for statement in _FILL.split(";\n"):
         connection.execute(statement.encode(), numbers if "%(first)" in statement else None)
 
 
-def carded(server: str, sizes: Sequence[int], rounds: int, tell: Told) -> list[SpeedRow]:
-    """get_relevant_memory over five paths, in projects of so many cards, against the first of them."""
+def card_rows(server: str, sizes: Sequence[int], rounds: int, progress: Progress) -> list[SpeedRow]:
+    """Time get_relevant_memory over five paths in projects of these sizes; the last is compared with the first."""
     with ExitStack() as stack:
         calls = {}
         for size in sizes:
-            connection = stack.enter_context(acting(stack.enter_context(filled(server, 10, told=tell))))
-            tell(f"filling {size} cards", 0, 1)
+            connection = stack.enter_context(
+                connect_as(stack.enter_context(filled_database(server, 10, progress=progress)))
+            )
+            progress(f"filling {size} cards", 0, 1)
             connection.execute(
                 "insert into pgmem.card_state (org_id, user_id, project_seq)"
                 " select '', '', seq from pgmem.node where label = 'Project'"
             )
             try:
                 fill(connection, PROJECT, 1, size)
-            except psycopg.errors.InsufficientPrivilege:  # only a superuser fills without triggers
+            except psycopg.errors.InsufficientPrivilege:  # only a superuser may disable triggers
                 return []
-            tell(f"filling {size} cards", 1, 1)
+            progress(f"filling {size} cards", 1, 1)
             calls[str(size)] = _reader(connection)
-        times = in_turns(calls, rounds)
+        times = interleaved(calls, rounds)
     first, last = str(sizes[0]), str(sizes[-1])
     return [
-        against(
+        ratio_row(
             f"get_relevant_memory, 5 paths / itself in {first} cards", sizes[-1], times[last], times[first], 3
         )
     ]

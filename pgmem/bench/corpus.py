@@ -1,4 +1,4 @@
-"""Made-up texts, the same in every run: pseudo-words with the skew of a language."""
+"""Generated texts, the same in every run: pseudo-words with the frequencies of a language."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _STOP_WORDS = 50
 
 @cache
 def _words() -> tuple[tuple[str, ...], tuple[float, ...]]:
-    """The words, most frequent first, and their cumulated weights by Zipf's law, its head flattened."""
+    """The words, most frequent first, and their cumulative weights by Zipf's law with a flattened head."""
     chance = Random("pgmem words")
     found: dict[str, None] = {}
     while len(found) < _WORDS:
@@ -30,19 +30,19 @@ class Corpus:
     """Titles of 4 to 10 words (7 on average) and bodies of 28."""
 
     def __init__(self, name: str) -> None:
-        """The same name gives the same texts."""
+        """Start the sequence of texts of this name; the same name gives the same texts."""
         self._chance = Random(name)
 
     def title(self) -> str:
-        """A title."""
+        """The next title."""
         return self._take(self._chance.randint(4, 10))
 
     def body(self) -> str:
-        """A body."""
+        """The next body."""
         return self._take(28)
 
     def question(self) -> str:
-        """5 to 9 words, the commonest left out: those a language has for them are stop words."""
+        """The next question: 5 to 9 words without the most common ones, which a language has as stop words."""
         return self._take(self._chance.randint(5, 9), _STOP_WORDS)
 
     def _take(self, count: int, least: int = 0) -> str:

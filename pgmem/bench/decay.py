@@ -1,26 +1,26 @@
-"""Decay: what a batch of memories costs that are archived because they have faded."""
+"""Decay: the time to archive a batch of memories whose confidence has decayed."""
 
 from __future__ import annotations
 
 import time
 
-from pgmem.bench.filled import Told, acting, filled
-from pgmem.bench.timing import SpeedRow, measured
+from pgmem.bench.databases import Progress, connect_as, filled_database
+from pgmem.bench.timing import SpeedRow, time_row
 
-__all__ = ["fading"]
+__all__ = ["decay_rows"]
 
-# So fast that what is ten seconds old is gone; the fill makes memories up to days old.
+# Decays so fast that any memory older than ten seconds is archived; the databases hold memories days old.
 _ARCHIVE = "select archived, remaining from pgmem.decay_scores(0, 100, 0.99, p_limit => %s)"
 
 
-def fading(server: str, size: int, batch: int, tell: Told) -> list[SpeedRow]:
-    """Archive the memories of a store batch by batch, in one session that saved before."""
+def decay_rows(server: str, size: int, batch: int, progress: Progress) -> list[SpeedRow]:
+    """Archive the memories of a store in batches, in a session that has saved before."""
     times: list[float] = []
-    with filled(server, size, vectors=True, told=tell) as dsn, acting(dsn) as connection:
+    with filled_database(server, size, vectors=True, progress=progress) as dsn, connect_as(dsn) as connection:
         connection.execute(
             "select pgmem.upsert_entity('api', 'port ' || n, 'bench') from generate_series(1, 10) n"
         )
-        tell("archiving what has faded", 0, 1)
+        progress("archiving decayed memories", 0, 1)
         remaining = batch
         while remaining >= batch:
             began = time.perf_counter()
@@ -28,5 +28,5 @@ def fading(server: str, size: int, batch: int, tell: Told) -> list[SpeedRow]:
             archived, remaining = (int(str(number)) for number in row)
             if archived == batch:
                 times.append((time.perf_counter() - began) * 1000)
-        tell("archiving what has faded", 1, 1)
-    return [measured(f"decay_scores, a batch of {batch} archived", size, times, p50_ms=500)]
+        progress("archiving decayed memories", 1, 1)
+    return [time_row(f"decay_scores, a batch of {batch} archived", size, times, p50_ms=500)]

@@ -1,8 +1,8 @@
-"""LoCoMo: long conversations between two people, and questions whose evidence is known turn by turn.
+"""LoCoMo: long conversations between two people, and questions with the turns that are their evidence.
 
-Each conversation is a project, each session a Session, each turn a memory written through the public API; each question goes
-through `search_memory` and sees nothing but its own text. Even conversations are for tuning, odd ones for reporting.
-The data is CC BY-NC 4.0 and stays where the caller keeps it (github.com/snap-research/LoCoMo, data/locomo10.json).
+Each conversation becomes a project, each session a Session, each turn a memory, through the public API. `search_memory`
+gets only the text of a question. Even conversations are for tuning, odd ones for reporting. The data is CC BY-NC 4.0
+and not part of pgmem (github.com/snap-research/LoCoMo, data/locomo10.json).
 """
 
 from __future__ import annotations
@@ -15,27 +15,29 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 from uuid import UUID
 
 import anyio
 
 from pgmem.bench.metrics import mean_of, score
+from pgmem.bench.trust import abstention, budgeted
 from pgmem.memory import Memory
 from pgmem.models import MemoryScope
 
-__all__ = ["CATEGORIES", "SIGNALS", "Conversation", "ask", "keep", "read", "run"]
+__all__ = ["CATEGORIES", "SIGNALS", "Conversation", "ask", "read", "run", "save"]
 
 SHA256 = "79fa87e90f04081343b8c8debecb80a9a6842b76a7aa537dc9fdf651ea698ff4"
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
-SIGNALS = ("names", "window", "session", "date", "source", "graph")
+SIGNALS = ("names", "window", "question", "session", "prior", "date", "source", "graph")
 _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
 _DEPTH = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one person said: its id in the data, the speaker, the text with what a shared picture shows."""
+    """One utterance: its id in the data, the speaker, the text with the caption of a shared picture."""
 
     key: str
     speaker: str
@@ -44,7 +46,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, its category, and the turns that hold the answer."""
+    """A question, its category, and the ids of the turns that are its evidence."""
 
     text: str
     category: int
@@ -53,12 +55,12 @@ class Question:
 
 @dataclass(slots=True)
 class Conversation:
-    """One conversation of the data, and where its turns went in the store."""
+    """One conversation of the data; `saved` maps ids of memories to ids of turns."""
 
     number: int
     sessions: list[tuple[datetime, list[Turn]]]
     questions: list[Question]
-    kept: dict[UUID, str] = field(default_factory=dict)
+    saved: dict[UUID, str] = field(default_factory=dict)
 
     @property
     def project(self) -> str:
@@ -84,11 +86,11 @@ def _conversation(number: int, entry: dict[str, Any]) -> Conversation:
         sessions.append((when, [_turn(turn) for turn in talk[name]]))
     known = {turn.key for _, turns in sessions for turn in turns}
     questions = []
-    for asked in entry["qa"]:
-        ids = {f"D{a}:{b}" for item in asked.get("evidence", []) for a, b in _EVIDENCE.findall(item)}
+    for question in entry["qa"]:
+        ids = {f"D{a}:{b}" for item in question.get("evidence", []) for a, b in _EVIDENCE.findall(item)}
         ids = {re.sub(r"D0*(\d+):0*(\d+)", r"D\1:\2", key) for key in ids} & known
         if ids:
-            questions.append(Question(asked["question"], asked["category"], frozenset(ids)))
+            questions.append(Question(question["question"], question["category"], frozenset(ids)))
     return Conversation(number, sessions, questions)
 
 
@@ -97,17 +99,19 @@ def _turn(turn: dict[str, Any]) -> Turn:
     return Turn(turn["dia_id"], turn["speaker"], f"{turn['speaker']}: {turn['text']}{shares}")
 
 
-async def keep(memory: Memory, talk: Conversation, told: Callable[[int], None] | None = None) -> None:
-    """Write a conversation: its sessions as Sessions, its turns as notes of whom said them, in order."""
+async def save(memory: Memory, talk: Conversation, on_turn: Callable[[], None] | None = None) -> None:
+    """Save a conversation in order: sessions as Sessions, turns as contexts with the speaker as agent."""
     for place, (when, turns) in enumerate(talk.sessions, start=1):
-        saved = await memory.save_session(f"Conversation {place}, {when:%d %B %Y}", talk.project)
+        session = await memory.save_session(f"Conversation {place}, {when:%d %B %Y}", talk.project)
         for turn in turns:
-            speaking = memory.acting_as(MemoryScope(session_id=str(saved.artifact_id), agent_id=turn.speaker))
+            speaking = memory.acting_as(
+                MemoryScope(session_id=str(session.artifact_id), agent_id=turn.speaker)
+            )
             result = await speaking.save_context(turn.text, talk.project, valid_from=when)
             assert result.artifact_id is not None, result
-            talk.kept[result.artifact_id] = turn.key
-            if told is not None:
-                told(1)
+            talk.saved[result.artifact_id] = turn.key
+            if on_turn is not None:
+                on_turn()
 
 
 async def ask(
@@ -119,13 +123,14 @@ async def ask(
         found = await memory.search_memory(
             question.text, _DEPTH, talk.project, labels=["Context"], without=without, **options
         )
-        turns = [talk.kept[result.id] for result in found.results if result.id in talk.kept]
+        turns = [talk.saved[result.id] for result in found.results if result.id in talk.saved]
         sessions = list(dict.fromkeys(key.partition(":")[0] for key in turns))
         scored.append(
             {
                 "conversation": talk.number,
                 "category": question.category,
                 "turn": score(turns, set(question.evidence)),
+                "budget": budgeted(found.results, talk.saved, set(question.evidence)),
                 "session": score(sessions, {key.partition(":")[0] for key in question.evidence}),
             }
         )
@@ -133,7 +138,7 @@ async def ask(
 
 
 def summary(scored: list[dict[str, Any]], unit: str) -> dict[str, Any]:
-    """Means over all, without category 5, and by category."""
+    """Means over all questions, over those without category 5, and by category."""
     return {
         **mean_of(row[unit] for row in scored),
         "without_adversarial": mean_of(row[unit] for row in scored if row["category"] != 5),
@@ -145,45 +150,39 @@ def summary(scored: list[dict[str, Any]], unit: str) -> dict[str, Any]:
 
 
 async def run(
-    memory: Memory, file: Path, *, ablation: bool = False, told: Callable[[str, int, int], None] | None = None
+    memory: Memory,
+    file: Path,
+    *,
+    ablation: bool = False,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> dict[str, Any]:
-    """Load, ask, score.
+    """Save the conversations, ask the questions, score the results.
 
     Args:
         memory: an empty store.
         file: locomo10.json.
         ablation: ask again without each signal.
-        told: called with (what, done, of) as work goes on.
+        progress: called with the name of a step, its finished units and their total.
 
     Returns:
         {bench, data, provider, seconds, splits: {odd, even, all: {turn, session}}, ablation}, metrics in percent.
     """
     talks, published = read(file)
-    tell = told or _silent
-    total = sum(len(turns) for talk in talks for _, turns in talk.sessions)
-    done = 0
-
-    def count(more: int) -> None:
-        nonlocal done
-        done += more
-        tell("writing turns", done, total)
-
+    progress = progress or _ignore
     began = time.perf_counter()
-    async with anyio.create_task_group() as tasks:
-        for talk in talks:
-            tasks.start_soon(keep, memory, talk, count)
+    turns = await _save_all(memory, talks, progress)
     written = time.perf_counter()
     await memory.embed_waiting()
     await memory.refresh_statistics(everything=True)
     prepared = time.perf_counter()
-    plain = await _all(memory, talks, (), tell, "questions")
+    scored = await _ask_all(memory, talks, (), progress, "questions")
     asked = time.perf_counter()
     report: dict[str, Any] = {
         "bench": "locomo",
         "data": "published file" if published else "another file than the published one",
         "provider": memory.embedding_model,
-        "turns": total,
-        "questions": len(plain),
+        "turns": turns,
+        "questions": len(scored),
         "seconds": {
             "write": round(written - began, 1),
             "windows_and_counts": round(prepared - written, 1),
@@ -191,37 +190,83 @@ async def run(
         },
         "splits": {
             name: {
-                unit: summary([row for row in plain if row["conversation"] % 2 in halves], unit)
+                unit: summary([row for row in scored if row["conversation"] % 2 in halves], unit)
                 for unit in ("turn", "session")
             }
             for name, halves in (("odd", {1}), ("even", {0}), ("all", {0, 1}))
         },
     }
+    for name, half in (("odd", 1), ("even", 0)):
+        report["splits"][name] |= await _answering(
+            memory,
+            [talk for talk in talks if talk.number % 2 == half],
+            [row["budget"] for row in scored if row["conversation"] % 2 == half],
+        )
     if ablation:
-        report["ablation"] = {}
-        for signal in (*SIGNALS, "all of these"):
-            left_out = SIGNALS if signal == "all of these" else (signal,)
-            rows = await _all(memory, talks, left_out, tell, f"without {signal}")
-            report["ablation"][f"without {signal}"] = {
-                "odd": mean_of(r["turn"] for r in rows if r["conversation"] % 2),
-                "all": mean_of(r["turn"] for r in rows),
-            }
+        report["ablation"] = await _ablation(memory, talks, progress)
     return report
 
 
-def _silent(what: str, done: int, of: int) -> None:
-    """Tell nobody."""
+async def _answering(
+    memory: Memory, talks: list[Conversation], budgets: list[dict[str, float]]
+) -> dict[str, Any]:
+    """Return the figures of abstention of some conversations, and the share of evidence within token budgets."""
+    questions = [(talk.project, [question.text for question in talk.questions]) for talk in talks]
+    return {
+        "abstention": await abstention(memory, questions),
+        "budget": {
+            budget: round(100 * fmean(row[budget] for row in budgets), 2)
+            for budget in (budgets[0] if budgets else ())
+        },
+    }
 
 
-async def _all(
+async def _save_all(
+    memory: Memory, talks: list[Conversation], progress: Callable[[str, int, int], None]
+) -> int:
+    """Save the conversations concurrently; the number of turns."""
+    total = sum(len(turns) for talk in talks for _, turns in talk.sessions)
+    done = 0
+
+    def count() -> None:
+        nonlocal done
+        done += 1
+        progress("writing turns", done, total)
+
+    async with anyio.create_task_group() as tasks:
+        for talk in talks:
+            tasks.start_soon(save, memory, talk, count)
+    return total
+
+
+async def _ablation(
+    memory: Memory, talks: list[Conversation], progress: Callable[[str, int, int], None]
+) -> dict[str, Any]:
+    """Means by turn without each signal, and without all of them."""
+    found = {}
+    for signal in (*SIGNALS, "all of these"):
+        left_out = SIGNALS if signal == "all of these" else (signal,)
+        rows = await _ask_all(memory, talks, left_out, progress, f"without {signal}")
+        found[f"without {signal}"] = {
+            "odd": mean_of(row["turn"] for row in rows if row["conversation"] % 2),
+            "all": mean_of(row["turn"] for row in rows),
+        }
+    return found
+
+
+def _ignore(step: str, done: int, total: int) -> None:
+    """Report progress to no one."""
+
+
+async def _ask_all(
     memory: Memory,
     talks: list[Conversation],
     without: Sequence[str],
-    tell: Callable[[str, int, int], None],
+    progress: Callable[[str, int, int], None],
     what: str,
 ) -> list[dict[str, Any]]:
     scored: list[dict[str, Any]] = []
     for place, talk in enumerate(talks, start=1):
         scored += await ask(memory, talk, without)
-        tell(what, place, len(talks))
+        progress(what, place, len(talks))
     return scored

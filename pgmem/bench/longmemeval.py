@@ -1,10 +1,9 @@
 """LongMemEval: questions about long chat histories, each with its own haystack of sessions.
 
-Every question's haystack is a project of its own: each session a Session, each turn a memory told by its
-role, written through the public API. The question goes through `search_memory` and sees nothing but its own
-text. Abstention questions (`…_abs`) have no evidence to find and are left out, as in the official retrieval
-score. Two schemas are read: the official one, and one that holds several questions over one haystack.
-The data is fetched by the caller (github.com/xiaowu0162/LongMemEval).
+Each haystack becomes a project, each session a Session, each turn a memory with the role as agent, through the public
+API. `search_memory` gets only the text of a question. Abstention questions (`…_abs`) have no evidence and are left out,
+as in the official retrieval score. Two schemas are read: the official one, and one with several questions per haystack.
+The data is not part of pgmem (github.com/xiaowu0162/LongMemEval).
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from typing import Any
 from uuid import UUID
 
 from pgmem.bench.metrics import score as scores_of
+from pgmem.bench.trust import abstention, budgeted
 from pgmem.memory import Memory
 from pgmem.models import MemoryScope
 
@@ -31,7 +31,7 @@ _DEPTH = 200
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, its type, and what holds the answer: sessions by id, and turns as (session, place)."""
+    """A question, its type and its evidence: ids of sessions, and turns as session:place."""
 
     key: str
     kind: str
@@ -42,19 +42,19 @@ class Question:
 
 @dataclass(slots=True)
 class Haystack:
-    """The sessions that one or several questions are asked about, and where their turns went in the store."""
+    """The sessions that one or more questions are about; `saved` maps ids of memories to turns."""
 
     project: str
     sessions: list[tuple[str, datetime, list[tuple[str, str]]]]
     questions: list[Question]
-    kept: dict[UUID, str] = field(default_factory=dict)
+    saved: dict[UUID, str] = field(default_factory=dict)
 
 
 def read(file: Path) -> tuple[list[Haystack], int]:
     """The haystacks of a file, and how many abstention questions were left out.
 
     Raises:
-        ValueError: an entry is not in one of the schemas; the message names it and the field.
+        ValueError: an entry is in none of the schemas; the message names the entry and the field.
     """
     found, left_out = [], 0
     for number, entry in enumerate(json.loads(file.read_text(encoding="utf-8"))):
@@ -104,17 +104,17 @@ def _date(text: str) -> datetime:
     return datetime.strptime(f"{day} {hour}", "%Y/%m/%d %H:%M").replace(tzinfo=UTC)
 
 
-async def keep(memory: Memory, haystack: Haystack) -> None:
-    """Write a haystack: its sessions as Sessions, its turns as what a role said, in order."""
+async def save(memory: Memory, haystack: Haystack) -> None:
+    """Save a haystack in order: sessions as Sessions, turns as contexts with the role as agent."""
     for key, when, turns in haystack.sessions:
-        saved = await memory.save_session(f"Conversation {key}, {when:%d %B %Y}", haystack.project)
+        session = await memory.save_session(f"Conversation {key}, {when:%d %B %Y}", haystack.project)
         for place, (role, content) in enumerate(turns):
             if not content.strip():
                 continue
-            speaking = memory.acting_as(MemoryScope(session_id=str(saved.artifact_id), agent_id=role))
+            speaking = memory.acting_as(MemoryScope(session_id=str(session.artifact_id), agent_id=role))
             result = await speaking.save_context(content, haystack.project, valid_from=when)
             assert result.artifact_id is not None, result
-            haystack.kept[result.artifact_id] = f"{key}:{place}"
+            haystack.saved[result.artifact_id] = f"{key}:{place}"
 
 
 async def ask(memory: Memory, haystack: Haystack) -> list[dict[str, Any]]:
@@ -122,7 +122,7 @@ async def ask(memory: Memory, haystack: Haystack) -> list[dict[str, Any]]:
     scored = []
     for question in haystack.questions:
         found = await memory.search_memory(question.text, _DEPTH, haystack.project, labels=["Context"])
-        turns = [haystack.kept[result.id] for result in found.results if result.id in haystack.kept]
+        turns = [haystack.saved[result.id] for result in found.results if result.id in haystack.saved]
         sessions = list(dict.fromkeys(turn.rpartition(":")[0] for turn in turns))
         scored.append(
             {
@@ -130,18 +130,22 @@ async def ask(memory: Memory, haystack: Haystack) -> list[dict[str, Any]]:
                 "kind": question.kind,
                 "session": score(sessions, question.sessions),
                 "turn": score(turns, question.turns) if question.turns else None,
+                "budget": budgeted(found.results, haystack.saved, set(question.turns))
+                if question.turns
+                else None,
             }
         )
     return scored
 
 
 def score(ranked: Sequence[str], gold: frozenset[str]) -> dict[str, float]:
-    """`any@k` (one of the gold is within the top k), `all@k` (every one is), and NDCG@10; each 0 to 1."""
+    """`any@k` (the top k hold any of the evidence), `all@k` (all of it) and NDCG@10; each 0 to 1."""
     found: dict[str, float] = {}
     for k in _CUTS:
         found[f"any@{k}"] = float(any(item in gold for item in ranked[:k]))
         found[f"all@{k}"] = float(gold.issubset(ranked[:k]))
-    return {**found, "NDCG@10": scores_of(ranked, set(gold))["NDCG@10"]}
+    whole = scores_of(ranked, set(gold))
+    return {**found, **{name: whole[name] for name in ("R@1", "R@10", "NDCG@10", "MRR")}}
 
 
 def _means(rows: Iterable[dict[str, float] | None]) -> dict[str, float]:
@@ -153,15 +157,19 @@ def _means(rows: Iterable[dict[str, float] | None]) -> dict[str, float]:
     return {"n": len(given), **means, "SE(any@5)": round(100 * math.sqrt(any5 * (1 - any5) / len(given)), 2)}
 
 
+def _budget(rows: Sequence[dict[str, float]]) -> dict[str, float]:
+    return {name: round(100 * fmean(row[name] for row in rows), 2) for name in (rows[0] if rows else ())}
+
+
 async def run(
-    memory: Memory, file: Path, *, told: Callable[[str, int, int], None] | None = None
+    memory: Memory, file: Path, *, progress: Callable[[str, int, int], None] | None = None
 ) -> dict[str, Any]:
-    """Load, ask, score, one haystack after the other.
+    """Save the haystacks, ask the questions, score the results.
 
     Args:
         memory: an empty store.
         file: longmemeval_s.json, longmemeval_m.json or longmemeval_oracle.json, or a file in their schema.
-        told: called with (what, done, of) as work goes on.
+        progress: called with the name of a step, its finished units and their total.
 
     Returns:
         {bench, provider, questions, left_out, session, turn, by_type}, metrics in percent.
@@ -170,16 +178,16 @@ async def run(
         ValueError: the file is in another schema.
     """
     haystacks, left_out = read(file)
-    tell = told or (lambda _what, _done, _of: None)
+    progress = progress or (lambda _step, _done, _total: None)
     for done, haystack in enumerate(haystacks, start=1):
-        await keep(memory, haystack)
-        tell("writing haystacks", done, len(haystacks))
+        await save(memory, haystack)
+        progress("writing haystacks", done, len(haystacks))
     await memory.embed_waiting()
     await memory.refresh_statistics(everything=True)
     scored: list[dict[str, Any]] = []
     for done, haystack in enumerate(haystacks, start=1):
         scored += await ask(memory, haystack)
-        tell("questions", done, len(haystacks))
+        progress("questions", done, len(haystacks))
     kinds = sorted({row["kind"] for row in scored})
     return {
         "bench": "longmemeval",
@@ -188,6 +196,14 @@ async def run(
         "left_out": left_out,
         "session": _means(row["session"] for row in scored),
         "turn": _means(row["turn"] for row in scored),
+        "abstention": await abstention(
+            memory,
+            [
+                (haystack.project, [question.text for question in haystack.questions])
+                for haystack in haystacks
+            ],
+        ),
+        "budget": _budget([row["budget"] for row in scored if row["budget"] is not None]),
         "by_type": {
             kind: {
                 unit: _means(row[unit] for row in scored if row["kind"] == kind)

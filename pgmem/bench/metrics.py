@@ -1,4 +1,4 @@
-"""Retrieval metrics over one ranked list and the set of right answers. Sources: Manning et al., IR, chapter 8; LoCoMo."""
+"""Retrieval metrics of a ranked list and a set of relevant items. Sources: Manning et al., IR, chapter 8; LoCoMo."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Speed, each figure beside a floor of the same run: what the least PostgreSQL can do costs here and now.
+"""Speed, each figure beside a floor of the same run: the least that PostgreSQL needs for the task on this machine.
 
-Floor and measured call take turns on one connection, so that whatever else the machine does meets both.
+Floor and call alternate on one connection, so that other load affects both.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ import anyio.to_thread
 import psycopg
 from psycopg import sql
 
-from pgmem.bench.cards import carded
+from pgmem.bench.cards import card_rows
 from pgmem.bench.corpus import Corpus
-from pgmem.bench.decay import fading
-from pgmem.bench.filled import PROJECT, Told, acting, filled
-from pgmem.bench.searching import narrow_scopes, searching
-from pgmem.bench.timing import SpeedRow, against, in_turns, quantile
+from pgmem.bench.databases import PROJECT, Progress, connect_as, filled_database
+from pgmem.bench.decay import decay_rows
+from pgmem.bench.search import narrow_scope_rows, search_rows
+from pgmem.bench.timing import SpeedRow, interleaved, quantile, ratio_row
 from pgmem.database.embedded import EmbeddedServer
 from pgmem.memory import Memory
 from pgmem.settings import load
@@ -70,18 +70,18 @@ async def run(
     *,
     sizes: Sequence[int] = (1_000, 100_000),
     quick: bool = False,
-    told: Told | None = None,
+    progress: Progress | None = None,
 ) -> SpeedReport:
-    """Measure.
+    """Run all speed benchmarks.
 
     Args:
-        dsn: a server where databases can be made; unset: the embedded one, in a directory of its own.
+        dsn: a server where databases can be created; None: an embedded one in a temporary directory.
         sizes: decisions in one project, for saving and retrieving; the last is compared with the first.
-        quick: fewer rounds, a smaller graph and fewer tenants: to see that all works, not to quote.
-        told: called with (what, done, of) as the work goes on.
+        quick: fewer rounds, a smaller graph and fewer tenants: a smoke test, not figures to quote.
+        progress: called as the work advances.
     """
     rounds = 20 if quick else 400
-    tell = told or (lambda _what, _done, _of: None)
+    progress = progress or (lambda _step, _done, _total: None)
     with (
         tempfile.TemporaryDirectory(prefix="pgmem-bench-", ignore_cleanup_errors=True) as folder,
         ExitStack() as stack,
@@ -91,30 +91,30 @@ async def run(
             dsn = await anyio.to_thread.run_sync(server.start)
             stack.callback(server.close)
         rows: list[SpeedRow] = []
-        rows += await anyio.to_thread.run_sync(_saving_and_retrieving, dsn, sizes, rounds, tell)
+        rows += await anyio.to_thread.run_sync(_saving_and_retrieving, dsn, sizes, rounds, progress)
         rows += await anyio.to_thread.run_sync(
-            searching, dsn, (500,) if quick else (1_000, 10_000, 100_000), rounds, tell
+            search_rows, dsn, (500,) if quick else (1_000, 10_000, 100_000), rounds, progress
         )
         tenants, each = (5, 100) if quick else (50, 2_000)
-        rows += await anyio.to_thread.run_sync(narrow_scopes, dsn, tenants, each, rounds, tell)
+        rows += await anyio.to_thread.run_sync(narrow_scope_rows, dsn, tenants, each, rounds, progress)
         cards = (100, 1_000) if quick else (1_000, 100_000)
-        rows += await anyio.to_thread.run_sync(carded, dsn, cards, rounds, tell)
+        rows += await anyio.to_thread.run_sync(card_rows, dsn, cards, rounds, progress)
         fades, batch = (100, 20) if quick else (20_000, 5_000)
-        rows += await anyio.to_thread.run_sync(fading, dsn, fades, batch, tell)
+        rows += await anyio.to_thread.run_sync(decay_rows, dsn, fades, batch, progress)
         found, tier, version = await anyio.to_thread.run_sync(
-            _walking, dsn, 500 if quick else 20_000, rounds, tell
+            _walking, dsn, 500 if quick else 20_000, rounds, progress
         )
         rows += found
-        rows += await _bulk(dsn, folder, 200 if quick else 2_000, tell)
-        rows += await _starts(Path(folder) / "start", 1 if quick else 3, tell)
+        rows += await _bulk(dsn, folder, 200 if quick else 2_000, progress)
+        rows += await _starts(Path(folder) / "start", 1 if quick else 3, progress)
     return SpeedReport(tier=tier, server_version=version, rows=rows)
 
 
 class _Project:
-    """One tenant's project in one database, and the calls that are timed on it."""
+    """One tenant's project in one database, and the calls that are timed."""
 
     def __init__(self, dsn: str, user: str = "") -> None:
-        self.connection = acting(dsn, user)
+        self.connection = connect_as(dsn, user)
         self._corpus = Corpus(f"measured {time.time_ns()}")
         found = self.connection.execute(
             "select seq::text, tenant from pgmem.node where label = 'Project' and key = %s and user_id = %s",
@@ -131,7 +131,7 @@ class _Project:
         self.connection.close()
 
     def _floor_table(self) -> tuple[sql.Composed, list[object]]:
-        """A table with the columns of pgmem.node and its primary key only; the statement and a row for it."""
+        """Create a table with the columns and the primary key of pgmem.node; an insert statement and its row."""
         self.connection.execute(
             "create table bench_floor (like pgmem.node including identity);"
             "alter table bench_floor add primary key (seq)"
@@ -156,7 +156,7 @@ class _Project:
         return True
 
     def save(self) -> bool:
-        """A save; one that met a near copy is another path and is not counted."""
+        """A save; one that finds a near duplicate takes another path and is not counted."""
         answer = self.connection.execute(
             "select dedup_outcome from pgmem.save_decision(p_title => %s, p_rationale => %s,"
             " p_project_id => %s)",
@@ -173,32 +173,20 @@ class _Project:
         return True
 
 
-def _saving_and_retrieving(server: str, sizes: Sequence[int], rounds: int, tell: Told) -> list[SpeedRow]:
+def _saving_and_retrieving(
+    server: str, sizes: Sequence[int], rounds: int, progress: Progress
+) -> list[SpeedRow]:
     with ExitStack() as stack:
-        stores = [stack.enter_context(filled(server, size, told=tell)) for size in sizes]
+        stores = [stack.enter_context(filled_database(server, size, progress=progress)) for size in sizes]
         projects = [stack.enter_context(_Project(dsn)) for dsn in stores]
-        tell("saving and retrieving", 0, 2)
-        reads = in_turns(
-            {
-                f"{call.__name__} {size}": call
-                for size, project in zip(sizes, projects, strict=True)
-                for call in (project.select_recent, project.retrieve)
-            },
-            rounds,
-        )
-        tell("saving and retrieving", 1, 2)
-        writes = in_turns(
-            {
-                f"{call.__name__} {size}": call
-                for size, project in zip(sizes, projects, strict=True)
-                for call in (project.insert_row, project.save)
-            },
-            rounds,
-        )
-        tell("saving and retrieving", 2, 2)
+        progress("saving and retrieving", 0, 2)
+        reads = _by_size(sizes, projects, ("select_recent", "retrieve"), rounds)
+        progress("saving and retrieving", 1, 2)
+        writes = _by_size(sizes, projects, ("insert_row", "save"), rounds)
+        progress("saving and retrieving", 2, 2)
     first, last = sizes[0], sizes[-1]
     rows = [
-        against(
+        ratio_row(
             "save_decision / one-row INSERT",
             n,
             writes[f"save {n}"],
@@ -209,7 +197,7 @@ def _saving_and_retrieving(server: str, sizes: Sequence[int], rounds: int, tell:
     ]
     if last != first:
         rows.append(
-            against(
+            ratio_row(
                 f"save_decision / itself at {first}",
                 last,
                 writes[f"save {last}"],
@@ -218,14 +206,14 @@ def _saving_and_retrieving(server: str, sizes: Sequence[int], rounds: int, tell:
             )
         )
     rows += [
-        against(
+        ratio_row(
             "retrieve_context / SELECT of 25 rows", n, reads[f"retrieve {n}"], reads[f"select_recent {n}"], 3
         )
         for n in sizes
     ]
     if last != first:
         rows.append(
-            against(
+            ratio_row(
                 f"retrieve_context / itself at {first}",
                 last,
                 reads[f"retrieve {last}"],
@@ -236,10 +224,24 @@ def _saving_and_retrieving(server: str, sizes: Sequence[int], rounds: int, tell:
     return rows
 
 
-def _walking(server: str, nodes: int, rounds: int, tell: Told) -> tuple[list[SpeedRow], str, str]:
+def _by_size(
+    sizes: Sequence[int], projects: Sequence[_Project], calls: tuple[str, str], rounds: int
+) -> dict[str, list[float]]:
+    """The times of two methods on every project, by the name of the method and the size of the project."""
+    return interleaved(
+        {
+            f"{name} {size}": getattr(project, name)
+            for size, project in zip(sizes, projects, strict=True)
+            for name in calls
+        },
+        rounds,
+    )
+
+
+def _walking(server: str, nodes: int, rounds: int, progress: Progress) -> tuple[list[SpeedRow], str, str]:
     with ExitStack() as stack:
-        dsn = stack.enter_context(filled(server, nodes, edges=2 * nodes, told=tell))
-        connection = stack.enter_context(acting(dsn))
+        dsn = stack.enter_context(filled_database(server, nodes, edges=2 * nodes, progress=progress))
+        connection = stack.enter_context(connect_as(dsn))
         found = connection.execute("select tier, server_version from pgmem.status()").fetchone()
         assert found is not None
         tier, version = (str(part) for part in found)
@@ -260,14 +262,16 @@ def _walking(server: str, nodes: int, rounds: int, tell: Told) -> tuple[list[Spe
             turn += 1
             return True
 
-        tell("walking", 0, 2)
-        times = in_turns({"walk": walk, "neighbours": neighbours}, rounds)
-        rows = [against("neighbours, 2 hops / recursive CTE", nodes, times["neighbours"], times["walk"], 2.5)]
-        tell("walking", 1, 2)
+        progress("walking", 0, 2)
+        times = interleaved({"walk": walk, "neighbours": neighbours}, rounds)
+        rows = [
+            ratio_row("neighbours, 2 hops / recursive CTE", nodes, times["neighbours"], times["walk"], 2.5)
+        ]
+        progress("walking", 1, 2)
         if "age" in _extensions(connection):
             cypher = _cypher(connection, str(starts[0][1]))
             rows.append(
-                against(
+                ratio_row(
                     "Cypher after a write, 2 hops / neighbours",
                     nodes,
                     cypher,
@@ -275,7 +279,7 @@ def _walking(server: str, nodes: int, rounds: int, tell: Told) -> tuple[list[Spe
                     at_least=100,
                 )
             )
-        tell("walking", 2, 2)
+        progress("walking", 2, 2)
     return rows, tier, version
 
 
@@ -284,7 +288,7 @@ def _extensions(connection: psycopg.Connection[tuple[object, ...]]) -> set[str]:
 
 
 def _cypher(connection: psycopg.Connection[tuple[object, ...]], start: str) -> list[float]:
-    """Milliseconds of the walk in Cypher, each after a save: AGE reads the graph anew after any write."""
+    """Milliseconds of the walk in Cypher, each after a save: AGE reads the graph again after any write."""
     corpus = Corpus("cypher")
     times = []
     for _ in range(7):
@@ -301,17 +305,19 @@ def _cypher(connection: psycopg.Connection[tuple[object, ...]], start: str) -> l
     return times[2:]
 
 
-async def _bulk(server: str, folder: str, facts: int, tell: Told) -> list[SpeedRow]:
-    """Facts a second of one process: many saves awaited at once, and one verb for a hundred."""
+async def _bulk(server: str, folder: str, facts: int, progress: Progress) -> list[SpeedRow]:
+    """Facts per second of one process: many saves awaited at once, and one call for a hundred facts."""
     corpus = Corpus(f"bulk {time.time_ns()}")
     singly = [(corpus.title(), corpus.body()) for _ in range(facts)]
     batched = [{"title": corpus.title(), "rationale": corpus.body()} for _ in range(2 * facts)]
     rows = []
     with ExitStack() as stack:
-        dsn = await anyio.to_thread.run_sync(stack.enter_context, filled(server, 1_000, told=tell))
+        dsn = await anyio.to_thread.run_sync(
+            stack.enter_context, filled_database(server, 1_000, progress=progress)
+        )
         settings = load(dsn=dsn, data_dir=Path(folder), prepare=True, pool_size=8, EMBEDDING_PROVIDER="none")
         async with Memory.connect(settings) as memory:
-            tell("bulk", 0, 3)
+            progress("bulk", 0, 3)
             times: list[float] = []
             waiting = iter(singly)
 
@@ -326,11 +332,11 @@ async def _bulk(server: str, folder: str, facts: int, tell: Told) -> list[SpeedR
                 for _ in range(_BULK_AT_ONCE):
                     tasks.start_soon(save_some)
             rows.append(_bulk_row(f"save_decision, {_BULK_AT_ONCE} awaited at once", times, facts, began))
-            tell("bulk", 1, 3)
+            progress("bulk", 1, 3)
             name = f"store_session_with_learnings, {_BULK_BATCH} decisions a call"
             began = time.perf_counter()
             rows.append(_bulk_row(name, await _by_the_hundred(memory, batched[:facts]), facts, began, 500))
-            tell("bulk", 2, 3)
+            progress("bulk", 2, 3)
         settings = load(
             dsn=dsn, data_dir=Path(folder), prepare=True, pool_size=8, EMBEDDING_PROVIDER="static"
         )
@@ -340,7 +346,7 @@ async def _bulk(server: str, folder: str, facts: int, tell: Told) -> list[SpeedR
                 times = await _by_the_hundred(memory, batched[facts:])
                 await memory.embed_waiting()
                 rows.append(_bulk_row("the same, and embedded with static", times, facts, began, 200))
-            tell("bulk", 3, 3)
+            progress("bulk", 3, 3)
     return rows
 
 
@@ -371,8 +377,8 @@ def _bulk_row(
     )
 
 
-async def _starts(folder: Path, repeats: int, tell: Told) -> list[SpeedRow]:
-    """From the start of `pgmem mcp` to its first answer: in an empty directory, then in what that made."""
+async def _starts(folder: Path, repeats: int, progress: Progress) -> list[SpeedRow]:
+    """Time from the start of `pgmem mcp` to its first answer: in an empty directory, then in the same one."""
     from mcp.client.client import Client
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
@@ -385,12 +391,12 @@ async def _starts(folder: Path, repeats: int, tell: Told) -> list[SpeedRow]:
             command=sys.executable, args=["-m", "pgmem", "mcp"], env={**environment, **given}
         )
         for times in (cold, warm):
-            tell("starting", 2 * number + (times is warm), 2 * repeats)
+            progress("starting", 2 * number + (times is warm), 2 * repeats)
             began = time.perf_counter()
             async with Client(stdio_client(parameters, errlog=sys.__stderr__ or sys.stderr)) as client:
                 await client.call_tool("get_scope_state", {"project_id": PROJECT})
                 times.append((time.perf_counter() - began) * 1000)
-    tell("starting", 2 * repeats, 2 * repeats)
+    progress("starting", 2 * repeats, 2 * repeats)
     return [
         SpeedRow(name=name, n=len(times), p50_ms=quantile(times, 0.5), p95_ms=quantile(times, 0.95))
         for name, times in (

@@ -1,4 +1,4 @@
-"""A figure beside the floor of the same run."""
+"""Figures of the speed benchmark, each beside the floor of the same run."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-__all__ = ["SpeedRow", "against", "in_turns", "measured", "quantile", "shared"]
+__all__ = ["SpeedRow", "interleaved", "quantile", "ratio_row", "share_row", "time_row"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeedRow:
-    """One figure. `bar` is what the ratio, the rate, the share or the time is held to; `met` is None where there is none."""
+    """One figure. `bar` is the target of its ratio, rate, share or time; `met` is None if there is no target."""
 
     name: str
     n: int
@@ -27,8 +27,8 @@ class SpeedRow:
     met: bool | None = None
 
 
-def in_turns(calls: Mapping[str, Callable[[], bool]], rounds: int) -> dict[str, list[float]]:
-    """Milliseconds of each call that counts, the calls taking turns; a few rounds before are not counted."""
+def interleaved(calls: Mapping[str, Callable[[], bool]], rounds: int) -> dict[str, list[float]]:
+    """Milliseconds of each call that returns True, with the calls alternating; ten warm-up rounds are not counted."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     gc.disable()
     try:
@@ -44,11 +44,11 @@ def in_turns(calls: Mapping[str, Callable[[], bool]], rounds: int) -> dict[str, 
 
 
 def quantile(times: Sequence[float], share: float) -> float:
-    """The time below which that share of them lies."""
+    """The time below which this share of the times lies."""
     return round(sorted(times)[int(len(times) * share)], 4)
 
 
-def against(
+def ratio_row(
     name: str,
     n: int,
     times: Sequence[float],
@@ -56,7 +56,7 @@ def against(
     at_most: float | None = None,
     at_least: float | None = None,
 ) -> SpeedRow:
-    """A figure against its floor."""
+    """A figure with its floor and their ratio, held to `at_most` or `at_least`."""
     ratio = round(quantile(times, 0.5) / quantile(floor, 0.5), 2)
     bar = f"≤ {at_most:g} ×" if at_most is not None else f"≥ {at_least:g} ×" if at_least is not None else None
     met = ratio <= at_most if at_most is not None else ratio >= at_least if at_least is not None else None
@@ -72,7 +72,7 @@ def against(
     )
 
 
-def measured(
+def time_row(
     name: str,
     n: int,
     times: Sequence[float],
@@ -81,7 +81,7 @@ def measured(
     p95_ms: float | None = None,
     spread: float | None = None,
 ) -> SpeedRow:
-    """A figure by itself, held to so many milliseconds at the median or the 95th percentile, or to a ratio of the two."""
+    """A figure without a floor, held to a median, a 95th percentile (milliseconds) or a ratio of the two."""
     p50, p95 = quantile(times, 0.5), quantile(times, 0.95)
     bars = {
         f"≤ {p50_ms} ms": p50_ms is None or p50 <= p50_ms,
@@ -99,7 +99,7 @@ def measured(
     )
 
 
-def shared(name: str, n: int, shares: Sequence[float], at_least: float) -> SpeedRow:
-    """A mean share of 1, such as a recall."""
+def share_row(name: str, n: int, shares: Sequence[float], at_least: float) -> SpeedRow:
+    """The mean of shares between 0 and 1, such as recall."""
     share = round(fmean(shares), 3)
     return SpeedRow(name=name, n=n, share=share, bar=f"≥ {at_least:g}", met=share >= at_least)

@@ -1,4 +1,4 @@
-"""`pgmem backup` and `pgmem restore`: the embedded server as a folder, and back."""
+"""`pgmem backup` and `pgmem restore`: the embedded server to a directory, and back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from pgmem.cli.options import AsJson, DataDir, EnvFile, emit, failing, settings_of
+from pgmem.cli.options import AsJson, DataDir, EnvFile, exit_on_error, load_settings, print_json
 from pgmem.database import backup as database
 from pgmem.database.embedded import EmbeddedServer
 from pgmem.settings import Settings
@@ -19,44 +19,46 @@ __all__ = ["backup", "restore"]
 
 
 def backup(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that is not there yet.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The directory to create.")],
     data_dir: DataDir = None,
     env_file: EnvFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Back up the embedded server while agents write; proved by restoring it."""
+    """Back up the embedded server, and check the backup by restoring it. Agents may go on writing."""
     settings = _embedded(data_dir, env_file)
-    done = _with_server(settings, lambda server, told: database.backup(server, folder, told))
-    waiting = len(list(settings.outbox_dir.glob("*.json")))
-    if waiting:
-        typer.echo(f"{waiting} saves wait in {settings.outbox_dir}: they are not in it yet.", err=True)
+    done = _with_server(settings, lambda server, report: database.backup(server, folder, report))
+    queued = len(list(settings.outbox_dir.glob("*.json")))
+    if queued:
+        typer.echo(
+            f"{queued} saves are queued in {settings.outbox_dir}; the backup does not hold them.", err=True
+        )
     _show(done, f"Backed up to {folder}", as_json)
 
 
 def restore(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What pgmem backup wrote.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A directory that pgmem backup wrote.")],
     replace: Annotated[
-        bool, typer.Option("--replace", help="Let go of the memories that are there.")
+        bool, typer.Option("--replace", help="Discard the memories that the server holds.")
     ] = False,
     data_dir: DataDir = None,
     env_file: EnvFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Restore a backup into the embedded server; the graph is made again and checked."""
+    """Restore a backup into the embedded server; rebuild and check the graph."""
     settings = _embedded(data_dir, env_file)
     done = _with_server(
-        settings, lambda server, told: database.restore(server, folder, replace=replace, told=told)
+        settings, lambda server, report: database.restore(server, folder, replace=replace, progress=report)
     )
     if done.logins:
-        typer.echo(f"Logins that are tenants, to be made again by hand: {', '.join(done.logins)}.", err=True)
+        typer.echo(f"Create these tenants' logins again by hand: {', '.join(done.logins)}.", err=True)
     _show(done, f"Restored into {settings.data_dir}", as_json)
 
 
 def _embedded(data_dir: Path | None, env_file: Path | None) -> Settings:
-    settings = settings_of(None, env_file, data_dir)
+    settings = load_settings(None, env_file, data_dir)
     if settings.dsn is not None:
         typer.echo(
-            "pgmem: PGMEM_DSN names a server of yours, which pg_dump and pg_restore back up; this is for the embedded one.",
+            "pgmem: PGMEM_DSN is set: this command backs up the embedded server only; use pg_dump and pg_restore for others.",
             err=True,
         )
         raise typer.Exit(2)
@@ -64,14 +66,14 @@ def _embedded(data_dir: Path | None, env_file: Path | None) -> Settings:
 
 
 def _with_server(
-    settings: Settings, use: Callable[[EmbeddedServer, database.Told], database.Backup]
+    settings: Settings, use: Callable[[EmbeddedServer, database.Progress], database.Backup]
 ) -> database.Backup:
     def run() -> database.Backup:
-        with EmbeddedServer(settings.data_dir) as server, _status() as told:
-            return use(server, told)
+        with EmbeddedServer(settings.data_dir) as server, _status() as report:
+            return use(server, report)
 
     try:
-        return failing(run)
+        return exit_on_error(run)
     except OSError as error:
         typer.echo(f"pgmem: {error.filename}: {error.strerror}.", err=True)
         raise typer.Exit(1) from None
@@ -79,7 +81,7 @@ def _with_server(
 
 def _show(done: database.Backup, what: str, as_json: bool) -> None:
     if as_json:
-        emit(done)
+        print_json(done)
     else:
         rows = sum(count for count, _ in done.tables.values())
         typer.echo(

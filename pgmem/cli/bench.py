@@ -1,12 +1,14 @@
-"""`pgmem bench`: speed and retrieval quality, measured here."""
+"""`pgmem bench`: speed and retrieval quality, measured on this machine."""
 
 from __future__ import annotations
 
 import json
+import os
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import anyio
 import typer
@@ -14,14 +16,15 @@ from rich.console import Console
 from rich.progress import Progress, TaskID
 from rich.table import Table
 
-from pgmem.cli.options import cells, failing, terminal
+from pgmem.cli.options import cells, exit_on_error, terminal
 from pgmem.errors import InvalidArgument
 from pgmem.memory import Memory
 from pgmem.settings import load
 
 __all__ = ["app"]
 
-Told = Callable[[str, int, int], None]
+OnProgress = Callable[[str, int, int], None]
+"""Called with the name of a step, its finished units and their total."""
 
 app = typer.Typer(help="Measure speed and retrieval quality on this machine.", no_args_is_help=True)
 
@@ -36,31 +39,23 @@ def speed(
     sizes: Annotated[
         list[int] | None,
         typer.Option(
-            "--size", min=10, help="Decisions in one project, twice to compare; unset: 1000 and 100000."
+            "--size", min=10, help="Decisions in the project; repeat to compare. Default: 1000 and 100000."
         ),
     ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Few rounds on little data: to see that it works.")
-    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few rounds on little data: a smoke test.")] = False,
     dsn: Annotated[
         str | None,
-        typer.Option("--dsn", help="A server to make databases on; unset: an embedded one of its own."),
+        typer.Option("--dsn", help="A server to create databases on. Default: a temporary embedded one."),
     ] = None,
 ) -> None:
-    """Measure saving, retrieving, walking and starting, each beside a floor of the same run."""
+    """Measure saves, retrieval, search, graph queries and startup, each beside a floor of the same run."""
     from pgmem.bench.speed import run
 
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        shown: dict[str, TaskID] = {}
-
-        def tell(what: str, done: int, of: int) -> None:
-            if what not in shown:
-                shown[what] = progress.add_task(what, total=of)
-            progress.update(shown[what], completed=done, total=of)
-
-        report = failing(
-            lambda: anyio.run(lambda: run(dsn, sizes=sizes or (1_000, 100_000), quick=quick, told=tell))
+    with _progress_bars() as progress:
+        report = exit_on_error(
+            lambda: anyio.run(
+                lambda: run(dsn, sizes=sizes or (1_000, 100_000), quick=quick, progress=progress)
+            )
         )
     if json_file is not None:
         json_file.write_text(
@@ -85,16 +80,82 @@ def speed(
     terminal().print(table)
 
 
+ServerDsn = Annotated[
+    str | None,
+    typer.Option(
+        "--dsn", help="A server on this machine to create databases on. Default: a temporary embedded one."
+    ),
+]
+
+
+@app.command()
+def fairness(json_file: JsonFile = None, dsn: ServerDsn = None) -> None:
+    """Measure over HTTP what one tenant notices when another one floods the server."""
+    from pgmem.bench.fairness import run
+
+    with _progress_bars() as progress:
+        report = _on_server(dsn, lambda server: run(server, progress=progress))
+    _write_json(json_file, report.as_json())
+    table = Table(title="p95 in ms of one tenant, quiet and beside a flood of another one")
+    for heading in ("flood", "call", "quiet", "flooded", "ratio", "bar", "met", "answers to the flood"):
+        table.add_column(heading, justify="right" if heading in ("quiet", "flooded", "ratio") else "left")
+    for row in report.rows:
+        answers = ", ".join(f"{count} × {status}" for status, count in sorted(row.flood_answers.items()))
+        met = "yes" if row.met else "NO"
+        table.add_row(
+            *cells(row.flood, row.call, row.quiet_p95_ms, row.flooded_p95_ms, row.ratio, "< 3", met, answers)
+        )
+    terminal().print(table)
+
+
+@app.command()
+def http(json_file: JsonFile = None, dsn: ServerDsn = None) -> None:
+    """Measure calls a second and a core over HTTP and stdio beside the library."""
+    from pgmem.bench.http import run
+
+    with _progress_bars() as progress:
+        report = _on_server(dsn, lambda server: run(server, progress=progress))
+    _write_json(json_file, report.as_json())
+    table = Table(title="calls a second, by the clock and by the processor time of server and PostgreSQL")
+    for heading in ("call", "door", "a second", "a second and core", "of the library", "bar", "met"):
+        table.add_column(heading, justify="left" if heading in ("call", "door", "bar", "met") else "right")
+    for row in report.rows:
+        held = ("", "") if row.met is None else ("≥ 0.5", "yes" if row.met else "NO")
+        table.add_row(*cells(row.call, row.door, row.calls_per_s, row.calls_per_core_s, row.share, *held))
+    terminal().print(table)
+
+
+R = TypeVar("R")
+
+
+def _on_server(dsn: str | None, measure: Callable[[str], Awaitable[R]]) -> R:
+    """Run a benchmark on a server: the given one, or a temporary embedded one."""
+    if dsn is not None:
+        return exit_on_error(lambda: anyio.run(measure, dsn))
+    from pgmem.database.embedded import EmbeddedServer
+
+    with tempfile.TemporaryDirectory(prefix="pgmem-bench-", ignore_cleanup_errors=True) as folder:
+        os.chmod(folder, 0o711)  # the embedded server of root runs as another user
+        with EmbeddedServer(Path(folder) / "data") as server:
+            return exit_on_error(lambda: anyio.run(measure, server.start()))
+
+
+def _write_json(json_file: Path | None, report: dict[str, Any]) -> None:
+    if json_file is not None:
+        json_file.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
 DataFile = Annotated[
-    Path, typer.Option("--data", exists=True, dir_okay=False, help="The data, which pgmem does not bring.")
+    Path,
+    typer.Option("--data", exists=True, dir_okay=False, help="The data set, which is not part of pgmem."),
 ]
-Provider = Annotated[str | None, typer.Option("--provider", help="Who embeds; unset: EMBEDDING_PROVIDER.")]
-Model = Annotated[
-    str | None, typer.Option("--model", help="The provider's model, or a folder that holds one.")
+Provider = Annotated[
+    str | None, typer.Option("--provider", help="The embedding provider. Default: PGMEM_EMBEDDING_PROVIDER.")
 ]
+Model = Annotated[str | None, typer.Option("--model", help="The provider's model, or the directory of one.")]
 StoreDsn = Annotated[
     str | None,
-    typer.Option("--dsn", help="An empty store to fill; unset: an embedded one that is gone afterwards."),
+    typer.Option("--dsn", help="An empty store to fill. Default: a temporary embedded one."),
 ]
 
 
@@ -103,23 +164,23 @@ def locomo(
     data: DataFile,
     json_file: JsonFile = None,
     ablation: Annotated[
-        bool, typer.Option("--ablation", help="Ask again without each signal: what does it give?")
+        bool, typer.Option("--ablation", help="Ask again without each signal, to show its effect.")
     ] = False,
     provider: Provider = None,
     model: Model = None,
     dsn: StoreDsn = None,
 ) -> None:
-    """Measure how well the evidence of LoCoMo's questions is found."""
+    """Measure how well search finds the evidence of LoCoMo's questions."""
     from pgmem.bench import locomo as bench
 
-    def start(memory: Memory, tell: Told) -> Awaitable[dict[str, Any]]:
-        return bench.run(memory, data, ablation=ablation, told=tell)
+    def start(memory: Memory, progress: OnProgress) -> Awaitable[dict[str, Any]]:
+        return bench.run(memory, data, ablation=ablation, progress=progress)
 
     report = _measure(start, provider, model, dsn, json_file)
     console = terminal()
     metrics = ("R@1", "R@5", "R@10", "R@20", "hit@10", "all@10", "NDCG@10", "MRR")
-    for split, told in report["splits"].items():
-        n, error = told["turn"]["n"], told["turn"].get("SE(R@10)")
+    for split, means in report["splits"].items():
+        n, error = means["turn"]["n"], means["turn"].get("SE(R@10)")
         table = Table(
             title=f"LoCoMo, {split} conversations, {report['provider']}: {n} questions, SE(R@10) {error}",
             title_justify="left",
@@ -127,13 +188,17 @@ def locomo(
         for heading in ("", "n", *metrics):
             table.add_column(heading, justify="left" if heading == "" else "right")
         for unit in ("turn", "session"):
-            rows = {f"by {unit}": told[unit], f"by {unit}, no adversarial": told[unit]["without_adversarial"]}
+            rows = {
+                f"by {unit}": means[unit],
+                f"by {unit}, no adversarial": means[unit]["without_adversarial"],
+            }
             if unit == "turn":
-                rows |= told[unit]["by_category"]
+                rows |= means[unit]["by_category"]
             for name, row in rows.items():
                 if row["n"]:
                     table.add_row(*cells(name, row["n"], *(f"{row[metric]:.1f}" for metric in metrics)))
         console.print(table)
+        _print_trust(report)
     if ablation:
         table = Table(title="Turn R@10 / NDCG@10 when a signal is left out", title_justify="left")
         for heading in ("", "odd", "all"):
@@ -145,6 +210,47 @@ def locomo(
         console.print(table)
 
 
+def _print_trust(figures: dict[str, Any]) -> None:
+    """Abstention and budgeted recall, where a report has them."""
+    for name in ("abstention", "budget"):
+        if figures.get(name):
+            terminal().print(
+                f"{name}: " + ", ".join(f"{key} {value}" for key, value in figures[name].items())
+            )
+
+
+@app.command()
+def beam(
+    data: Annotated[
+        Path,
+        typer.Option("--data", exists=True, file_okay=False, help="A folder with one folder a chat."),
+    ],
+    json_file: JsonFile = None,
+    provider: Provider = None,
+    model: Model = None,
+    dsn: StoreDsn = None,
+) -> None:
+    """Measure how well the evidence of BEAM's questions about long chats is found, by message."""
+    from pgmem.bench import beam as bench
+
+    report = _measure(
+        lambda memory, progress: bench.run(memory, data, progress=progress), provider, model, dsn, json_file
+    )
+    metrics = ("R@1", "R@5", "R@10", "all@10", "NDCG@10", "MRR")
+    table = Table(
+        title=f"BEAM, {report['provider']}: {report['questions']} questions about {report['messages']} messages",
+        title_justify="left",
+    )
+    for heading in ("", "n", *metrics):
+        table.add_column(heading, justify="left" if heading == "" else "right")
+    for name, row in {"all": report["all"], **report["by_kind"]}.items():
+        table.add_row(*cells(name, row["n"], *(f"{row[metric]:.1f}" for metric in metrics)))
+    terminal().print(table)
+    for name, spread in report["leave_one_out"].items():
+        terminal().print(f"{name} when one chat is left out: {spread['least']} to {spread['most']}")
+    _print_trust(report)
+
+
 @app.command()
 def longmemeval(
     data: DataFile,
@@ -153,11 +259,11 @@ def longmemeval(
     model: Model = None,
     dsn: StoreDsn = None,
 ) -> None:
-    """Measure how well the evidence of LongMemEval's questions is found, by session and by turn."""
+    """Measure how well search finds the evidence of LongMemEval's questions, by session and by turn."""
     from pgmem.bench import longmemeval as bench
 
     report = _measure(
-        lambda memory, tell: bench.run(memory, data, told=tell), provider, model, dsn, json_file
+        lambda memory, progress: bench.run(memory, data, progress=progress), provider, model, dsn, json_file
     )
     metrics = ("any@1", "any@5", "any@10", "all@5", "all@10", "NDCG@10")
     table = Table(
@@ -168,26 +274,104 @@ def longmemeval(
     for heading in ("", "n", *metrics):
         table.add_column(heading, justify="left" if heading == "" else "right")
     rows = {f"by {unit}": report[unit] for unit in ("session", "turn")}
-    rows |= {f"{kind}, by session": told["session"] for kind, told in report["by_type"].items()}
+    rows |= {f"{kind}, by session": means["session"] for kind, means in report["by_type"].items()}
     for name, row in rows.items():
         if row["n"]:
             table.add_row(*cells(name, row["n"], *(f"{row[metric]:.1f}" for metric in metrics)))
     terminal().print(table)
+    _print_trust(report)
+
+
+@app.command()
+def hooks(
+    json_file: JsonFile = None,
+    memories: Annotated[int, typer.Option("--memories", min=10, help="Decisions in the project.")] = 1_000,
+    rounds: Annotated[int, typer.Option("--rounds", min=2, help="Sessions to measure.")] = 40,
+) -> None:
+    """Measure how long a session waits for each event of `pgmem hook`, on a temporary server."""
+    from pgmem.bench import hooks as bench
+
+    async def run(progress: OnProgress) -> dict[str, Any]:
+        with tempfile.TemporaryDirectory(prefix="pgmem-bench-", ignore_cleanup_errors=True) as folder:
+            Path(folder).chmod(0o711)  # if root runs this, the server has another user
+            settings = load(data_dir=Path(folder) / "data").model_copy(update={"dsn": None})
+            async with Memory.connect(settings, source="sdk") as memory:
+                place = Path(folder) / "work"
+                place.mkdir()
+                environment = {"PGMEM_DATA_DIR": str(settings.data_dir)}
+                return await bench.run(
+                    memory, place, environment, memories=memories, rounds=rounds, progress=progress
+                )
+
+    with _progress_bars() as progress:
+        report = exit_on_error(lambda: anyio.run(run, progress))
+    if json_file is not None:
+        json_file.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    table = Table(
+        title=f"pgmem hook as a process, {memories} memories; ms; bar: p95 up to {report['bar_ms']:g}",
+        title_justify="left",
+    )
+    for heading in ("event", "n", "p50", "p95", "processor p50", "met"):
+        table.add_column(heading, justify="left" if heading in ("event", "met") else "right")
+    for row in report["rows"]:
+        met = {None: "", True: "yes", False: "NO"}[row["met"]]
+        figures = (f"{row[name]:.0f}" for name in ("p50_ms", "p95_ms", "cpu_p50_ms"))
+        table.add_row(*cells(row["event"], row["n"], *figures, met))
+    terminal().print(table)
+    typer.echo(f"{report['prompts']['answered']} of {report['prompts']['asked']} prompts were answered.")
+
+
+@app.command()
+def ui(
+    data: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--data", exists=True, help="Real texts: LoCoMo's file or a folder of BEAM; repeat for several."
+        ),
+    ] = None,
+    memories: Annotated[int, typer.Option(min=100, help="Memories in the store.")] = 100_000,
+    rounds: Annotated[int, typer.Option(min=5, help="Requests for each page.")] = 30,
+    json_file: JsonFile = None,
+    dsn: Annotated[
+        str | None,
+        typer.Option("--dsn", help="A server to create a database on. Default: a temporary embedded one."),
+    ] = None,
+) -> None:
+    """Measure the pages of pgmem ui on a large store: server time and weight; exit code 1 if a bar is missed."""
+    from pgmem.bench import ui as bench
+
+    with _progress_bars() as progress:
+        report = exit_on_error(
+            lambda: bench.run(dsn, memories=memories, rounds=rounds, data=data or (), progress=progress)
+        )
+    if json_file is not None:
+        json_file.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    table = Table(
+        title=f"{report['memories']} memories; bars: p95 {report['bar_ms']:g} ms, {report['bar_weight'] // 1000} kB compressed"
+    )
+    for heading in ("page", "p50 ms", "p95 ms", "kB", "met"):
+        table.add_column(heading, justify="left" if heading in ("page", "met") else "right")
+    for row in report["pages"]:
+        met = row["p95_ms"] <= report["bar_ms"] and row["weight"] <= report["bar_weight"]
+        figures = (f"{row['p50_ms']:.1f}", f"{row['p95_ms']:.1f}", f"{row['weight'] / 1000:.1f}")
+        table.add_row(*cells(row["page"], *figures, "yes" if met else "NO"))
+    terminal().print(table)
+    if not report["met"]:
+        raise typer.Exit(1)
 
 
 def _measure(
-    start: Callable[[Memory, Told], Awaitable[dict[str, Any]]],
+    start: Callable[[Memory, OnProgress], Awaitable[dict[str, Any]]],
     provider: str | None,
     model: str | None,
     dsn: str | None,
     json_file: Path | None,
 ) -> dict[str, Any]:
-    """Run a benchmark on an empty store, with a progress bar; its report, written where asked."""
-    console = Console(stderr=True)
+    """Run a benchmark on an empty store, with progress bars; return the report, and write it to json_file."""
 
-    async def run(tell: Told) -> dict[str, Any]:
+    async def run(progress: OnProgress) -> dict[str, Any]:
         with tempfile.TemporaryDirectory(prefix="pgmem-bench-", ignore_cleanup_errors=True) as folder:
-            # A store of its own: not the DSN of the environment, which may be in use.
+            # Never the DSN of the environment: that store may be in use.
             settings = load(data_dir=Path(folder), embedding_provider=provider, embedding_model=model)
             settings = settings.model_copy(update={"dsn": dsn})
             async with Memory.connect(settings, source="sdk") as memory:
@@ -196,21 +380,81 @@ def _measure(
                     raise InvalidArgument(
                         f"--dsn: the store holds {sum(held.values())} memories; name an empty one."
                     )
-                return await start(memory, tell)
+                if provider not in (None, "none") and not await memory.register_embedder():
+                    raise InvalidArgument(
+                        f"--provider {provider}: it gives no vectors, so the figures would be those of full text; "
+                        "the warning above says why."
+                    )
+                return await start(memory, progress)
 
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        shown: dict[str, TaskID] = {}
-
-        def tell(what: str, done: int, of: int) -> None:
-            if what not in shown:
-                shown[what] = progress.add_task(what, total=of)
-            progress.update(shown[what], completed=done, total=of)
-
+    with _progress_bars() as progress:
         try:
-            report = failing(lambda: anyio.run(run, tell))
+            report = exit_on_error(lambda: anyio.run(run, progress))
         except ValueError as error:
             typer.echo(f"pgmem: --data: {error}", err=True)
             raise typer.Exit(2) from None
     if json_file is not None:
         json_file.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return report
+
+
+@contextmanager
+def _progress_bars() -> Iterator[OnProgress]:
+    """One progress bar per step on stderr, if that is a terminal."""
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def advance(step: str, done: int, total: int) -> None:
+            if step not in tasks:
+                tasks[step] = bars.add_task(step, total=total)
+            bars.update(tasks[step], completed=done, total=total)
+
+        yield advance
+
+
+@app.command()
+def cards(
+    repository: Annotated[
+        Path,
+        typer.Option("--repository", exists=True, file_okay=False, help="A git repository with its history."),
+    ],
+    json_file: JsonFile = None,
+    skip: Annotated[
+        int, typer.Option("--skip", min=0, help="Leave out this many newer commits, to ask about older ones.")
+    ] = 0,
+    tree: Annotated[
+        int, typer.Option("--tree", min=0, help="Time a tree of so many installed Python files too; 0: none.")
+    ] = 0,
+    dsn: Annotated[
+        str | None,
+        typer.Option("--dsn", help="A server to create databases on. Default: a temporary embedded one."),
+    ] = None,
+) -> None:
+    """Measure how well cards foretell what changes together and which tests cover a file, and how fast a tree is read."""
+    from pgmem.bench.held_back import measure
+    from pgmem.bench.tree import time_tree
+
+    with _progress_bars() as progress:
+        report = exit_on_error(lambda: measure(repository, progress, skip=skip))
+        if tree:
+            report["times"] = exit_on_error(lambda: time_tree(dsn, tree, progress))
+    if json_file is not None:
+        json_file.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    table = Table(
+        title=f"{report['repository']}, {report['commits']} commits after {report['base'][:9]}",
+        title_justify="left",
+    )
+    for heading in ("", "changes with, P@5", "tests, P@3"):
+        table.add_column(heading, justify="left" if not heading else "right")
+    for way, told in (("cards", "cards"), ("name", "same name"), ("most_changed", "most changed files")):
+        table.add_row(*cells(told, report["precision"][way]["files"], report["precision"][way]["tests"]))
+    table.add_row(*cells("best possible", report["best_possible"]["files"], report["best_possible"]["tests"]))
+    table.add_row(*cells("cards / better baseline", report["ratio"]["files"], report["ratio"]["tests"]))
+    table.add_row(
+        *cells("questions", report["questions"].get("files", 0), report["questions"].get("tests", 0))
+    )
+    console = terminal()
+    console.print(table)
+    for name, value in report.get("times", {}).items():
+        console.print(f"{name}: {value}")

@@ -1,10 +1,11 @@
-"""`pgmem cards`: engineering memory, made from a repository, drafted by agents, decided by people."""
+"""`pgmem cards`: engineering memory, read from a repository, drafted by agents, approved by people."""
 
 from __future__ import annotations
 
 import getpass
+import re
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 from uuid import UUID
@@ -13,155 +14,332 @@ import typer
 from rich.console import Console
 from rich.panel import Panel
 from rich.progress import Progress, SpinnerColumn
+from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from pgmem.cli.options import Door, DryRun, at_the_store, cells, failing, terminal
+from pgmem.cli import options
+from pgmem.cli.options import DryRun, Store, cells, exit_on_error, store_command, terminal
+from pgmem.errors import InvalidArgument
 from pgmem.memory import Memory
-from pgmem.models import CardDecision, CardRefresh, MemoryAnswer
+from pgmem.models import Card as CardRecord
+from pgmem.models import CardDecision, CardRefresh, MemoryAnswer, PathDigest
 from pgmem.repository import scan
+from pgmem.repository.git import Git, GitUnavailable
+from pgmem.settings import Settings
 
 __all__ = ["app"]
 
 app = typer.Typer(help="Engineering memory: cards about a code base.", no_args_is_help=True)
 
-Root = Annotated[Path, typer.Option(help="The repository.", exists=True, file_okay=False)]
+Root = Annotated[Path, typer.Option(help="Root of the repository.", exists=True, file_okay=False)]
 Project = Annotated[
     str | None,
-    typer.Option("--project", "-p", help="The project; else the name of the repository's folder."),
+    typer.Option("--project", "-p", help="The project. Default: the one that the repository has."),
 ]
-Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="How many.")]
-Card = Annotated[UUID, typer.Argument(metavar="ID", help="The card's id.")]
-By = Annotated[str, typer.Option(help="Who decides.")]
-Reason = Annotated[str | None, typer.Option(help="Why.")]
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="How many cards to show.")]
+Card = Annotated[str, typer.Argument(metavar="ID", help="The card's id, or its first 8 letters.")]
+By = Annotated[str, typer.Option(help="The name to record as the decider.")]
+Reason = Annotated[str | None, typer.Option(help="The reason to record.")]
 Sure = Annotated[
-    bool, typer.Option("--i-know-what-im-doing", help="You are a person and have read the card.")
+    bool, typer.Option("--i-know-what-im-doing", help="Confirm that you are a person and have read the card.")
 ]
 Here = Path()
 
 
 @app.command()
-@at_the_store
+@store_command
 def init(
-    door: Door,
+    store: Store,
     root: Root = Here,
     project: Project = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Make the cards of a repository; a project that is not there is opened."""
-    name = _project(project, root)
+    """Create the cards of a repository, and its project if it does not exist."""
+    name = project or store.run(lambda m: m.project_of(root, create=not dry_run))
 
     async def open_project(memory: Memory) -> None:
-        if (await memory.get_scope_state(name)).scope_state == "uncertain":
+        if not dry_run and (await memory.get_scope_state(name)).scope_state == "uncertain":
             saved = await memory.save_session(f"Set up engineering memory for {name}", name)
             typer.echo(f"Project {name}: {saved.status}.", err=True)
 
-    door.ask(open_project)
-    _refresh(door, root, name, dry_run)
+    store.run(open_project)
+    _refresh(store, root, name, dry_run)
 
 
 @app.command()
-@at_the_store
+@store_command
 def refresh(
-    door: Door,
+    store: Store,
     root: Root = Here,
     project: Project = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Bring the cards of a repository up to date."""
-    _refresh(door, root, _project(project, root), dry_run)
+    """Update the cards of a repository."""
+    _refresh(store, root, _project(store, project, root), dry_run)
 
 
-def _refresh(door: Door, root: Path, name: str, dry_run: bool) -> None:
+def _refresh(store: Store, root: Path, name: str, dry_run: bool) -> None:
     with Progress(SpinnerColumn(), *Progress.get_default_columns(), console=Console(stderr=True)) as progress:
         progress.disable = not progress.console.is_terminal
         reading = progress.add_task("reading", total=None)
-        report = failing(
-            lambda: scan(root, lambda done, total: progress.update(reading, completed=done, total=total))
-        )
+
+        def on_file(done: int, total: int) -> None:
+            progress.update(reading, completed=done, total=total)
+
+        report = exit_on_error(lambda: scan(root, on_file, None if dry_run else store.settings.data_dir))
         writing = progress.add_task("storing", total=None)
-        result = door.ask(lambda m: m.refresh_from_run(report, name, dry_run=dry_run))
+        result = store.run(lambda m: m.refresh_from_run(report, name, dry_run=dry_run))
         progress.update(writing, total=1, completed=1)
-    if not door.told(result):
+    if not store.print_json(result):
         _show_refresh(result, report)
 
 
 def _show_refresh(result: CardRefresh, report: dict[str, Any]) -> None:
     console = terminal()
     for card in result.cards or []:
-        console.print(Text.assemble((f"{card['type']:16}", "dim"), card["statement"]), soft_wrap=True)
+        console.print(Text.assemble((f"{card.type:16}", "dim"), card.statement), soft_wrap=True)
     console.print(
         ", ".join(f"{len(report[part])} {part}" for part in ("modules", "tests", "documents"))
         + ": "
         + ", ".join(
             f"{count} {name.replace('_', ' ')}" for name, count in sorted(result.counts.items()) if count
         )
-        + ("." if any(result.counts.values()) else "nothing to do.")
+        + ("." if any(result.counts.values()) else "nothing to change.")
     )
-    for left_out in result.skipped:
-        console.print(Text(f"skipped: {left_out}", style="dim"))
+    for skipped in result.skipped:
+        console.print(Text(f"skipped: {skipped}", style="dim"))
 
 
 @app.command()
-@at_the_store
+@store_command
 def status(
-    door: Door,
+    store: Store,
     root: Root = Here,
     project: Project = None,
 ) -> None:
-    """The cards in numbers, the last run, the sync policy."""
-    answer = door.ask(lambda m: m.query_engineering_memory(_project(project, root), "status"))
-    if door.told(answer.payload):
+    """Show the number of cards, the last refresh and the sync policy."""
+    name = _project(store, project, root)
+    answer = store.run(lambda m: m.query_engineering_memory(name, "status"))
+    if store.print_json(answer.payload):
         return
     payload = answer.payload
     table = Table(show_header=False, box=None)
-    table.add_row(*cells("cards", f"{payload['records']} of {payload['capacity']['max_records']}"))
-    for group in ("records_by_status", "records_by_type"):
-        for name, count in sorted(payload[group].items()):
+    limit = (payload.capacity or {}).get("max_records")
+    table.add_row(*cells("cards", f"{payload.record_count} of {limit}"))
+    for group in (payload.records_by_status, payload.records_by_type):
+        for name, count in sorted((group or {}).items()):
             table.add_row(*cells(f"  {name}", count))
-    for name, value in payload["sync"].items():
-        table.add_row(*cells(name.replace("_", " "), value))
+    for name, value in asdict(payload.sync).items() if payload.sync else ():
+        if value is not None:
+            table.add_row(*cells(name.replace("_", " "), value))
     terminal().print(table)
 
 
 @app.command("for-path")
-@at_the_store
+@store_command
 def for_path(
-    door: Door,
-    path: Annotated[str, typer.Argument(help="A path of the repository.")],
+    store: Store,
+    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Paths of the repository.")],
     root: Root = Here,
     project: Project = None,
     limit: Limit = 20,
-    stale: Annotated[bool, typer.Option("--stale", help="Stale cards too.")] = False,
+    stale: Annotated[bool, typer.Option("--stale", help="Include stale cards.")] = False,
+    cards: Annotated[bool, typer.Option("--cards", help="List the cards behind the digest.")] = False,
 ) -> None:
-    """The cards about a path, best first."""
-    name = _project(project, root)
-    _show(
-        door,
-        door.ask(
-            lambda m: m.query_engineering_memory(
-                name, "for_path", path=path, max_results=limit, include_stale=stale
-            ),
-        ),
+    """Tell what memory knows of files before they are changed, best first."""
+    name = _project(store, project, root)
+    given = Settings.model_copy(
+        store.settings, update={"repository": root.resolve(), "repository_project": name}
     )
+    found = replace(store, settings=given).run(
+        lambda m: m.get_relevant_memory(
+            name, paths, max_records=limit, include_stale=stale, detail_level="full" if cards else "compact"
+        )
+    )
+    if store.print_json(found):
+        return
+    if cards:
+        _show_cards(found.records or [], found.total_count or 0)
+        return
+    console = terminal()
+    for digest in found.digests or ():
+        _show_digest(console, digest)
+    if found.truncated:
+        console.print("More paths than one answer holds; ask for fewer.", style="dim")
+
+
+def _show_digest(console: Console, digest: PathDigest) -> None:
+    console.print(Text(digest.path, style="bold"), soft_wrap=True)
+    for card in digest.cards:
+        mark = f" [may be outdated: {card.stale.replace('_', ' ')}]" if card.stale else ""
+        kind = card.kind.replace("_", " ")
+        told = card.statement.removeprefix("Changes with ").removeprefix("Tests: ")
+        console.print(
+            Text.assemble((f"  {kind:12} ", "dim"), told, (mark, "yellow"), (f"  {card.id}", "dim")),
+            soft_wrap=True,
+        )
+    if not digest.cards:
+        console.print("  No card is about it.", style="dim")
+    counts = ((digest.more, "more"), (digest.hidden_stale, "stale"), (digest.hidden_drafts, "drafts"))
+    if hidden := ", ".join(f"{count} {word}" for count, word in counts if count):
+        console.print(f"  not shown: {hidden} (--cards, --stale)", style="dim")
 
 
 @app.command()
-@at_the_store
+@store_command
+def why(
+    store: Store,
+    card_id: Annotated[str, typer.Argument(metavar="ID", help="The card's id, or its first 8 letters.")],
+    root: Root = Here,
+    project: Project = None,
+) -> None:
+    """Tell what a card rests on, what became of it, and the changes that may have made it outdated."""
+    name = _project(store, project, root)
+    answer = store.run(lambda m: m.query_engineering_memory(name, "get", record_id=card_id))
+    card = answer.payload.record
+    if card is None:
+        _refuse(answer.payload.message or "no such card.")
+        return
+    changes = _changes(card, root)
+    if store.print_json({"record": asdict(card), "revisions": answer.payload.revisions, "changes": changes}):
+        return
+    console = terminal()
+    console.print(_panel(card, card.status))
+    if card.stale_reason:
+        console.print(
+            Text(f"May be outdated: {_REASONS.get(card.stale_reason, card.stale_reason)}", style="yellow")
+        )
+    if card.contradiction:
+        console.print(Text(f"The repository now says: {card.contradiction}"))
+    for step in answer.payload.revisions or ():
+        console.print(
+            Text(
+                f"{step.at:%Y-%m-%d %H:%M}  {step.action} by {step.by}"
+                + (f": {step.reason}" if step.reason else "")
+            )
+        )
+    if changes:
+        console.print(Syntax(changes, "diff", background_color="default"))
+
+
+_REASONS = {
+    "subject_fingerprint_drift": "what it is about has changed since it was written or approved.",
+    "symbol_gone": "the symbol that it is about is no longer there.",
+    "refresh_content_contradiction": "the repository now says something else.",
+    "scope_files_changed": "a finished change touched its file.",
+    "missing_from_refresh": "the last scan no longer found it.",
+}
+
+
+def _changes(card: CardRecord, root: Path) -> str:
+    """The diff of the card's file since the commit that it was written at, as far as it is committed."""
+    commits = [item["ref"] for item in card.evidence or () if item["kind"] == "git_commit"]
+    if not (card.stale_reason and commits and card.path):
+        return ""
+    try:
+        return Git(root).diff(commits[0], card.path)
+    except GitUnavailable:
+        return ""
+
+
+@app.command()
+@store_command
+def pr(
+    store: Store,
+    commits: Annotated[str, typer.Argument(metavar="BASE..HEAD", help="The commits of the change.")],
+    root: Root = Here,
+    project: Project = None,
+    form: Annotated[str, typer.Option("--format", help="markdown or text.")] = "markdown",
+) -> None:
+    """Write a review comment: what memory knows of the changed files, and what usually changes with them."""
+    if form not in ("markdown", "text"):
+        _refuse("--format is markdown or text.")
+    name = _project(store, project, root)
+    changed = exit_on_error(lambda: _changed(root, commits))
+    digests: list[PathDigest] = []
+    for first in range(0, len(changed), 50):
+        page = changed[first : first + 50]
+        found = store.run(lambda m, p=page: m.get_relevant_memory(name, p))  # type: ignore[misc]
+        while True:
+            digests += found.digests or []
+            if not found.continuation:
+                break
+            cursor = found.continuation
+            found = store.run(lambda m, c=cursor: m.get_relevant_memory(name, cursor=c))  # type: ignore[misc]
+    if not store.print_json({"changed": changed, "digests": [asdict(one) for one in digests]}):
+        typer.echo(comment(changed, digests, markdown=form == "markdown"))
+
+
+def _changed(root: Path, commits: str) -> list[str]:
+    try:
+        return Git(root).changed(commits)
+    except GitUnavailable as error:
+        raise InvalidArgument(f"{commits}: {error}; send two commits, such as main..HEAD.") from error
+
+
+def comment(changed: list[str], digests: list[PathDigest], *, markdown: bool) -> str:
+    """A review comment about the files of a change."""
+    bold, code = ("**", "`") if markdown else ("", "")
+    lines = [f"{bold}What memory knows of this change{bold} ({len(changed)} files)", ""]
+    told = [digest for digest in digests if digest.cards]
+    for digest in told:
+        lines += [f"{bold}{code}{digest.path}{code}{bold}", ""]
+        for card in digest.cards:
+            if card.kind in ("role", "surface", "owners", "unproven"):
+                continue
+            mark = f" {bold}(may be outdated: {card.stale.replace('_', ' ')}){bold}" if card.stale else ""
+            lines.append(f"- {_KINDS.get(card.kind, '')}{card.statement}{mark} [{card.id}]")
+        lines.append("")
+    stale = [card for digest in told for card in digest.cards if card.kind in ("approved", "decision")]
+    if stale:
+        lines += [f"{bold}Check whether these still hold{bold}", ""]
+        lines += [f"- {card.statement} [{card.id}]" for card in stale]
+        lines.append("")
+    missing = _left_alone(changed, told)
+    if missing:
+        lines += [f"{bold}Usually changed together, but not here{bold}", ""]
+        lines += [
+            f"- {code}{other}{code}: with {code}{path}{code} in {share}" for other, path, share in missing
+        ]
+        lines.append("")
+    if not told:
+        lines.append("No card is about these files.")
+    return "\n".join(lines).rstrip()
+
+
+def _left_alone(changed: list[str], digests: list[PathDigest]) -> list[tuple[str, str, str]]:
+    """Files that change with those of the change in at least a fifth of the commits, and are not part of it."""
+    found: dict[str, tuple[str, str, str]] = {}
+    for digest in digests:
+        for card in digest.cards:
+            if card.kind == "changes_with":
+                for other, share, percent in _SHARED.findall(card.statement):
+                    if other not in changed and int(percent) >= 20:
+                        found.setdefault(other, (other, digest.path, share))
+    return list(found.values())
+
+
+_KINDS = {"approved": "Approved: ", "decision": "Decided: "}
+_SHARED = re.compile(r"(\S+) \((\d+ of \d+ commits), (\d+) %\)")
+
+
+@app.command()
+@store_command
 def search(
-    door: Door,
-    query: Annotated[str, typer.Argument(help="Words.")],
+    store: Store,
+    query: Annotated[str, typer.Argument(help="The words to search for.")],
     root: Root = Here,
     project: Project = None,
     limit: Limit = 20,
-    match: Annotated[str, typer.Option(help="any or all of the words.")] = "any",
-    active_only: Annotated[bool, typer.Option("--active-only", help="No drafts.")] = False,
+    match: Annotated[str, typer.Option(help="Match any or all of the words.")] = "any",
+    active_only: Annotated[bool, typer.Option("--active-only", help="Leave out drafts.")] = False,
 ) -> None:
     """Find cards by words, best first."""
-    name = _project(project, root)
+    name = _project(store, project, root)
     _show(
-        door,
-        door.ask(
+        store,
+        store.run(
             lambda m: m.query_engineering_memory(
                 name,
                 "search",
@@ -175,98 +353,100 @@ def search(
 
 
 @app.command()
-@at_the_store
+@store_command
 def stale(
-    door: Door,
+    store: Store,
     root: Root = Here,
     project: Project = None,
     limit: Limit = 50,
 ) -> None:
-    """The cards whose files have changed, and why they are stale."""
-    name = _project(project, root)
-    _show(door, door.ask(lambda m: m.query_engineering_memory(name, "stale", max_results=limit)))
+    """Show the cards whose files have changed, and why they are stale."""
+    name = _project(store, project, root)
+    _show(store, store.run(lambda m: m.query_engineering_memory(name, "stale", max_results=limit)))
 
 
 @app.command()
-@at_the_store
+@store_command
 def coverage(
-    door: Door,
+    store: Store,
     paths: Annotated[list[str], typer.Argument(help="Paths of the repository.")],
     root: Root = Here,
     project: Project = None,
 ) -> None:
-    """Which paths an active card is about."""
-    name = _project(project, root)
-    answer = door.ask(lambda m: m.query_engineering_memory(name, "coverage", scope=paths))
-    if door.told(answer.payload):
+    """Show which paths an active card covers."""
+    name = _project(store, project, root)
+    answer = store.run(lambda m: m.query_engineering_memory(name, "coverage", scope=paths))
+    if store.print_json(answer.payload):
         return
     table = Table("path", "covered")
-    for row in answer.payload["paths"]:
-        table.add_row(*cells(row["path"], "yes" if row["covered"] else "no"))
+    for row in answer.payload.paths or ():
+        table.add_row(*cells(row.path, "yes" if row.covered else "no"))
     console = terminal()
     console.print(table)
-    console.print(f"{answer.payload['record_coverage']['coverage_percent']} %")
+    if answer.payload.record_coverage:
+        console.print(f"{answer.payload.record_coverage.coverage_percent} %")
 
 
 @app.command()
-@at_the_store
+@store_command
 def review(
-    door: Door,
+    store: Store,
     root: Root = Here,
     project: Project = None,
-    by: Annotated[str | None, typer.Option(help="Who decides; else the name you are logged in by.")] = None,
+    by: options.By = None,
     sure: Sure = False,
 ) -> None:
-    """Walk through the drafts, one by one: approve, reject, or leave for later."""
-    name = _project(project, root)
-    who = by or getpass.getuser()
-    answer = door.ask(
+    """Decide on the drafts, one by one: approve, reject or later."""
+    name = _project(store, project, root)
+    decider = by or getpass.getuser()
+    answer = store.run(
         lambda m: m.query_engineering_memory(name, "drafts", max_results=100, detail_level="full"),
     )
-    drafts = answer.payload["records"]
-    if door.told(drafts):
+    drafts = answer.payload.records or []
+    if store.print_json(drafts):
         return
     if not sure and not sys.stdin.isatty():
-        _refuse("review is for a person at a terminal; elsewhere say --i-know-what-im-doing.")
+        _refuse("review needs a terminal; elsewhere add --i-know-what-im-doing.")
     console = terminal()
     if not drafts:
-        console.print("No draft waits.")
+        console.print("No draft is pending.")
     for number, card in enumerate(drafts, 1):
-        console.print(_panel(card, f"{number} of {answer.payload['total_count']}"))
+        console.print(_panel(card, f"{number} of {answer.payload.total_count}"))
         choice = typer.prompt("[a]pprove, [r]eject, [l]ater, [q]uit", default="l").strip().lower()[:1]
         if choice == "q":
             break
-        card_id = UUID(card["id"])
+        card_id = card.id
         if choice == "a":
-            done = door.ask(lambda m, i=card_id: m.approve_card(i, who))  # type: ignore[misc]
+            done = store.run(lambda m, i=card_id: m.approve_card(i, decider))  # type: ignore[misc]
             typer.echo(f"{done.status}, {done.confidence}")
         elif choice == "r":
-            why = typer.prompt("Why", default="") or None
-            done = door.ask(lambda m, i=card_id, w=why: m.reject_card(i, who, w))  # type: ignore[misc]
+            reason = typer.prompt("Reason", default="") or None
+            done = store.run(lambda m, i=card_id, r=reason: m.reject_card(i, decider, r))  # type: ignore[misc]
             typer.echo(done.status)
 
 
 @app.command()
-@at_the_store
+@store_command
 def approve(
-    door: Door,
+    store: Store,
     card_id: Card,
     sure: Sure = False,
     by: By = "human",
     reason: Reason = None,
     supersedes: Annotated[
-        list[UUID] | None, typer.Option(help="A card this one replaces; may be given more than once.")
+        list[UUID] | None, typer.Option(help="A card that this one replaces; repeatable.")
     ] = None,
 ) -> None:
-    """Approve a draft or stale card: it is active and verified."""
+    """Approve a draft or stale card; it becomes active and verified."""
     _require_person(sure)
-    _decided(door, door.ask(lambda m: m.approve_card(card_id, by, reason, supersedes or ())))
+    chosen = _chosen(store, card_id)
+    _show_decision(store, store.run(lambda m: m.approve_card(chosen, by, reason, supersedes or ())))
 
 
 @app.command()
-@at_the_store
+@store_command
 def reject(
-    door: Door,
+    store: Store,
     card_id: Card,
     sure: Sure = False,
     by: By = "human",
@@ -274,48 +454,63 @@ def reject(
 ) -> None:
     """Reject a draft."""
     _require_person(sure)
-    _decided(door, door.ask(lambda m: m.reject_card(card_id, by, reason)))
+    chosen = _chosen(store, card_id)
+    _show_decision(store, store.run(lambda m: m.reject_card(chosen, by, reason)))
 
 
 @app.command()
-@at_the_store
+@store_command
 def archive(
-    door: Door,
+    store: Store,
     card_id: Card,
     sure: Sure = False,
     by: By = "human",
     reason: Reason = None,
 ) -> None:
-    """Take a card out of use."""
+    """Archive a card, so that it is no longer used."""
     _require_person(sure)
-    _decided(door, door.ask(lambda m: m.archive_card(card_id, by, reason)))
+    chosen = _chosen(store, card_id)
+    _show_decision(store, store.run(lambda m: m.archive_card(chosen, by, reason)))
 
 
 @app.command()
-@at_the_store
+@store_command
 def vacuum(
-    door: Door,
+    store: Store,
     root: Root = Here,
     project: Project = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Remove cards whose days in their state are over (settings card_days_*)."""
-    name = _project(project, root)
-    done = door.ask(lambda m: m.vacuum_cards(name, dry_run=dry_run))
-    if door.told(done):
+    """Remove cards that have been in their state longer than the settings card_days_* allow."""
+    name = _project(store, project, root)
+    done = store.run(lambda m: m.vacuum_cards(name, dry_run=dry_run))
+    if store.print_json(done):
         return
     verb = "would be removed" if dry_run else "removed"
     counts = ", ".join(f"{count} {state}" for state, count in sorted(done.removed.items())) or "no cards"
     typer.echo(f"{counts} {verb}, {done.receipts} receipts.")
 
 
-def _project(project: str | None, root: Path) -> str:
-    return project or root.resolve().name
+def _project(store: Store, project: str | None, root: Path) -> str:
+    return project or store.run(lambda m: m.project_of(root))
+
+
+def _chosen(store: Store, card_id: str) -> UUID:
+    """The id of a card that is named by all of its id, or in the repository here by its first letters."""
+    try:
+        return UUID(card_id)
+    except ValueError:
+        name = _project(store, None, Here)
+        answer = store.run(lambda m: m.query_engineering_memory(name, "get", record_id=card_id))
+    if answer.payload.record is None:
+        _refuse(answer.payload.message or "no such card.")
+        raise typer.Exit(2) from None
+    return answer.payload.record.id
 
 
 def _require_person(sure: bool) -> None:
     if not sure:
-        _refuse("agents draft, people decide: a person adds --i-know-what-im-doing.")
+        _refuse("only people decide on cards: add --i-know-what-im-doing.")
 
 
 def _refuse(message: str) -> None:
@@ -323,33 +518,35 @@ def _refuse(message: str) -> None:
     raise typer.Exit(2)
 
 
-def _decided(door: Door, card: CardDecision) -> None:
-    if not door.told({name: value for name, value in asdict(card).items() if value is not None}):
+def _show_decision(store: Store, card: CardDecision) -> None:
+    if not store.print_json({name: value for name, value in asdict(card).items() if value is not None}):
         typer.echo(f"{card.card_id}: {card.status}{', ' + card.confidence if card.confidence else ''}")
 
 
-def _show(door: Door, answer: MemoryAnswer) -> None:
-    if door.told(answer.payload):
-        return
+def _show(store: Store, answer: MemoryAnswer) -> None:
+    if not store.print_json(answer.payload):
+        _show_cards(answer.payload.records or [], answer.payload.total_count or 0)
+
+
+def _show_cards(records: list[CardRecord], total: int) -> None:
     console = terminal()
-    if not answer.payload["records"]:
+    if not records:
         console.print("No cards.")
         return
     table = Table("score", "type", "status", "statement", "id")
-    for card in answer.payload["records"]:
-        state = f"{card['status']}: {card['stale_reason']}" if card.get("stale_reason") else card["status"]
-        table.add_row(*cells(card.get("relevance_score"), card["type"], state, card["statement"], card["id"]))
+    for card in records:
+        state = f"{card.status}: {card.stale_reason}" if card.stale_reason else card.status
+        table.add_row(*cells(card.relevance_score, card.type, state, card.statement, card.id))
     console.print(table)
-    left = answer.payload["total_count"] - answer.payload["record_count"]
-    if left > 0:
-        console.print(f"{left} more.", style="dim")
+    if (left := total - len(records)) > 0:
+        console.print(f"{left} more cards.", style="dim")
 
 
-def _panel(card: dict[str, Any], place: str) -> Panel:
-    evidence = [f"{item['kind']} {item['ref']}" for item in card.get("evidence", [])] or ["no evidence"]
+def _panel(card: CardRecord, place: str) -> Panel:
+    evidence = [f"{item['kind']} {item['ref']}" for item in card.evidence or ()] or ["no evidence"]
     text = Text.assemble(
-        (card["statement"], "bold"),
-        f"\n\n{card['path']}\n",
+        (card.statement, "bold"),
+        f"\n\n{card.path}\n",
         ("; ".join(evidence), "dim"),
     )
-    return Panel(text, title=f"{card['type']}, {place}", subtitle=card["id"])
+    return Panel(text, title=f"{card.type}, {place}", subtitle=str(card.id))

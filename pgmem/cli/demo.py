@@ -1,4 +1,4 @@
-"""`pgmem demo`: an agent's day through a real MCP client over stdio, then the same in SQL and in Cypher."""
+"""`pgmem demo`: an agent at work through an MCP client over stdio, then the result in SQL and in Cypher."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from pgmem.cli.options import Dsn, cells, emit, failing, settings_of, terminal
+from pgmem.cli.options import Dsn, cells, exit_on_error, load_settings, print_json, terminal
 from pgmem.database.embedded import EmbeddedServer
 from pgmem.errors import PgmemError
 from pgmem.settings import Settings
@@ -28,7 +28,7 @@ __all__ = ["demo"]
 
 PROJECT = "webshop"
 STEPS: tuple[tuple[str, str, dict[str, Any]], ...] = (
-    ("is anything known?", "get_scope_state", {}),
+    ("is the project known?", "get_scope_state", {}),
     (
         "save the session (creates the project)",
         "save_session",
@@ -49,7 +49,7 @@ STEPS: tuple[tuple[str, str, dict[str, Any]], ...] = (
         },
     ),
     (
-        "the same again",
+        "save it again",
         "save_decision",
         {
             "title": "keep the orders of the shop in postgresql 17",
@@ -63,7 +63,7 @@ STEPS: tuple[tuple[str, str, dict[str, Any]], ...] = (
         {"title": "Keep the orders of the shop in PostgreSQL 18", "rationale": "18 reads faster from disk."},
     ),
     (
-        "half alike: a person decides",
+        "a similar title: a person decides",
         "save_decision",
         {"title": "Keep the invoices of the shop in MySQL", "rationale": "They belong to the orders."},
     ),
@@ -73,7 +73,7 @@ STEPS: tuple[tuple[str, str, dict[str, Any]], ...] = (
         {"title": "Cache product pages for an hour", "rationale": "They seldom change."},
     ),
     (
-        "and one against it",
+        "a decision that contradicts it",
         "save_decision",
         {"title": "Never cache anything with a price", "rationale": "Prices change at any time."},
     ),
@@ -89,13 +89,13 @@ STEPS: tuple[tuple[str, str, dict[str, Any]], ...] = (
         },
     ),
     (
-        "keep a way of working",
+        "save a pattern",
         "save_pattern",
         {"trigger": "Before a release", "repeatable_steps": ["Run the load test", "Ask the support team"]},
     ),
-    ("keep a fact", "upsert_entity", {"entity_name": "Stripe", "fact": "Takes the payments."}),
+    ("save a fact", "upsert_entity", {"entity_name": "Stripe", "fact": "Takes the payments."}),
     (
-        "what lies around the decision?",
+        "what is related to the decision?",
         "neighbours",
         {"label": "Decision", "key": "Keep the orders of the shop in PostgreSQL 18"},
     ),
@@ -116,17 +116,17 @@ def demo(
     conversation: Annotated[
         Path | None,
         typer.Option(
-            help="A LoCoMo file; its first conversation is kept as notes.", exists=True, dir_okay=False
+            help="A LoCoMo file; the demo saves its first conversation as notes.", exists=True, dir_okay=False
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was done, field by field.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print every step as JSON.")] = False,
 ) -> None:
-    """Show the main job: an agent remembers, on a PostgreSQL of its own that is thrown away after."""
+    """Show an agent that remembers, on a temporary PostgreSQL of its own."""
     with tempfile.TemporaryDirectory(prefix="pgmem-demo-") as folder:
-        settings = settings_of(dsn, None, Path(folder))
-        done = failing(lambda: anyio.run(_run, settings, conversation, as_json))
+        settings = load_settings(dsn, None, Path(folder))
+        done = exit_on_error(lambda: anyio.run(_run, settings, conversation, as_json))
     if as_json:
-        emit(done)
+        print_json(done)
 
 
 async def _run(settings: Settings, conversation: Path | None, quiet: bool) -> dict[str, Any]:
@@ -136,9 +136,9 @@ async def _run(settings: Settings, conversation: Path | None, quiet: bool) -> di
         from mcp.shared.exceptions import MCPError
 
         try:
-            done = await _day(settings, console, conversation)
+            done = await _work(settings, console, conversation)
         except* MCPError as errors:
-            raise PgmemError("pgmem mcp ended before it answered; its own words are above.") from errors
+            raise PgmemError("pgmem mcp ended before it answered; its messages are above.") from errors
         with psycopg.connect(dsn, row_factory=dict_row) as connection:
             done["sql"] = connection.execute(SQL, (done["project"],)).fetchall()
             done["cypher"] = _cypher(connection, done["project"])
@@ -150,7 +150,7 @@ async def _run(settings: Settings, conversation: Path | None, quiet: bool) -> di
 
 def _cypher(connection: psycopg.Connection[dict[str, Any]], project: str) -> list[dict[str, Any]]:
     query = "select pgmem.run_cypher(%s, jsonb_build_object('project', %s::text)) as row"
-    columns = ("from_title", "relation", "to_title")  # an object of JSON has no order of its own
+    columns = ("from_title", "relation", "to_title")  # the keys of a jsonb object have no order
     try:
         rows = [row["row"] for row in connection.execute(query, (CYPHER, project))]
         return [{name: row[name] for name in columns} for row in rows]
@@ -158,11 +158,11 @@ def _cypher(connection: psycopg.Connection[dict[str, Any]], project: str) -> lis
         return [{"refused": error.diag.message_primary}]
 
 
-async def _day(settings: Settings, console: Console, conversation: Path | None) -> dict[str, Any]:
+async def _work(settings: Settings, console: Console, conversation: Path | None) -> dict[str, Any]:
     from mcp.client.client import Client
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
-    environment = {**os.environ, "PGMEM_DATA_DIR": str(settings.data_dir)}
+    environment = {**os.environ, "PGMEM_DATA_DIR": str(settings.data_dir), "PGMEM_TOOLSETS": "all"}
     if settings.dsn is not None:
         environment["PGMEM_DSN"] = settings.dsn
     parameters = StdioServerParameters(command=sys.executable, args=["-m", "pgmem", "mcp"], env=environment)
@@ -171,7 +171,7 @@ async def _day(settings: Settings, console: Console, conversation: Path | None) 
     project = PROJECT if settings.dsn is None else f"{PROJECT}-{time.time_ns():x}"
     async with Client(stdio_client(parameters)) as client:
         console.print(
-            f"An MCP client has started [bold]pgmem mcp[/] and sees {len((await client.list_tools()).tools)} "
+            f"An MCP client started [bold]pgmem mcp[/] and sees {len((await client.list_tools()).tools)} "
             "tools."
         )
         for what, tool, arguments in STEPS:
@@ -182,21 +182,23 @@ async def _day(settings: Settings, console: Console, conversation: Path | None) 
             steps.append({"what": what, "tool": tool, "arguments": arguments, "answer": answer})
             if len(steps) == 1:
                 first_answer = time.perf_counter() - began
-        console.print(f"First answer after {first_answer:.1f} s, PostgreSQL and schema made on the way.\n")
+        console.print(
+            f"First answer after {first_answer:.1f} s, including the creation of PostgreSQL and the schema.\n"
+        )
         console.print(_steps(steps))
         console.print(_context(steps[-1]["answer"]))
-        told = await _tell(client, project, conversation, console) if conversation else None
+        notes = await _save_notes(client, project, conversation, console) if conversation else None
     return {
         "project": project,
         "data_dir": str(settings.data_dir),
         "first_answer_s": round(first_answer, 3),
         "steps": steps,
-        "conversation": told,
+        "conversation": notes,
     }
 
 
-async def _tell(client: Any, project: str, file: Path, console: Console) -> dict[str, Any]:
-    """Keep the turns of a conversation as notes, through the same tool, and find them by topic."""
+async def _save_notes(client: Any, project: str, file: Path, console: Console) -> dict[str, Any]:
+    """Save the turns of a conversation as notes, through the same tools, and find them by topic."""
     conversation = json.loads(file.read_text(encoding="utf-8"))[0]["conversation"]
     sessions = sorted(
         (key for key in conversation if key.startswith("session_") and not key.endswith("_time")), key=_number
@@ -221,7 +223,7 @@ async def _tell(client: Any, project: str, file: Path, console: Console) -> dict
     )
     titles = [item["content"] for item in found.structured_content["items"]]
     console.print(
-        f"\n{saved} of {len(turns)} turns kept as notes in {seconds:.1f} s; on the topic “{topic}”:"
+        f"\n{saved} of {len(turns)} turns saved as notes in {seconds:.1f} s; on the topic “{topic}”:"
     )
     for title in titles[:3]:
         console.print(f"  {title[:160]}", highlight=False, markup=False)
@@ -248,7 +250,7 @@ def _steps(steps: list[dict[str, Any]]) -> Table:
         if "nodes" in answer:
             shown = [f"{' '.join(node['path'])} {node['title']}" for node in answer["nodes"]]
         if "created" in answer:
-            shown = [f"{answer['rel_type']} {'made' if answer['created'] else 'was there'}"]
+            shown = [f"{answer['rel_type']} {'created' if answer['created'] else 'exists'}"]
         table.add_row(*cells(step["what"], step["tool"], ": ".join(shown) or answer))
     return table
 

@@ -1,4 +1,4 @@
-"""`pgmem reindex`: vectors for what waits for one, models side by side."""
+"""`pgmem reindex`: embed texts that have no vector, with one model or several side by side."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from pgmem.cli.options import Door, at_the_store
+from pgmem.cli.options import Store, store_command
 from pgmem.errors import InvalidArgument
 from pgmem.memory import Memory
 
 __all__ = ["reindex"]
 
 
-@at_the_store
+@store_command
 def reindex(
-    door: Door,
+    store: Store,
     model: Annotated[
-        str | None, typer.Option("--model", help="The provider's model; unset: EMBEDDING_MODEL.")
+        str | None, typer.Option("--model", help="The provider's model. Default: PGMEM_EMBEDDING_MODEL.")
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Embed every text again, not only those without a vector.")
+        bool, typer.Option("--all", help="Embed every text again, also those that have a vector.")
     ] = False,
     activate: Annotated[
-        bool, typer.Option("--activate", help="Let search use this model once every text has its vector.")
+        bool, typer.Option("--activate", help="Let search use this model once every text has a vector.")
     ] = False,
     drop: Annotated[
-        str | None, typer.Option("--drop", metavar="NAME", help="Delete another model and its vectors.")
+        str | None, typer.Option("--drop", metavar="NAME", help="Delete this other model and its vectors.")
     ] = None,
 ) -> None:
-    """Embed every text that has no vector yet; it may be stopped and started again at any time."""
+    """Embed every text that has no vector yet. It can be stopped and started again at any time."""
     if model is not None:
-        door = replace(door, settings=door.settings.model_copy(update={"embedding_model": model}))
+        store = replace(store, settings=store.settings.model_copy(update={"embedding_model": model}))
     console = Console(stderr=True)
 
     async def run(memory: Memory) -> dict[str, object]:
@@ -42,7 +42,7 @@ def reindex(
             return {"model": drop, "dropped": await memory.drop_model(drop)}
         if not await memory.register_embedder():
             raise InvalidArgument(
-                "Nothing is embedded here: EMBEDDING_PROVIDER is none, or the server has no pgvector."
+                "Embedding is off: PGMEM_EMBEDDING_PROVIDER is none, or the server has no pgvector."
             )
         waiting = await memory.queue_embeddings(everything)
         with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
@@ -51,16 +51,14 @@ def reindex(
         await memory.index_vectors()
         await memory.refresh_statistics()
         left = next(
-            int(row["waiting"])
-            for row in await memory.embedding_status()
-            if row["model"] == memory.embedding_model
+            int(row.waiting) for row in await memory.embedding_status() if row.model == memory.embedding_model
         )
         done: dict[str, object] = {"model": memory.embedding_model, "embedded": stored, "waiting": left}
         if activate:
             if left:
                 raise InvalidArgument(
-                    f"{left} texts still wait for a vector of {memory.embedding_model}: another worker has "
-                    "them, or the provider refuses them. Search goes on with the model before; run it again."
+                    f"{left} texts have no vector of {memory.embedding_model} yet: another worker has claimed them, or the "
+                    "provider refuses them. Search still uses the previous model; run the command again."
                 )
             await memory.activate_model(memory.embedding_model)
             done["active"] = True
@@ -68,6 +66,6 @@ def reindex(
             done["dropped"] = await memory.drop_model(drop)
         return done
 
-    done = door.ask(run)
-    if not door.told(done):
+    done = store.run(run)
+    if not store.print_json(done):
         typer.echo(", ".join(f"{name} {value}" for name, value in done.items()))

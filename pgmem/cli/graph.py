@@ -1,4 +1,4 @@
-"""`pgmem graph` and `pgmem cypher`: the graph beside the tables."""
+"""`pgmem graph` and `pgmem cypher`: the graph that Apache AGE keeps beside the tables."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from rich.table import Table
 
 from pgmem.cli.options import (
     DataDir,
-    Door,
     Dsn,
     EnvFile,
-    at_the_store,
+    Store,
     cells,
-    settings_of,
+    load_settings,
+    store_command,
     terminal,
     with_memory,
 )
@@ -23,29 +23,29 @@ from pgmem.memory import Memory
 
 __all__ = ["app", "cypher"]
 
-app = typer.Typer(help="The graph beside the tables.", no_args_is_help=True)
+app = typer.Typer(help="Check or rebuild the graph beside the tables.", no_args_is_help=True)
 
 
-@at_the_store
+@store_command
 def cypher(
-    door: Door,
+    store: Store,
     query: Annotated[str, typer.Argument(help="A Cypher query that ends in RETURN.")],
-    params: Annotated[str, typer.Option(help="Parameters, as a JSON object.")] = "{}",
+    params: Annotated[str, typer.Option(help="The query's parameters, as a JSON object.")] = "{}",
 ) -> None:
-    """Read the graph with Cypher."""
+    """Query the graph with Cypher."""
     try:
         given = json.loads(params)
     except ValueError as error:
         typer.echo(f"pgmem: --params is no JSON object: {error}", err=True)
         raise typer.Exit(2) from None
-    rows = door.ask(lambda memory: memory.run_cypher(query, given))
-    if door.told(rows):
+    rows = store.run(lambda memory: memory.run_cypher(query, given))
+    if store.print_json(rows):
         return
     terminal().print(table_of(rows) if rows else "No rows.")
 
 
 def table_of(rows: list[dict[str, Any]]) -> Table:
-    """Rows of one shape as a table."""
+    """A table of rows that all have the same keys."""
     table = Table(*rows[0])
     for row in rows:
         shown = (v if isinstance(v, str) else json.dumps(v, ensure_ascii=False) for v in row.values())
@@ -54,11 +54,11 @@ def table_of(rows: list[dict[str, Any]]) -> Table:
 
 
 @app.command()
-@at_the_store
-def check(door: Door) -> None:
+@store_command
+def check(store: Store) -> None:
     """Compare the graph with the tables; exit code 1 if they differ."""
-    found = door.ask(Memory.check_graph)
-    if door.told(found):
+    found = store.run(Memory.check_graph)
+    if store.print_json(found):
         pass
     elif found:
         table = Table("label", "missing", "extra", "different")
@@ -72,6 +72,6 @@ def check(door: Door) -> None:
 
 @app.command()
 def rebuild(dsn: Dsn = None, data_dir: DataDir = None, env_file: EnvFile = None) -> None:
-    """Make the graph again from the tables, e.g. after pg_restore."""
-    done = with_memory(settings_of(dsn, env_file, data_dir), Memory.rebuild_graph)
-    typer.echo(f"{done['vertices']} vertices, {done['edges']} edges.")
+    """Rebuild the graph from the tables, for example after pg_restore."""
+    done = with_memory(load_settings(dsn, env_file, data_dir), Memory.rebuild_graph)
+    typer.echo(f"{done.vertices} vertices, {done.edges} edges.")

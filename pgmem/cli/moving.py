@@ -1,4 +1,4 @@
-"""`pgmem export` and `pgmem import`: a store as a file of JSON lines, and back."""
+"""`pgmem export` and `pgmem import`: a store to a file of JSON lines, and back."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import io
 import os
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, NoReturn, TextIO
@@ -16,118 +16,171 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from pgmem.cli.options import Door, at_the_store, emit
+from pgmem import bounded
+from pgmem.cli.options import Store, print_json, store_command
 from pgmem.errors import InvalidArgument
-from pgmem.importers import Source, Vocabulary, read, take
+from pgmem.importers import Source, Vocabulary, load, read, transcripts
 from pgmem.memory import Memory
 from pgmem.models import Exported, Imported
 
 __all__ = ["export", "import_"]
 
-Told = Callable[[int, int], object]
+Report = Callable[[int, int], object]
 AllTenants = Annotated[
     bool,
-    typer.Option("--all-tenants", help="The rows of every tenant, each its own: for who keeps the store."),
+    typer.Option(
+        "--all-tenants", help="The rows of every tenant, each with its tenant; for the owner of the store."
+    ),
 ]
 
 
-@at_the_store
+@store_command
 def export(
-    door: Door,
-    file: Annotated[Path, typer.Argument(help="Where to write; NAME.gz is packed, - is the output.")],
+    store: Store,
+    file: Annotated[Path, typer.Argument(help="The file to write; NAME.gz is compressed, - is stdout.")],
     vectors: Annotated[
-        bool, typer.Option("--vectors", help="With the embeddings; else they are made again where it goes.")
+        bool,
+        typer.Option(
+            "--vectors", help="Include the embeddings. Default: the importing store embeds the texts."
+        ),
     ] = False,
     all_tenants: AllTenants = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
-    """Write everything you see to a file of JSON lines: nodes, history, edges, cards, open saves."""
+    """Write all visible data to a file of JSON lines: nodes, history, edges, cards, open saves."""
     if str(file) != "-" and file.exists() and not force:
-        _wrong(f"{file} is there already: name another file, or send --force.")
+        _usage_error(f"{file} exists: name another file, or use --force.")
 
     async def run(memory: Memory) -> Exported:
-        with _writing(file) as out, _progress("exporting") as told:
+        with _writing(file) as out, _progress("exporting") as report:
             return await memory.export_lines(
-                out.write, vectors=vectors, all_tenants=all_tenants, progress=told
+                out.write, vectors=vectors, all_tenants=all_tenants, progress=report
             )
 
     try:
-        done = door.ask(run)
+        done = store.run(run)
     except OSError as error:
-        typer.echo(f"pgmem: {file} cannot be written: {error.strerror}.", err=True)
+        typer.echo(f"pgmem: cannot write {file}: {error.strerror}.", err=True)
         raise typer.Exit(1) from None
-    if not door.told(done):
+    if not store.print_json(done):
         held = ", ".join(f"{count} {_named(part, count)}" for part, count in done.counts.items()) or "nothing"
         typer.echo(f"{done.lines} lines: {held}.", err=str(file) == "-")
 
 
-@at_the_store
+@store_command
 def import_(
-    door: Door,
+    store: Store,
     file: Annotated[
-        Path, typer.Argument(help="What pgmem export wrote, packed or not, - for the input; or see --from.")
+        Path,
+        typer.Argument(
+            help="A file of pgmem export, compressed or not, - for stdin; or a file or folder, see --from."
+        ),
     ],
     source: Annotated[
-        Source, typer.Option("--from", help="Whose file it is; for markdown, a folder of notes.")
+        Source,
+        typer.Option(
+            "--from",
+            help="The system that wrote it; for markdown, a folder of notes. claude-code, codex, chatgpt and claude: "
+            "conversations, which become turns.",
+        ),
     ] = Source.pgmem,
     project: Annotated[
         str | None,
         typer.Option(
-            "--project", "-p", help="Where another system's memories go; opened if it is not there."
+            "--project",
+            "-p",
+            help="The project for another system's memories; created if it does not exist. Unset for claude-code and "
+            "codex: that of the folder that a conversation was held in.",
         ),
     ] = None,
     of_user: Annotated[
-        str | None, typer.Option("--of-user", help="Only this user's, of a file of mem0 that holds several.")
+        str | None,
+        typer.Option("--of-user", help="mem0: only this user's memories, if the file holds several users'."),
     ] = None,
     reembed: Annotated[
-        bool, typer.Option("--reembed", help="Leave the file's vectors and embed every text here, at once.")
+        bool, typer.Option("--reembed", help="Ignore the file's vectors, and embed every text now.")
     ] = False,
     all_tenants: AllTenants = False,
+    forget_deleted: Annotated[
+        bool,
+        typer.Option("--forget-deleted", help="markdown: archive notes that are no longer in the folder."),
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would become of every record of another system.")
+    ] = False,
 ) -> None:
-    """Take in a file of an export, or another system's memories. It may be run again: nothing is doubled."""
-    if source is not Source.pgmem and project is None:
-        _wrong("--project: name the project that these memories belong to.")
+    """Import an export of pgmem, or another system's memories. Safe to repeat: nothing is imported twice."""
+    if source is not Source.pgmem and project is None and source not in (Source.claude_code, Source.codex):
+        _usage_error("--project: name the project that these memories belong to.")
+    if dry_run and source is Source.pgmem:
+        _usage_error(
+            "--dry-run is for memories of other systems: give --from, or import into an empty store."
+        )
+    if forget_deleted and source is not Source.markdown:
+        _usage_error("--forget-deleted is for a folder of notes: give --from markdown.")
     if source is Source.markdown and not file.is_dir():
-        _wrong(f"{file} is no folder.")
-    if source is not Source.markdown and str(file) != "-" and not file.is_file():
-        _wrong(f"{file} is no file.")
+        _usage_error(f"{file} is no directory.")
+    if source.is_conversations and not file.exists():
+        _usage_error(f"{file} is not there.")
+    if (
+        source is not Source.markdown
+        and not source.is_conversations
+        and str(file) != "-"
+        and not file.is_file()
+    ):
+        _usage_error(f"{file} is no file.")
 
     async def run(memory: Memory) -> Imported:
         if reembed and not await memory.register_embedder():
             raise InvalidArgument(
-                "Nothing is embedded here: EMBEDDING_PROVIDER is none, or the server has no pgvector."
+                "Embedding is off: PGMEM_EMBEDDING_PROVIDER is none, or the server has no pgvector."
             )
         if source is Source.pgmem:
-            with _reading(file) as lines, _progress("importing") as told:
+            with _reading(file) as lines, _progress("importing") as report:
                 done = await memory.import_lines(
-                    lines, vectors=not reembed, all_tenants=all_tenants, progress=told
+                    lines, vectors=not reembed, all_tenants=all_tenants, progress=report
                 )
+        elif source.is_conversations:
+            with _progress("importing turns") as report:
+                return await transcripts.load(memory, source, file, project, report)
         else:
             reading = read(source, file, Vocabulary.of(await memory.describe_schema()), of_user)
-            with _progress("importing") as told:
-                done = await take(memory, source, reading, project or "", told)
-        await settle(memory, reembed)
+            with _progress("importing") as report:
+                done = await load(
+                    memory,
+                    source,
+                    reading,
+                    project or "",
+                    report,
+                    dry_run=dry_run,
+                    forget_deleted=forget_deleted,
+                )
+        if not dry_run:
+            # The texts of another system have no vectors yet.
+            await settle(
+                memory, reembed or (source is not Source.pgmem and bool(await memory.register_embedder()))
+            )
         return done
 
-    show(door.ask(run), door.as_json)
+    show(store.run(run), store.as_json)
 
 
-def _wrong(message: str) -> NoReturn:
+def _usage_error(message: str) -> NoReturn:
     typer.echo(f"pgmem: {message}", err=True)
     raise typer.Exit(2)
 
 
 async def settle(memory: Memory, embed: bool) -> None:
-    """After an import: recount words, and if wanted embed what waits."""
+    """After an import: update the word statistics, and embed the texts if wanted."""
     if embed:
         waiting = await memory.queue_embeddings()
         stored = 0
-        with _progress(f"embedding with {memory.embedding_model}") as told:
+        with _progress(f"embedding with {memory.embedding_model}") as report:
 
             def add(more: int) -> None:
                 nonlocal stored
                 stored += more
-                told(stored, max(waiting, stored))
+                report(stored, max(waiting, stored))
 
             await memory.embed_waiting(progress=add)
         await memory.index_vectors()
@@ -135,14 +188,24 @@ async def settle(memory: Memory, embed: bool) -> None:
 
 
 def show(done: Imported, as_json: bool) -> None:
-    """What became of an import."""
+    """Print the result of an import."""
     if as_json:
-        emit(done)
+        print_json(done)
         return
-    merged = f", {done.merged} whose name or content was here" if done.merged else ""
-    typer.echo(f"{done.taken} taken, {done.present} here already{merged}.")
-    for why, count in done.left_out.items():
-        typer.echo(f"left out {count}: {why}", err=True)
+    counts = [
+        f"{done.taken} imported",
+        *([f"{done.updated} updated"] if done.updated else []),
+        f"{done.present} already present",
+        *([f"{done.merged} merged by name or content"] if done.merged else []),
+    ]
+    typer.echo(f"{'Dry run: ' if done.dry_run else ''}{', '.join(counts)}.")
+    for status in ("superseded", "archived"):
+        if count := getattr(done, status):
+            typer.echo(f"{count} of them {status}" if count > 1 else f"1 of them is {status}", err=True)
+    for what, count in done.converted.items():
+        typer.echo(f"converted {count}: {what}", err=True)
+    for reason, count in done.left_out.items():
+        typer.echo(f"skipped {count}: {reason}", err=True)
 
 
 def _named(part: str, count: int) -> str:
@@ -156,7 +219,7 @@ def _named(part: str, count: int) -> str:
 
 
 @contextmanager
-def _progress(what: str) -> Iterator[Told]:
+def _progress(what: str) -> Iterator[Report]:
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(what, total=None)
@@ -187,16 +250,16 @@ def _writing(file: Path) -> Iterator[TextIO]:
 @contextmanager
 def _reading(file: Path) -> Iterator[Iterator[str]]:
     if str(file) == "-":
-        yield iter(sys.stdin)
+        yield bounded.lines(sys.stdin, "stdin")
         return
     with (gzip.open if file.suffix == ".gz" else open)(file, "rt", encoding="utf-8", newline="\n") as lines:
         yield _lines(file, lines)
 
 
-def _lines(file: Path, lines: Iterable[str]) -> Iterator[str]:
+def _lines(file: Path, lines: TextIO) -> Iterator[str]:
     try:
-        yield from lines
+        yield from bounded.lines(lines, file.name)
     except (UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InvalidArgument(
-            f"{file} cannot be read to its end: {error}. Export it again and import the whole."
+            f"{file} cannot be read to its end: {error}. Export it again, and import the whole file."
         ) from error

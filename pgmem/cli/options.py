@@ -1,14 +1,13 @@
-"""Options that every command has, and how a command runs and fails."""
+"""The options that all commands share, and how a command runs and reports an error."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 import json
-import logging
 import os
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
@@ -18,29 +17,27 @@ import psycopg
 import typer
 from rich.console import Console
 from rich.text import Text
-from typer.core import TyperGroup
-from typer.exceptions import TyperException
 
 from pgmem.errors import PgmemError
 from pgmem.memory import Memory
+from pgmem.neutral import for_json, visible
 from pgmem.settings import Settings, load
 
 __all__ = [
     "AsJson",
     "By",
-    "Commands",
     "DataDir",
-    "Door",
     "DryRun",
     "Dsn",
     "EnvFile",
     "Project",
+    "Store",
     "Yes",
-    "at_the_store",
     "cells",
-    "emit",
-    "failing",
-    "settings_of",
+    "exit_on_error",
+    "load_settings",
+    "print_json",
+    "store_command",
     "terminal",
     "with_memory",
 ]
@@ -49,74 +46,44 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 Dsn = Annotated[
-    str | None, typer.Option("--dsn", help="PostgreSQL to use; else PGMEM_DSN, else the embedded server.")
+    str | None,
+    typer.Option("--dsn", help="The PostgreSQL to use. Default: PGMEM_DSN, else the embedded server."),
 ]
 DataDir = Annotated[
     Path | None,
-    typer.Option("--data-dir", help="Where the embedded server and the outbox live; else PGMEM_DATA_DIR."),
+    typer.Option(
+        "--data-dir", help="Directory of the embedded server and the outbox. Default: PGMEM_DATA_DIR."
+    ),
 ]
 EnvFile = Annotated[
     Path | None,
-    typer.Option("--env-file", exists=True, dir_okay=False, help="Settings to read besides the environment."),
+    typer.Option(
+        "--env-file",
+        exists=True,
+        dir_okay=False,
+        help="A file of NAME=value settings, besides the environment.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Project = Annotated[str | None, typer.Option("--project", "-p", help="Only this project.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done; change nothing.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-By = Annotated[str | None, typer.Option(help="Who decides; else the name you are logged in by.")]
-
-
-class Commands(TyperGroup):
-    """The group of all commands; wrong usage is one line on stderr and exit code 2."""
-
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        windows_expand_args: bool = True,
-        **extra: Any,
-    ) -> Any:
-        """Run the command that the arguments name."""
-        logging.getLogger("psycopg").setLevel(logging.ERROR)  # what matters of it is told in our own words
-        given = (args, prog_name, complete_var)
-        if not standalone_mode:
-            return super().main(
-                *given, standalone_mode=False, windows_expand_args=windows_expand_args, **extra
-            )
-        try:
-            code = super().main(
-                *given, standalone_mode=False, windows_expand_args=windows_expand_args, **extra
-            )
-        except TyperException as error:
-            context = getattr(error, "ctx", None)
-            if type(error).__name__ == "NoArgsIsHelpError":
-                typer.echo(error.format_message())
-            else:
-                where = f" See {context.command_path} --help." if context else ""
-                line = " ".join(error.format_message().replace("Value error, ", "").split())
-                typer.echo(f"pgmem: {line}{where}", err=True)
-            sys.exit(error.exit_code)
-        except typer.Abort:
-            typer.echo("pgmem: stopped.", err=True)
-            sys.exit(1)
-        sys.exit(code if isinstance(code, int) else 0)
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+By = Annotated[str | None, typer.Option(help="The name to record as the decider. Default: your login name.")]
 
 
 def cells(*values: object) -> list[Text]:
-    """What a row of a table shows; text of a memory is never read as markup."""
-    return [Text("" if value is None else str(value)) for value in values]
+    """The cells of a table row; text of a memory is never interpreted as markup."""
+    return [Text("" if value is None else visible(str(value))) for value in values]
 
 
 def terminal(*, quiet: bool = False) -> Console:
-    """Where tables go: as wide as the terminal; in a file or a pipe, wide enough that no id is broken."""
+    """The console for tables: as wide as the terminal; in a file or a pipe, wide enough to keep ids whole."""
     console = Console(quiet=quiet)
     return console if console.is_terminal or "COLUMNS" in os.environ else Console(quiet=quiet, width=200)
 
 
-def settings_of(dsn: str | None, env_file: Path | None = None, data_dir: Path | None = None) -> Settings:
-    """The settings with what the command line gave; a bad one ends the command with exit code 2."""
+def load_settings(dsn: str | None, env_file: Path | None = None, data_dir: Path | None = None) -> Settings:
+    """Load the settings, with those of the command line; an invalid one ends the command with exit code 2."""
     try:
         return load(env_file, dsn=dsn, data_dir=data_dir)
     except PgmemError as error:
@@ -124,15 +91,15 @@ def settings_of(dsn: str | None, env_file: Path | None = None, data_dir: Path | 
         raise typer.Exit(2) from None
 
 
-def failing(action: Callable[[], T]) -> T:
-    """Run an action; what pgmem or the database refuses is one line on stderr and exit code 1."""
+def exit_on_error(action: Callable[[], T]) -> T:
+    """Run an action; an error of pgmem or the database becomes one line on stderr and exit code 1."""
     try:
         return action()
     except Exception as error:
         cause: BaseException = error
         while isinstance(cause, BaseExceptionGroup) and len(cause.exceptions) == 1:
             cause = cause.exceptions[0]
-        # An upgrade reports through SQLAlchemy, which carries the error of the database along.
+        # SQLAlchemy, which upgrades use, wraps the error of the database.
         cause = getattr(cause, "orig", cause)
         if isinstance(cause, PgmemError):
             message = str(cause)
@@ -140,63 +107,70 @@ def failing(action: Callable[[], T]) -> T:
             message = cause.diag.message_primary or str(cause).strip().partition("\n")[0]
         else:
             raise
-    typer.echo(f"pgmem: {message}", err=True)
+    typer.echo(f"pgmem: {visible(message)}", err=True)
     raise typer.Exit(1)
 
 
-def with_memory(settings: Settings, use: Callable[[Memory], Awaitable[T]]) -> T:
-    """Open the memory, use it, close it."""
+def with_memory(settings: Settings, use: Callable[[Memory], Awaitable[T]], *, as_it_is: bool = False) -> T:
+    """Open the memory, use it, close it.
+
+    Args:
+        settings: of the store.
+        use: what is done with it.
+        as_it_is: return the result unchanged; else without characters that control a terminal.
+    """
 
     async def run() -> T:
         async with Memory.connect(settings, source="cli") as memory:
             return await use(memory)
 
-    return failing(lambda: anyio.run(run))
+    found = exit_on_error(lambda: anyio.run(run))
+    return found if as_it_is else visible(found)
 
 
 @dataclass(frozen=True)
-class Door:
-    """The store that a command was pointed at, and whether its answer is wanted as JSON."""
+class Store:
+    """The store that a command works on, and whether `--json` was given."""
 
     settings: Settings
     as_json: bool
 
-    def ask(self, use: Callable[[Memory], Awaitable[T]]) -> T:
+    def run(self, use: Callable[[Memory], Awaitable[T]]) -> T:
         """Open the memory, use it, close it."""
-        return with_memory(self.settings, use)
+        return with_memory(self.settings, use, as_it_is=self.as_json)
 
-    def told(self, answer: Any) -> bool:
-        """Print the answer if JSON is wanted; False: the command shows it in its own way."""
+    def print_json(self, result: Any) -> bool:
+        """Print the result if `--json` was given; return whether it was."""
         if self.as_json:
-            emit(answer)
+            print_json(result)
         return self.as_json
 
 
-def at_the_store(command: Callable[Concatenate[Door, P], None]) -> Callable[..., None]:
-    """A command with `--dsn`, `--data-dir`, `--env-file` and `--json` behind its own options, given as its door."""
+def store_command(command: Callable[Concatenate[Store, P], None]) -> Callable[..., None]:
+    """Add `--dsn`, `--data-dir`, `--env-file` and `--json` to a command, which receives them as its `Store`."""
     _, *own = inspect.signature(command, eval_str=True).parameters.values()
-    shared = inspect.signature(_door, eval_str=True).parameters
+    shared = inspect.signature(_store, eval_str=True).parameters
 
     @functools.wraps(command)
     def run(**given: Any) -> None:
-        command(_door(**{name: given.pop(name) for name in shared}), **given)  # type: ignore[call-arg]
+        command(_store(**{name: given.pop(name) for name in shared}), **given)  # type: ignore[call-arg]
 
     run.__signature__ = inspect.Signature([*own, *shared.values()])  # type: ignore[attr-defined]
     return run
 
 
-def _door(
+def _store(
     dsn: Dsn = None, data_dir: DataDir = None, env_file: EnvFile = None, as_json: AsJson = False
-) -> Door:
-    return Door(settings_of(dsn, env_file, data_dir), as_json)
+) -> Store:
+    return Store(load_settings(dsn, env_file, data_dir), as_json)
 
 
-def emit(value: Any) -> None:
-    """Print JSON: dataclasses as objects, times and ids as text."""
-    plain = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
-    if isinstance(value, list):
-        plain = [
-            asdict(item) if is_dataclass(item) and not isinstance(item, type) else item for item in value
-        ]
-    json.dump(plain, sys.stdout, default=str, ensure_ascii=False, indent=2)
+def print_json(value: Any) -> None:
+    """Print JSON: dataclasses as objects, times and ids as strings."""
+    plain = [_plain(item) for item in value] if isinstance(value, list) else _plain(value)
+    sys.stdout.write(for_json(json.dumps(plain, default=str, ensure_ascii=False, indent=2)))
     sys.stdout.write("\n")
+
+
+def _plain(value: Any) -> Any:
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value

@@ -1,10 +1,11 @@
-"""Keeping the memory good: reports in the terminal or on a page, repairs that ask first, insights to judge."""
+"""Review and repair: reports in the terminal or as a page, repairs that ask first, insights to approve."""
 
 from __future__ import annotations
 
 import getpass
-from collections.abc import Mapping
-from contextlib import nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -15,15 +16,21 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from pgmem.cli.options import By, Door, Project, Yes, at_the_store, cells, terminal
+from pgmem.cli.options import By, Project, Store, Yes, cells, store_command, terminal
+from pgmem.cli.repair import repair_command
+from pgmem.errors import MemoryNotFound
 from pgmem.memory import Memory
-from pgmem.models import Health, HygieneReport, Insight, Repair
+from pgmem.models import Finding, Health, HygieneReport, Insight, JoinedMemories, Node, Repair
 
 __all__ = ["freshness", "health", "hygiene", "merge", "reflect", "retry", "supersede", "surface"]
 
-_WHOLE = 100_000  # findings in one report: a person pages through the terminal's own scrolling
+_MOST = 1000  # findings of one call
+_DESCRIBED = 500  # memories whose date and text a page shows; each is one call
 
-Html = Annotated[Path | None, typer.Option("--html", help="Write one self-contained page to this file.")]
+Html = Annotated[
+    Path | None,
+    typer.Option("--html", help="Write the report to this file, as one self-contained HTML page."),
+]
 MemoryScope = Literal["global", "project", "focus"]
 
 CHECKS = (
@@ -35,160 +42,192 @@ CHECKS = (
 )
 
 
-@at_the_store
+@store_command
 def hygiene(
-    door: Door,
+    store: Store,
     project: Project = None,
     scope: Annotated[MemoryScope | None, typer.Option("--scope", "-s", help="Only this scope.")] = None,
-    pending_only: Annotated[
-        bool, typer.Option(help="Only the saves that are not saved; touches nothing.")
-    ] = False,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=_WHOLE, help="Findings shown.")] = 50,
+    pending_only: Annotated[bool, typer.Option(help="Only unresolved saves; records no report.")] = False,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=_MOST, help="How many findings to show.")
+    ] = 50,
+    offset: Annotated[int, typer.Option(min=0, help="How many findings to pass over.")] = 0,
     html: Html = None,
 ) -> None:
-    """Report what could be better; changes no memory, and names the verb that repairs each finding."""
-    # Whole where it is written down; what does not fit the screen is counted there.
-    page = _WHOLE if door.as_json else limit
+    """Report duplicates, outdated memories and unresolved saves, and the command that repairs each; changes no memory."""
 
-    async def look(memory: Memory) -> tuple[HygieneReport, Health | None]:
-        report = await memory.run_hygiene(project, scope, pending_only, page)
-        return report, await memory.memory_health(project) if html is not None else None
+    async def look(memory: Memory) -> tuple[HygieneReport, str | None]:
+        # JSON holds the whole report; a screen holds a page of it and the count of the rest.
+        page = _MOST if store.as_json else limit
+        report = await memory.run_hygiene(project, scope, pending_only, page, offset)
+        while store.as_json and report.next_offset is not None:
+            more = await memory.run_hygiene(project, scope, pending_only, _MOST, report.next_offset)
+            report = replace(report, findings=report.findings + more.findings, next_offset=more.next_offset)
+        if html is None:
+            return report, None
+        return report, await _page(memory, await memory.memory_health(project), report)
 
-    console = terminal(quiet=door.as_json)
+    console = terminal(quiet=store.as_json)
     with console.status("Looking at every memory…") if console.is_terminal else nullcontext():
-        report, state = door.ask(look)
-    if html is not None and state is not None:
-        _write_page(html, state, report)
-    if door.told(report):
+        report, text = store.run(look)
+    if html is not None and text is not None:
+        _write(html, text)
+    if store.print_json(report):
         return
     console.print(_hygiene(report))
     if html is not None:
-        console.print(Text(f"The page is in {html}.", "dim"))
+        console.print(Text(f"Page written to {html}.", "dim"))
 
 
-@at_the_store
+@store_command
 def health(
-    door: Door,
+    store: Store,
     project: Project = None,
     html: Html = None,
 ) -> None:
-    """Show the state of the memory: growth, confidence, orphans, hubs, conflicts, the lineage of decisions."""
+    """Show the memory in numbers: growth, confidence, orphans, hubs, conflicts, replaced decisions."""
 
-    async def look(memory: Memory) -> tuple[Health, HygieneReport | None]:
+    async def look(memory: Memory) -> tuple[Health, str | None]:
         state = await memory.memory_health(project)
-        return state, await memory.run_hygiene(project, limit=100) if html is not None else None
+        if html is None:
+            return state, None
+        return state, await _page(memory, state, await memory.run_hygiene(project, limit=100))
 
-    state, report = door.ask(look)
-    if html is not None and report is not None:
-        _write_page(html, state, report)
-    if door.told(state):
+    state, text = store.run(look)
+    if html is not None and text is not None:
+        _write(html, text)
+    if store.print_json(state):
         return
     console = terminal()
     console.print(_health(state))
     if html is not None:
-        console.print(Text(f"The page is in {html}.", "dim"))
+        console.print(Text(f"Page written to {html}.", "dim"))
 
 
-@at_the_store
+@store_command
 def freshness(
-    door: Door,
+    store: Store,
     project: Project = None,
-    scope: Annotated[MemoryScope, typer.Option("--scope", "-s", help="Which scope.")] = "project",
+    scope: Annotated[MemoryScope, typer.Option("--scope", "-s", help="The scope to look at.")] = "project",
     stale_after: Annotated[
-        int, typer.Option(min=0, help="Days without a change until a memory is stale.")
+        int, typer.Option(min=0, help="Days without a change after which a memory is stale.")
     ] = 30,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many stale ones.")] = 50,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=1000, help="How many stale memories to show.")
+    ] = 50,
 ) -> None:
-    """Show how old memories are, the stale ones oldest first."""
-    report = door.ask(lambda m: m.memory_freshness(project, scope, stale_after, limit))
-    if door.told(report):
+    """Show how old the memories are, and the stale ones, oldest first."""
+    report = store.run(lambda m: m.memory_freshness(project, scope, stale_after, limit))
+    if store.print_json(report):
         return
     console = terminal()
     console.print(f"{report.current_count} current, {report.recent_count} recent, {report.stale_count} stale")
     if report.stale_items:
         table = Table("days", "label", "title", "id")
         for item in report.stale_items:
-            table.add_row(*cells(item["age_days"], item["label"], item["title"], item["id"]))
+            table.add_row(*cells(item.age_days, item.label, item.title, item.id))
         console.print(table)
     console.print(Text(report.next_step, "dim"))
 
 
-@at_the_store
+@store_command
 def surface(
-    door: Door,
-    query: Annotated[str, typer.Argument(help="A line, a path, an identifier.")],
+    store: Store,
+    query: Annotated[str, typer.Argument(help="A line of code, a path or an identifier.")],
     project: Project = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="How many.")] = 5,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=100, help="How many memories to show.")
+    ] = 5,
 ) -> None:
-    """Say what is remembered about a line or a path, for an editor's hooks; often nothing. Starts no server."""
-    # `pgmem surface` is answered before this module is imported; here is what needs settings, and --help.
+    """Print memories about a line or a path, for an editor's hook. Prints nothing when none fits; starts no server."""
+    # `pgmem.__main__` answers most calls before this module is imported; --env-file and --help come here.
     from pgmem import surface as quick
 
-    quick.main(quick.Question(query, project, limit, door.settings.dsn, door.settings.data_dir, door.as_json))
+    quick.main(
+        quick.Question(query, project, limit, store.settings.dsn, store.settings.data_dir, store.as_json)
+    )
 
 
-@at_the_store
+@store_command
 def merge(
-    door: Door,
-    entity: Annotated[str, typer.Argument(help="The entity that goes: name or id.")],
-    into: Annotated[str, typer.Argument(help="The entity that stays: name or id.")],
+    store: Store,
+    entity: Annotated[str, typer.Argument(help="The entity to merge: name or id.")],
+    into: Annotated[str, typer.Argument(help="The entity to keep: name or id.")],
     project: Project = None,
-    fact: Annotated[str | None, typer.Option(help="The fact from now on; else the one that stands.")] = None,
+    fact: Annotated[
+        str | None, typer.Option(help="The fact of the merged entity. Default: the fact of the kept one.")
+    ] = None,
     by: By = None,
     yes: Yes = False,
 ) -> None:
-    """Let one entity stand for two; its facts stay in the history, `pgmem revert` brings it back."""
-    _confirm(f"Merge the entity “{entity}” into “{into}”?", yes)
-    who = by or getpass.getuser()
-    _tell(door, door.ask(lambda m: m.merge_entities(entity, into, project, fact, who)))
+    """Merge one entity into another; `pgmem revert` undoes it."""
+    if not yes:
+        _look_up(store, "EntityFact", (entity, into), project)
+        typer.confirm(f"Merge the entity “{entity}” into “{into}”?", abort=True)
+    decider = by or getpass.getuser()
+    _show_repair(store, store.run(lambda m: m.merge_entities(entity, into, project, fact, decider)))
 
 
-@at_the_store
+@store_command
 def supersede(
-    door: Door,
-    old: Annotated[str, typer.Argument(help="The decision that goes: title or id.")],
-    new: Annotated[str, typer.Argument(help="The decision that takes its place: title or id.")],
+    store: Store,
+    old: Annotated[str, typer.Argument(help="The decision to replace: title or id.")],
+    new: Annotated[str, typer.Argument(help="The decision that replaces it: title or id.")],
     project: Project = None,
     by: By = None,
     yes: Yes = False,
 ) -> None:
-    """Let one decision take the place of another; the old one stays in the lineage, `pgmem revert` brings it back."""
-    _confirm(f"Let “{new}” take the place of “{old}”?", yes)
-    _tell(door, door.ask(lambda m: m.supersede(old, new, project, by or getpass.getuser())))
+    """Replace one decision by another; `pgmem revert` undoes it."""
+    if not yes:
+        _look_up(store, "Decision", (old, new), project)
+        typer.confirm(f"Replace “{old}” by “{new}”?", abort=True)
+    _show_repair(store, store.run(lambda m: m.supersede(old, new, project, by or getpass.getuser())))
 
 
-@at_the_store
+@store_command
 def retry(
-    door: Door,
-    save_id: Annotated[UUID, typer.Argument(help="The save; pgmem hygiene lists those that are not saved.")],
-    token: Annotated[str | None, typer.Option(help="A governance token, for a global save.")] = None,
+    store: Store,
+    save_id: Annotated[
+        UUID, typer.Argument(help="The id of the save; pgmem hygiene lists unresolved saves.")
+    ],
+    token: Annotated[str | None, typer.Option(help="A governance token, which a global save needs.")] = None,
     yes: Yes = False,
 ) -> None:
-    """Run a save that was not saved again, with the arguments it had."""
-    _confirm(f"Save {save_id} again?", yes)
-    result = door.ask(lambda m: m.retry_save(save_id, token))
-    if not door.told(result):
+    """Run a failed save again, with the same arguments."""
+    if not yes:
+        found = store.run(lambda m: m.get_save_status("any", save_id=save_id))
+        if found.status == "not_started":
+            typer.echo(
+                f"pgmem: No save {save_id} is here; pgmem hygiene lists the open ones.",
+                err=True,
+            )
+            raise typer.Exit(1)
+        typer.confirm(f"Save {save_id} again?", abort=True)
+    result = store.run(lambda m: m.retry_save(save_id, token))
+    if not store.print_json(result):
         typer.echo(f"{result.status}: {result.message or result.dedup_outcome or result.next_step}")
     if result.status != "saved":
         raise typer.Exit(1)
 
 
-@at_the_store
+@store_command
 def reflect(
-    door: Door,
-    review: Annotated[bool, typer.Option(help="Go through the pending insights, one by one.")] = False,
-    approve: Annotated[str | None, typer.Option(help="Approve this one, by title or id.")] = None,
-    dismiss: Annotated[str | None, typer.Option(help="Dismiss this one, by title or id.")] = None,
-    query: Annotated[str | None, typer.Option(help="Only those that hold one of these words.")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many.")] = 25,
+    store: Store,
+    review: Annotated[bool, typer.Option(help="Decide on the pending insights, one by one.")] = False,
+    approve: Annotated[str | None, typer.Option(help="Approve this insight (title or id).")] = None,
+    dismiss: Annotated[str | None, typer.Option(help="Dismiss this insight (title or id).")] = None,
+    query: Annotated[str | None, typer.Option(help="Only insights that contain one of these words.")] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=1000, help="How many insights to show.")
+    ] = 25,
 ) -> None:
-    """Look for what memories say together, and judge what was found."""
+    """Look for patterns across memories, and approve or dismiss the insights found."""
     if approve is not None or dismiss is not None:
         title = approve if approve is not None else dismiss
         assert title is not None
         action: Literal["approve", "dismiss"] = "approve" if approve is not None else "dismiss"
-        judged = door.ask(lambda m: m.review_insight(title, action))
-        if not door.told(judged):
+        judged = store.run(lambda m: m.review_insight(title, action))
+        if not store.print_json(judged):
             typer.echo(f"{judged.status}: {judged.title}")
         return
 
@@ -196,46 +235,62 @@ def reflect(
         made = await memory.reflect()
         return made.created, (await memory.surface_insights(limit, query)).insights
 
-    created, insights = door.ask(run)
-    if door.told({"created": created, "insights": [vars(insight) for insight in insights]}):
+    created, insights = store.run(run)
+    if store.print_json({"created": created, "insights": [vars(insight) for insight in insights]}):
         return
     console = terminal()
     console.print(
         f"{created} new, {len(insights)} pending shown."
         if insights
-        else f"{created} new; nothing waits for review."
+        else f"{created} new; no insight is pending."
     )
     for insight in insights:
         console.print(_insight(insight))
         if review:
-            answer = typer.prompt("[a]pprove, [d]ismiss, [l]ater", default="l").strip().lower()[:1]
+            answer = typer.prompt("[a]pprove, [d]ismiss, [l]ater, [q]uit", default="l").strip().lower()[:1]
+            if answer == "q":
+                return
             choice: Literal["approve", "dismiss"] | None = {"a": "approve", "d": "dismiss"}.get(answer)  # type: ignore[assignment]
             if choice is not None:
                 name = str(insight.id)
-                done = door.ask(lambda m, n=name, c=choice: m.review_insight(n, c))  # type: ignore[misc]
+                done = store.run(lambda m, n=name, c=choice: m.review_insight(n, c))  # type: ignore[misc]
                 typer.echo(done.status)
 
 
-def _confirm(question: str, yes: bool) -> None:
-    if not yes:
-        typer.confirm(question, abort=True)
+def _look_up(store: Store, label: str, names: Sequence[str], project: str | None) -> None:
+    """End the command if a memory that a question would name does not exist."""
+
+    async def run(memory: Memory) -> None:
+        for name in names:
+            await memory.get_node(label, name, project)
+
+    store.run(run)
 
 
-def _tell(door: Door, done: Repair) -> None:
-    if door.told(done):
+def _show_repair(store: Store, done: Repair) -> None:
+    if store.print_json(done):
         return
-    typer.echo(f"{done.title}: {done.status} (version {done.version}); {done.into_title} stands for it.")
+    typer.echo(f"{done.title}: {done.status} (version {done.version}), replaced by {done.into_title}.")
     label = "EntityFact" if done.rel_type == "MERGES_INTO" else "Decision"
     typer.echo(f"To undo: pgmem revert {label} {done.id} {done.version - 1}")
 
 
-def _write_page(file: Path, state: Health, report: HygieneReport) -> None:
-    from pgmem.cli.page import page
+async def _page(memory: Memory, state: Health, report: HygieneReport) -> str:
+    """The report as HTML, with the dates and texts of the memories that it names."""
+    from pgmem.pages.report import quality_page, references
 
+    known: dict[str, Node] = {}
+    for label, identity in references(state, report)[:_DESCRIBED]:
+        with suppress(MemoryNotFound):  # deleted since the report was made
+            known[identity] = await memory.get_node(label, identity)
+    return quality_page(state, report, known, repair_command)
+
+
+def _write(file: Path, text: str) -> None:
     try:
-        file.write_text(page(state, report), encoding="utf-8")
+        file.write_text(text, encoding="utf-8")
     except OSError as error:
-        typer.echo(f"pgmem: the page cannot be written: {error}", err=True)
+        typer.echo(f"pgmem: cannot write {file}: {error.strerror}.", err=True)
         raise typer.Exit(1) from None
 
 
@@ -247,26 +302,35 @@ def _hygiene(report: HygieneReport) -> Group:
     where = report.project_id or "all projects"
     shown: list[Any] = [Panel(counts, title=Text(f"Hygiene: {where}"), expand=False)]
     if report.findings:
-        table = Table("check", "memory", "what to do", "verb")
+        table = Table("check", "memory", "what to do", "repair")
         for finding in report.findings:
-            likeness = f" ({finding['similarity']:.0%} alike)" if "similarity" in finding else ""
+            likeness = f" ({finding.similarity:.0%} alike)" if finding.similarity is not None else ""
             names = "\n".join(
-                f"{title}  {id}" for title, id in zip(finding["titles"], finding["ids"], strict=False)
+                f"{title}  {id}" for title, id in zip(finding.titles, finding.ids, strict=False)
             )
-            table.add_row(
-                *cells(finding["check"].replace("_", " ") + likeness, names, finding["what"], finding["verb"])
-            )
+            check = finding.check.replace("_", " ") + likeness
+            table.add_row(*cells(check, names, finding.what, _repair(finding)))
         shown.append(table)
     if report.next_offset is not None:
         shown.append(
             Text(
-                f"{report.total} findings, {len(report.findings)} shown: --limit shows more, --json all.",
+                f"{len(report.findings)} of {report.total} findings shown; --limit shows more, "
+                f"--offset {report.next_offset} the next ones, --json all.",
                 "dim",
             )
         )
     if report.proactive_hint:
-        shown.append(Text("Many memories have come since the last reflection: pgmem reflect.", "dim"))
+        shown.append(Text("Many memories are new since the last reflection: run pgmem reflect.", "dim"))
     return Group(*shown)
+
+
+def _repair(finding: Finding) -> str:
+    """The SQL verb that repairs a finding, and the words of the command before its arguments."""
+    command = repair_command(finding.verb, finding.arguments, finding.project)
+    if command is None:
+        return finding.verb
+    words = command.split()
+    return f"{' '.join(words[: 3 if words[1] == 'cards' else 2])}\n({finding.verb})"
 
 
 def _health(state: Health) -> Group:
@@ -282,15 +346,15 @@ def _health(state: Health) -> Group:
             )
             or "none",
         ),
-        ("orphans", str(state.orphans["count"])),
+        ("orphans", str(state.orphans.count)),
         ("hubs", _top(state.hubs)),
         ("stubs", _top(state.stubs)),
-        ("archived between others", _top(state.archived_bridges)),
-        ("conflicts", str(state.conflicts["count"])),
-        ("lines of decisions", str(state.lineage["count"])),
-        ("names without text", str(state.without_text)),
+        ("archived, but connected", _top(state.archived_bridges)),
+        ("conflicts", str(state.conflicts.count)),
+        ("replaced decisions", str(state.lineage.count)),
+        ("memories without text", str(state.without_text)),
         ("insights", ", ".join(f"{n} {s}" for s, n in sorted(state.insights.items())) or "none"),
-        ("saves not saved", str(state.saves_open)),
+        ("unresolved saves", str(state.saves_open)),
     ]
     for name, value in rows:
         facts.add_row(Text(name, "bold"), Text(value))
@@ -307,15 +371,15 @@ def _health(state: Health) -> Group:
         bars,
     ]
     shown.extend(
-        Text.assemble(("conflict  ", "yellow"), f"{item['title']}  ×  {item['with_title']}")
-        for item in state.conflicts["items"]
+        Text.assemble(("conflict  ", "yellow"), f"{item.title}  ×  {item.with_title}")
+        for item in state.conflicts.items
     )
     return Group(*shown)
 
 
-def _top(found: Mapping[str, Any]) -> str:
-    names = ", ".join(f"{item['title']} ({item['relations']})" for item in found["items"][:3])
-    return f"{found['count']}: {names}" if names else str(found["count"])
+def _top(found: JoinedMemories) -> str:
+    names = ", ".join(f"{item.title} ({item.relations})" for item in found.items[:3])
+    return f"{found.count}: {names}" if names else str(found.count)
 
 
 def _insight(insight: Insight) -> Panel:

@@ -1,41 +1,41 @@
-"""`pgmem retrieve` and `pgmem search`: what is kept, as an agent gets it."""
+"""`pgmem retrieve` and `pgmem search`: memories as agents get them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import typer
 from rich.table import Column, Table
 from rich.text import Text
 
-from pgmem.cli.options import Door, Project, at_the_store, cells, terminal
+from pgmem.cli.options import Project, Store, cells, store_command, terminal
+from pgmem.models import SearchResult
 
-__all__ = ["retrieve", "search"]
+__all__ = ["calibrate", "neighbours", "retrieve", "search"]
 
 Scope = Literal["global", "project", "focus"]
 
 
-@at_the_store
+@store_command
 def retrieve(
-    door: Door,
+    store: Store,
     project: Annotated[str, typer.Argument(help="The project.")],
-    scope: Annotated[Scope, typer.Option(help="Where to begin.")] = "project",
+    scope: Annotated[Scope, typer.Option(help="The innermost scope to read.")] = "project",
     focus: Annotated[str | None, typer.Option(help="A focus area of the project.")] = None,
-    category: Annotated[
-        list[str] | None, typer.Option(help="Only this label; may be given more than once.")
-    ] = None,
-    topic: Annotated[str | None, typer.Option(help="Only what holds one of these words.")] = None,
+    category: Annotated[list[str] | None, typer.Option(help="Only this label; repeatable.")] = None,
+    topic: Annotated[str | None, typer.Option(help="Only memories that contain one of these words.")] = None,
 ) -> None:
-    """Load the context of a project: focus, project, global, newest first."""
-    bundle = door.ask(lambda m: m.retrieve_context(project, scope, focus, category, topic))
-    if door.told(bundle):
+    """Show the context of a project: its focus, project and global memories, newest first."""
+    bundle = store.run(lambda m: m.retrieve_context(project, scope, focus, category, topic))
+    if store.print_json(bundle):
         return
     console = terminal()
     if bundle.items:
         table = Table("scope", "label", "title", "age", Column("id", no_wrap=True))
         table.title = Text(f"{project}: {bundle.retrieval_status}")
         for item in bundle.items:
-            table.add_row(*cells(item["scope"], item["label"], item["title"], item["freshness"], item["id"]))
+            table.add_row(*cells(item.scope, item.label, item.title, item.freshness, item.id))
         console.print(table)
     else:
         console.print(Text(f"{project}: {bundle.retrieval_status} (scope {bundle.scope_state})"))
@@ -43,28 +43,128 @@ def retrieve(
         console.print(Text(bundle.next_step, "dim"))
 
 
-@at_the_store
+@store_command
 def search(
-    door: Door,
+    store: Store,
     query: Annotated[str, typer.Argument(help="Words or a question.")],
     project: Project = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many.")] = 10,
-    label: Annotated[
-        list[str] | None, typer.Option(help="Only this label; may be given more than once.")
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=1000, help="How many memories to show.")
+    ] = 10,
+    label: Annotated[list[str] | None, typer.Option(help="Only this label; repeatable.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show every part of each score.")] = False,
+    min_relevance: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Leave out what is less relevant.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(min=100, max=1_000_000, help="The most tokens of all results.")
     ] = None,
 ) -> None:
     """Find memories by words or a question, best first."""
-    found = door.ask(lambda m: m.search_memory(query, limit, project, labels=label))
-    if door.told(found):
+    found = store.run(
+        lambda m: m.search_memory(
+            query,
+            limit,
+            project,
+            labels=label,
+            explain=explain,
+            min_relevance=min_relevance,
+            max_tokens=max_tokens,
+        )
+    )
+    if store.print_json(found):
         return
     console = terminal()
     if found.results:
-        table = Table("score", "label", "title", "summary", "project")
+        table = Table("score", "relevance", "label", "title", "summary", "project")
         for result in found.results:
-            score = f"{result.score:.3f}"
-            table.add_row(*cells(score, result.label, result.title, result.summary, result.project))
+            figures = (
+                f"{result.score:.3f}",
+                "" if result.relevance is None else f"{result.relevance:.2f}",
+            )
+            table.add_row(*cells(*figures, result.label, result.title, result.summary, result.project))
         console.print(table)
+        if explain:
+            _print_parts(found.results)
     else:
         console.print("Nothing found.")
+    if found.next_step:
+        console.print(Text(found.next_step))
+    if found.left_out:
+        console.print(Text(f"{found.left_out} more did not fit, or repeat what is shown.", "dim"))
     mode = found.search_mode
     console.print(Text(f"{mode.mode}{': ' + mode.reason if mode.reason else ''}", "dim"))
+
+
+_PARTS = (
+    "base",
+    "question",
+    "session",
+    "prior",
+    "date",
+    "source",
+    "graph",
+    "trust",
+    "gate",
+    "cosine",
+    "bm25",
+)
+
+
+def _print_parts(results: Sequence[SearchResult]) -> None:
+    """A row for each result with the parts of its score."""
+    table = Table("", *_PARTS, title="Parts of each score", title_justify="left")
+    for place, result in enumerate(results, start=1):
+        parts = result.explanation or {}
+        figures = ("" if parts.get(part) is None else f"{parts[part]:.3f}" for part in _PARTS)
+        table.add_row(*cells(str(place), *figures))
+    terminal().print(table)
+
+
+@store_command
+def neighbours(
+    store: Store,
+    label: Annotated[str, typer.Argument(help="The label, such as Decision or Technology.")],
+    key: Annotated[str, typer.Argument(help="Its name, exact title or id.")],
+    project: Project = None,
+    hops: Annotated[int, typer.Option(min=1, max=5, help="How many relations away at most.")] = 1,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=1000, help="How many memories to show.")
+    ] = 50,
+) -> None:
+    """Show the memories around one, nearest first, with the relations on the way."""
+    found = store.run(lambda m: m.neighbours(label, key, hops, limit, project))
+    if store.print_json(found):
+        return
+    if not found.nodes:
+        terminal().print("No memory is joined to it.")
+        return
+    table = Table("hops", "relations", "label", "title", "status", Column("id", no_wrap=True))
+    for node in found.nodes:
+        table.add_row(*cells(node.depth, " ".join(node.path), node.label, node.title, node.status, node.id))
+    terminal().print(table)
+
+
+@store_command
+def calibrate(
+    store: Store,
+    foreign_share: Annotated[
+        float, typer.Option(min=0.0, max=0.5, help="How many foreign queries may count as answered.")
+    ] = 0.1,
+    apply: Annotated[bool, typer.Option("--apply", help="Write the floors to the settings.")] = False,
+) -> None:
+    """Measure at which relevance a search of this store counts as answered: own titles in other projects."""
+    from pgmem.bench.calibration import calibrate as measure
+
+    found = store.run(lambda m: measure(m, foreign_share, apply))
+    if store.print_json(found):
+        return
+    console = terminal()
+    console.print(
+        f"{found.queries} titles: answered_yes {found.answered_yes:.3f}, answered_no {found.answered_no:.3f}"
+    )
+    console.print(
+        f"answered: {found.own_answered:.0%} of own titles, {found.foreign_answered:.0%} of foreign ones"
+    )
+    if not found.applied:
+        console.print(Text("Nothing is changed; --apply writes these to the settings.", "dim"))

@@ -1,8 +1,9 @@
-"""`pgmem review`: the saves that wait for a person, one by one."""
+"""`pgmem review`: the saves that are pending review, one by one."""
 
 from __future__ import annotations
 
 import getpass
+from functools import partial
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -10,46 +11,57 @@ import typer
 from rich.panel import Panel
 from rich.text import Text
 
-from pgmem.cli.options import Door, Project, at_the_store, emit, terminal
-from pgmem.models import Review
+from pgmem.cli.options import By, Project, Store, print_json, store_command, terminal
+from pgmem.memory import Memory
+from pgmem.models import Review, SaveResult
 
 __all__ = ["review"]
 
-CHOICES: dict[str, Literal["new", "supersede", "drop"]] = {"n": "new", "s": "supersede", "d": "drop"}
+Outcome = Literal["new", "supersede", "drop"]
+CHOICES: dict[str, Outcome] = {"n": "new", "s": "supersede", "d": "drop"}
 
 
-@at_the_store
+@store_command
 def review(
-    door: Door,
+    store: Store,
     project: Project = None,
-    save_id: Annotated[UUID | None, typer.Option(help="Decide this one, with --outcome.")] = None,
+    save_id: Annotated[UUID | None, typer.Option(help="Decide on this save only, with --outcome.")] = None,
     outcome: Annotated[
-        Literal["new", "supersede", "drop"] | None, typer.Option(help="What becomes of it.")
+        Literal["new", "supersede", "drop"] | None, typer.Option(help="The decision on --save-id.")
     ] = None,
-    by: Annotated[str | None, typer.Option(help="Who decides; else the name you are logged in by.")] = None,
+    by: By = None,
 ) -> None:
-    """Decide decisions that resemble another too much to be new and too little to replace it."""
-    who = by or getpass.getuser()
+    """Decide on saves that resemble a decision: too much to be new, too little to replace it.
+
+    With --save-id any open save can be dropped.
+    """
+    decider = by or getpass.getuser()
     if save_id is not None:
         if outcome is None:
             typer.echo("pgmem: --save-id needs --outcome new, supersede or drop.", err=True)
             raise typer.Exit(2)
-        emit(door.ask(lambda m: m.resolve_review(save_id, outcome, who)))
+        print_json(store.run(lambda m: m.resolve_review(save_id, outcome, decider)))
         return
-    waiting = door.ask(lambda m: m.list_reviews(project))
-    if door.told(waiting):
+    pending = store.run(lambda m: m.list_reviews(project))
+    if store.print_json(pending):
         return
     console = terminal()
-    if not waiting:
-        console.print("Nothing waits for review.")
-    for item in waiting:
+    if not pending:
+        console.print("No save is pending review.")
+    for item in pending:
         console.print(_panel(item))
-        answer = (
-            typer.prompt("[n]ew, [s]upersede the old one, [d]rop, [l]ater", default="l").strip().lower()[:1]
-        )
+        answer = typer.prompt("[n]ew, [s]upersede the old one, [d]rop, [l]ater, [q]uit", default="l")
+        answer = answer.strip().lower()[:1]
+        if answer == "q":
+            return
         if choice := CHOICES.get(answer):
-            result = door.ask(lambda m, i=item, c=choice: m.resolve_review(i.save_id, c, who))  # type: ignore[misc]
+            decide = partial(_resolve, save=item, outcome=choice, by=decider)
+            result = store.run(decide)
             typer.echo(f"{result.status}: {result.message or result.dedup_outcome}")
+
+
+async def _resolve(memory: Memory, save: Review, outcome: Outcome, by: str) -> SaveResult:
+    return await memory.resolve_review(save.save_id, outcome, by, save.candidate_id)
 
 
 def _panel(item: Review) -> Panel:

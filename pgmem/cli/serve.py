@@ -1,4 +1,4 @@
-"""`pgmem mcp`: the server an MCP client starts."""
+"""`pgmem mcp`, the MCP server, and `pgmem ui`, the pages for the person at this machine."""
 
 from __future__ import annotations
 
@@ -6,23 +6,42 @@ from typing import Annotated, Literal
 
 import typer
 
-from pgmem.cli.options import DataDir, Dsn, EnvFile, failing, settings_of
+from pgmem.cli.options import By, DataDir, Dsn, EnvFile, exit_on_error, load_settings
 
-__all__ = ["mcp"]
+__all__ = ["mcp", "ui"]
 
 
 def mcp(
     transport: Annotated[
-        Literal["stdio", "http"], typer.Option(help="stdio: the client starts us; http: we listen.")
+        Literal["stdio", "http"],
+        typer.Option(help="stdio: the client starts the server; http: the server listens."),
     ] = "stdio",
-    host: Annotated[str, typer.Option(help="Where to listen (http).")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Where to listen (http).", min=1, max=65535)] = 8000,
+    host: Annotated[str, typer.Option(help="The address to listen on (http).")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port to listen on (http).", min=1, max=65535)] = 8000,
     dsn: Dsn = None,
     data_dir: DataDir = None,
     env_file: EnvFile = None,
 ) -> None:
     """Serve agents over the Model Context Protocol."""
-    settings = settings_of(dsn, env_file, data_dir)
+    settings = load_settings(dsn, env_file, data_dir)
     from pgmem.mcp.run import run
 
-    failing(lambda: run(settings, transport, host, port))
+    exit_on_error(lambda: run(settings, transport, host, port))
+
+
+def ui(
+    port: Annotated[
+        int | None,
+        typer.Option(help="The port on this machine. Default: 7437, or a free one.", min=1, max=65535),
+    ] = None,
+    open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Open the browser.")] = True,
+    by: By = None,
+    dsn: Dsn = None,
+    data_dir: DataDir = None,
+    env_file: EnvFile = None,
+) -> None:
+    """Open the page of the memory: see, ask, decide. Only this machine reaches it."""
+    settings = load_settings(dsn, env_file, data_dir)
+    from pgmem.ui.serve import run
+
+    exit_on_error(lambda: run(settings, port, open_browser=open_browser, name=by))

@@ -1,4 +1,4 @@
-"""The store itself: create or upgrade it, look at it, open psql, change its settings."""
+"""The store itself: create or upgrade it, show its state, open psql, change its settings."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import closing, suppress
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.table import Table
@@ -16,26 +18,26 @@ from rich.text import Text
 
 from pgmem.cli.options import (
     DataDir,
-    Door,
     Dsn,
     EnvFile,
-    at_the_store,
+    Store,
     cells,
-    failing,
-    settings_of,
+    exit_on_error,
+    load_settings,
+    store_command,
     terminal,
     with_memory,
 )
 from pgmem.database import schema
 from pgmem.database.embedded import EmbeddedServer
-from pgmem.errors import PgmemError
+from pgmem.errors import NotPermitted, PgmemError
 from pgmem.memory import Memory
-from pgmem.models import Status
+from pgmem.models import EmbeddingModel, Status
 from pgmem.settings import Settings
 
-__all__ = ["config", "init", "psql", "status"]
+__all__ = ["config", "dsn_", "init", "psql", "status"]
 
-config = typer.Typer(help="Thresholds and limits of the store.", no_args_is_help=True)
+config = typer.Typer(help="Show and change the thresholds and limits of the store.", no_args_is_help=True)
 
 
 def init(
@@ -43,19 +45,19 @@ def init(
     data_dir: DataDir = None,
     env_file: EnvFile = None,
     sql: Annotated[
-        bool, typer.Option("--sql", help="Print what would run, for a DBA, and touch nothing.")
+        bool, typer.Option("--sql", help="Print the SQL for a DBA to run, and change nothing.")
     ] = False,
     roles: Annotated[
-        bool, typer.Option("--roles", help="Make the roles of the second wall; needs CREATEROLE.")
+        bool, typer.Option("--roles", help="Create the roles for row-level security; needs CREATEROLE.")
     ] = False,
 ) -> None:
-    """Create the schema, or bring it to this release."""
+    """Create the schema, or upgrade it to this release."""
     if sql:
         for part in schema.script():
             sys.stdout.write(part)
         return
-    settings = settings_of(dsn, env_file, data_dir)
-    done = failing(lambda: _upgrade(settings, roles))
+    settings = load_settings(dsn, env_file, data_dir)
+    done = exit_on_error(lambda: _upgrade(settings, roles))
     typer.echo(
         f"pgmem {done.release}: {'installed' if done.changed else 'up to date'}; extensions: "
         f"{', '.join(done.extensions) or 'none, full text only'}"
@@ -65,47 +67,61 @@ def init(
 def _upgrade(settings: Settings, roles: bool) -> schema.Upgrade:
     if settings.dsn is not None:
         return schema.upgrade(settings.dsn, settings=settings.store_settings(), roles=roles)
-    with EmbeddedServer(settings.data_dir) as server:
+    with _server(settings) as server:
         return schema.upgrade(server.start(), settings=settings.store_settings(), roles=roles)
 
 
-@at_the_store
-def status(door: Door) -> None:
-    """The server, its version, the tier, the data directory and what is kept."""
-    settings = door.settings
-    found, models = door.ask(_look)
+@store_command
+def status(store: Store) -> None:
+    """Show the server, its version, the tier, the data directory and the number of memories."""
+    settings = store.settings
+    found, models, has_tenants = store.run(_look)
     where = "PGMEM_DSN" if settings.dsn else str(settings.data_dir)
-    if door.told(
+    if store.print_json(
         {
             "server": "dsn" if settings.dsn else "embedded",
             "data_dir": str(settings.data_dir),
             **vars(found),
-            "embedding": {"provider": settings.embedding_provider, "models": models},
+            "embedding": {
+                "provider": settings.embedding_provider,
+                "models": [asdict(model) for model in models],
+            },
         }
     ):
         return
     table = Table(show_header=False, box=None, pad_edge=False)
-    for name, value in [*_status_rows(settings, where, found), *_embedding_rows(settings, models)]:
+    for name, value in [
+        *_status_rows(settings, where, found, has_tenants),
+        *_embedding_rows(settings, models),
+    ]:
         table.add_row(Text(name, "bold"), *cells(value))
     terminal().print(table)
 
 
-async def _look(memory: Memory) -> tuple[Status, list[dict[str, Any]]]:
-    return await memory.status(), await memory.embedding_status()
+async def _look(memory: Memory) -> tuple[Status, list[EmbeddingModel], bool]:
+    has_tenants = False
+    with suppress(NotPermitted):
+        has_tenants = (await memory.backlog()).tenants
+    return await memory.status(), await memory.embedding_status(), has_tenants
 
 
-def _embedding_rows(settings: Settings, models: list[dict[str, Any]]) -> list[tuple[str, str]]:
+def _embedding_rows(settings: Settings, models: list[EmbeddingModel]) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = [("embeddings", settings.embedding_provider)]
     if not models:
         return [("embeddings", f"{settings.embedding_provider}: no vectors, search is by full text")]
     for row in models:
-        index = f", {row['not_indexed']} not in the index yet" if row["index_name"] else ""
-        told = f"{row['vectors']} vectors, {row['waiting']} texts wait{index}"
-        rows.append(("model in use" if row["active"] else "model beside", f"{row['model']}: {told}"))
+        index = f", {row.not_indexed} not in the index yet" if row.index_name else ""
+        state = f"{row.vectors} vectors, {row.waiting} texts without one{index}"
+        rows.append(("model in use" if row.active else "other model", f"{row.model}: {state}"))
     return rows
 
 
-def _status_rows(settings: Settings, where: str, found: Status) -> list[tuple[str, str]]:
+def _status_rows(settings: Settings, where: str, found: Status, has_tenants: bool) -> list[tuple[str, str]]:
+    nobody = (
+        "none, and the store has tenants: set DEFAULT_ORG_ID or DEFAULT_USER_ID to save and to see theirs"
+        if has_tenants
+        else "none: one user"
+    )
     memories = ", ".join(f"{count} {label}" for label, count in sorted(found.memories.items())) or "none yet"
     return [
         ("server", f"{'your own' if settings.dsn else 'embedded'} PostgreSQL {found.server_version}"),
@@ -115,57 +131,96 @@ def _status_rows(settings: Settings, where: str, found: Status) -> list[tuple[st
             "tier",
             f"{found.tier} (AGE {found.age_version or 'none'}, pgvector {found.vector_version or 'none'})",
         ),
-        ("walls", "two: verbs and row-level security" if found.walls == 2 else "one wall: roles not made"),
-        ("tenant", "/".join(filter(None, (found.org_id, found.user_id))) or "none: one user"),
+        (
+            "isolation",
+            "verbs and row-level security"
+            if found.walls == 2
+            else "verbs only: no roles for row-level security",
+        ),
+        ("tenant", "/".join(filter(None, (found.org_id, found.user_id))) or nobody),
         ("memories", memories),
         ("graph", f"{found.nodes} nodes, {found.edges} edges, {found.projects} projects"),
         ("saves open", str(found.saves_open)),
-        ("outbox", f"{len(list(settings.outbox_dir.glob('*.json')))} waiting in {settings.outbox_dir}"),
+        ("outbox", f"{len(list(settings.outbox_dir.glob('*.json')))} queued in {settings.outbox_dir}"),
     ]
 
 
 def psql(
-    command: Annotated[
-        str | None,
-        typer.Option("--command", "-c", help="Run this and end; else read from the terminal or a pipe."),
+    options: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PSQL OPTIONS]",
+            help="Options of psql, such as -c 'table decision', -f file.sql, --csv, -t or -v name=value.",
+        ),
     ] = None,
     dsn: Dsn = None,
     data_dir: DataDir = None,
     env_file: EnvFile = None,
 ) -> None:
-    """Open psql on the store: its views and verbs need no schema name."""
-    settings = settings_of(dsn, env_file, data_dir)
-    with EmbeddedServer(settings.data_dir) as server:
-        target = settings.dsn or failing(server.start)
+    """Open psql on the store, with any options of psql. Its views and verbs need no schema name."""
+    settings = load_settings(dsn, env_file, data_dir)
+    with closing(_server(settings)) as server:  # a server of one's own is not started
+        target = settings.dsn or exit_on_error(server.start)
         if settings.dsn is None:
-            with_memory(settings, Memory.status)  # a new store has its schema before the first question
+            with_memory(settings, Memory.status)  # creates the schema of a new store
         program = shutil.which("psql", path=str(_own_programs(server))) or shutil.which("psql")
         if program is None:
             typer.echo("pgmem: psql is not installed: install your system's PostgreSQL client.", err=True)
             raise typer.Exit(1)
-        options = os.environ.get("PGOPTIONS", "")
+        given = os.environ.get("PGOPTIONS", "")
         if _takes_options(target):
-            options = f"{options} -c search_path=pgmem,public".strip()
+            given = f"{given} -c search_path=pgmem,public".strip()
         else:
-            said = "This pooler takes no options: write pgmem. before names, or connect to the server itself."
-            typer.echo(f"pgmem: {said}", err=True)
-        given = [] if command is None else ["-c", command]
-        # Ctrl-C is psql's: it cancels a query, and must not end the server under it.
+            advice = "write pgmem. before names, or connect to the server itself."
+            typer.echo(f"pgmem: This pooler takes no options: {advice}", err=True)
+        # Ctrl-C cancels a query in psql; it must not end the embedded server.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         done = subprocess.run(
-            [program, *given, target], env={**os.environ, "PGOPTIONS": options}, check=False
+            [program, *(options or ()), "-d", target], env={**os.environ, "PGOPTIONS": given}, check=False
         )
     raise typer.Exit(done.returncode)
 
 
+def dsn_(
+    dsn: Dsn = None,
+    data_dir: DataDir = None,
+    env_file: EnvFile = None,
+    stop: Annotated[
+        bool, typer.Option("--stop", help="Let the embedded server stop again when nobody uses it.")
+    ] = False,
+) -> None:
+    """Print the DSN of the store. An embedded server is started, and runs until `pgmem dsn --stop`."""
+    settings = load_settings(dsn, env_file, data_dir)
+    if settings.dsn is not None:
+        if stop:
+            typer.echo("pgmem: PGMEM_DSN names a server of yours; pgmem does not stop it.", err=True)
+            raise typer.Exit(2)
+        typer.echo(settings.dsn)
+        return
+    with closing(_server(settings)) as server:
+        if stop:
+            exit_on_error(server.start)  # as a user, the last of whom stops it
+            exit_on_error(lambda: server.keep(False))
+            typer.echo("The embedded server stops when its last user leaves.", err=True)
+            return
+        with_memory(settings, Memory.status)  # creates the schema of a new store
+        exit_on_error(server.start)
+        typer.echo(exit_on_error(lambda: server.keep(True)))
+        typer.echo("The embedded server runs until pgmem dsn --stop.", err=True)
+
+
+def _server(settings: Settings) -> EmbeddedServer:
+    return EmbeddedServer(settings.data_dir, settings.embedded_port, settings.embedded)
+
+
 def _takes_options(dsn: str) -> bool:
-    """Whether a connection may come with a search path; a pooler refuses it, for the next client would have it too."""
+    """Whether a connection can set a search path; a pooler refuses it, because it shares connections."""
     import psycopg
 
     try:
         psycopg.connect(dsn, options="-c search_path=pgmem,public", connect_timeout=10).close()
     except psycopg.OperationalError as error:
-        return "startup parameter" not in str(error)  # whatever else is wrong psql says itself
+        return "startup parameter" not in str(error)  # psql reports any other error itself
     return True
 
 
@@ -177,33 +232,33 @@ def _own_programs(server: EmbeddedServer) -> Path | None:
 
 
 @config.command("get")
-@at_the_store
+@store_command
 def config_get(
-    door: Door,
-    name: Annotated[str | None, typer.Argument(help="One setting; none: all.")] = None,
+    store: Store,
+    name: Annotated[str | None, typer.Argument(help="The setting. Default: all.")] = None,
 ) -> None:
     """Show the thresholds and limits of the store."""
-    rows = [row for row in door.ask(Memory.list_settings) if name in (None, row["name"])]
+    rows = [row for row in store.run(Memory.list_settings) if name in (None, row.name)]
     if not rows:
         typer.echo(f"pgmem: There is no setting {name}; pgmem config get lists them.", err=True)
         raise typer.Exit(1)
-    if door.told(rows):
+    if store.print_json(rows):
         return
     table = Table("setting", "value", "meaning")
     for row in rows:
-        table.add_row(*cells(row["name"], row["value"], row["description"]))
+        table.add_row(*cells(row.name, row.value, row.description))
     terminal().print(table)
 
 
 @config.command("set", context_settings={"ignore_unknown_options": True})  # -1 is a value
 def config_set(
     name: Annotated[str, typer.Argument(help="The setting; pgmem config get lists them.")],
-    value: Annotated[str, typer.Argument(help="What it shall be.")],
+    value: Annotated[str, typer.Argument(help="Its new value.")],
     dsn: Dsn = None,
     data_dir: DataDir = None,
     env_file: EnvFile = None,
 ) -> None:
-    """Change a threshold or limit, for every caller of the store."""
-    settings = settings_of(dsn, env_file, data_dir)
+    """Change a threshold or limit for every client of the store."""
+    settings = load_settings(dsn, env_file, data_dir)
     row = with_memory(settings, lambda memory: memory.set_setting(name, value))
-    typer.echo(f"{row['name']} = {row['value']}")
+    typer.echo(f"{row.name} = {row.value}")

@@ -1,4 +1,4 @@
-"""`pgmem history`, `decay`, `forget`, `revert`: what was known, what fades, what is let go of."""
+"""`pgmem history`, `decay`, `forget`, `revert`: versions of memories, decay of confidence, deletion."""
 
 from __future__ import annotations
 
@@ -9,89 +9,98 @@ import typer
 from rich.progress import Progress
 from rich.table import Table
 
-from pgmem.cli.options import Door, Project, Yes, at_the_store, cells, terminal
+from pgmem.cli.options import Project, Store, Yes, cells, store_command, terminal
 from pgmem.models import Decay, Expiry
+from pgmem.neutral import visible
 
 __all__ = ["decay", "forget", "history", "revert"]
 
 Label = Annotated[str, typer.Argument(help="The label, such as Decision or Technology.")]
 Key = Annotated[str | None, typer.Argument(help="Its name, exact title or id.")]
 Token = Annotated[
-    str | None, typer.Option("--governance-token", help="Approval, where the memory is global.")
+    str | None, typer.Option("--governance-token", help="A governance token, which a global memory needs.")
 ]
 
 
-@at_the_store
+@store_command
 def history(
-    door: Door,
+    store: Store,
     label: Label,
     key: Annotated[str, typer.Argument(help="Its name, exact title or id.")],
     project: Project = None,
 ) -> None:
-    """Every state a memory was recorded in, oldest first."""
-    found = door.ask(lambda m: m.memory_history(label, key, project)).versions
-    if door.told(found):
+    """Show every version of a memory, oldest first."""
+    found = store.run(lambda m: m.memory_history(label, key, project)).versions
+    if store.print_json(found):
         return
-    table = Table("version", "known from", "until", "status", "true from", "to", "what it said")
+    table = Table("version", "known from", "until", "status", "true from", "to", "properties")
     for state in found:
         times = (state.ingested_at, state.replaced_at)
-        said = json.dumps(state.properties, ensure_ascii=False)
-        table.add_row(*cells(state.version, *times, state.status, state.valid_from, state.valid_to, said))
+        properties = json.dumps(state.properties, ensure_ascii=False)
+        table.add_row(
+            *cells(state.version, *times, state.status, state.valid_from, state.valid_to, properties)
+        )
     terminal().print(table)
 
 
-@at_the_store
+@store_command
 def decay(
-    door: Door,
-    rate: Annotated[float | None, typer.Option(min=0, help="Decay per day; from now on the store's.")] = None,
+    store: Store,
+    rate: Annotated[float | None, typer.Option(min=0, help="Decay per day, for this run alone.")] = None,
     max_age: Annotated[
-        int | None, typer.Option(min=0, help="Days until it begins; from now on the store's.")
+        int | None, typer.Option(min=0, help="Days before decay begins, for this run alone.")
     ] = None,
     archive_below: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Archive what has sunk below this confidence.")
+        float | None, typer.Option(min=0, max=1, help="Archive memories below this confidence.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
 ) -> None:
-    """How many memories have faded; archive those below a threshold."""
+    """Count memories whose confidence has decayed; archive those below a threshold."""
     with _progress("Archiving") as step:
-        done: Decay = door.ask(lambda m: m.decay_scores(max_age, rate, archive_below, dry_run, step))
-    if door.told(done):
+        done: Decay = store.run(
+            lambda m: m.decay_scores(max_age, rate, archive_below, dry_run, progress=step)
+        )
+    if store.print_json(done):
         return
     left = f", {done.remaining} would be archived" if dry_run and archive_below else ""
     typer.echo(f"{done.affected} memories have faded, {done.archived} archived{left}.")
 
 
-@at_the_store
+@store_command
 def forget(
-    door: Door,
+    store: Store,
     label: Annotated[str | None, typer.Argument(help="The label, such as Decision.")] = None,
     key: Key = None,
-    purge: Annotated[bool, typer.Option("--purge", help="Delete for good, with its history.")] = False,
+    purge: Annotated[bool, typer.Option("--purge", help="Delete permanently, with the history.")] = False,
     older_than: Annotated[
-        int | None, typer.Option(min=0, help="Instead of one: all untouched for so many days.")
+        int | None, typer.Option(min=0, help="Instead of one memory: all unchanged for so many days.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="With --older-than: only count.")] = False,
     yes: Yes = False,
     governance_token: Token = None,
     project: Project = None,
 ) -> None:
-    """Hide a memory everywhere, or purge it; or all that nobody has touched for some days."""
+    """Hide a memory, or all that are unchanged for some days; or delete them permanently."""
     if older_than is None and (label is None or key is None):
         raise typer.BadParameter("name a LABEL and a KEY, or give --older-than DAYS")
     if not dry_run and not yes:
-        which = f"{label} “{key}”" if older_than is None else f"all untouched for {older_than} days"
+        if older_than is None:
+            store.run(lambda m: m.get_node(str(label), str(key), project))  # before it is asked about
+        which = visible(f"{label} “{key}”") if older_than is None else f"all unchanged for {older_than} days"
         typer.confirm(
-            f"Delete {which} for good? It cannot be undone." if purge else f"Hide {which} everywhere?",
+            f"Delete {which} permanently? This cannot be undone." if purge else f"Hide {which} everywhere?",
             abort=True,
         )
     if older_than is None:
-        one = door.ask(lambda m: m.forget(str(label), str(key), purge, project, governance_token))
-        if not door.told(one):
+        one = store.run(lambda m: m.forget(str(label), str(key), purge, project, governance_token))
+        if not store.print_json(one):
             typer.echo(f"{one.label} {one.title}: {one.status}.")
         return
     with _progress("Purging" if purge else "Forgetting") as step:
-        done: Expiry = door.ask(lambda m: m.forget_by_ttl(older_than, label, project, purge, dry_run, step))
-    if door.told(done):
+        done: Expiry = store.run(
+            lambda m: m.forget_by_ttl(older_than, label, project, purge, dry_run, progress=step)
+        )
+    if store.print_json(done):
         return
     if dry_run:
         typer.echo(f"{done.remaining} memories would be {'purged' if purge else 'archived'}.")
@@ -99,25 +108,25 @@ def forget(
         typer.echo(f"{done.affected} memories {'purged' if purge else 'archived'}.")
 
 
-@at_the_store
+@store_command
 def revert(
-    door: Door,
+    store: Store,
     label: Label,
     key: Annotated[str, typer.Argument(help="Its name, exact title or id.")],
-    version: Annotated[int, typer.Argument(help="The version to bring back; pgmem history lists them.")],
+    version: Annotated[int, typer.Argument(help="The version to restore; pgmem history lists them.")],
     governance_token: Token = None,
     project: Project = None,
 ) -> None:
-    """Bring an earlier version of a memory back, as a new one."""
-    done = door.ask(
+    """Restore an earlier version of a memory, as a new version."""
+    done = store.run(
         lambda m: m.revert(label, key, version, project, governance_token),
     )
-    if not door.told(done):
-        typer.echo(f"{done.label} {done.title}: version {done.version} says again what {version} said.")
+    if not store.print_json(done):
+        typer.echo(f"{done.label} {done.title}: version {done.version} restores version {version}.")
 
 
 class _progress:
-    """A bar that moves with each batch; on a terminal only, and only when there is more than one."""
+    """A progress bar for batches; on a terminal only, and only when there is more than one batch."""
 
     def __init__(self, what: str) -> None:
         console = terminal()

@@ -1,35 +1,35 @@
-"""`pgmem tenancy`, `pgmem token`, `pgmem erase-subject`: whose memory it is."""
+"""`pgmem tenancy`, `pgmem token`, `pgmem erase-subject`: tenants, their tokens, their erasure."""
 
 from __future__ import annotations
 
 import getpass
 from datetime import UTC, datetime, timedelta
-from typing import Annotated
+from typing import Annotated, NoReturn
 from uuid import UUID
 
 import typer
 from rich.table import Table
 
-from pgmem.cli.options import By, Door, Yes, at_the_store, cells, terminal
+from pgmem.cli.options import By, Store, Yes, cells, store_command, terminal
 from pgmem.memory import Memory
 
 __all__ = ["erase_subject", "tenancy", "token"]
 
-tenancy = typer.Typer(help="Whose memory it is.", no_args_is_help=True)
-token = typer.Typer(help="Bearer tokens of the HTTP transport.", no_args_is_help=True)
+tenancy = typer.Typer(help="List tenants, and assign memories and logins to them.", no_args_is_help=True)
+token = typer.Typer(help="Issue, list and revoke bearer tokens for HTTP.", no_args_is_help=True)
 
 Org = Annotated[str, typer.Option("--org", help="The organisation.")]
-User = Annotated[str, typer.Option("--user", help="The user; none: what the organisation shares.")]
+User = Annotated[str, typer.Option("--user", help="The user. Default: what the organisation shares.")]
 
 
 @tenancy.command("list")
-@at_the_store
+@store_command
 def list_tenants(
-    door: Door,
+    store: Store,
 ) -> None:
-    """The tenants of the store and what they hold."""
-    found = door.ask(Memory.list_tenants)
-    if door.told(found):
+    """List the tenants of the store with their memories, projects, tokens and logins."""
+    found = store.run(Memory.list_tenants)
+    if store.print_json(found):
         return
     table = Table("organisation", "user", "memories", "projects", "tokens", "logins")
     for tenant in found:
@@ -48,113 +48,166 @@ def list_tenants(
 
 
 @tenancy.command()
-@at_the_store
+@store_command
 def adopt(
-    door: Door,
+    store: Store,
     org: Org = "",
     user: User = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count, and change nothing.")] = False,
+    back: Annotated[
+        bool, typer.Option("--back", help="The other way: from the tenant to no tenant.")
+    ] = False,
 ) -> None:
-    """Give what belongs to nobody yet to a tenant: the step from one user to many."""
-    done = door.ask(lambda m: m.adopt(org, user, dry_run))
-    if door.told(done):
+    """Assign memories without a tenant to one: the step from one user to several. With --back, the way back."""
+    done = store.run(lambda m: m.adopt(org, user, dry_run, back))
+    if store.print_json(done):
         return
-    verb = "would go" if dry_run else "went"
-    typer.echo(f"{done.nodes} nodes and {done.saves} saves {verb} to {_name(org, user)}.")
+    verb = "would be assigned" if dry_run else "assigned"
+    whose = "no tenant" if back else _name(org, user)
+    typer.echo(f"{done.nodes} nodes and {done.saves} saves {verb} to {whose}.")
+    mine = (store.settings.org_id, store.settings.user_id) == (("", "") if back else (org, user))
+    if not (dry_run or mine):
+        names = [
+            f"{name}={value}" for name, value in (("DEFAULT_ORG_ID", org), ("DEFAULT_USER_ID", user)) if value
+        ]
+        told = f"Without {' and '.join(names)}" if back else f"Set {' and '.join(names)}"
+        typer.echo(f"{told} this machine works with them.", err=True)
     for pair in done.collisions:
-        typer.echo(f"already there: {pair['label']} {pair['name']}", err=True)
+        typer.echo(f"exists already: {pair.label} {pair.name}", err=True)
 
 
 @tenancy.command()
-@at_the_store
+@store_command
 def bind(
-    door: Door,
+    store: Store,
     role: Annotated[str, typer.Argument(help="A database login.")],
     org: Org = "",
     user: User = "",
 ) -> None:
-    """Make a database login a tenant, whatever it sets; without --org and --user the binding ends."""
-    done = door.ask(lambda m: m.bind_role(role, org, user))
-    if not door.told(done):
-        typer.echo(f"{role} is {_name(org, user)}." if org or user else f"{role} is no tenant any more.")
+    """Bind a database login to a tenant, whatever identity it sets. Without --org and --user: unbind it."""
+    done = store.run(lambda m: m.bind_role(role, org, user))
+    if not store.print_json(done):
+        typer.echo(
+            f"{role} is {_name(org, user)}." if org or user else f"{role} is no longer bound to a tenant."
+        )
 
 
 @token.command()
-@at_the_store
+@store_command
 def issue(
-    door: Door,
+    store: Store,
     org: Org = "",
     user: User = "",
     name: Annotated[
-        str | None, typer.Option(help="What it is for; stands as the agent on what it writes.")
+        str | None, typer.Option(help="Its purpose; recorded as the agent of what it writes.")
     ] = None,
     expires: Annotated[
-        str | None, typer.Option(help="When it ends: a date, or 30d, 12h; none: when revoked.")
+        str | None, typer.Option(help="When it expires: a date, or 30d, 12h. Default: never.")
     ] = None,
+    person: Annotated[
+        bool, typer.Option("--person", help="For a person to sign in to /ui with; it lets no agent in.")
+    ] = False,
 ) -> None:
-    """Issue a token for a tenant. It is shown once: the store keeps its hash."""
+    """Issue a token for a tenant, or without --org and --user for the one user of a store.
+
+    It is shown once; the store keeps only a hash.
+    """
     until = _moment(expires)
-    done = door.ask(lambda m: m.issue_token(org, user, name, until))
-    if door.told(done):
+    done = store.run(lambda m: m.issue_token(org, user, name, until, person))
+    if store.print_json(done):
         return
     typer.echo(done.token)
+    whose = _name(org, user) or "the one user of this store"
     typer.echo(
-        f"{done.id} for {_name(org, user)}, until {until or 'it is revoked'}. Not shown again.", err=True
+        f"{done.id} for {whose}, valid until {until or 'it is revoked'}. It is not shown again.", err=True
     )
+    if (org, user) not in (("", ""), (store.settings.org_id, store.settings.user_id)):
+        names = [
+            f"{name}={value}" for name, value in (("DEFAULT_ORG_ID", org), ("DEFAULT_USER_ID", user)) if value
+        ]
+        typer.echo(
+            "This store has tenants now: what saves without a token, such as stdio and this command line, needs "
+            f"{' and '.join(names)}. pgmem token revoke {done.id} undoes it.",
+            err=True,
+        )
 
 
 @token.command("list")
-@at_the_store
+@store_command
 def list_tokens(
-    door: Door,
+    store: Store,
 ) -> None:
-    """The tokens that were issued, without their secrets."""
-    found = door.ask(Memory.list_tokens)
-    if door.told(found):
+    """List the issued tokens, without their secrets."""
+    found = store.run(Memory.list_tokens)
+    if store.print_json(found):
         return
-    table = Table("id", "name", "tenant", "issued", "by", "expires", "revoked")
+    table = Table("id", "name", "tenant", "for", "issued", "by", "expires", "revoked")
     for one in found:
-        whose = _name(one.org_id, one.user_id)
+        whose = _name(one.org_id, one.user_id) or "(one user)"
         table.add_row(
-            *cells(one.id, one.name, whose, one.created_at, one.created_by, one.expires_at, one.revoked_at)
+            *cells(
+                one.id,
+                one.name,
+                whose,
+                "a person" if one.for_person else "agents",
+                one.created_at,
+                one.created_by,
+                one.expires_at,
+                one.revoked_at,
+            )
         )
     terminal().print(table)
 
 
 @token.command()
-@at_the_store
+@store_command
 def revoke(
-    door: Door,
-    token_id: Annotated[UUID, typer.Argument(metavar="ID", help="From pgmem token list.")],
+    store: Store,
+    token_id: Annotated[UUID, typer.Argument(metavar="ID", help="The id that pgmem token list shows.")],
 ) -> None:
-    """End a token at once."""
-    done = door.ask(lambda m: m.revoke_token(token_id))
-    if not door.told(done):
+    """Revoke a token. It stops working at once."""
+    done = store.run(lambda m: m.revoke_token(token_id))
+    if not store.print_json(done):
         typer.echo(f"{done.name}: revoked {done.revoked_at}.")
 
 
-@at_the_store
+@store_command
 def erase_subject(
-    door: Door,
+    store: Store,
     org: Org = "",
-    user: Annotated[str, typer.Option("--user", help="The user; none: the whole organisation.")] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
+    user: Annotated[str, typer.Option("--user", help="The user. Default: the whole organisation.")] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count, and change nothing.")] = False,
     yes: Yes = False,
     by: By = None,
 ) -> None:
-    """Remove a user or an organisation from every table, the graph and the outbox; prints the receipt."""
+    """Erase a user or an organisation from all tables, the graph and the outbox. Prints a receipt."""
     if not dry_run and not yes:
-        counted = door.ask(lambda m: m.erase_subject(org, user))
-        typer.confirm(f"{counted.total} rows of {_name(org, user)} will be gone for good. Go on?", abort=True)
-    done = door.ask(lambda m: m.erase_subject(org, user, dry_run, by or getpass.getuser()))
-    if door.told(done):
+        counted = store.run(lambda m: m.erase_subject(org, user))
+        if not counted.total:
+            _nothing_erased(org, user)
+        typer.confirm(f"Delete {counted.total} rows of {_name(org, user)} permanently?", abort=True)
+    done = store.run(lambda m: m.erase_subject(org, user, dry_run, by or getpass.getuser()))
+    if store.print_json(done):
+        if not dry_run and not done.total:
+            raise typer.Exit(1)
         return
+    if not dry_run and not done.total:
+        _nothing_erased(org, user)
     table = Table("where", "rows")
     for name, count in sorted(done.counts.items()):
         if count:
             table.add_row(*cells(name, count))
     terminal().print(table)
     typer.echo(f"{done.total} rows would be erased." if dry_run else f"Erased; receipt {done.receipt_id}.")
+
+
+def _nothing_erased(org: str, user: str) -> NoReturn:
+    typer.echo(
+        f"pgmem: Nothing is stored of {_name(org, user)}, so nothing was erased and there is no receipt. "
+        "pgmem tenancy list shows who there is.",
+        err=True,
+    )
+    raise typer.Exit(1)
 
 
 def _name(org: str, user: str) -> str:
@@ -171,6 +224,6 @@ def _moment(text: str | None) -> datetime | None:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise typer.BadParameter(
-            f"{text!r} is no time: send 2027-01-31, 30d or 12h", param_hint="--expires"
+            f"{text!r} is not a time: use 2027-01-31, 30d or 12h", param_hint="--expires"
         ) from None
     return moment if moment.tzinfo else moment.astimezone()

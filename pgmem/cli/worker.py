@@ -1,4 +1,4 @@
-"""`pgmem worker`: the upkeep of a store, in rounds, by as many as like."""
+"""`pgmem worker`: maintenance of a store in rounds; any number of workers may run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ from typing import Annotated
 import anyio
 import typer
 
-from pgmem.cli.options import AsJson, DataDir, Dsn, EnvFile, emit, failing, settings_of, with_memory
+from pgmem.cli.options import (
+    AsJson,
+    DataDir,
+    Dsn,
+    EnvFile,
+    exit_on_error,
+    load_settings,
+    print_json,
+    with_memory,
+)
 from pgmem.errors import DatabaseUnavailable, summary
 from pgmem.memory import Memory
 from pgmem.settings import Settings
@@ -19,39 +28,44 @@ __all__ = ["worker"]
 
 log = logging.getLogger("pgmem")
 
-_GRACE_S = 10.0  # what a batch may still take once we are told to stop
+_GRACE_S = 10.0  # for the current batch, after a signal to stop
 
 
 def worker(
-    once: Annotated[bool, typer.Option("--once", help="One round, and end.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Run one round and end.")] = False,
     health_port: Annotated[
         int | None,
         typer.Option(
-            "--health-port", min=1, max=65535, help="Answer /health/live, /health/ready and /metrics here."
+            "--health-port",
+            min=1,
+            max=65535,
+            help="Serve /health/live, /health/ready and /metrics on this port.",
         ),
     ] = None,
-    health_host: Annotated[str, typer.Option("--health-host", help="Where to answer them.")] = "127.0.0.1",
+    health_host: Annotated[
+        str, typer.Option("--health-host", help="The address of --health-port.")
+    ] = "127.0.0.1",
     dsn: Dsn = None,
     data_dir: DataDir = None,
     env_file: EnvFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Embed what waits, index it, recount words, make the saves of the outbox, sweep what is old.
+    """Maintain the store: embed and index texts, send queued saves, delete what has expired.
 
-    Any number may run at once. SIGTERM and Ctrl-C end it after the batch it is at, within 10 seconds.
+    Any number of workers may run at once. SIGTERM and Ctrl-C end one after its current batch, within 10 seconds.
     """
-    settings = settings_of(dsn, env_file, data_dir)
+    settings = load_settings(dsn, env_file, data_dir)
     if once:
         done = with_memory(settings, Memory.maintain)
         if as_json:
-            emit(done)
+            print_json(done)
         else:
             typer.echo(", ".join(f"{name.replace('_', ' ')} {value}" for name, value in done.items()))
         return
     logs.configure(settings)
     if settings.otel:
-        failing(tracing.export)
-    failing(lambda: anyio.run(_rounds, settings, health_host, health_port))
+        exit_on_error(tracing.export)
+    exit_on_error(lambda: anyio.run(_rounds, settings, health_host, health_port))
 
 
 async def _rounds(settings: Settings, host: str, port: int | None) -> None:
@@ -62,14 +76,14 @@ async def _rounds(settings: Settings, host: str, port: int | None) -> None:
             async def stop() -> None:
                 async for _ in signals:
                     if stopping.is_set():
-                        break  # told twice
+                        break  # the second signal
                     stopping.set()
                     tasks.start_soon(end)
                 tasks.cancel_scope.cancel()
 
             async def end() -> None:
                 await anyio.sleep(_GRACE_S)
-                # What is claimed and not stored is free again when its lease ends.
+                # Texts that are claimed and not stored become free when their lease expires.
                 tasks.cancel_scope.cancel()
 
             tasks.start_soon(stop)

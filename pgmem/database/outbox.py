@@ -1,13 +1,13 @@
-"""Saves that wait for a database that is away: one file a save, replayed in order, never doubled.
+"""The queue of saves whose database cannot be reached: one file for each save, replayed in order and once.
 
-A file is written, fsynced, renamed, and its folder fsynced before the save is acknowledged as
-`pending_retry`. It carries the save_id, the tenant, the way in and the time it was made under, and is
-replayed with exactly those; the save_id makes a replay of what had been committed return the first result.
+A file is written, fsynced and renamed, and its folder is fsynced, before the save is acknowledged as `pending_retry`.
+The file holds the save_id, the tenant, the source and the time of the save, and the replay uses them. If the save had
+been committed before, the save_id makes the replay return the first result.
 
-The name of a file says its place in the order, the database it is for, and its lane: the saves of one tenant
-and project, which arrive in the order they were made. Whoever replays a file holds a kernel lock on it until
-it is gone, so that a killed replayer leaves nothing locked, and nobody takes the next file of a lane before
-this one has arrived.
+The name of a file consists of its position, its database, its lane, its tenant and its save_id, of which a tenant can
+use each once. A lane holds the saves of one tenant and
+project, which are replayed in the order they were made. A process that replays a file holds a kernel lock on it until
+the file is removed. So a killed process leaves no lock, and no process takes the next file of a lane too early.
 """
 
 from __future__ import annotations
@@ -32,12 +32,21 @@ __all__ = ["Outbox", "QueuedSave", "lane"]
 
 log = logging.getLogger("pgmem")
 
-_DRAFT_LIFE_S = 3600  # a draft as old as this was left by a writer that died before it promised anything
+_DRAFT_LIFE_S = 3600  # the writer of an older draft died before it acknowledged the save
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedSave:
-    """A save as it was asked for: the verb, its parameters, and under whose name and when."""
+    """A save as it was requested.
+
+    Attributes:
+        save_id: makes the save idempotent.
+        verb: name of the verb.
+        params: its arguments without `p_`; they must be representable in JSON.
+        scope: the caller.
+        source: the way in.
+        made_at: the time of the request.
+    """
 
     save_id: UUID
     verb: str
@@ -53,22 +62,30 @@ class QueuedSave:
 
 
 class Outbox:
-    """The saves in a folder that wait for one database; the folder may hold those of others too."""
+    """The queued saves of one database; the folder may hold those of other databases too.
+
+    Args:
+        folder: made with the first save.
+        database: identifies the database, such as `dsn.place` does.
+    """
 
     def __init__(self, folder: Path, database: str) -> None:
         self.folder = folder
         self._database = database
 
     def put(self, save: QueuedSave) -> None:
-        """Queue a save; when this returns it survives a crash of the machine.
+        """Queue a save; when this returns, the save survives a crash of the machine. Queueing it again has no effect.
 
         Raises:
-            SaveIdReused: another save waits under this save_id. The same one again is kept once.
+            SaveIdReused: a different save of this tenant is queued with this save_id.
             OSError: the folder cannot be written; nothing is queued.
         """
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         for path in self._all():
-            if path.stem.endswith(str(save.save_id)) and (queued := self._load(path)) is not None:
+            if not path.stem.endswith(str(save.save_id)) or f"-{_digest(self._database)}-" not in path.name:
+                continue
+            queued = self._load(path)
+            if queued is not None and _tenant(queued.scope) == _tenant(save.scope):
                 if (queued.verb, _text(queued.params)) == (save.verb, _text(save.params)):
                     return
                 raise SaveIdReused(
@@ -85,19 +102,19 @@ class Outbox:
             draft.rename(target)
             self._sync_folder()
         except BaseException:
-            for path in (draft, target):  # what was not promised must not arrive
+            for path in (draft, target):  # a save that was not acknowledged must not be replayed
                 path.unlink(missing_ok=True)
             raise
 
     def pending(self, lane: str | None = None) -> list[Path]:
-        """The saves that wait for this database, oldest first; only those of one lane if it is named."""
+        """Return the files of the saves that are queued for this database, oldest first; with `lane` only that one."""
         middle = f"-{_digest(self._database)}-{lane or ''}"
         return [path for path in self._all() if middle in path.name]
 
     def read(self, path: Path) -> QueuedSave | None:
-        """A queued save; None if it has arrived meanwhile.
+        """Return a queued save; None if it was replayed meanwhile or is unreadable.
 
-        What cannot be read is put aside, out of the way of the others.
+        An unreadable file is renamed, so that it does not hold up the others.
         """
         try:
             return self._load(path)
@@ -110,7 +127,14 @@ class Outbox:
 
     @contextmanager
     def holding(self, path: Path) -> Iterator[Literal["ours", "busy", "gone", "stuck"]]:
-        """Whether a queued save is ours to replay, or another is at it, or it is gone, or unreadable."""
+        """Lock a queued save for the block.
+
+        Gives:
+            ours: this process may replay it.
+            busy: another process replays it.
+            gone: it was replayed.
+            stuck: it cannot be opened.
+        """
         import fcntl  # not on Windows, where this module can still be imported
 
         try:
@@ -128,13 +152,13 @@ class Outbox:
             except BlockingIOError:
                 yield "busy"
                 return
-            # It may have arrived between the open and the lock.
+            # Another process may have replayed it between the open and the lock.
             yield "ours" if os.fstat(descriptor).st_nlink > 0 else "gone"
         finally:
             os.close(descriptor)
 
     def remove(self, path: Path) -> None:
-        """Forget a save that has arrived. If a crash brings its file back, the save_id makes that harmless.
+        """Remove a replayed save. If a crash restores its file, the save_id makes the second replay harmless.
 
         Raises:
             OSError: the folder cannot be written.
@@ -142,21 +166,27 @@ class Outbox:
         path.unlink(missing_ok=True)
 
     def lane_of(self, path: Path) -> str:
-        """The lane of a queued save, by its name."""
+        """Return the lane in the name of a queued save."""
         return path.name.split("-")[2]
 
     def sweep(self) -> None:
-        """Remove drafts of writers that died before they promised anything."""
+        """Remove the drafts of writers that died before they acknowledged the save."""
         with suppress(OSError):
             for draft in self.folder.glob("*.tmp"):
                 if time.time() - draft.stat().st_mtime > _DRAFT_LIFE_S:
                     draft.unlink(missing_ok=True)
 
     def _name(self, save: QueuedSave) -> str:
-        # The clock may be set back: a later save still comes after what is already here.
+        # A later save comes after the queued ones even if the clock was set back.
         last = max((int(path.name.partition("-")[0]) for path in self._all()), default=0)
-        own = lane(save.scope, save.params.get("project_id"))
-        return f"{max(time.time_ns(), last + 1):020d}-{_digest(self._database)}-{own}-{save.save_id}.json"
+        parts = (
+            f"{max(time.time_ns(), last + 1):020d}",
+            _digest(self._database),
+            lane(save.scope, save.params.get("project_id")),
+            _tenant(save.scope),
+            str(save.save_id),
+        )
+        return f"{'-'.join(parts)}.json"
 
     def _all(self) -> list[Path]:
         try:
@@ -190,8 +220,12 @@ class Outbox:
 
 
 def lane(scope: MemoryScope, project_id: object) -> str:
-    """What keeps its order: the saves of one tenant to one project."""
+    """Return the lane of a save; the saves of one tenant to one project are replayed in order."""
     return _digest("\x1f".join((scope.org_id, scope.user_id, str(project_id or "").strip())))
+
+
+def _tenant(scope: MemoryScope) -> str:
+    return _digest("\x1f".join((scope.org_id, scope.user_id)))
 
 
 def _digest(text: str) -> str:

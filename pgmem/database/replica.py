@@ -1,9 +1,10 @@
-"""Reads on a copy: which verbs may go to a streaming replica, and when it is fresh enough for them.
+"""Reads on a streaming replica: which verbs may read there, and when it is fresh enough.
 
-A probe notes the time, asks the primary how far its log has come, then the replica how far it has replayed. Where the
-replica has passed what the primary had said at a time, it holds everything committed before that time, whatever
-clocks say and however idle the primary is. A read may go there while that time is at most `read_max_lag_s` ago and
-later than the last write of the same tenant through this process: nobody misses what he has just saved.
+A probe notes the time and reads the WAL position of the primary, then the position that the replica has replayed. If
+the replica has passed the position that the primary had at some time, it holds everything that was committed before
+that time. This depends neither on clocks nor on traffic on the primary. A read may use the replica while that time is
+at most `read_max_lag_s` ago and later than the last write of the same tenant by this process, so that a tenant sees
+its own writes.
 """
 
 from __future__ import annotations
@@ -18,39 +19,35 @@ from typing import NamedTuple
 
 import psycopg
 
+from pgmem._verbs import VERBS
 from pgmem.errors import PgmemError, summary
 
 __all__ = ["ON_PRIMARY", "READS", "Position", "Replica"]
 
-READS = frozenset(
-    {
-        *("retrieve_context", "search_memory", "search_terms", "get_scope_state", "get_session", "get_node"),
-        *("memory_history", "neighbours", "memory_freshness", "memory_health", "memory_surface", "status"),
-        *("describe_schema", "surface_insights", "route_analysis", "fulltext_search", "search_vectors"),
-        *("count_vectors", "get_relevant_memory", "query_engineering_memory", "validate_claims"),
-    }
-)
-"""Verbs that write nothing and may be some seconds behind."""
+READS = frozenset(verb.name for verb in VERBS.values() if verb.effect == "read")
+"""Verbs that write nothing and may answer from some seconds ago."""
 
-ON_PRIMARY = frozenset(
-    {
-        *("verify_token", "get_save_status", "check_duplicate", "list_reviews", "list_settings"),
-        *("list_tokens", "list_tenants", "embedding_status", "backlog", "dedup_due", "wal_position"),
-    }
-)
+ON_PRIMARY = frozenset(verb.name for verb in VERBS.values() if verb.effect == "look")
 """Verbs that write nothing and answer for this moment: a revoked token, a save on its way, a setting just set."""
 
-_PATIENCE_S = 1.0  # how long a read waits for a probe before it goes to the primary
-_SOON_S = 0.1
-_REST_S = 5.0  # how long a replica that failed is left alone
+_PATIENCE_S = 1.0  # a read waits this long for a probe, then uses the primary
+_SOON_S = 0.1  # least time between two probes that reads after a write ask for
+_REST_S = 5.0  # a replica that failed is not probed for this long
 _TRIES = 5  # a replica is some milliseconds behind a busy primary
-_CALLERS = 10_000
+_CALLERS = 10_000  # tenants whose last write is remembered
 
 log = logging.getLogger("pgmem")
 
 
 class Position(NamedTuple):
-    """A row of pgmem.wal_position."""
+    """A row of pgmem.wal_position.
+
+    Attributes:
+        system: identifier of the cluster; a replica has that of its primary.
+        database: name of the database.
+        recovering: whether the server is a replica.
+        log_bytes: WAL position, written or replayed, as a number of bytes; None if it is not known.
+    """
 
     system: str
     database: str
@@ -58,19 +55,19 @@ class Position(NamedTuple):
     log_bytes: int | None
 
     def reached(self, primary: Position) -> bool:
-        """Whether everything that the primary had written then is here."""
+        """Whether this replica has replayed everything that the primary had written at its position."""
         return None not in (self.log_bytes, primary.log_bytes) and (self.log_bytes or 0) >= (
             primary.log_bytes or 0
         )
 
 
 class Replica:
-    """Whether reads may go to the replica now.
+    """The freshness of the replica.
 
     Args:
-        max_lag_s: the most that a read may be behind.
-        ask_primary: how far the log of the primary has come.
-        ask_replica: how far the replica has replayed it.
+        max_lag_s: seconds that a read may be behind.
+        ask_primary: returns the WAL position that the primary has written.
+        ask_replica: returns the WAL position that the replica has replayed.
     """
 
     def __init__(
@@ -83,7 +80,7 @@ class Replica:
         self._ask_primary = ask_primary
         self._ask_replica = ask_replica
         self._pause_s = min(max_lag_s / 4, 1.0)
-        self._said: deque[tuple[float, int]] = deque(maxlen=64)
+        self._positions: deque[tuple[float, int]] = deque(maxlen=64)
         self._fresh_at = -inf
         self._next_probe = -inf
         self._probed_at = -inf
@@ -91,18 +88,18 @@ class Replica:
         self._wrote: dict[tuple[str, str], float] = {}
         self._all_wrote = -inf
         self.trouble: str | None = None
-        """Why reads go to the primary; None while they may go to the replica."""
+        """Why reads use the primary; None while they may use the replica."""
 
     @property
     def behind_s(self) -> float:
-        """Seconds that the replica may be behind at most; infinite when that is not known."""
+        """Upper bound of the lag in seconds; infinite if it is not known."""
         return monotonic() - self._fresh_at
 
     async def may_serve(self, tenant: tuple[str, str]) -> bool:
-        """Whether a read of this tenant may go to the replica now; waits a moment for a probe where one is due."""
+        """Whether a read of this tenant may use the replica now; waits up to a second for a probe that is due."""
         now, own = monotonic(), self._wrote.get(tenant, self._all_wrote)
         fresh = self._fresh_at >= now - self._max_lag_s
-        # After a write of his own he waits for nothing, but soon reads there again.
+        # After its own write a tenant reads the primary until the replica catches up, without waiting for the probe.
         wanted = own > self._fresh_at and self.trouble is None and now >= self._probed_at + _SOON_S
         if now >= self._next_probe or wanted:
             probe = self._start()
@@ -111,20 +108,20 @@ class Replica:
         return self._fresh_at >= max(monotonic() - self._max_lag_s, own)
 
     def wrote(self, tenant: tuple[str, str]) -> None:
-        """A write of this tenant has ended: his reads wait for a replica that has it."""
+        """Note that a write of this tenant has ended: its reads use the primary until the replica has the write."""
         if len(self._wrote) >= _CALLERS:
             self._wrote.clear()
             self._all_wrote = monotonic()
         self._wrote[tenant] = monotonic()
 
     def failed(self, error: BaseException) -> None:
-        """A read has failed there: leave it alone for a while."""
+        """Note that a read on the replica has failed: it is not used for a while."""
         self._fresh_at = -inf
         self._next_probe = monotonic() + _REST_S
-        self._told(summary(error))
+        self._report(summary(error))
 
     async def close(self) -> None:
-        """End the probe that is under way."""
+        """Cancel a running probe."""
         if self._probe is not None and not self._probe.done():
             self._probe.cancel()
             await asyncio.wait({self._probe})
@@ -141,7 +138,7 @@ class Replica:
         try:
             primary = await self._ask_primary()
         except (PgmemError, psycopg.Error):
-            return  # what is known of the replica holds until it is too old
+            return  # the last probe stays valid until it is too old
         try:
             for attempt in range(_TRIES):
                 replica = await self._ask_replica()
@@ -154,17 +151,17 @@ class Replica:
         wrong = _wrong(primary, replica)
         if wrong is not None or primary.log_bytes is None or replica.log_bytes is None:
             self._next_probe = monotonic() + _REST_S
-            self._told(wrong or "the servers do not tell how far their logs have come")
+            self._report(wrong or "the servers do not tell how far their logs have come")
             return
-        self._said.append((began, primary.log_bytes))
-        passed = [at for at, position in self._said if position <= replica.log_bytes]
+        self._positions.append((began, primary.log_bytes))
+        passed = [at for at, position in self._positions if position <= replica.log_bytes]
         self._fresh_at = max(passed, default=-inf)
         if self._fresh_at >= monotonic() - self._max_lag_s:
-            self._told(None)
+            self._report(None)
         else:
-            self._told(f"it is {primary.log_bytes - replica.log_bytes} bytes behind")
+            self._report(f"it is {primary.log_bytes - replica.log_bytes} bytes behind")
 
-    def _told(self, trouble: str | None) -> None:
+    def _report(self, trouble: str | None) -> None:
         if trouble is not None:
             self._fresh_at = -inf
             if self.trouble is None:
@@ -175,7 +172,7 @@ class Replica:
 
 
 def _wrong(primary: Position, replica: Position) -> str | None:
-    """Why a server can be no replica of the primary."""
+    """Return why the servers are not a primary and its replica; None if they are."""
     if (primary.system, primary.database) != (replica.system, replica.database):
         return "it is another database; name a streaming replica of PGMEM_DSN"
     if not replica.recovering:

@@ -7,7 +7,9 @@ every upgrade. Both happen in one transaction under one lock: ten callers take t
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -16,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 from psycopg import sql as statement
+from psycopg.rows import tuple_row
 
 from pgmem.errors import SchemaOutdated, UnsuitableDatabase, translate
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Engine
 
 __all__ = [
     "EXTENSIONS",
@@ -32,6 +35,7 @@ __all__ = [
     "run",
     "script",
     "upgrade",
+    "writable_schema",
 ]
 
 EXTENSIONS = ("vector", "age")
@@ -44,30 +48,9 @@ _MIGRATIONS = (
     _PACKAGE / "_migrations" if (_PACKAGE / "_migrations").is_dir() else _PACKAGE.parent / "migrations"
 )
 
-# Functions first, as they may name each other in any order; those whose bodies are bound when they are made stand in
-# BOUND, each after what it calls.
-_BOUND = (
-    "internal/test_clock", "internal/now", "internal/clock", "internal/setting_text",
-    "internal/setting_int", "internal/setting_float", "internal/normalize", "internal/title_words",
-    "internal/tokens", "internal/jaccard", "internal/content_hash", "internal/scope_key", "internal/excerpt",
-    "internal/joined_texts", "internal/searched_text", "internal/search_text", "internal/text_length",
-    "internal/scope_lexemes", "internal/ranked_tokens", "internal/token_signature", "internal/title_entries",
-    "internal/name_hash", "temporal/valid_at", "temporal/is_true_at",
-    "internal/decayed", "internal/confidence", "vector/embedding_text",
-    "search/is_memory", "search/occurrences", "write/next_step", "write/saved", "write/attempt_result", "retrieval/freshness",
-    "retrieval/context_item", "retrieval/context_items",
-)  # fmt: skip
-_VIEWS_FIRST = (
-    "internal/is_member", "internal/caller", "internal/visible_tenants", "internal/visible_node",
-    "internal/live_node", "internal/visible_edge", "internal/visible_version", "internal/visible_attempt",
-    "temporal/recorded_state", "hygiene/hygiene_node", "hygiene/reflected_node", "hygiene/reflected_link",
-)  # fmt: skip
-_FOLDERS = (
-    "internal", "scope", "governance", "write", "retrieval", "search", "graph", "temporal", "hygiene",
-    "cards", "moving", "vector", "age", "views",
-)  # fmt: skip
-_LAST = ("triggers", "policies", "grants")
-_WAITS = ("triggers", "policies")
+# Views and what locks a table are replaced only where their text changed: a policy waits for every open reader.
+_VIEWS = ("07-visible", "90-views")
+_LOCKING = ("95-triggers", "96-policies")
 
 
 def run(connection: Connection, script: str) -> None:
@@ -85,19 +68,32 @@ def release() -> str:
 
 
 @cache
-def _files() -> tuple[Path, ...]:
-    """The files of `sql/` in the order in which they are run."""
-    ordered = [_SQL / f"{name}.sql" for name in (*_BOUND, *_VIEWS_FIRST)]
-    for folder in _FOLDERS:
-        ordered += [path for path in sorted((_SQL / folder).glob("*.sql")) if path not in ordered]
-    return (*ordered, *(path for name in _LAST if (path := _SQL / f"{name}.sql").exists()))
+def _chapters() -> tuple[Path, ...]:
+    """The chapters of `sql/`, in the order in which they are run: that of their numbers."""
+    return tuple(sorted(_SQL.glob("[0-9][0-9]-*.sql")))
+
+
+@cache
+def _heads() -> dict[str, str]:
+    """What `create or replace function` cannot change, by function: arguments and result, without white space."""
+    heads = {}
+    for path in _chapters():
+        for match in _HEAD.finditer(path.read_text(encoding="utf-8")):
+            heads[match["name"]] = hashlib.sha256("".join(match["head"].split()).encode()).hexdigest()
+    return heads
+
+
+_HEAD = re.compile(
+    r"^create or replace function pgmem\.(?P<name>\w+)(?P<head>\(.*?)\blanguage (sql|plpgsql)",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 @cache
 def digest() -> str:
     """SHA-256 over the text of `sql/` and the names of the revisions: what an installed schema is compared with."""
     sums = hashlib.sha256()
-    for path in _files():
+    for path in _chapters():
         sums.update(path.read_bytes())
     for path in sorted((_MIGRATIONS / "versions").glob("*.py")):
         sums.update(path.name.encode())
@@ -129,7 +125,8 @@ def upgrade(
         roles: make the roles of the second wall and hand the schema to `pgmem_owner`; needs CREATEROLE.
 
     Raises:
-        UnsuitableDatabase: the server is older than 15 or its collation folds no accented letters.
+        UnsuitableDatabase: the server is older than 15, its collation folds no accented letters, or others may create
+            in the schema of an extension; the message has the command that mends it.
     """
     # Imported here: start-up of the server and the CLI must not pay for Alembic.
     from alembic import command
@@ -139,15 +136,12 @@ def upgrade(
 
     _require_suitable(dsn)
     made = _make_extensions(dsn, extensions)
+    _refuse_writable_schema(dsn)
     config = Config(attributes={})
     config.set_main_option("script_location", str(_MIGRATIONS))
     config.set_main_option("path_separator", "os")
     engine = create_engine("postgresql+psycopg://", creator=lambda: _connect(dsn), poolclass=NullPool)
-    with engine.begin() as connection:
-        run(connection, "select pg_advisory_xact_lock(hashtextextended('pgmem.upgrade', 0))")
-        run(connection, "set local client_min_messages = warning; set local check_function_bodies = off")
-        run(connection, _BECOME_OWNER)
-        run(connection, "create schema if not exists pgmem")
+    with _one_at_a_time(engine) as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
         installed = connection.exec_driver_sql("select release, digest from pgmem.schema_version").first()
@@ -164,7 +158,7 @@ def upgrade(
         run(connection, "select pgmem.grant_rights()")
         for name, value in (settings or {}).items():
             connection.exec_driver_sql("update pgmem.setting set value = %s where name = %s", (value, name))
-        run(connection, _PIN_SEARCH_PATHS)
+        run(connection, _NAME_EXTENSION_SCHEMA)
         if roles:
             run(connection, "set local role none")
             with translate():
@@ -172,6 +166,54 @@ def upgrade(
     engine.dispose()
     return Upgrade(release(), changed, made)
 
+
+@contextmanager
+def _one_at_a_time(engine: Engine) -> Iterator[Connection]:
+    """A transaction in which nobody else installs, as the schema's owner; the schema exists.
+
+    Installers take turns by a lock on a table of ours: an advisory lock could be held by any login. Where there is no
+    table yet, they make one; all but the first fail at it once the first has committed, and begin again.
+    """
+    # Imported here, as above.
+    from sqlalchemy.exc import DBAPIError
+
+    for rounds_left in reversed(range(10)):
+        with engine.connect() as connection:
+            try:
+                run(
+                    connection,
+                    "set local client_min_messages = warning; set local check_function_bodies = off",
+                )
+                run(connection, _BECOME_OWNER)
+                run(connection, _TAKE_TURNS)
+                run(connection, _BECOME_OWNER)
+            except DBAPIError as error:
+                if rounds_left and isinstance(error.orig, _MADE_MEANWHILE):
+                    continue
+                raise
+            yield connection
+            run(connection, "drop table if exists pgmem.installing")
+            connection.commit()
+            return
+
+
+_MADE_MEANWHILE = (
+    psycopg.errors.UniqueViolation,
+    psycopg.errors.DuplicateSchema,
+    psycopg.errors.DuplicateTable,
+)
+
+_TAKE_TURNS = """
+do $$
+begin
+  if to_regclass('pgmem.schema_version') is not null then
+    lock table pgmem.schema_version in exclusive mode;
+  else
+    create schema if not exists pgmem;
+    create table pgmem.installing ();
+  end if;
+end $$
+"""
 
 # Once the roles are made, what an upgrade makes must be pgmem_owner's too: verbs run with its rights.
 _BECOME_OWNER = """
@@ -217,6 +259,12 @@ def _require_suitable(dsn: str) -> None:
             raise UnsuitableDatabase(UNSUITABLE)
 
 
+def _refuse_writable_schema(dsn: str) -> None:
+    with _connect(dsn) as connection:
+        if found := writable_schema(connection):
+            raise UnsuitableDatabase(f"{found[0]}. Run: {found[1]}")
+
+
 def _make_extensions(dsn: str, wanted: Sequence[str]) -> tuple[str, ...]:
     """Create what is offered and permitted, each in its own transaction: one refusal must not undo the install."""
     made = []
@@ -243,26 +291,101 @@ def _make_extensions(dsn: str, wanted: Sequence[str]) -> tuple[str, ...]:
 
 
 def _replace(connection: Connection) -> None:
-    """Run `sql/`. What waits for every reader or writer (views, policies, triggers) is replaced only where it changed."""
+    """Run the chapters of `sql/`; views and what locks a table only where their text changed."""
     rows = connection.exec_driver_sql("select path, digest from pgmem.schema_file").all()
     installed = {str(row[0]): str(row[1]) for row in rows}
-    sums = {_name(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in _files()}
-    views = [path for path in _files() if "create or replace view" in path.read_text(encoding="utf-8")]
-    views_changed = any(installed.get(_name(path)) != sums[_name(path)] for path in views)
-    if views_changed:
+    sums = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in _chapters()}
+    run(connection, _drop_changed())
+    views_gone = connection.exec_driver_sql(
+        "select not exists (select from pg_views where schemaname = 'pgmem')"
+    ).scalar()
+    views_changed = any(installed.get(f"{stem}.sql") != sums.get(f"{stem}.sql") for stem in _VIEWS)
+    if views_changed and not views_gone:
         run(connection, _DROP_VIEWS)
-    for path in _files():
-        same = installed.get(_name(path)) == sums[_name(path)]
-        if (same and path.stem in _WAITS) or (path in views and not views_changed):
+    for path in _chapters():
+        same = installed.get(path.name) == sums[path.name]
+        if same and (path.stem in _LOCKING or (path.stem in _VIEWS and not (views_changed or views_gone))):
             continue
-        run(connection, path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        try:
+            run(connection, _BEGIN_CHAPTER.format(path.stem[3:]))
+            run(connection, text)
+        except Exception as error:
+            error.add_note(_place_in(path, text, error))
+            raise
     connection.exec_driver_sql("delete from pgmem.schema_file")
     for name, digest in sums.items():
         connection.exec_driver_sql("insert into pgmem.schema_file values (%s, %s)", (name, digest))
+    run(connection, _KEEP_HEADS.format(**_head_arrays()))
 
 
-def _name(path: Path) -> str:
-    return path.relative_to(_SQL).as_posix()
+def _place_in(path: Path, text: str, error: Exception) -> str:
+    """The chapter, and the line where the server says it."""
+    cause = getattr(error, "orig", error)
+    position = cause.diag.statement_position if isinstance(cause, psycopg.Error) else None
+    line = f", line {text.count(chr(10), 0, int(position) - 1) + 1}" if position else ""
+    return f"in sql/{path.name}{line}"
+
+
+def _head_arrays() -> dict[str, str]:
+    """The heads as two arrays of SQL; names and digests hold nothing that needs quoting."""
+    heads = _heads()
+    return {"names": f"'{{{','.join(heads)}}}'::text[]", "heads": f"'{{{','.join(heads.values())}}}'::text[]"}
+
+
+def _drop_changed() -> str:
+    """Drop the functions that are gone or whose arguments or result changed, with the functions and views that name them.
+
+    `create or replace` would make a second function beside the old one, or refuse. A store of release 0.1.0 holds no
+    heads: there every function goes that no table, trigger or policy depends on. A default, constraint, trigger or
+    policy that depends on a changed function stops the upgrade; it needs a migration.
+    """
+    return _DROP_CHANGED.format(**_head_arrays())
+
+
+_DROP_CHANGED = """
+do $$
+declare
+  v_heads_kept boolean := exists (select from pgmem.schema_function);
+  v_dropped    oid[];
+  v_view       text;
+begin
+  with recursive required(oid) as (
+    -- What a default, constraint, trigger or policy calls, and what that calls.
+    select d.refobjid from pg_depend d
+    where d.refclassid = 'pg_proc'::regclass and d.classid not in ('pg_proc'::regclass, 'pg_rewrite'::regclass)
+    union
+    select d.refobjid from required r
+    join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = r.oid and d.refclassid = 'pg_proc'::regclass
+  ), changed(oid) as (
+    select p.oid from pg_proc p
+    left join pgmem.schema_function kept on kept.name = p.proname
+    left join unnest({names}, {heads}) as new(name, head) on new.name = p.proname
+    where p.pronamespace = 'pgmem'::regnamespace
+      and case when kept.name is not null then kept.head is distinct from new.head
+               else not v_heads_kept and p.prorettype <> 'trigger'::regtype and p.proname <> 'label_number'
+                 and p.oid not in (select oid from required) end
+    union
+    select d.objid from changed c
+    join pg_depend d on d.refclassid = 'pg_proc'::regclass and d.refobjid = c.oid and d.classid = 'pg_proc'::regclass
+  )
+  select array_agg(oid) into v_dropped from changed;
+  if v_dropped is null then
+    return;
+  end if;
+  for v_view in select viewname from pg_views where schemaname = 'pgmem' loop
+    execute format('drop view if exists pgmem.%I cascade', v_view);
+  end loop;
+  execute (select 'drop function ' || string_agg(p.oid::regprocedure::text, ', ') from pg_proc p where p.oid = any (v_dropped));
+end $$;
+"""
+
+_BEGIN_CHAPTER = "select set_config('pgmem.chapter', '{}', true)"
+
+_KEEP_HEADS = """
+delete from pgmem.schema_function;
+insert into pgmem.schema_function (name, head) select * from unnest({names}, {heads});
+"""
 
 
 _DROP_VIEWS = """
@@ -277,20 +400,58 @@ end $$
 """
 
 
-# Functions that use pgvector's types look in the schema the extension really lives in (Supabase: extensions).
-_PIN_SEARCH_PATHS = """
+# The chapters name pgvector's types and operators with the schema public; here they get the one that the extension is in
+# (Supabase: extensions). So no function has a schema in its path in which others may create: what they put there would
+# run as the owner.
+_NAME_EXTENSION_SCHEMA = r"""
 do $$
 declare
-  v_function regprocedure;
-  v_schema   text := (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace
-                      where e.extname = 'vector');
+  v_function   oid;
+  v_definition text;
+  v_named      text;
+  v_schema     text := (select quote_ident(n.nspname) from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+                        where e.extname = 'vector');
 begin
-  for v_function in select p.oid from pg_proc p where p.pronamespace = 'pgmem'::regnamespace
-      and 'search_path=pgmem, public, pg_temp' = any (p.proconfig) and v_schema not in ('public', 'pgmem') loop
-    execute format('alter function %s set search_path = pgmem, %I, pg_temp', v_function, v_schema);
+  for v_function in select p.oid from pg_proc p where p.pronamespace = 'pgmem'::regnamespace and v_schema is not null
+      and p.prokind = 'f' and p.prosqlbody is null and p.prosrc ~ '(halfvec|<=>)' loop
+    v_definition := pg_get_functiondef(v_function);
+    v_named := regexp_replace(v_definition,
+      '(?<![%$"[:alnum:]_])("[^"]+"|[a-z_][a-z0-9_]*)\.(halfvec\M|<=>)', v_schema || '.\2', 'g');
+    if v_named <> v_definition then
+      execute v_named;
+    end if;
   end loop;
 end $$;
 """
+
+# Whoever may create beside an extension may put there what its own functions and casts find first.
+_WRITABLE_SCHEMAS = """
+select n.nspname, e.extname, quote_ident(coalesce(r.rolname, 'public')) as grantee
+from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+cross join lateral aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a left join pg_roles r on r.oid = a.grantee
+where e.extname in ('vector', 'age') and a.privilege_type = 'CREATE' and (a.grantee = 0
+  or r.rolname in ('pgmem_writer', 'pgmem_reader', 'pgmem_trusted', 'pgmem_reviewer')
+  or not r.rolsuper and a.grantee <> n.nspowner and r.rolname <> 'pgmem_owner' and pg_has_role(a.grantee, (
+       select w.oid from pg_roles w where w.rolname = 'pgmem_writer'), 'member'))
+order by 1, 3
+"""
+
+
+def writable_schema(connection: psycopg.Connection[Any]) -> tuple[str, str] | None:
+    """Say which schema of an extension others may create in, and the command that mends it; None if there is none."""
+    with connection.cursor(row_factory=tuple_row) as cursor:
+        row = cursor.execute(_WRITABLE_SCHEMAS).fetchone()
+    if row is None:
+        return None
+    place, extension, grantee = row
+    reason = (
+        f"{grantee} may create in the schema {place}, where the extension {extension} is: what it puts there could run"
+        " with the rights of the store's owner"
+    )
+    named = statement.SQL("revoke create on schema {} from {}").format(
+        statement.Identifier(place), statement.SQL(grantee)
+    )
+    return reason, named.as_string(connection)
 
 
 def check_version(connection: psycopg.Connection[tuple[object, ...]]) -> None:
@@ -336,10 +497,13 @@ def script() -> Iterator[str]:
     yield "\ncreate table if not exists pgmem.alembic_version ("
     yield "version_num varchar(32) constraint alembic_version_pkc primary key);\n"
     yield f"delete from pgmem.alembic_version; insert into pgmem.alembic_version values ('{last}');\n"
-    for path in _files():
-        yield f"\n-- sql/{_name(path)}\n" + path.read_text(encoding="utf-8")
+    for path in _chapters():
+        yield f"\n-- sql/{path.name}\n{_BEGIN_CHAPTER.format(path.stem[3:])};\n" + path.read_text(
+            encoding="utf-8"
+        )
+    yield _KEEP_HEADS.format(**_head_arrays())
     yield (
         f"\ninsert into pgmem.schema_version (release, digest) values ('{release()}', '{digest()}')"
         " on conflict (one) do update set release = excluded.release, digest = excluded.digest, upgraded_at = now();\n"
-        f"select pgmem.enable_graph(), pgmem.enable_vector();\nselect pgmem.grant_rights();\n{_PIN_SEARCH_PATHS}commit;\n"
+        f"select pgmem.enable_graph(), pgmem.enable_vector();\nselect pgmem.grant_rights();\n{_NAME_EXTENSION_SCHEMA}commit;\n"
     )

@@ -1,7 +1,7 @@
-"""Embedding providers: who turns texts into vectors.
+"""Embedding providers: they turn texts into vectors.
 
-`create_provider(config)` reads the settings and builds one. Building opens, loads and asks nothing: a server
-starts at once with any provider, and the first text pays. Each provider lives in the file of its name.
+`create_provider(config)` reads the settings and builds a provider. Building one opens no connection and loads no model,
+so a server starts at once; the first text pays for it. Each provider is in the module of its name.
 """
 
 from __future__ import annotations
@@ -24,18 +24,21 @@ __all__ = [
 
 
 def create_provider(config: Mapping[str, object] | EmbeddingSettings) -> BaseProvider:
-    """Build the provider that the settings name. An `EmbeddingProvider` that can also be closed.
+    """Build the provider that the settings name.
 
     Args:
-        config: settings, or a mapping such as `os.environ` with EMBEDDING_PROVIDER, EMBEDDING_MODEL,
+        config: the settings, or a mapping such as `os.environ` with EMBEDDING_PROVIDER, EMBEDDING_MODEL,
             EMBEDDING_DIMENSIONS, EMBEDDING_TIMEOUT, OLLAMA_URL, OPENAI_BASE_URL, OPENAI_API_KEY.
+
+    Returns:
+        An `EmbeddingProvider` that can also be closed.
 
     Raises:
         EmbeddingConfigError: a setting is unknown, missing or contradicts the model; the message names it.
     """
     settings = config if isinstance(config, EmbeddingSettings) else EmbeddingSettings.from_mapping(config)
     size, timeout = settings.dimensions, settings.timeout
-    match settings.provider:  # a provider's file, and what it imports, is read only when it is wanted
+    match settings.provider:  # the module of a provider, and what it imports, is imported only if it is used
         case "none":
             from pgmem.embeddings.none import NullProvider
 

@@ -1,4 +1,4 @@
-"""What every provider of pgmem shares: blank texts, batches, and a health check that never raises."""
+"""The base class of the providers: blank texts, batches, and a health check that never raises."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ class BaseProvider(ABC):
     """An `EmbeddingProvider` whose subclasses see only texts that can be embedded."""
 
     def __init__(self, *, model: str, dimensions: int) -> None:
-        """Take the name kept beside each vector, and the length of the vectors."""
+        """Set the name that is stored with each vector, and the length of the vectors."""
         self.model = model
         self.dimensions = dimensions
 
     def __repr__(self) -> str:
-        """Show class, model and dimensions; never an address or a key."""
+        """Return class, model and dimensions; never an address or a key."""
         return f"<{type(self).__name__} model={self.model!r} dimensions={self.dimensions}>"
 
     @abstractmethod
     async def _embed(self, texts: list[str]) -> list[list[float]]:
-        """Embed texts that are not blank and are valid Unicode: a vector of length 1 for each, in order."""
+        """Embed texts that are not blank and are valid Unicode; returns a vector of length 1 for each, in order."""
 
     async def embed(self, text: str) -> list[float]:
         """Embed one text: `dimensions` floats of length 1, or `[]` for a blank text.
@@ -54,14 +54,14 @@ class BaseProvider(ABC):
         return answer
 
     async def health_check(self) -> bool:
-        """Say whether `embed` would work now, by embedding a word. Never raises."""
+        """Return whether `embed` would work now, by embedding a word. Never raises."""
         try:
             return len(await self.embed("ok")) == self.dimensions
         except EmbeddingError:
             return False
 
     async def aclose(self) -> None:  # noqa: B027  (not abstract: only providers with connections need it)
-        """Let go of connections. The provider may be used again afterwards."""
+        """Close the connections. The provider may be used again afterwards."""
 
     async def __aenter__(self) -> Self:
         """Return the provider; it closes at the end of the block."""
@@ -75,21 +75,21 @@ class BaseProvider(ABC):
 
 
 def batches(texts: list[str], size: int) -> Iterator[list[str]]:
-    """Cut a list into lists of at most `size` texts, in order."""
+    """Split a list into lists of at most `size` texts, in order."""
     for start in range(0, len(texts), size):
         yield texts[start : start + size]
 
 
 def dimensions_of(model: str, given: int | None, native: int | None) -> int:
-    """Settle the length of a model's vectors from the setting and from what is known of the model.
+    """Return the length of a model's vectors, from the setting and from what is known of the model.
 
     Args:
         model: the model's name, for the message.
         given: EMBEDDING_DIMENSIONS, or None.
-        native: what pgmem or the model's own files say, or None when they say nothing.
+        native: the length according to pgmem or the model's own files; None if unknown.
 
     Raises:
-        EmbeddingConfigError: neither says it, or they disagree.
+        EmbeddingConfigError: the length is unknown, or the two disagree.
     """
     size = native if given is None else given
     if size is None:
@@ -100,7 +100,7 @@ def dimensions_of(model: str, given: int | None, native: int | None) -> int:
 
 
 def known(table: Mapping[str, int], model: str) -> int | None:
-    """Look a model's dimensions up, without regard to case."""
+    """Look up a model's dimensions, ignoring case; None if the table lacks it."""
     return next((size for name, size in table.items() if name.lower() == model.lower()), None)
 
 

@@ -1,4 +1,4 @@
-"""Sentence encoders as ONNX: a model that fastembed downloads, or a folder that is already here."""
+"""Sentence encoders as ONNX models: one that fastembed downloads, or one in a local folder."""
 
 from __future__ import annotations
 
@@ -40,23 +40,23 @@ _DIMENSIONS: Final = {
 class FastEmbedProvider(LocalProvider):
     """Runs an ONNX model in this process.
 
-    A name is given to fastembed, which downloads the model once (never with HF_HUB_OFFLINE=1). A folder with
-    model.onnx and tokenizer.json is run by onnxruntime directly; its stored name carries a digest of the
-    weights and never the path.
+    A model's name is passed to fastembed, which downloads the model once (never with HF_HUB_OFFLINE=1). A folder with
+    model.onnx and tokenizer.json is run by onnxruntime directly; its vectors are stored under the folder's name and a
+    digest of the weights, without the path.
     """
 
     def __init__(
         self, model: str = DEFAULT_MODEL, dimensions: int | None = None, *, timeout: float = 30.0
     ) -> None:
-        """Name the model; nothing is imported, loaded or downloaded yet.
+        """Set the model; nothing is imported, loaded or downloaded yet.
 
         Args:
-            model: a name fastembed knows, or a folder.
-            dimensions: length of the vectors; needed when neither pgmem nor the folder's config.json says it.
+            model: a name that fastembed knows, or a folder.
+            dimensions: length of the vectors; required if neither pgmem nor the folder's config.json has it.
             timeout: seconds a call waits for the model to load.
 
         Raises:
-            EmbeddingConfigError: the folder is not there or not complete, or the size is unknown or wrong.
+            EmbeddingConfigError: the folder does not exist or is incomplete, or the length is unknown or wrong.
         """
         self._name = model
         self._folder = as_folder(model)
@@ -91,5 +91,5 @@ class FastEmbedProvider(LocalProvider):
 
 
 def _cache() -> str:
-    """Keep models in the user's cache: fastembed's own default is the temporary folder all users share."""
+    """Return the folder for models: the user's cache, because fastembed's default is a folder that all users share."""
     return os.environ.get("FASTEMBED_CACHE_PATH") or str(Path.home() / ".cache" / "fastembed")

@@ -1,8 +1,9 @@
-"""Ask a server for vectors: one client, timeouts, retries with backoff, errors that give nothing away."""
+"""Vectors from an HTTP server: one client, timeouts, retries with backoff, errors without secrets."""
 
 from __future__ import annotations
 
 import logging
+import random
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
@@ -13,7 +14,6 @@ from typing import ClassVar, Final
 
 import anyio
 import httpx2
-import tenacity
 from anyio.lowlevel import EventLoopToken, current_token
 from pydantic import SecretStr
 
@@ -27,12 +27,14 @@ logger = logging.getLogger("pgmem.embeddings")
 
 ATTEMPTS: Final = 3
 CONNECT_TIMEOUT: Final = 5.0
-"""Seconds for the connection alone: a host that drops packets must not cost the whole timeout."""
+"""Seconds for the connection alone, so that a host that drops packets does not cost the whole timeout."""
 LONGEST_WAIT: Final = 30.0
-"""Seconds. A server that asks for more is not waited for; the error carries what it asked."""
+"""Seconds. If a server asks for a longer wait, the call fails, and the error carries the wait."""
 PAUSE: Final = 15.0
-"""Seconds an unreachable server is left alone: until then each call fails at once, with the same sentence."""
-_BACKOFF: Final = tenacity.wait_exponential(multiplier=0.25, max=8.0) + tenacity.wait_random(0.0, 0.25)
+"""Seconds after a failed connection during which each call fails at once, with the same message."""
+_FIRST_WAIT: Final = 0.25
+_WAIT: Final = 8.0
+"""Seconds of the first pause between attempts, and the most of a later one."""
 _LOOPBACK: Final = {"localhost", "127.0.0.1", "::1"}
 
 
@@ -41,13 +43,13 @@ class _Unreachable(EmbeddingError):
 
 
 class HttpProvider(BaseProvider):
-    """Embeds by asking a server, 64 texts at a time.
+    """Sends texts to a server, 64 at a time.
 
-    A request is tried three times where there is no connection, no answer in time, or a 429 or 5xx, and
-    Retry-After is obeyed; any other refusal is final. Redirects are not followed, so a key goes to no other
-    host. The environment's proxies are used, except for a server on this machine.
+    A request is tried up to three times if there is no connection, no answer in time, or a 429 or 5xx, and Retry-After
+    is obeyed; any other refusal is final. Redirects are not followed, so a key reaches no other host. The proxies of
+    the environment are used, except for a server on this machine.
 
-    Connections are kept from call to call within one event loop; a call from another loop opens new ones.
+    Connections are reused within one event loop; a call from another loop opens new ones.
     """
 
     batch_size = 64
@@ -66,18 +68,18 @@ class HttpProvider(BaseProvider):
         timeout: float = 30.0,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:
-        """Check the address; nothing is opened and nothing is asked.
+        """Check the address; no connection is opened.
 
         Args:
-            model: name kept beside the vectors.
-            dimensions: length every vector must have.
-            url: http or https address, with a path where the API has one; may hold `user:password@`.
+            model: name that is stored with the vectors.
+            dimensions: length that every vector must have.
+            url: http or https address, with a path if the API has one; may hold `user:password@`.
             key: bearer token, or None.
-            timeout: seconds one request may take in all; a call takes at most three and the waits between.
-            sleep: waits so many seconds between attempts; a test passes one that returns at once.
+            timeout: seconds that one request may take in all; a call makes at most three, with waits between them.
+            sleep: called with the seconds to wait between attempts; a test passes one that returns at once.
 
         Raises:
-            EmbeddingConfigError: the address or the key cannot be used.
+            EmbeddingConfigError: the address or the key is invalid.
         """
         super().__init__(model=model, dimensions=dimensions)
         self.timeout = timeout
@@ -94,7 +96,7 @@ class HttpProvider(BaseProvider):
 
     @property
     def endpoint(self) -> str:
-        """Scheme, host and port of the server: what may be shown to anyone."""
+        """Scheme, host and port of the server, which are no secret."""
         return f"{self._url.scheme}://{self._url.netloc.decode('ascii')}"
 
     async def aclose(self) -> None:
@@ -106,37 +108,45 @@ class HttpProvider(BaseProvider):
     async def _embed(self, texts: list[str]) -> list[list[float]]:
         vectors: list[list[float]] = []
         for batch in batches(texts, self.batch_size):
-            vectors += await self._ask(batch)
+            vectors += await self._request_vectors(batch)
         return vectors
 
     @abstractmethod
-    async def _ask(self, texts: list[str]) -> list[list[float]]:
+    async def _request_vectors(self, texts: list[str]) -> list[list[float]]:
         """Get the vectors of at most `batch_size` texts from the server."""
 
     def _checked(self, rows: object, count: int) -> list[list[float]]:
-        return unit_vectors(rows, count=count, dimensions=self.dimensions, who=self.model)
+        return unit_vectors(rows, count=count, dimensions=self.dimensions, model=self.model)
 
     async def _post(self, path: str, body: Mapping[str, object]) -> object:
-        """Send JSON and return the JSON that came back, trying again where that can help."""
+        """Send JSON and return the JSON of the answer; temporary failures are retried."""
         if self._unreachable and monotonic() < self._unreachable[0]:
             raise EmbeddingError(self._unreachable[1], transient=True)
-        retrying = tenacity.AsyncRetrying(
-            stop=tenacity.stop_after_attempt(ATTEMPTS),
-            retry=tenacity.retry_if_exception(_worth_retrying),
-            wait=_wait,
-            sleep=self._sleep,
-            before_sleep=_log,
-            reraise=True,
-        )
         try:
-            answer: object = await retrying(self._request, "POST", path, body)
+            answer = await self._retried(path, body)
         except _Unreachable as exc:
             self._unreachable = (monotonic() + PAUSE, str(exc))
             raise
         return answer
 
+    async def _retried(self, path: str, body: Mapping[str, object]) -> object:
+        """Send a request, again after a pause if it failed for a while."""
+        for attempt in range(1, ATTEMPTS):
+            try:
+                return await self._request("POST", path, body)
+            except EmbeddingError as error:
+                if not error.transient or (error.retry_after or 0) > LONGEST_WAIT:
+                    raise
+                # Doubled each time, and spread, so that several processes do not come back together.
+                pause = min(_FIRST_WAIT * 2 ** (attempt - 1), _WAIT) + random.uniform(0.0, 0.25)
+                if error.retry_after is not None:
+                    pause = error.retry_after
+                logger.info("%s; tried %d of %d times, again in %.1f s", error, attempt, ATTEMPTS, pause)
+            await self._sleep(pause)
+        return await self._request("POST", path, body)
+
     async def _request(self, method: str, path: str, body: Mapping[str, object] | None = None) -> object:
-        """Send one request, once, and return the JSON of its answer."""
+        """Send one request without retries, and return the JSON of its answer."""
         where = f"{self.model}: the server at {self.endpoint}"
         url = self._url.copy_with(path=self._url.path.rstrip("/") + path)
         headers = {"Authorization": f"Bearer {self._key.get_secret_value()}"} if self._key else {}
@@ -188,7 +198,7 @@ class HttpProvider(BaseProvider):
         return self._client
 
     def _address(self, text: str) -> tuple[httpx2.URL, tuple[str, str] | None]:
-        """Split an address into one that is safe to log and the credentials it held."""
+        """Split an address into one without credentials, which is safe to log, and the credentials."""
         wrong = f"{self.url_setting}: needs an address such as http://localhost:11434"
         try:
             url = httpx2.URL(text)
@@ -209,30 +219,6 @@ def _usable(key: SecretStr | None) -> SecretStr | None:
     return SecretStr(value) if value else None
 
 
-def _worth_retrying(error: BaseException) -> bool:
-    if not isinstance(error, EmbeddingError):
-        return False
-    return error.transient and (error.retry_after is None or error.retry_after <= LONGEST_WAIT)
-
-
-def _wait(state: tenacity.RetryCallState) -> float:
-    error = state.outcome.exception() if state.outcome else None
-    if isinstance(error, EmbeddingError) and error.retry_after is not None:
-        return error.retry_after
-    return _BACKOFF(state)
-
-
-def _log(state: tenacity.RetryCallState) -> None:
-    error = state.outcome.exception() if state.outcome else None
-    logger.info(
-        "%s; tried %d of %d times, again in %.1f s",
-        error,
-        state.attempt_number,
-        ATTEMPTS,
-        state.upcoming_sleep,
-    )
-
-
 def _phrase(status: int) -> str:
     try:
         return HTTPStatus(status).phrase
@@ -241,7 +227,7 @@ def _phrase(status: int) -> str:
 
 
 def _seconds(retry_after: str | None) -> float | None:
-    """Read Retry-After, a number of seconds or a date. What is neither counts as not said."""
+    """Return the seconds of Retry-After, which holds a number or a date; None if it is neither."""
     if retry_after is None:
         return None
     if retry_after.strip().isdecimal():

@@ -1,4 +1,4 @@
-"""Models that run in this process: loaded at the first text, never before, in a thread of their own."""
+"""Models that run in this process; a thread loads the model when the first text comes."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ if TYPE_CHECKING:
     from pgmem.embeddings.vectors import Rows
 
     Encoder = Callable[[list[str]], Rows]
-    """Texts in, one row for each out. Called from several threads at once."""
+    """Takes texts and returns a row for each. Called from several threads at once."""
 
 __all__ = ["LocalProvider", "as_folder", "hub_is_offline", "missing", "require", "weights_digest"]
 
 logger = logging.getLogger("pgmem.embeddings")
 
 PAUSE: Final = 60.0
-"""Seconds a failed load is remembered: until then each call fails at once with the same sentence."""
+"""Seconds after a failed load during which each call fails at once, with the same message."""
 _WEIGHTS: Final = {".onnx", ".onnx_data", ".safetensors", ".bin"}
 
 
 class LocalProvider(BaseProvider):
     """Loads its model once, in the background, when the first text comes.
 
-    Calls wait for it until `timeout` seconds after the load began; later ones fail at once, until it is done.
-    The loading thread is a daemon: a download that hangs holds up neither a caller nor the exit.
+    Calls wait until `timeout` seconds after the load began; later calls fail at once until the model is loaded. The
+    loading thread is a daemon, so a download that hangs delays neither a caller nor the exit.
     """
 
     batch_size = 256
     inline_characters = 0
-    """Texts of so many characters together are embedded on the event loop itself: for models that take less
-    time than the way to a thread and back."""
+    """Up to this many characters together, texts are embedded on the event loop: for models that take less time than
+    a switch of threads."""
 
     def __init__(self, *, model: str, dimensions: int, timeout: float = 30.0) -> None:
-        """Take the stored name, the length of the vectors, and the seconds a call waits for the load."""
+        """Set the stored name, the length of the vectors, and the seconds that a call waits for the load."""
         super().__init__(model=model, dimensions=dimensions)
         self.timeout = timeout
         self._lock = Lock()
@@ -58,10 +58,10 @@ class LocalProvider(BaseProvider):
 
     @abstractmethod
     def _load(self) -> Encoder:
-        """Import the libraries, read the model. Runs in its own thread.
+        """Import the libraries and read the model. Runs in its own thread.
 
         Raises:
-            EmbeddingError: with the sentence the user should read. Anything else is wrapped in one.
+            EmbeddingError: with a message for the user; any other exception is wrapped in one.
         """
 
     async def _embed(self, texts: list[str]) -> list[list[float]]:
@@ -78,7 +78,7 @@ class LocalProvider(BaseProvider):
             rows = encode(texts)
         except Exception as exc:
             raise EmbeddingError(f"{self.model}: the model failed ({type(exc).__name__})") from exc
-        return unit_rows(rows, count=len(texts), dimensions=self.dimensions, who=self.model)
+        return unit_rows(rows, count=len(texts), dimensions=self.dimensions, model=self.model)
 
     async def _loaded(self) -> Encoder:
         loading = self._start()
@@ -90,11 +90,13 @@ class LocalProvider(BaseProvider):
         except TimeoutError:
             late = f"{self.model}: the model is still loading after {self.timeout:g} s (EMBEDDING_TIMEOUT)"
             raise EmbeddingError(late, transient=True) from None
-        except EmbeddingError as exc:  # raised anew: one exception object must not serve several tasks
+        except (
+            EmbeddingError
+        ) as exc:  # a new one, because several tasks must not raise the same exception object
             raise EmbeddingError(str(exc), transient=exc.transient) from exc
 
     def _start(self) -> Future[Encoder]:
-        """Give the load that is done or under way; begin one where there is none, or a failed one is old."""
+        """Return the load that is finished or running; begin one if there is none, or if the last one failed long ago."""
         with self._lock:
             loading = self._loading
             if loading and loading.done() and loading.exception() and monotonic() >= self._retry_at:
@@ -123,10 +125,10 @@ class LocalProvider(BaseProvider):
 
 
 def require(module: str, *, provider: str, extra: str) -> ModuleType:
-    """Import a library that only some installations have.
+    """Import an optional library.
 
     Raises:
-        EmbeddingError: it is missing (the message says what to install) or broken.
+        EmbeddingError: the library is missing (the message says what to install) or broken.
     """
     try:
         return importlib.import_module(module)
@@ -139,25 +141,25 @@ def require(module: str, *, provider: str, extra: str) -> ModuleType:
 
 
 def missing(module: str, *, provider: str, extra: str) -> EmbeddingError:
-    """Say which library a provider lacks and how to install it."""
+    """Return the error that names the library that a provider lacks, and how to install it."""
     return EmbeddingError(
         f"EMBEDDING_PROVIDER={provider} needs the library {module}: pip install 'pgmem-agent[{extra}]'"
     )
 
 
 def hub_is_offline() -> bool:
-    """Read HF_HUB_OFFLINE, the Hugging Face libraries' own variable, as they read it."""
+    """Return whether HF_HUB_OFFLINE is set, read as the libraries of Hugging Face read it."""
     return os.environ.get("HF_HUB_OFFLINE", "").strip().upper() in {"1", "TRUE", "YES", "ON"}
 
 
 def as_folder(model: str) -> Path | None:
-    """Tell a folder from the name of a model.
+    """Return the folder that a model setting names.
 
     Returns:
-        The folder, or None when `model` is a name for the hub, such as `BAAI/bge-small-en-v1.5`.
+        The folder; None if `model` is a name on the hub, such as `BAAI/bge-small-en-v1.5`.
 
     Raises:
-        EmbeddingConfigError: `model` is written like a path, and there is no such folder.
+        EmbeddingConfigError: `model` looks like a path, and there is no such folder.
     """
     folder = Path(model).expanduser()
     if folder.is_dir():
@@ -168,9 +170,9 @@ def as_folder(model: str) -> Path | None:
 
 
 def weights_digest(folder: Path) -> str:
-    """Give eight hex digits that tell one model folder from another of the same name.
+    """Return eight hex digits that distinguish model folders of the same name.
 
-    Reads the size, the first and the last 64 KiB of each weights file: milliseconds, whatever the model.
+    Only the size, the first and the last 64 KiB of each weights file are read, which takes milliseconds.
     """
     digest = hashlib.sha256()
     for path in sorted(each for each in folder.rglob("*") if each.suffix in _WEIGHTS):

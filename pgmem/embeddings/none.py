@@ -1,4 +1,4 @@
-"""No embeddings: memory is found by full text only."""
+"""No embeddings: search is by full text only."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ __all__ = ["NullProvider"]
 
 
 class NullProvider(BaseProvider):
-    """Makes no vectors: `dimensions` is 0, every answer is `[]`, and it is always healthy."""
+    """Makes no vectors: `dimensions` is 0, every vector is `[]`, and it is always healthy."""
 
     def __init__(self) -> None:
-        """Take nothing: there is nothing to set."""
+        """Set the name none and dimensions 0."""
         super().__init__(model="none", dimensions=0)
 
     async def _embed(self, texts: list[str]) -> list[list[float]]:

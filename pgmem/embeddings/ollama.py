@@ -24,11 +24,11 @@ _DIMENSIONS: Final = {
     "bge-m3": 1024,
     "embeddinggemma": 768,
 }
-"""Models of Ollama's library whose tags all have one size."""
+"""Models of Ollama's library, with vectors of the same length for every tag."""
 
 
 class OllamaProvider(HttpProvider):
-    """Asks `POST /api/embed`. Ollama cuts a text that is longer than the model reads."""
+    """Calls `POST /api/embed`. Ollama truncates a text that is too long for the model."""
 
     url_setting = "OLLAMA_URL"
     hints: ClassVar[Mapping[int, str]] = {404: "get the model with `ollama pull`"}
@@ -42,24 +42,24 @@ class OllamaProvider(HttpProvider):
         timeout: float = 30.0,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:
-        """Name the model and the server; nothing is asked yet.
+        """Set the model and the server; no request is made yet.
 
         Args:
-            model: as `ollama list` shows it.
-            dimensions: length of its vectors; needed when pgmem does not know the model.
-            url: where Ollama listens; may hold `user:password@`.
-            timeout: seconds for one request, in which a first one may also load the model.
-            sleep: waits so many seconds between attempts.
+            model: the name that `ollama list` shows.
+            dimensions: length of its vectors; required if pgmem does not know the model.
+            url: the address of Ollama; may hold `user:password@`.
+            timeout: seconds for one request; the first one may include loading the model.
+            sleep: called with the seconds to wait between attempts.
 
         Raises:
-            EmbeddingConfigError: the size is unknown or contradicts the model, or the address is unusable.
+            EmbeddingConfigError: the length is unknown or contradicts the model, or the address is invalid.
         """
         size = dimensions_of(model, dimensions, known(_DIMENSIONS, model.partition(":")[0]))
         super().__init__(model=f"ollama:{model}", dimensions=size, url=url, timeout=timeout, sleep=sleep)
         self._name = model
 
     async def health_check(self) -> bool:
-        """Say whether Ollama answers and has the model. Asks once; loads nothing. Never raises."""
+        """Return whether Ollama answers and has the model, by one request that loads nothing. Never raises."""
         try:
             answer = await self._request("GET", "/api/tags")
         except EmbeddingError:
@@ -68,6 +68,6 @@ class OllamaProvider(HttpProvider):
         names = [each.get("name") for each in models or [] if isinstance(each, dict)]
         return self._name in names or f"{self._name}:latest" in names
 
-    async def _ask(self, texts: list[str]) -> list[list[float]]:
+    async def _request_vectors(self, texts: list[str]) -> list[list[float]]:
         answer = await self._post("/api/embed", {"model": self._name, "input": texts})
         return self._checked(answer.get("embeddings") if isinstance(answer, dict) else None, len(texts))

@@ -1,4 +1,4 @@
-"""Run a sentence encoder that lies in a folder: model.onnx and tokenizer.json, no download, no torch."""
+"""Sentence encoders in a local folder with model.onnx and tokenizer.json: no download, no torch."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ MAX_TOKENS: Final = 256
 BATCH: Final = 32
 _INPUTS: Final = {"input_ids", "attention_mask", "token_type_ids"}
 _POOLED: Final = ("sentence_embedding", "embedding")
-"""Outputs that are already one vector a text. Any other is one vector a token and is pooled here."""
+"""Outputs with one vector for each text. Any other output has one for each token and is pooled here."""
 
 
 def model_file(folder: Path) -> Path:
-    """Find the model of a folder.
+    """Return the path of the model in a folder.
 
     Raises:
         EmbeddingConfigError: the folder lacks model.onnx (or onnx/model.onnx) or tokenizer.json.
@@ -36,7 +36,7 @@ def model_file(folder: Path) -> Path:
 
 
 def hidden_size(folder: Path) -> int | None:
-    """Read the length of the vectors from the folder's config.json; None where it does not say."""
+    """Return the length of the vectors according to the folder's config.json; None if it has none."""
     size = _json(folder / "config.json").get("hidden_size")
     return size if isinstance(size, int) else None
 
@@ -44,11 +44,11 @@ def hidden_size(folder: Path) -> int | None:
 def load_folder(folder: Path, *, provider: str, extra: str) -> Encoder:
     """Load a folder's model and tokenizer.
 
-    Texts are cut at 256 tokens and run 32 at a time, batched with texts of like length. Tokens are pooled by
-    mean, or by the first token where the folder's 1_Pooling/config.json says so.
+    Texts are truncated to 256 tokens and run in batches of 32 texts of similar length. The vectors of the tokens are
+    averaged; if the folder's 1_Pooling/config.json says so, the first one is taken instead.
 
     Raises:
-        EmbeddingError: a library is missing, or the model cannot be run this way.
+        EmbeddingError: a library is missing, or the model has other inputs.
     """
     np = require("numpy", provider=provider, extra=extra)
     onnxruntime = require("onnxruntime", provider=provider, extra=extra)
@@ -99,7 +99,7 @@ def load_folder(folder: Path, *, provider: str, extra: str) -> Encoder:
 
 
 def _cores() -> int:
-    """Count the cores this process may use: onnxruntime would count the machine's and pin threads to them."""
+    """Return how many cores this process may use; onnxruntime would count those of the machine."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

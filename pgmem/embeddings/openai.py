@@ -1,4 +1,4 @@
-"""Embeddings from OpenAI, or from any server that speaks its `POST /embeddings`."""
+"""Embeddings from OpenAI, or from any server with its `POST /embeddings`."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ _SHORTENABLE: Final = "text-embedding-3-"
 
 
 class OpenAIProvider(HttpProvider):
-    """Asks `POST {url}/embeddings` with a bearer token.
+    """Calls `POST {url}/embeddings` with a bearer token.
 
-    Fewer dimensions than the model has are asked of the server for the `text-embedding-3` models, and the
-    stored name says so (`openai:text-embedding-3-large@1024`): such vectors compare only with their own kind.
+    For the `text-embedding-3` models, `dimensions` may be smaller than the model's own. The server then shortens the
+    vectors, and the stored name has the length (`openai:text-embedding-3-large@1024`), because vectors of different
+    lengths cannot be compared.
     """
 
     url_setting = "OPENAI_BASE_URL"
     hints: ClassVar[Mapping[int, str]] = {
-        400: "the model's name may be wrong, or a text longer than the model reads",
+        400: "the model's name may be wrong, or a text too long for the model",
         401: "check OPENAI_API_KEY",
         403: "check OPENAI_API_KEY",
         404: "check OPENAI_BASE_URL and EMBEDDING_MODEL",
@@ -50,19 +51,19 @@ class OpenAIProvider(HttpProvider):
         timeout: float = 30.0,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:
-        """Name the model and the server; nothing is asked yet.
+        """Set the model and the server; no request is made yet.
 
         Args:
-            model: as the server calls it.
-            dimensions: length of the vectors; needed when pgmem does not know the model.
-            key: sent as a bearer token; api.openai.com refuses to work without one.
-            url: base address, for OpenAI's own with `/v1`.
+            model: the name that the server uses.
+            dimensions: length of the vectors; required if pgmem does not know the model.
+            key: sent as a bearer token; api.openai.com requires one.
+            url: base address; that of OpenAI ends with `/v1`.
             timeout: seconds for one request.
-            sleep: waits so many seconds between attempts.
+            sleep: called with the seconds to wait between attempts.
 
         Raises:
-            EmbeddingConfigError: the size is unknown or does not fit the model, the key is missing, or the
-                address is unusable.
+            EmbeddingConfigError: the length is unknown or does not fit the model, the key is missing, or the address
+                is invalid.
         """
         native = known(_DIMENSIONS, model)
         shorter = native is not None and dimensions is not None and dimensions < native
@@ -75,14 +76,14 @@ class OpenAIProvider(HttpProvider):
             raise EmbeddingConfigError("OPENAI_API_KEY: api.openai.com needs one")
 
     async def health_check(self) -> bool:
-        """Embed one word, asking once. Never raises. OpenAI bills a token for it."""
+        """Return whether one word can be embedded, by one request. Never raises. OpenAI bills a token for it."""
         try:
             self._vectors(await self._request("POST", "/embeddings", self._body(["ok"])), 1)
         except EmbeddingError:
             return False
         return True
 
-    async def _ask(self, texts: list[str]) -> list[list[float]]:
+    async def _request_vectors(self, texts: list[str]) -> list[list[float]]:
         return self._vectors(await self._post("/embeddings", self._body(texts)), len(texts))
 
     def _body(self, texts: list[str]) -> dict[str, object]:
@@ -90,10 +91,7 @@ class OpenAIProvider(HttpProvider):
         return {**body, "dimensions": self.dimensions} if self._shortened else body
 
     def _vectors(self, answer: object, count: int) -> list[list[float]]:
-        """Put the vectors in the order of the texts, which each names by its `index`.
-
-        Servers that give no index at all mean the order they sent.
-        """
+        """Return the vectors in the order of the texts, by the `index` of each; without any, in the order of the answer."""
         data = answer.get("data") if isinstance(answer, dict) else None
         if not isinstance(data, list) or not all(isinstance(each, dict) for each in data):
             raise EmbeddingError(f"{self.model}: the answer holds no list of vectors")

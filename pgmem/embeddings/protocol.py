@@ -1,4 +1,4 @@
-"""What an embedding provider is, and what it raises.
+"""The interface of an embedding provider, and its exceptions.
 
 EmbeddingError              a text could not be embedded: the memory is saved without its vector
 └── EmbeddingConfigError    a setting is wrong: raised at start, names the setting
@@ -16,17 +16,17 @@ __all__ = ["EmbeddingConfigError", "EmbeddingError", "EmbeddingProvider"]
 class EmbeddingError(PgmemError):
     """The provider could not make a vector.
 
-    The message is safe to log and to show to an agent: it never holds a key, the credentials of an
-    address, an answer's body, or the text that was to be embedded.
+    The message is safe to log and to show to an agent: it holds no key, no credentials of an address, no body of an
+    answer and no text that was to be embedded.
 
     Attributes:
-        transient: True when the same call may succeed later without a changed setting (the server is
-            down, busy or slow; the model is still loading). False when asking again cannot help.
-        retry_after: seconds the server asked to be left alone, or None when it did not say.
+        transient: whether the same call may succeed later without a changed setting, because the server is down, busy
+            or slow, or the model is still loading.
+        retry_after: seconds that the server asked to wait; None if it did not.
     """
 
     def __init__(self, message: str, *, transient: bool = False, retry_after: float | None = None) -> None:
-        """Take the message and what is known about trying again."""
+        """Set the message, and whether and when to try again."""
         super().__init__(message)
         self.transient = transient
         self.retry_after = retry_after
@@ -41,8 +41,8 @@ class EmbeddingProvider(Protocol):
     """Turns texts into vectors. Independent of any vendor of language models.
 
     Attributes:
-        dimensions: length of every vector this provider makes; 0 when it makes none.
-        model: name kept beside each vector, `provider:model`. Vectors are comparable only under one name.
+        dimensions: length of every vector; 0 if the provider makes none.
+        model: name that is stored with each vector, `provider:model`. Only vectors of one name can be compared.
     """
 
     dimensions: int
@@ -52,8 +52,8 @@ class EmbeddingProvider(Protocol):
         """Embed one text.
 
         Returns:
-            A vector of `dimensions` floats and length 1, or `[]` when there is nothing to embed: the
-            text is blank, or the provider is `none`. `[]` means: full text only.
+            A vector of `dimensions` floats and length 1; `[]` if the text is blank or the provider is `none`. Search
+            is then by full text only.
 
         Raises:
             EmbeddingError: no vector could be made.
@@ -64,7 +64,7 @@ class EmbeddingProvider(Protocol):
         """Embed many texts.
 
         Returns:
-            One entry per text, in the same order, each as `embed` would answer.
+            One entry for each text, in the same order, as `embed` returns it.
 
         Raises:
             EmbeddingError: at least one vector could not be made; none is returned.
@@ -72,5 +72,5 @@ class EmbeddingProvider(Protocol):
         ...
 
     async def health_check(self) -> bool:
-        """Say whether `embed` would work now. Never raises. Loads a local model that is not loaded yet."""
+        """Return whether `embed` would work now. Never raises. Loads a local model that is not loaded yet."""
         ...

@@ -1,4 +1,4 @@
-"""Sentence encoders run by sentence-transformers and torch."""
+"""Sentence encoders that sentence-transformers and torch run."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ _DIMENSIONS: Final = {
 class SentenceTransformerProvider(LocalProvider):
     """Runs a model of sentence-transformers in this process.
 
-    A name is downloaded from the hub once (never with HF_HUB_OFFLINE=1). A folder is read where it is, and
-    its stored name carries a digest of the weights and never the path.
+    A model of the hub is downloaded once (never with HF_HUB_OFFLINE=1). A folder is read in place; its vectors are
+    stored under the folder's name and a digest of the weights, without the path.
     """
 
     def __init__(
         self, model: str = DEFAULT_MODEL, dimensions: int | None = None, *, timeout: float = 30.0
     ) -> None:
-        """Name the model; nothing is imported, loaded or downloaded yet.
+        """Set the model; nothing is imported, loaded or downloaded yet.
 
         Args:
             model: a name on the hub, or a folder.
-            dimensions: length of the vectors; needed when neither pgmem nor the folder's config.json says it.
+            dimensions: length of the vectors; required if neither pgmem nor the folder's config.json has it.
             timeout: seconds a call waits for the model to load.
 
         Raises:
-            EmbeddingConfigError: the folder is not there or holds no model, or the size is unknown or wrong.
+            EmbeddingConfigError: the folder does not exist or holds no model, or the length is unknown or wrong.
         """
         self._name = model
         folder = as_folder(model)
@@ -76,7 +76,7 @@ class SentenceTransformerProvider(LocalProvider):
                 f"{self.model}: sentence-transformers {why}; EMBEDDING_MODEL may be a folder",
                 transient=not offline,
             ) from exc
-        turn = Lock()  # the fast tokenizers inside fail with "Already borrowed" when two threads use them
+        turn = Lock()  # its tokenizers fail with "Already borrowed" if two threads use them at once
 
         def encode(texts: list[str]) -> Rows:
             with turn:
@@ -85,9 +85,9 @@ class SentenceTransformerProvider(LocalProvider):
         return encode
 
     def _open(self, library: ModuleType, *, offline: bool) -> _Model:
-        """Take the model from the cache, and from the hub only if it is not there.
+        """Read the model from the cache, or from the hub if the cache lacks it.
 
-        The library's own order is to ask the hub each time, which without a network costs minutes of retries.
+        By default the library asks the hub each time, which takes minutes of retries without a network.
         """
         try:
             model: _Model = library.SentenceTransformer(self._name, local_files_only=True)

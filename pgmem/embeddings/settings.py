@@ -1,4 +1,4 @@
-"""The settings of an embedding provider, under the names users write in their environment."""
+"""The settings of an embedding provider, and their environment variables."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ _NAMES: Final = {field: name for name, field in _FIELDS.items()}
 
 
 class EmbeddingSettings(BaseModel):
-    """Which provider embeds, with which model, and where it is asked.
+    """The provider, its model and its address.
 
-    Addresses and key stay out of `repr`. `provider="none"` ignores all the rest.
+    Addresses and key are left out of `repr`. With `provider="none"` the other settings are ignored.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     provider: ProviderName = Field(
         default="static",
-        description="Who makes the vectors; none: full text only.",
+        description="Provider of embeddings; none: search by full text only.",
     )
     model: str | None = Field(
         default=None,
-        description="Name of a model, or a folder that holds one; unset: the provider's default.",
+        description="Name of a model, or a folder that holds one; if unset, the provider's default.",
     )
     dimensions: int | None = Field(
         default=None,
         ge=1,
         le=16_000,
-        description="Length of the vectors; needed only for a model that pgmem does not know.",
+        description="Length of the vectors; required only for a model that pgmem does not know.",
     )
     timeout: float = Field(
         default=30.0,
@@ -59,12 +59,12 @@ class EmbeddingSettings(BaseModel):
     ollama_url: str = Field(
         default=OLLAMA_URL,
         repr=False,
-        description="Where Ollama listens.",
+        description="Address of Ollama.",
     )
     openai_base_url: str = Field(
         default=OPENAI_URL,
         repr=False,
-        description="Base address of OpenAI's API or of one that speaks it.",
+        description="Base address of OpenAI's API or of a compatible one.",
     )
     openai_api_key: SecretStr | None = Field(
         default=None,
@@ -74,10 +74,10 @@ class EmbeddingSettings(BaseModel):
 
     @classmethod
     def from_mapping(cls, config: Mapping[str, object]) -> Self:
-        """Read the settings from a mapping such as `os.environ`; other names and empty values count as unset.
+        """Read the settings from a mapping such as `os.environ`; other names are ignored, empty values count as unset.
 
         Raises:
-            EmbeddingConfigError: a value does not fit; the message names the setting, never the value.
+            EmbeddingConfigError: a value is invalid; the message names the setting, never the value.
         """
         given = {field: _stripped(config.get(name)) for name, field in _FIELDS.items()}
         try:
@@ -87,9 +87,8 @@ class EmbeddingSettings(BaseModel):
                 f"{_NAMES[str(problem['loc'][0])]}: {problem['msg']}"
                 for problem in error.errors(include_input=False)
             )
-        raise EmbeddingConfigError(
-            wrong
-        )  # outside the handler: pydantic's error would come along with the values
+        # Outside the handler, because the context of the exception would hold the values.
+        raise EmbeddingConfigError(wrong)
 
 
 def _stripped(value: object) -> object:

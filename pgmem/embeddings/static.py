@@ -1,14 +1,15 @@
-"""Static word vectors, bundled with the wordllama wheel: no download, no server, no neural network.
+"""Static word vectors of the wordllama wheel: no download, no server, no neural network.
 
-A text's vector is the mean of its tokens' vectors, scaled to length 1. wordllama itself is never imported:
-its loader looks for the tokenizer in a folder the wheel lacks, and its import sets up the root logger.
+A text's vector is the mean of its tokens' vectors, scaled to length 1. wordllama is not imported, because its
+loader looks for the tokenizer in a folder that the wheel lacks, and its import configures the root logger.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pgmem.embeddings.base import dimensions_of
 from pgmem.embeddings.local import LocalProvider, missing, require
@@ -23,7 +24,7 @@ __all__ = ["DEFAULT_MODEL", "StaticProvider"]
 DEFAULT_MODEL: Final = "l2_supercat_256"
 _DIMENSIONS: Final = 256
 _LONGEST: Final = 100_000
-"""Characters read of one text. Tokenizing them takes 0.1 s, and grows faster than the text."""
+"""Characters of a text that are read. Tokenizing them takes 0.1 s, and more than in proportion for longer texts."""
 
 
 class StaticProvider(LocalProvider):
@@ -34,15 +35,15 @@ class StaticProvider(LocalProvider):
     def __init__(
         self, model: str = DEFAULT_MODEL, dimensions: int | None = None, *, timeout: float = 30.0
     ) -> None:
-        """Name the model, of which there is one; nothing is imported or read yet.
+        """Set the model; nothing is imported or read yet.
 
         Args:
-            model: `l2_supercat_256`.
+            model: `l2_supercat_256`, the only one.
             dimensions: 256, or None.
-            timeout: seconds a call waits for the files to be read.
+            timeout: seconds that a call waits for the files to be read.
 
         Raises:
-            EmbeddingConfigError: another model or size is asked for.
+            EmbeddingConfigError: another model or another length is given.
         """
         if model != DEFAULT_MODEL:
             raise EmbeddingConfigError(f"EMBEDDING_MODEL: the provider static has only {DEFAULT_MODEL}")
@@ -52,10 +53,9 @@ class StaticProvider(LocalProvider):
     def _load(self) -> Encoder:
         weights, vocabulary = _files()
         np = require("numpy", provider="static", extra="static")
-        safetensors = require("safetensors.numpy", provider="static", extra="static")
         tokenizers = require("tokenizers", provider="static", extra="static")
 
-        table = safetensors.load_file(weights)["embedding.weight"]  # half precision: 16 MB instead of 33
+        table = _table(np, weights)
         tokenizer = tokenizers.Tokenizer.from_file(str(vocabulary))
         tokenizer.no_padding()
         tokenizer.no_truncation()
@@ -70,8 +70,20 @@ class StaticProvider(LocalProvider):
         return encode
 
 
+def _table(np: Any, weights: Path) -> Any:
+    """Map the matrix of a safetensors file: 8 bytes with the length of a JSON header, the header, the numbers."""
+    with weights.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        tensor = json.loads(file.read(length))["embedding.weight"]
+    if tensor["dtype"] != "F16":
+        raise EmbeddingError("the installed wordllama holds other numbers; install version 0.2.2.post0")
+    # Half precision, and mapped: 16 MB that processes share.
+    begin = 8 + length + tensor["data_offsets"][0]
+    return np.memmap(weights, dtype="<f2", mode="r", offset=begin, shape=tuple(tensor["shape"]))
+
+
 def _files() -> tuple[Path, Path]:
-    """Find the weights and the tokenizer inside the installed wheel, without importing it."""
+    """Return the paths of the weights and the tokenizer in the installed wheel, without importing it."""
     spec = importlib.util.find_spec("wordllama")
     if spec is None or not spec.submodule_search_locations:
         raise missing("wordllama", provider="static", extra="static")
@@ -79,5 +91,7 @@ def _files() -> tuple[Path, Path]:
     weights = next(root.glob("*/l2_supercat_256.safetensors"), None)
     vocabulary = next(root.glob("*/l2_supercat_tokenizer_config.json"), None)
     if weights is None or vocabulary is None:
-        raise EmbeddingError("the installed wordllama does not bundle l2_supercat_256; install version 0.4")
+        raise EmbeddingError(
+            "the installed wordllama does not bundle l2_supercat_256; install version 0.2.2.post0"
+        )
     return weights, vocabulary

@@ -1,92 +1,163 @@
-"""The text a save will be embedded as, before it is sent.
+"""The text that a save is embedded as, composed before the save is sent.
 
-The database decides: it keeps a vector only if it was made from the text as finally written, which it compares by hash.
-What differs here (a text that the verbs clean or refuse) costs the vector until the worker embeds, never the memory.
+The registry of labels says which fields make the text. The verbs clean what they store; the same is done here, because the
+database keeps a vector only if it was made from the text as stored, which it compares by hash. Where the two differ, as
+after an update of an existing node or with properties that a verb drops, the worker makes the vector later.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from uuid import UUID
 
-__all__ = ["save_text", "text_hash"]
+from pgmem.models import DescribedLabel
 
-# The label a verb writes, its title's field, and the fields that are searched, in the order of the registry.
-_TEXTS: dict[str, tuple[str, str | None, tuple[str, ...]]] = {
-    "save_session": (
-        "Session",
-        None,
-        ("objective", "actions_taken", "decisions_made", "open_items", "next_actions"),
+__all__ = ["node_text", "save_text", "text_hash"]
+
+# What remember does not store, and what of it is no text: a date or a time.
+_NOT_STORED = {
+    *(
+        "source",
+        "source_agent",
+        "source_session",
+        "trust_level",
+        "org_id",
+        "user_id",
+        "agent_id",
+        "session_id",
     ),
-    "save_decision": ("Decision", "title", ("rationale", "owner")),
-    "save_pattern": ("Pattern", None, ("trigger", "repeatable_steps", "exclusions")),
-    "save_context": ("Context", None, ("topic", "content")),
-    "upsert_entity": ("EntityFact", "entity_name", ("fact",)),
+    *("created_at", "updated_at", "valid_from", "valid_to", "confidence"),
 }
+_DATE = re.compile(r"(\d{4}-\d{2}-\d{2}([T ][0-9:.Z+-]*)?)?")
 
-# The labels of remember that are named by a title, and what all of them are searched by.
-_TITLED = {"Experiment", "Vulnerability", "Problem", "Exercise", "Photo"}
-_REMEMBERED = (
-    "summary",
-    "description",
-    "details",
-    "notes",
-    "rationale",
-    "solution",
-    "context",
-    "body",
-    "tags",
+_HIDDEN = re.compile(
+    "[\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
+    "\U000e0000-\U000e007f]|(^|[\u0020-\u024f])[\u200c\u200d]+"
 )
-
 _BLANKS = re.compile("[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
-def save_text(verb: str, params: Mapping[str, object]) -> str | None:
-    """`Label: title and texts` of a save, as the database will compose it; None for a verb that embeds nothing."""
-    if verb == "remember":
-        return _remembered(str(params.get("label", "")), params.get("properties"))
-    if verb not in _TEXTS:
+def save_text(label: DescribedLabel, arguments: Mapping[str, object]) -> str:
+    """Return the text of a node that a save verb writes.
+
+    Args:
+        label: the label that the verb writes.
+        arguments: of the verb, by name.
+    """
+    title = arguments.get(label.title_field) or ""
+    named = label.key_field == label.title_field
+    fields = {name: _argument(arguments.get(name)) for name in label.text_fields}
+    return _composed(label, _key(title) if named else _title(title), fields)
+
+
+def node_text(label: DescribedLabel, properties: object) -> str | None:
+    """Return the text of a node that `remember` creates; None if the properties do not name it.
+
+    Args:
+        label: the label of the node.
+        properties: as they are sent.
+    """
+    if not isinstance(properties, Mapping) or label.key_field is None:
         return None
-    label, title, fields = _TEXTS[verb]
-    parts = [_title(params.get(title, ""))] if title else []
-    for field in fields:
-        value = params.get(field)
-        texts = [_clean(item) for item in value] if isinstance(value, list | tuple) else []
-        if isinstance(value, str):
-            texts = [_clean(value)]
-        if texts := [text for text in texts if text]:
-            parts.append(" ".join(texts))
-    return f"{label}: {' '.join(parts)}"
-
-
-def _remembered(label: str, properties: object) -> str | None:
-    """The text of a node that `remember` writes for the first time, as far as its properties are texts."""
-    if not isinstance(properties, Mapping):
-        return None
-    name = properties.get("title" if label in _TITLED else "name")
+    name = properties.get(label.key_field)
     if not isinstance(name, str):
         return None
-    parts = [name.strip(" ")]
-    for field in _REMEMBERED:
-        value = properties.get(field)
-        if isinstance(value, str):
-            parts.append(_clean(value))
-        elif isinstance(value, list | tuple) and value:
-            parts.append(" ".join(_clean(item) for item in value))
-    return f"{label}: {' '.join(parts)}"
-
-
-def _clean(text: object) -> str:
-    """A text without control characters (tab and newline stay) and outer blanks, as `clean_text` makes it."""
-    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", "", str(text)).strip(" \t\n")
-
-
-def _title(text: object) -> str:
-    """A title on one line, as `clean_title` makes it."""
-    return re.sub(" +", " ", _clean(_BLANKS.sub(" ", str(text))))
+    fields = {**_properties(properties), label.key_field: _key(name)}
+    return _composed(label, _key(name), fields, _other_texts(label, fields))
 
 
 def text_hash(text: str) -> str:
-    """SHA-256 of a text, as the database makes it."""
+    """Return the SHA-256 of a text as hex digits, as the database makes it."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _other_texts(label: DescribedLabel, fields: Mapping[str, object]) -> list[object]:
+    """Return the texts that are no text fields of the label, as `other_texts` in sql/03-texts.sql does."""
+    known = {*label.text_fields, *_NOT_STORED, label.key_field, label.title_field}
+    found = []
+    for name in sorted(fields.keys() - known, key=str.encode):
+        value = fields[name]
+        is_date = isinstance(value, str) and _DATE.fullmatch(value)
+        is_texts = isinstance(value, list) and value and isinstance(value[0], str)
+        if (isinstance(value, str) and not is_date) or is_texts:
+            found.append(value)
+    return found
+
+
+def _composed(
+    label: DescribedLabel, title: str, fields: Mapping[str, object], others: Sequence[object] = ()
+) -> str:
+    """Return label, title and texts, as `embedding_text` in sql/03-texts.sql composes them."""
+    parts = [] if label.title_field in label.text_fields else [title]
+    for value in (*(fields.get(name) for name in label.text_fields), *others):
+        texts = [_shown(item) for item in (value if isinstance(value, list) else [value]) if item is not None]
+        if texts:
+            parts.append(" ".join(texts))
+    return f"{label.name}: {' '.join(parts)}"
+
+
+def _argument(value: object) -> object:
+    """Clean an argument as `clean_text` and `clean_texts` do; empty texts are left out."""
+    if isinstance(value, list | tuple):
+        return [text for item in value if (text := _clean(item))]
+    return (_clean(value) or None) if isinstance(value, str) else value
+
+
+def _properties(values: Mapping[object, object]) -> dict[str, object]:
+    """Clean properties as `clean_properties` does; reserved names and nulls are left out."""
+    named = ((_key(name), value) for name, value in values.items())
+    return {
+        name: _property(value)
+        for name, value in named
+        if value is not None and name and not name.startswith("_")
+    }
+
+
+def _property(value: object) -> object:
+    if isinstance(value, str):
+        return _clean(value)
+    if isinstance(value, list | tuple):
+        return [_property(item) for item in value]
+    if isinstance(value, Mapping):
+        return _properties(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    return str(value) if isinstance(value, UUID) else value
+
+
+def _clean(text: object) -> str:
+    """Return a text without control characters (tab and newline stay) and outer blanks, as `clean_text` does."""
+    return unicodedata.normalize("NFC", _CONTROLS.sub("", str(text)).strip(" \t\n"))
+
+
+def _title(text: object) -> str:
+    """Return a title on one line, as `clean_title` does."""
+    return re.sub(" +", " ", _clean(_BLANKS.sub(" ", _HIDDEN.sub(r"\1", str(text)))))
+
+
+def _key(text: object) -> str:
+    """Return a name without outer spaces, as `clean_key` does."""
+    return unicodedata.normalize("NFC", str(text).strip(" "))
+
+
+def _shown(value: object) -> str:
+    return value if isinstance(value, str) else _jsonb(value)
+
+
+def _jsonb(value: object) -> str:
+    """Return a value as jsonb prints it: short keys first, numbers without exponents."""
+    if isinstance(value, float):
+        return format(Decimal(repr(value)), "f")
+    if isinstance(value, list):
+        return f"[{', '.join(map(_jsonb, value))}]"
+    if isinstance(value, Mapping):
+        ordered = sorted(value.items(), key=lambda item: (len(item[0].encode()), item[0].encode()))
+        return "{" + ", ".join(f"{_jsonb(name)}: {_jsonb(item)}" for name, item in ordered) + "}"
+    return json.dumps(value, ensure_ascii=False)

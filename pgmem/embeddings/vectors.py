@@ -1,4 +1,4 @@
-"""Check what a provider made, and bring every vector to length 1."""
+"""Checks of the vectors of a provider, and their scaling to length 1."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 __all__ = ["unit_rows", "unit_vectors"]
 
 _ZERO = 1e-12
-"""A vector shorter than this has no direction; cosine distance to it is undefined."""
+"""A shorter vector has no direction, and cosine distance to it is undefined."""
 
 
-def unit_vectors(rows: object, *, count: int, dimensions: int, who: str) -> list[list[float]]:
+def unit_vectors(rows: object, *, count: int, dimensions: int, model: str) -> list[list[float]]:
     """Check vectors that came as JSON and scale each to length 1.
 
     Args:
-        rows: what the server sent where `count` lists of `dimensions` finite numbers should be.
-        count: how many texts were sent.
-        dimensions: how long each vector must be.
-        who: the model's name, for the message.
+        rows: the answer of the server: `count` lists of `dimensions` finite numbers.
+        count: the number of texts that were sent.
+        dimensions: the length of each vector.
+        model: the model's name, for the message.
 
     Raises:
-        EmbeddingError: says which of these does not hold, and for which vector.
+        EmbeddingError: the answer is not that; the message names the vector.
     """
     if not isinstance(rows, list):
-        raise EmbeddingError(f"{who}: the answer holds no list of vectors")
+        raise EmbeddingError(f"{model}: the answer holds no list of vectors")
     if len(rows) != count:
-        raise EmbeddingError(f"{who}: {len(rows)} vectors came for {count} texts")
-    return [_unit_vector(row, dimensions, f"{who}: vector {n} of {count}") for n, row in enumerate(rows, 1)]
+        raise EmbeddingError(f"{model}: {len(rows)} vectors came for {count} texts")
+    return [_unit_vector(row, dimensions, f"{model}: vector {n} of {count}") for n, row in enumerate(rows, 1)]
 
 
 def _unit_vector(row: object, dimensions: int, which: str) -> list[float]:
@@ -55,21 +55,21 @@ def _unit_vector(row: object, dimensions: int, which: str) -> list[float]:
     return [x / norm for x in row]
 
 
-def unit_rows(rows: Rows, *, count: int, dimensions: int, who: str) -> list[list[float]]:
-    """Do what `unit_vectors` does for an array of shape (count, dimensions) made in this process."""
+def unit_rows(rows: Rows, *, count: int, dimensions: int, model: str) -> list[list[float]]:
+    """Check and scale an array of shape (count, dimensions) as `unit_vectors` does a list."""
     import numpy as np
 
     if rows.ndim != 2 or rows.shape[0] != count:
-        raise EmbeddingError(f"{who}: the model made an array of shape {rows.shape} for {count} texts")
+        raise EmbeddingError(f"{model}: the model made an array of shape {rows.shape} for {count} texts")
     if rows.shape[1] != dimensions:
         size = rows.shape[1]
         raise EmbeddingError(
-            f"{who}: the model makes {size} dimensions, not {dimensions} (EMBEDDING_DIMENSIONS)"
+            f"{model}: the model makes {size} dimensions, not {dimensions} (EMBEDDING_DIMENSIONS)"
         )
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     if not np.isfinite(norms).all():
-        raise EmbeddingError(f"{who}: a vector holds a number that is not finite")
+        raise EmbeddingError(f"{model}: a vector holds a number that is not finite")
     if (norms < _ZERO).any():
-        raise EmbeddingError(f"{who}: a vector is zero: it has no direction")
+        raise EmbeddingError(f"{model}: a vector is zero: it has no direction")
     unit: list[list[float]] = (rows / norms).tolist()
     return unit

@@ -1,1 +1,1 @@
-"""One thin class an engine: a method is one call of the SQL verb of the same name. The rules stand in `sql/`."""
+"""The engines: a method calls the SQL verb of the same name. The rules are in `sql/`. A class is named as its module."""

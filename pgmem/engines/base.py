@@ -1,40 +1,105 @@
-"""What every engine has: the database it calls, and who embeds."""
+"""The base of the engines: calls of verbs, and the vector of a save."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import fields
+from typing import Any, TypeVar
 
 import anyio
+import psycopg
 
-from pgmem.database.pool import Database
+from pgmem._verbs import VERBS
+from pgmem.database.call import build
+from pgmem.database.database import Database
 from pgmem.embeddings.none import NullProvider
-from pgmem.embeddings.protocol import EmbeddingError, EmbeddingProvider
-from pgmem.embeddings.text import save_text, text_hash
+from pgmem.embeddings.protocol import EmbeddingProvider
+from pgmem.embeddings.text import node_text, save_text, text_hash
+from pgmem.engines.secrets import scrubbed
+from pgmem.errors import PgmemError, summary
 
 __all__ = ["Engine"]
 
 log = logging.getLogger("pgmem")
 
+T = TypeVar("T")
+L = TypeVar("L")
+_PATIENCE_S = {"report": 600.0, "rebuild": 3600.0}
+"""Seconds for verbs that read or write a large part of a store."""
+
 
 class Engine:
-    """Stateless: it holds the way to the database and to the embedding provider, and nothing else."""
+    """Calls of verbs over one database. It has no state of its own.
+
+    Args:
+        database: where the verbs are called.
+        embedder: the provider of embeddings; None means no vectors.
+    """
 
     def __init__(self, database: Database, embedder: EmbeddingProvider | None = None) -> None:
         self._database = database
         self._embedder: EmbeddingProvider = embedder or NullProvider()
 
+    def _patience_s(self, verb: str) -> float | None:
+        """Return the seconds that a call of the verb may take; None means `write_timeout_s`."""
+        patience = VERBS[verb].patience
+        if patience == "answer":
+            return self._database.settings.retrieval_timeout_s
+        return _PATIENCE_S.get(patience or "")
+
+    async def _rows(self, verb: str, params: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Call a verb and return its rows."""
+        return await self._database.rows(verb, self._patience_s(verb), **self._scrubbed(verb, params))
+
+    def _scrubbed(self, verb: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments without secrets, as `PGMEM_SCRUB_SECRETS` says, if the verb stores any of them.
+
+        A verb that removes a memory stores nothing, so a memory whose name holds a secret can be forgotten by its name.
+        Turns are captured without anybody looking at them, so their secrets are redacted unless they are refused.
+
+        Raises:
+            InvalidArgument: a text holds a secret, and secrets are refused.
+        """
+        stores = VERBS[verb].effect in ("write", "repeat")
+        mode = self._database.settings.scrub_secrets if stores else "off"
+        return scrubbed(params, "redact" if verb == "capture_turns" and mode == "off" else mode)
+
+    async def _one(self, verb: str, cls: type[T], params: Mapping[str, Any]) -> T:
+        """Call a verb that returns one row, and return it as `cls`."""
+        return build(cls, (await self._rows(verb, params))[0])
+
+    async def _first(self, verb: str, cls: type[T], params: Mapping[str, Any]) -> T | None:
+        """Call a verb that returns one row or none, and return it as `cls`."""
+        return next((build(cls, row) for row in await self._rows(verb, params)), None)
+
+    async def _all(self, verb: str, cls: type[T], params: Mapping[str, Any]) -> list[T]:
+        """Call a verb that returns a set, and return its rows as `cls`."""
+        return [build(cls, row) for row in await self._rows(verb, params)]
+
+    async def _list(self, verb: str, cls: type[L], row: type[T], params: Mapping[str, Any]) -> L:
+        """Call a verb that returns a set, and return its rows as a class whose only field is their list."""
+        (field,) = fields(cls)  # type: ignore[arg-type]
+        return cls(**{field.name: await self._all(verb, row, params)})
+
+    async def _value(self, verb: str, cls: type[T], params: Mapping[str, Any]) -> T:
+        """Call a verb that returns one value, and return it as `cls`."""
+        (value,) = (await self._rows(verb, params))[0].values()
+        return build(cls, value)
+
     async def _embedding(self, verb: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The vector of a save, made before its transaction; a provider that fails costs the vector and nothing else."""
-        text = save_text(verb, params) if self._embedder.dimensions else None
-        if text is None:
+        """Return the arguments that carry the vector of a save; none if the provider fails, so that the save goes on."""
+        if self._embedder.dimensions == 0:
             return {}
+        patience = self._database.settings.embedding_patience_s
         try:
-            with anyio.fail_after(self._database.settings.embedding_patience_s):
+            text = await self._text(verb, params, patience)
+            if text is None:
+                return {}
+            with anyio.fail_after(patience):
                 vector = await self._embedder.embed(text)
-        except (EmbeddingError, TimeoutError) as error:
-            log.warning("saved without a vector, the worker embeds: %s", error)
+        except (PgmemError, psycopg.Error, TimeoutError) as error:
+            log.warning("saved without a vector, the worker embeds: %s", summary(error))
             return {}
         if not vector:
             return {}
@@ -43,3 +108,14 @@ class Engine:
             "embedding_model": self._embedder.model,
             "embedding_text_hash": text_hash(text),
         }
+
+    async def _text(self, verb: str, params: Mapping[str, Any], timeout_s: float) -> str | None:
+        """Return the text of a save as the database stores it; None if the verb writes no text of its own."""
+        if verb == "remember":
+            name = str(params["label"])
+            label = (await self._database.labels(name, timeout_s)).get(name)
+            return None if label is None else node_text(label, params["properties"])
+        for label in (await self._database.labels(timeout_s=timeout_s)).values():
+            if label.is_memory and label.written_by == verb:
+                return save_text(label, params)
+        return None

@@ -1,4 +1,4 @@
-"""EmbeddingEngine: vectors for what waits for one, models side by side, and the index over them."""
+"""Embedding: vectors for the texts in the queue, several models in one store, and the indexes of vectors."""
 
 from __future__ import annotations
 
@@ -6,41 +6,66 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+import anyio
 import psycopg
 from psycopg import sql
 
 from pgmem.embeddings.protocol import EmbeddingError
-from pgmem.engines.base import Engine
+from pgmem.engines.verbs import Verbs
 from pgmem.errors import PgmemError, TierMissing, summary
 
-__all__ = ["EmbeddingEngine"]
+__all__ = ["Embedding"]
 
 log = logging.getLogger("pgmem")
 _BATCH = 64
 
 
-class EmbeddingEngine(Engine):
-    """No transaction is open while the provider is asked: texts are claimed, embedded, stored."""
+class Embedding(Verbs):
+    """Texts are claimed, embedded and stored; no transaction is open while the provider works."""
 
     @property
     def embedding_model(self) -> str:
-        """The model of this process, as vectors are kept under it."""
+        """The name of this process's model, under which its vectors are stored."""
         return self._embedder.model
 
     async def register_embedder(self) -> bool:
-        """Make this process's model known to the store; the first one becomes active. False where nothing is embedded."""
+        """Register this process's model in the store; the first model becomes the active one.
+
+        The registry of labels is read as well, so that saves need not read it. A model that is new to the store is
+        registered only if its provider answers, as texts would wait for its vectors for ever.
+
+        Returns:
+            Whether vectors are stored: False without a provider or pgvector, or if the store refuses the model.
+        """
         if self._embedder.dimensions == 0:
             return False
+        model: dict[str, Any] = {"name": self._embedder.model, "dimensions": self._embedder.dimensions}
         try:
-            await self._database.rows(
-                "register_model", name=self._embedder.model, dimensions=self._embedder.dimensions
-            )
+            known = await self._database.rows("register_model", **model, known_only=True)
+            if known[0]["name"] is None:
+                if not await self.embedder_answers():
+                    log.warning(
+                        "vectors of %s are not kept: its provider does not answer", self._embedder.model
+                    )
+                    return False
+                await self._database.rows("register_model", **model)
+            await self._database.labels()
         except TierMissing:
             return False
         except PgmemError as error:
-            log.warning("vectors of %s are not kept: %s", self._embedder.model, error)
+            log.warning("vectors of %s are not stored: %s", self._embedder.model, error)
             return False
         return True
+
+    async def embedder_answers(self) -> bool:
+        """Whether the provider of this process embeds now; True where nothing is embedded."""
+        if self._embedder.dimensions == 0:
+            return True
+        try:
+            with anyio.fail_after(self._database.settings.embedding_patience_s):
+                return await self._embedder.health_check()
+        except (EmbeddingError, TimeoutError):
+            return False
 
     async def embed_waiting(
         self,
@@ -48,13 +73,17 @@ class EmbeddingEngine(Engine):
         progress: Callable[[int], None] | None = None,
         stop: Callable[[], bool] | None = None,
     ) -> int:
-        """Embed texts that wait for a vector of this process's model, until none or `most` are left; how many were stored.
+        """Embed queued texts with this process's model, and return how many vectors were stored.
 
-        Any number of workers may run at once: each text is claimed by one, and a claim that dies is free after 5 minutes.
-        `stop` is asked between batches.
+        Any number of workers may run at once: each text is claimed by one of them, and a claim expires after 5 minutes.
+
+        Args:
+            most: stop after about this many texts; None means all.
+            progress: called after each batch with how many vectors were stored.
+            stop: called between batches; if it returns True, the run ends.
 
         Raises:
-            EmbeddingError: the provider fails for good; what it had claimed waits for the next run.
+            EmbeddingError: the provider fails; its claimed texts stay in the queue.
         """
         stored = 0
         while (most is None or stored < most) and not (stop is not None and stop()):
@@ -73,7 +102,7 @@ class EmbeddingEngine(Engine):
         except EmbeddingError as error:
             if error.transient or len(texts) == 1:
                 raise
-        # One text the model refuses must not hold back the others.
+        # A text that the model refuses must not keep the others from being embedded.
         vectors: list[list[float]] = []
         for text in texts:
             try:
@@ -87,7 +116,6 @@ class EmbeddingEngine(Engine):
         items = [
             {
                 "node_seq": row["node_seq"],
-                "kind": row["kind"],
                 "text_hash": row["text_hash"],
                 "vector": vector,
             }
@@ -100,32 +128,24 @@ class EmbeddingEngine(Engine):
         return int(rows[0]["store_vectors"])
 
     async def queue_embeddings(self, everything: bool = False) -> int:
-        """Queue every text that has no vector of this process's model (or every text); how many wait."""
+        """Queue every text without a vector of this process's model, or every text; returns the length of the queue."""
         await self.register_embedder()
         rows = await self._database.rows("queue_embeddings", 600, model=self._embedder.model, all=everything)
         return int(rows[0]["queue_embeddings"])
 
-    async def embedding_status(self) -> list[dict[str, Any]]:
-        """The models of this store, their vectors, and how many texts wait for one."""
-        return [dict(row) for row in await self._database.rows("embedding_status")]
-
-    async def activate_model(self, name: str) -> None:
-        """Let search use this model from the next query on."""
-        await self._database.rows("activate_model", name=name)
-
-    async def drop_model(self, name: str) -> int:
-        """Delete a model that is not active and its vectors; how many."""
-        return int((await self._database.rows("drop_model", 600, name=name))[0]["drop_model"])
-
     async def refresh_statistics(self, everything: bool = False) -> int:
-        """Recount the words of the scopes that have changed; scopes recounted."""
+        """Recount the words of the scopes that changed, or of every scope; returns how many were recounted."""
         rows = await self._database.rows("refresh_statistics", 600, all=everything)
         return int(rows[0]["refresh_statistics"])
 
-    async def index_vectors(self) -> int:
-        """Make the indexes that are worth it and put new vectors into them; how many are left for the next call.
+    async def index_vectors(self, stop: Callable[[], bool] | None = None) -> int:
+        """Build the indexes that are worth it and add new vectors to them; returns how many vectors are left over.
 
-        The index is built concurrently, on a connection of its own: it cannot be in a transaction.
+        An index is built concurrently, which needs a connection outside a transaction. Vectors that another worker has
+        locked are left to it.
+
+        Args:
+            stop: called between batches; if it returns True, the rest is left over.
         """
         row = (await self._database.rows("index_vectors", 600))[0]
         if row["wanted"]:
@@ -134,6 +154,6 @@ class EmbeddingEngine(Engine):
                 for statement in row["wanted"]:
                     await connection.execute(sql.SQL(statement))
             row = (await self._database.rows("index_vectors", 600))[0]
-        while row["left_over"]:
+        while row["left_over"] and row["done"] and not (stop is not None and stop()):
             row = (await self._database.rows("index_vectors", 600))[0]
         return int(row["left_over"])

@@ -1,66 +1,42 @@
-"""RetrievalEngine: the context of a scope, within a time limit, and search."""
+"""Retrieval: the context of a scope within a time limit, and search with the query's vector."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
-from typing import Any, Literal
+import re
+from time import monotonic
+from typing import Any
 
 import anyio
 import psycopg
+from pydantic import JsonValue
 
 from pgmem.database.call import build
 from pgmem.embeddings.protocol import EmbeddingError
 from pgmem.engines.base import Engine
-from pgmem.errors import DatabaseUnavailable
-from pgmem.models import ContextBundle, MemoryScopeName, SearchMode, SearchResult, SearchResults
+from pgmem.errors import DatabaseUnavailable, described
+from pgmem.models import ContextBundle, SearchMode, SearchResult, SearchResults
 
-__all__ = ["RetrievalEngine"]
+__all__ = ["Retrieval"]
+
+_NAMES_HOLD_S = 30.0
+_MOST_PROJECTS = 1_000
 
 
-class RetrievalEngine(Engine):
+class Retrieval(Engine):
     """Reading what is kept."""
 
-    async def retrieve_context(
-        self,
-        project_id: str,
-        scope: MemoryScopeName,
-        focus: str | None = None,
-        categories: Sequence[str] | None = None,
-        topic: str | None = None,
-        as_of: datetime | None = None,
-        known_at: datetime | None = None,
-    ) -> ContextBundle:
-        """The newest live memories of the focus, the project and globally, in that order.
-
-        With `as_of`, those that were true then, whatever superseded them since; with `known_at`, as
-        they were recorded then.
-
-        One attempt takes at most `retrieval_timeout_s`; after one retry the status is `timed_out` (or `failed` when the
-        database does not answer), so that an agent always goes on.
-
-        Raises:
-            InvalidArgument: an unknown scope or category, or scope focus without focus.
-        """
-        status = "failed"
+    async def _retrieve_context(self, params: dict[str, Any]) -> ContextBundle:
+        """One attempt and one retry; then the status says `timed_out` or `failed`, so that an agent always goes on."""
+        status, known_away = "failed", self._database.is_away
         for _ in range(2):
             try:
-                return await self._database.one(
-                    "retrieve_context",
-                    ContextBundle,
-                    self._database.settings.retrieval_timeout_s,
-                    project_id=project_id,
-                    scope=scope,
-                    focus=focus,
-                    categories=list(categories) if categories is not None else None,
-                    topic=topic,
-                    as_of=as_of,
-                    known_at=known_at,
-                )
+                return await self._one("retrieve_context", ContextBundle, params)
             except psycopg.errors.QueryCanceled:
                 status = "timed_out"
             except DatabaseUnavailable:
                 status = "failed"
+                if known_away:
+                    break
                 await self._recover()
         return ContextBundle(
             retrieval_status=status,  # type: ignore[arg-type]
@@ -73,92 +49,57 @@ class RetrievalEngine(Engine):
         except Exception:  # still away: the second attempt will say so
             return
 
-    async def search_memory(
-        self,
-        query: str,
-        limit: int = 10,
-        project_id: str | None = None,
-        scope: MemoryScopeName | None = None,
-        labels: Sequence[str] | None = None,
-        as_of: datetime | None = None,
-        known_at: datetime | None = None,
-        fusion: Literal["linear", "rrf"] | None = None,
-        explain: bool = False,
-        focus: str | None = None,
-        tags: Sequence[str] | None = None,
-        without: Sequence[str] = (),
-        weights: Mapping[str, float | str] | None = None,
-    ) -> SearchResults:
-        """Memories that answer a query, best first: by meaning, by words and by the graph.
-
-        Args:
-            query: words or a question.
-            limit: how many, 1 to 1000.
-            project_id: only this project and what holds globally.
-            scope: only this memory scope.
-            labels: only these labels.
-            as_of: what was true then, whatever superseded it since.
-            known_at: what was recorded then, by full text.
-            fusion: linear (weighted sum of normalised arms) or rrf; unset: the store's setting.
-            explain: give every part of a score.
-            focus: only this focus area.
-            tags: only what carries all of these.
-            without: signals to leave out, to see what each gives: names, window, session, date, source, graph.
-            weights: settings of the ranking (hybrid_alpha, rrf_k and their like) for this search alone.
-
-        Raises:
-            InvalidArgument: an empty query, a limit outside 1 to 1000, an unknown label or weight.
-        """
-        vector, names, trouble = await self._query_vector(query, project_id, "names" in without)
-        rows = await self._database.rows(
-            "search_memory",
-            self._database.settings.retrieval_timeout_s,
-            query=query,
-            limit=limit,
-            project_id=project_id,
-            scope=scope,
-            labels=list(labels) if labels is not None else None,
-            as_of=as_of,
-            known_at=known_at,
-            fusion=fusion,
-            explain=explain,
-            focus=focus,
-            tags=list(tags) if tags is not None else None,
-            names=names,
-            without=list(without),
-            embedding=vector or None,
-            embedding_model=self._embedder.model if vector else None,
-            weights=dict(weights) if weights is not None else None,
+    async def _search_memory(self, params: dict[str, Any]) -> SearchResults:
+        """Search with the query's vector; without one by full text, and say why."""
+        vector, trouble = await self._query_vector(
+            params["query"], params["project_id"], "names" in params["without"]
         )
-        mode = SearchMode(mode="hybrid" if vector else "fulltext_only")
-        if rows:
-            mode = SearchMode(mode=rows[0]["mode"], degraded=rows[0]["degraded"], reason=rows[0]["reason"])
+        given = {"embedding": vector or None, "embedding_model": self._embedder.model if vector else None}
+        row = (await self._rows("search_answer", {**params, **given}))[0]
+        mode = SearchMode(mode=row["mode"], degraded=row["degraded"], reason=row["reason"])
         if trouble is not None:
-            mode = SearchMode(mode="fulltext_only", degraded=True, reason=trouble)
-        return SearchResults(results=[build(SearchResult, row) for row in rows], search_mode=mode)
+            mode = SearchMode(mode=mode.mode, degraded=True, reason=trouble)
+        return SearchResults(
+            results=[build(SearchResult, item) for item in row["results"]],
+            search_mode=mode,
+            answered=row["answered"],
+            left_out=row["left_out"],
+            next_step=row["next_step"],
+        )
 
     async def _query_vector(
         self, query: str, project_id: str | None, keep_names: bool
-    ) -> tuple[list[float], list[str], str | None]:
-        """The query's vector, the names left out of it, and why there is none if the provider failed."""
+    ) -> tuple[list[float], str | None]:
+        """The query's vector, without the names in it, and why there is none if the provider failed."""
         if self._embedder.dimensions == 0 or not query.strip():
-            return [], [], None
-        terms = (await self._database.rows("search_terms", query=query, project_id=project_id))[0]
+            return [], None
+        text = query if keep_names or project_id is None else await self._without_names(query, project_id)
         try:
             with anyio.fail_after(self._database.settings.embedding_patience_s):
-                text = query if keep_names else terms["text_to_embed"]
-                return await self._embedder.embed(text), terms["names"], None
+                return await self._embedder.embed(text), None
         except (EmbeddingError, TimeoutError) as error:
-            return (
-                [],
-                terms["names"],
-                f"{type(error).__name__}: {error}" if str(error) else type(error).__name__,
+            return [], described(error)
+
+    async def _without_names(self, query: str, project_id: str) -> str:
+        """A query without the names of the project's agents and entities: a model ranks texts that merely mention one."""
+        known, scope = self._database.names, self._database.scope
+        key = (scope.org_id, scope.user_id, project_id)
+        until, pattern = known.get(key, (0.0, None))
+        if until < monotonic():
+            terms = (await self._database.rows("search_terms", query=query, project_id=project_id))[0]
+            # Longer names first: "Ann Lee" before "Ann".
+            names = sorted(terms["known"], key=len, reverse=True)
+            pattern = (
+                re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})(?:'s)?\b", re.IGNORECASE)
+                if names
+                else None
             )
+            if len(known) >= _MOST_PROJECTS:
+                known.clear()
+            known[key] = (monotonic() + _NAMES_HOLD_S, pattern)
+        rest = pattern.sub("", query) if pattern is not None else query
+        return rest if re.search(r"\w", rest) else query
 
-    async def get_session(self, session_id: str) -> dict[str, Any]:
-        """A session by id, with what was produced in it.
-
-        Raises:
-            MemoryNotFound: no such session is visible here.
-        """
-        return dict((await self._database.rows("get_session", id=session_id))[0])
+    async def _run_cypher(self, params: dict[str, Any]) -> list[dict[str, JsonValue]]:
+        """One object a row."""
+        return [dict(row["run_cypher"]) for row in await self._rows("run_cypher", params)]

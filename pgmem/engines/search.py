@@ -16,8 +16,9 @@ from typing import Any, Literal
 
 import anyio
 
-from pgmem.embeddings.protocol import EmbeddingError, EmbeddingProvider
-from pgmem.engines.retrieval import RetrievalEngine
+from pgmem.embeddings.protocol import EmbeddingProvider
+from pgmem.engines.verbs import Verbs
+from pgmem.errors import InvalidArgument, described, summary
 from pgmem.models import SearchMode, SearchResult
 from pgmem.stores import GraphStore, PgGraphStore, PgVectorStore, VectorStore
 
@@ -42,6 +43,23 @@ class HybridConfig:
     confidence_weight: float = 0.05
     fusion: Literal["linear", "rrf"] = "linear"
     rrf_k: float = 10
+
+    def __post_init__(self) -> None:
+        """Refuse weights that no ranking can have.
+
+        Raises:
+            InvalidArgument: alpha outside 0 to 1, a negative weight, no candidates, or an unknown fusion.
+        """
+        if not 0 <= self.alpha <= 1:
+            raise InvalidArgument(f"alpha is a number from 0 to 1, not {self.alpha}.")
+        for name in ("graph_beta", "boost_cap", "trust_gamma", "confidence_weight", "rrf_k"):
+            if not getattr(self, name) >= 0:
+                raise InvalidArgument(f"{name} is a number from 0, not {getattr(self, name)}.")
+        for name in ("vector_k", "fulltext_k"):
+            if getattr(self, name) < 1:
+                raise InvalidArgument(f"{name} is a whole number from 1, not {getattr(self, name)}.")
+        if self.fusion not in ("linear", "rrf"):
+            raise InvalidArgument(f"fusion is linear or rrf, not {self.fusion}.")
 
     def weights(self) -> dict[str, float | str]:
         """The same under the names of the store's settings; there both arms bring as many."""
@@ -126,19 +144,26 @@ class HybridSearchEngine:
             return await self._search_in_sql(graph, query, limit)
         config = self.config or HybridConfig()
         embedding, missing = await self._embed(query)
-        near = await self.vector.search_vectors(embedding, limit=config.vector_k) if embedding else []
+        near: Sequence[Mapping[str, Any]] = []
         try:
-            told = await self.graph.fulltext_search(query, limit=config.fulltext_k)
-        except NotImplementedError as error:
-            log.warning("search is by vector only: %s", error)
-            if not embedding:
-                return Ranking([], SearchMode(mode="none", degraded=True, reason=str(error)))
-            told, config = [], replace(config, alpha=1.0)
+            near = await self.vector.search_vectors(embedding, limit=config.vector_k) if embedding else []
+        except Exception as error:  # a foreign store: any error costs its arm alone
+            log.warning("search is by full text only: %s", summary(error))
+            embedding, missing = [], SearchMode(mode="fulltext_only", degraded=True, reason=described(error))
+        try:
+            matched = await self.graph.fulltext_search(query, limit=config.fulltext_k)
+        except Exception as error:  # a foreign store, or one without full text
+            log.warning("search is by vector only: %s", summary(error))
             reason = str(error) or "this store has no full text"
+            if not isinstance(error, NotImplementedError):
+                reason = described(error)
+            if not embedding:
+                return Ranking([], SearchMode(mode="none", degraded=True, reason=reason))
+            matched, config = [], replace(config, alpha=1.0)
             missing = SearchMode(mode="vector_only", degraded=True, reason=reason)
         if not embedding:
             config = replace(config, alpha=0.0)
-        candidates = [await self._known(hit) for hit in _merge(near, told)]
+        candidates = [await self._known(hit) for hit in _merge(near, matched)]
         links = {hit.node_id: await self._neighbours(hit) for hit in candidates}
         ranked = fuse(candidates, links, config)
         return Ranking(ranked[:limit], missing or SearchMode(mode="hybrid"))
@@ -146,9 +171,7 @@ class HybridSearchEngine:
     async def _search_in_sql(self, graph: PgGraphStore, query: str, limit: int) -> Ranking:
         await graph.open()
         weights = self.config.weights() if self.config else None
-        found = await RetrievalEngine(graph.database, self.embedder).search_memory(
-            query, limit, weights=weights
-        )
+        found = await Verbs(graph.database, self.embedder).search_memory(query, limit, weights=weights)
         return Ranking([_hit(result) for result in found.results], found.search_mode)
 
     async def _embed(self, query: str) -> tuple[list[float], SearchMode | None]:
@@ -160,9 +183,9 @@ class HybridSearchEngine:
         try:
             with anyio.fail_after(self._patience_s):
                 embedding = await self.embedder.embed(query)
-        except (EmbeddingError, TimeoutError) as error:
-            reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            log.warning("search is by full text only: %s", reason)
+        except Exception as error:  # a foreign embedder: whatever it raises costs its arm alone
+            reason = described(error)
+            log.warning("search is by full text only: %s", summary(error))
             return [], SearchMode(mode="fulltext_only", degraded=True, reason=reason)
         return embedding, None if embedding else SearchMode(mode="fulltext_only", reason="nothing to embed")
 
@@ -170,7 +193,11 @@ class HybridSearchEngine:
         """The hit with what only the graph store knows of it, where its arms did not say."""
         if hit.trust >= 0:
             return hit
-        node = await self.graph.get_node(hit.label, "id", hit.node_id) or {}
+        try:
+            node = await self.graph.get_node(hit.label, "id", hit.node_id) or {}
+        except Exception as error:  # a foreign store
+            log.warning("trust is taken as unknown: %s", summary(error))
+            node = {}
         return replace(
             hit,
             title=hit.title or node.get("title") or "",
@@ -179,7 +206,13 @@ class HybridSearchEngine:
         )
 
     async def _neighbours(self, hit: Hit) -> set[str]:
-        found = await self.graph.get_neighbours(hit.label, "id", hit.node_id, hops=1, limit=_MOST_NEIGHBOURS)
+        try:
+            found = await self.graph.get_neighbours(
+                hit.label, "id", hit.node_id, hops=1, limit=_MOST_NEIGHBOURS
+            )
+        except Exception as error:  # a foreign store
+            log.warning("ranked without neighbours: %s", summary(error))
+            return set()
         return {str(node["id"]) for node in found}
 
 
@@ -241,13 +274,13 @@ def _ranks(scores: Mapping[str, float | None]) -> dict[str, int]:
     return {name: place for place, (name, _) in enumerate(ordered, start=1)}
 
 
-def _merge(near: Sequence[Mapping[str, Any]], told: Sequence[Mapping[str, Any]]) -> list[Hit]:
+def _merge(near: Sequence[Mapping[str, Any]], matched: Sequence[Mapping[str, Any]]) -> list[Hit]:
     """One hit for each node of the two arms. Trust is -1 where neither said it."""
     hits: dict[str, Hit] = {}
     for row in near:
         node_id = str(row["node_id"])
         hits.setdefault(node_id, _raw(node_id, row, row, vector_raw=float(row["score"])))
-    for row in told:
+    for row in matched:
         node_id = str(row["node"]["id"])
         if node_id in hits:
             hits[node_id] = replace(hits[node_id], fulltext_raw=float(row["score"]))

@@ -1,8 +1,8 @@
-"""Memories of other systems, taken in through the same verbs as everybody's."""
+"""Importers: read memories of other systems, and save them through the usual verbs."""
 
 from __future__ import annotations
 
-from pgmem.importers.reading import Vocabulary
-from pgmem.importers.told import Source, read, take
+from pgmem.importers.loader import Source, load, read
+from pgmem.importers.records import Vocabulary
 
-__all__ = ["Source", "Vocabulary", "read", "take"]
+__all__ = ["Source", "Vocabulary", "load", "read"]

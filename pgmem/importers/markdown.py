@@ -1,72 +1,46 @@
-"""A folder of Markdown notes with front matter, as Obsidian and others keep them."""
+"""A directory of Markdown notes with front matter, as Obsidian and other programs keep them."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from pgmem.importers.reading import Item, Link, Reading, Vocabulary, moment
+from pgmem.bounded import NESTING, UNPACKED_BYTES, check
+from pgmem.errors import InvalidArgument
+from pgmem.importers.records import Item, Link, Names, Reading, Vocabulary, moment, proportion
 
 __all__ = ["read"]
 
 _LINK = re.compile(r"\[\[([^\[\]|#^]+)(?:[#^][^\[\]|]*)?(?:\|[^\[\]]*)?\]\]")
-_OWN = {"title", "label", "type", "created", "date", "created_at", "valid_from", "valid_to"}
+_BOUNDARY = re.compile(r"^-{3,}\s*$", re.MULTILINE)
+_TAG = re.compile(r"(?<![\w#/&\[])#([^\W\d][\w/-]*|\d[\w/-]*[^\W\d][\w/-]*)")
+"""A tag in the text: # and a word with a letter, as Obsidian reads it; not a heading, a link or a colour in a URL."""
+_CODE = re.compile(r"(?s)```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`|\]\([^)]*\)|<[^>\n]*>|https?://\S+")
+"""Where # is no tag: code, addresses, HTML."""
+_STATUSES = {"active", "archived", "superseded", "expired", "stub"}
+_CREATED = ("created", "created_at", "date")
+_UPDATED = ("updated", "updated_at", "modified")
+_OWN = {"title", "label", "type", "valid_from", "valid_to", "confidence", "status", "tags", "tag"}
+
+
+Notes: TypeAlias = dict[Path, tuple[dict[str, Any], str]]
+"""Front matter and body of each note, by its path in the directory."""
 
 
 def read(folder: Path, known: Vocabulary) -> Reading:
-    """A note becomes a node of the label its front matter names (label or type), else a Concept; [[links]] join notes.
+    """Read the notes of a directory. The front matter's label or type is the label, else Concept; [[links]] are relations.
 
-    It is named by its title or its file; where two have one name, the later ones are named by their path.
+    The title or the file name is the name; a note whose name is taken is named by its path.
     """
-    import frontmatter  # YAML takes a while to load, and other commands do not need it
-    import yaml
-
-    reading = Reading()
-    notes: dict[Path, tuple[dict[str, Any], str]] = {}
-    for path in sorted(folder.rglob("*.md")):
-        place = path.relative_to(folder)
-        if any(part.startswith(".") for part in place.parts):
-            continue
-        try:
-            front, body = frontmatter.parse(path.read_text(encoding="utf-8-sig"))
-        except (yaml.YAMLError, ValueError, TypeError) as error:
-            told = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else "cannot be read"
-            reading.left_out[f"notes whose text or front matter {told}, such as {place}"] += 1
-            continue
-        notes[place] = (dict(front), body)
-    labels = {place: _label(front, known) for place, (front, _) in notes.items()}
-    taken: Counter[tuple[str, str]] = Counter()
-    nodes: dict[Path, tuple[str, str]] = {}
-    by_name: dict[str, set[Path]] = defaultdict(set)
-    for place, (front, _) in notes.items():
-        title = str(front.get("title") or "").strip() or place.stem
-        name = title if not taken[labels[place], title] else place.with_suffix("").as_posix()
-        taken[labels[place], title] += 1
-        nodes[place] = (labels[place], name)
-        aliases = front.get("aliases")
-        words = [title, place.stem, place.with_suffix("").as_posix()]
-        for word in [*words, *(aliases if isinstance(aliases, list) else [aliases or title])]:
-            by_name[str(word).casefold()].add(place)
+    reading = Reading(folder=folder.resolve().name)
+    notes = _notes(folder, reading)
+    nodes = _nodes(notes, known, reading)
+    by_name = _by_name(notes)
     for place, (front, body) in notes.items():
-        label, name = nodes[place]
-        properties = {key: _plain(value) for key, value in front.items() if key not in _OWN}
-        properties |= {"body": body, "path": place.as_posix()}
-        kind = front.get("label") or front.get("type")
-        if kind and known.label(kind) != label:
-            properties["entity_type"] = str(kind)
-        reading.items.append(
-            Item(
-                label=label,
-                name=name,
-                properties=properties,
-                made_at=moment(front.get("created") or front.get("created_at") or front.get("date")),
-                valid_from=moment(front.get("valid_from")),
-                valid_to=moment(front.get("valid_to")),
-            )
-        )
+        reading.items.append(_item(place, front, body, nodes[place], known, reading))
         for word in dict.fromkeys(match.strip() for match in _LINK.findall(body)):
             targets = by_name.get(word.casefold(), set())
             if len(targets) == 1:
@@ -76,8 +50,144 @@ def read(folder: Path, known: Vocabulary) -> Reading:
             elif targets:
                 reading.left_out["links whose name fits several notes"] += 1
             else:
-                reading.left_out["links to notes that are not there"] += 1
+                reading.left_out["links to notes that do not exist"] += 1
     return reading
+
+
+def _notes(folder: Path, reading: Reading) -> Notes:
+    """The notes that can be read; hidden files and directories are ignored."""
+    notes: Notes = {}
+    home, size = folder.resolve(), 0
+    for path in sorted(folder.rglob("*.md")):
+        place = path.relative_to(folder)
+        if any(part.startswith(".") for part in place.parts):
+            continue
+        if not path.is_file() or not path.resolve().is_relative_to(home):
+            reading.left_out["links to places outside of the folder, and what is no file"] += 1
+            continue
+        reading.paths.append(place.as_posix())
+        size += path.stat().st_size
+        if size > UNPACKED_BYTES:
+            raise InvalidArgument(
+                f"{folder} holds more than {UNPACKED_BYTES // 2**20} MiB of notes; import it in parts."
+            )
+        try:
+            front, body = _split(path.read_text(encoding="utf-8-sig"))
+            check(front, "the front matter")
+        except (ValueError, TypeError, RecursionError, InvalidArgument) as error:
+            problem = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else "cannot be read"
+            reading.left_out[f"notes whose text or front matter {problem}, such as {place}"] += 1
+            continue
+        notes[place] = (front, body)
+    return notes
+
+
+def _split(text: str) -> tuple[dict[str, Any], str]:
+    """The front matter of a note, and its text.
+
+    Raises:
+        ValueError: the front matter is no YAML.
+        InvalidArgument: it is nested too deeply.
+    """
+    parts = _BOUNDARY.split(text.strip(), maxsplit=2)
+    if len(parts) < 3 or parts[0]:
+        return {}, text.strip()
+    import yaml  # it takes a while to load, and other commands do not need it
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        # The nesting is checked first: the loader is recursive, in C too, and a deep text ends the process.
+        depth = 0
+        for event in yaml.parse(parts[1], Loader=loader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > NESTING:
+                raise InvalidArgument("the front matter is nested too deeply")
+        found = yaml.load(parts[1], Loader=loader)  # a safe loader: it makes plain values only
+    except yaml.YAMLError as error:
+        raise ValueError("the front matter is no YAML") from error
+    return dict(found) if isinstance(found, dict) else {}, parts[2].strip()
+
+
+def _nodes(notes: Notes, known: Vocabulary, reading: Reading) -> dict[Path, tuple[str, str]]:
+    """Label and name of each note. A note whose name another has is named by its path."""
+    names = Names(reading)
+    nodes: dict[Path, tuple[str, str]] = {}
+    for place, (front, _) in notes.items():
+        label, title = _label(front, known), _title(place, front)
+        path = place.with_suffix("").as_posix()
+        nodes[place] = (label, names.give(label, title, path, instead=path))
+    return nodes
+
+
+def _by_name(notes: Notes) -> dict[str, set[Path]]:
+    """The notes that a link can mean: by title, file name, path and aliases, in lower case."""
+    found: dict[str, set[Path]] = defaultdict(set)
+    for place, (front, _) in notes.items():
+        title, aliases = _title(place, front), front.get("aliases")
+        words = [title, place.stem, place.with_suffix("").as_posix()]
+        for word in [*words, *(aliases if isinstance(aliases, list) else [aliases or title])]:
+            found[str(word).casefold()].add(place)
+    return found
+
+
+def _item(
+    place: Path,
+    front: dict[str, Any],
+    body: str,
+    node: tuple[str, str],
+    known: Vocabulary,
+    reading: Reading,
+) -> Item:
+    properties = {key: _plain(value) for key, value in front.items() if key not in _OWN}
+    properties |= {"body": body, "path": place.as_posix(), "folder": reading.folder}
+    if tags := _tags(front, body):
+        properties["tags"] = tags
+    kind = front.get("label") or front.get("type")
+    if kind and known.label(kind) != node[0]:
+        properties["entity_type"] = str(kind)
+        reading.converted[f"notes of the type {kind}: {node[0]}"] += 1
+    status = str(front.get("status") or "active").strip().lower()
+    if status not in _STATUSES:
+        properties["status_told"] = str(front["status"])
+        status = "active"
+    confidence = proportion(front.get("confidence"))
+    if confidence is None and front.get("confidence") is not None:
+        properties["confidence_told"] = _plain(front["confidence"])
+    created, updated = (_first_moment(front, names) for names in (_CREATED, _UPDATED))
+    for name in (*_CREATED, *_UPDATED):
+        if moment(front.get(name)) is not None and moment(front.get(name)) in (created, updated):
+            del properties[name]
+    return Item(
+        label=node[0],
+        name=node[1],
+        properties=properties,
+        status=status,
+        confidence=confidence,
+        created_at=created,
+        updated_at=updated,
+        valid_from=moment(front.get("valid_from")),
+        valid_to=moment(front.get("valid_to")),
+    )
+
+
+def _first_moment(front: dict[str, Any], names: tuple[str, ...]) -> datetime | None:
+    return next((found for name in names if (found := moment(front.get(name)))), None)
+
+
+def _tags(front: dict[str, Any], body: str) -> list[str]:
+    """The tags of the front matter, then those in the text."""
+    found: list[str] = []
+    for told in (front.get("tags"), front.get("tag")):
+        if isinstance(told, list | tuple | set):
+            found += [str(tag).lstrip("#") for tag in told if tag is not None]
+        elif told is not None:
+            found += [tag.lstrip("#") for tag in re.split(r"[,\s]+", str(told)) if tag]
+    found += _TAG.findall(_CODE.sub(" ", body))
+    return list(dict.fromkeys(found))
+
+
+def _title(place: Path, front: dict[str, Any]) -> str:
+    return str(front.get("title") or "").strip() or place.stem
 
 
 def _label(front: dict[str, Any], known: Vocabulary) -> str:
@@ -86,7 +196,7 @@ def _label(front: dict[str, Any], known: Vocabulary) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A value of YAML as JSON has it."""
+    """A value of YAML as a value of JSON."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set):

@@ -1,1 +1,1 @@
-"""The MCP server: one file per group of tools, resources, prompts. A tool is one method of `Memory`."""
+"""The MCP server: tools, resources and prompts over stdio or HTTP. A tool is a method of `Memory`."""

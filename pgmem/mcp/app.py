@@ -1,4 +1,4 @@
-"""What the server holds while it runs: the memory, opened beside `initialize` and never before its answer."""
+"""The state of a running server: the memory, whose database is opened in the background."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio.abc import TaskGroup
 from mcp.server.auth.middleware.auth_context import get_access_token
+from mcp.server.auth.provider import AccessToken
 
-from pgmem.database.pool import Database
+from pgmem.database.database import Database
 from pgmem.embeddings import create_provider
 from pgmem.errors import DatabaseUnavailable, EmbeddedServerError, IdentityRequired, PgmemError, summary
 from pgmem.memory import Memory
@@ -26,20 +27,28 @@ __all__ = ["App", "lifespan"]
 
 log = logging.getLogger("pgmem")
 
-# Longer than a first start with its schema takes, shorter than a client waits for a tool.
+# Seconds that a tool waits for the database: longer than a first start with its install, shorter than the timeout of clients.
 _PATIENCE = 20.0
+_PROBE_S = 1.0
 
 
 class App:
-    """The memory behind the tools, and whether its database is open yet."""
+    """The memory behind the tools, and whether its database is open.
+
+    Args:
+        settings: of the process.
+        tokens_required: whether a request without a bearer token is refused.
+    """
 
     def __init__(self, settings: Settings, *, tokens_required: bool = False) -> None:
         self.settings = settings
         self.tokens_required = tokens_required
         self.metrics: Metrics | None = None
         self.trouble: str | None = None
-        """Why the database is not open; None when it is, or when the first try has not ended."""
+        """Why the database is not open; None if it is open, or if the first attempt has not ended."""
         self._database = Database(settings, source="mcp")
+        if tokens_required:
+            self._database.share_out()
         attach(self._database, settings)
         self._embedder = create_provider(settings.embedding_settings())
         self._memory = Memory(self._database, self._embedder)
@@ -47,18 +56,17 @@ class App:
         self._attempt: anyio.Event | None = None
         self._open = False
         self._unusable = False
+        self._closing = False
 
     async def memory(self) -> Memory:
-        """The memory for this request: that of its token's tenant, never of its arguments.
+        """Return the memory for this request, which acts for the tenant of its token.
 
         Raises:
             IdentityRequired: tokens are required and the request has none.
-            PgmemError: the database answers but cannot be used, as when it holds no schema or another one.
+            PgmemError: the database answers but cannot be used, for instance because it has another schema.
         """
-        token = get_access_token()
+        token = self._token()
         if token is None:
-            if self.tokens_required:
-                raise IdentityRequired("Send a bearer token; the keeper of this store issues them.")
             return await self.store()
         claims = token.claims or {}
         scope = MemoryScope(
@@ -66,60 +74,86 @@ class App:
         )
         return (await self.store()).acting_as(scope)
 
-    async def store(self) -> Memory:
-        """The memory of this process, with its database open if it opens in time.
-
-        A save works without: it waits in the outbox. Everything else answers that the database is away.
+    def serverless(self) -> Memory:
+        """The memory for a request that asks no server, whatever the state of its database.
 
         Raises:
-            PgmemError: the database answers but cannot be used, as when it holds no schema or another one.
+            IdentityRequired: tokens are required and the request has none.
+        """
+        self._token()
+        return self._memory
+
+    def _token(self) -> AccessToken | None:
+        token = get_access_token()
+        if token is None and self.tokens_required:
+            raise IdentityRequired("Send a bearer token; the keeper of this store issues them.")
+        return token
+
+    async def store(self) -> Memory:
+        """Return the memory of this process, after waiting some seconds for its database to open.
+
+        If it does not open in time, saves go to the outbox and all other calls raise DatabaseUnavailable.
+
+        Raises:
+            PgmemError: the database answers but cannot be used, for instance because it has another schema.
         """
         if not self._open:
             attempt = self._try()
-            with anyio.move_on_after(_PATIENCE):
+            # A server that is known to be away is waited for once; the try goes on behind later calls.
+            with anyio.move_on_after(_PATIENCE if self.trouble is None or self._unusable else _PROBE_S):
                 await attempt.wait()
             if self._unusable:
                 raise PgmemError(self.trouble)
         return self._memory
 
     def leave(self) -> None:
-        """Let go of the embedded server at once: for a process that is told to end."""
+        """Leave the embedded server at once; for a process that gets a signal to end."""
         if self._attempt is None and self._database.server is not None:
             self._database.server.close()
 
     def _try(self) -> anyio.Event:
-        """Open the database in the background, unless that is under way; the event is the end of the try."""
+        """Open the database in the background, unless an attempt is running; the event is set when it ends."""
         if self._attempt is None:
-            assert self._tasks is not None, "the lifespan runs the tries"
+            assert self._tasks is not None, "the lifespan runs the attempts"
             self._attempt = anyio.Event()
             self._tasks.start_soon(self._open_database, self._attempt)
         return self._attempt
 
     async def _open_database(self, attempt: anyio.Event) -> None:
         try:
-            await self._database.open()
-            await self._memory.register_embedder()
-            await self._memory.replay_outbox()
+            try:
+                await self._open_once()
+            except DatabaseUnavailable:
+                if self.settings.dsn is not None or self._closing:
+                    raise
+                # The last other process left the embedded server and stopped it just now: the next open starts it.
+                await self._database.close()
+                await self._open_once()
             self._open, self.trouble, self._unusable = True, None, False
         except (DatabaseUnavailable, EmbeddedServerError) as error:
             self.trouble, self._unusable = str(error), False
-            log.warning("%s", summary(error))
+            if not self._closing:  # whoever leaves need not hear that the server is gone
+                log.warning("%s", summary(error))
         except PgmemError as error:
             self.trouble, self._unusable = str(error), True
             log.warning("%s", summary(error))
         except Exception as error:
-            # Whatever it is: a server that ends in the middle of a conversation tells its client nothing.
-            self.trouble, self._unusable = (
-                f"The database cannot be opened: {type(error).__name__}: {error}",
-                True,
-            )
-            log.exception("The database cannot be opened.")
+            # Any exception is caught, because a server that exits leaves its client without a reason.
+            self.trouble = f"The database cannot be opened: {type(error).__name__}: {error}"
+            self._unusable = True
+            if not self._closing:
+                log.exception("The database cannot be opened.")
         finally:
             self._attempt = None
             attempt.set()
 
+    async def _open_once(self) -> None:
+        await self._database.open()
+        await self._memory.register_embedder()
+        await self._memory.replay_outbox()
+
     async def work(self) -> None:
-        """The worker inside the server: a round of upkeep every `worker_interval_s`."""
+        """Run the worker inside the server: a round of maintenance every `worker_interval_s`."""
         while True:
             await anyio.sleep(self.settings.worker_interval_s)
             if self._open:
@@ -128,14 +162,16 @@ class App:
                     if self.metrics is not None:
                         self.metrics.worked(done)
                 except DatabaseUnavailable as error:
-                    log.warning("the worker has to wait: %s", summary(error))
+                    if not self._closing:
+                        log.warning("the round of the worker is put off: %s", summary(error))
                 except Exception:
-                    log.exception("The worker could not do its round; it tries again.")
+                    if not self._closing:
+                        log.exception("A round of the worker failed; the next one tries again.")
 
-    # What probes ask
+    # For probes and metrics
 
     async def trouble_now(self) -> str | None:
-        """Why requests cannot be served now, in words for anybody; None when they can."""
+        """Return why requests cannot be served now, without details that only an operator may see; None if they can."""
         if self._open:
             return await self._memory.trouble_now()
         self._try()
@@ -144,38 +180,42 @@ class App:
         )
 
     async def backlog(self) -> Backlog:
-        """What waits in the store."""
+        """Return the counts of pending work in the store."""
         return await self._memory.backlog()
 
     def outbox_depth(self) -> int:
-        """How many saves wait on this machine."""
+        """Return how many saves are queued on this machine."""
         return self._memory.outbox_depth()
 
     def replica_behind_s(self) -> float | None:
-        """Seconds that reads may be behind; None without a replica."""
+        """Return by how many seconds reads may be behind; None without a replica."""
         return self._memory.replica_behind_s()
 
     def measure(self, metrics: Metrics) -> None:
-        """Let metrics count what this server does."""
+        """Count the calls and saves of this server in `metrics`."""
         self.metrics = metrics
         self._memory.watch(metrics.tell)
 
     async def close(self) -> None:
-        """Let go of the database and of the embedding provider."""
+        """Close the database and the embedding provider."""
         await self._embedder.aclose()
         await self._database.close()
 
 
 @asynccontextmanager
 async def lifespan(app: App) -> AsyncIterator[App]:
-    """Runs the opening beside the server; `initialize` is answered meanwhile."""
-    async with anyio.create_task_group() as tasks:
-        app._tasks = tasks
-        app._try()
-        tasks.start_soon(app.work)
-        try:
-            yield app
-        finally:
-            tasks.cancel_scope.cancel()
-            with anyio.CancelScope(shield=True):
-                await app.close()
+    """Open the database in the background, so that `initialize` is answered at once, and run the worker."""
+    try:
+        async with anyio.create_task_group() as tasks:
+            app._tasks = tasks
+            app._try()
+            tasks.start_soon(app.work)
+            try:
+                yield app
+            finally:
+                app._closing = True
+                tasks.cancel_scope.cancel()
+    finally:
+        # After the tasks, because one of them may still open the database in a thread.
+        with anyio.CancelScope(shield=True):
+            await app.close()

@@ -1,4 +1,4 @@
-"""What a tool's arguments must be, told in one sentence when they are not."""
+"""Messages about invalid arguments of a tool: one sentence that says what to send."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["refusal", "unknown"]
 
 
 def refusal(tool: str, schema: Mapping[str, Any], error: ValidationError) -> str:
-    """Everything that is wrong with the arguments, each with what to send instead."""
+    """Return a sentence with every invalid argument and what to send instead."""
     problems = {}  # by argument: pydantic reports each branch of a union
     for wrong in error.errors(include_url=False, include_context=False):
         path = wrong["loc"]
@@ -27,7 +27,7 @@ def refusal(tool: str, schema: Mapping[str, Any], error: ValidationError) -> str
 
 
 def unknown(tool: str, schema: Mapping[str, Any], arguments: Mapping[str, object]) -> str | None:
-    """What to say of arguments that the tool does not have; None when it has them all."""
+    """Return a sentence about an argument that the tool does not have; None if it has all of them."""
     known = list(schema.get("properties", {}))
     strangers = [name for name in arguments if name not in known]
     if not strangers:
@@ -41,19 +41,19 @@ def unknown(tool: str, schema: Mapping[str, Any], arguments: Mapping[str, object
 
 
 def _expected(schema: Mapping[str, Any], path: Sequence[int | str]) -> str:
-    """What the schema wants at a path, in words."""
+    """Return in words what the schema requires at a path."""
     root = schema
     for part in path:
         schema = _resolved(schema, root)
         found = schema.get("items") if isinstance(part, int) else schema.get("properties", {}).get(part)
         if not isinstance(found, Mapping):
-            return "what the schema of the tool says"
+            return "a value that fits the schema of the tool"
         schema = found
     return _words(_resolved(schema, root), root)
 
 
 def _resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The schema itself, where it is a reference or one that may also be null."""
+    """Return the schema that a reference or an optional schema stands for."""
     branches = [branch for branch in schema.get("anyOf", []) if branch.get("type") != "null"]
     if len(branches) == 1:
         schema = branches[0]
@@ -85,11 +85,11 @@ def _words(schema: Mapping[str, Any], root: Mapping[str, Any]) -> str:
         inner = _resolved(schema.get("items", {}), root).get("type")
         return {"string": "a list of texts", "object": "a list of objects"}.get(str(inner), "a list")
     return {"string": "text", "boolean": "true or false", "object": "an object", "null": "null"}.get(
-        str(kind), "what the schema of the tool says"
+        str(kind), "a value that fits the schema of the tool"
     )
 
 
 def _shown(value: object) -> str:
-    """A value as it was sent, short, and always well-formed."""
+    """Return a value as JSON, shortened, in ASCII."""
     text = json.dumps(value, default=str, ensure_ascii=True)
     return text if len(text) <= 40 else text[:37] + "..."

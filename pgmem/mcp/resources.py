@@ -1,4 +1,4 @@
-"""What a client can read without a tool: the schema, the status, a project, a session."""
+"""The resources, which a client reads without a tool: the schema, the status, a project, a session."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import asdict, is_dataclass
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 
+from pgmem import neutral
 from pgmem.errors import DatabaseUnavailable, InvalidArgument, MemoryNotFound, PgmemError
 from pgmem.mcp.app import App
 from pgmem.memory import Memory
@@ -17,36 +18,48 @@ __all__ = ["add"]
 
 
 def add(server: MCPServer[App], app: App) -> None:
-    """Register the resources."""
+    """Register the resources; the docstring of each is its description for clients."""
 
     async def read(what: Callable[[Memory], Awaitable[object]]) -> str:
         try:
             found = await what(await app.memory())
         except (MemoryNotFound, InvalidArgument) as error:
-            raise ResourceNotFoundError(str(error)) from error
+            raise ResourceNotFoundError(neutral.as_data(str(error))) from error
         except DatabaseUnavailable as error:
-            raise ResourceError(app.trouble or str(error)) from error
+            raise ResourceError(neutral.as_data(app.trouble or str(error))) from error
         except PgmemError as error:
-            raise ResourceError(str(error)) from error
+            raise ResourceError(neutral.as_data(str(error))) from error
         plain = asdict(found) if is_dataclass(found) and not isinstance(found, type) else found
-        return json.dumps(plain, default=str, ensure_ascii=False, indent=2)
+        text = json.dumps(neutral.as_data(plain), default=str, ensure_ascii=False, indent=2)
+        return neutral.as_data_in_json(text)
 
-    @server.resource("pgmem://schema", mime_type="application/json")
+    @server.resource("pgmem://schema", mime_type="application/json", meta=neutral.MARK)
     async def schema() -> str:
         """The labels and relations a memory can have."""
         return await read(Memory.describe_schema)
 
-    @server.resource("pgmem://status", mime_type="application/json")
+    @server.resource("pgmem://status", mime_type="application/json", meta=neutral.MARK)
     async def status() -> str:
         """The server, the tier, the release and what is kept, in numbers."""
         return await read(Memory.status)
 
-    @server.resource("pgmem://project/{project_id}", mime_type="application/json")
+    @server.resource("pgmem://project/{project_id}", mime_type="application/json", meta=neutral.MARK)
     async def project(project_id: str) -> str:
         """What is remembered of a project."""
-        return await read(lambda memory: memory.retrieve_context(project_id, "project"))
+        return await read(lambda memory: memory.retrieve_context(neutral.as_sent(project_id), "project"))
 
-    @server.resource("pgmem://session/{session_id}", mime_type="application/json")
+    @server.resource("pgmem://project/{project_id}/{focus}", mime_type="application/json", meta=neutral.MARK)
+    async def focus(project_id: str, focus: str) -> str:
+        """What is remembered of a focus area, with its project."""
+        project, area = neutral.as_sent(project_id), neutral.as_sent(focus)
+        return await read(lambda memory: memory.retrieve_context(project, "focus", area))
+
+    @server.resource("pgmem://memory/{label}/{key}", mime_type="application/json", meta=neutral.MARK)
+    async def memory(label: str, key: str) -> str:
+        """One memory whole, by id, name or exact title."""
+        return await read(lambda memory: memory.get_node(neutral.as_sent(label), neutral.as_sent(key)))
+
+    @server.resource("pgmem://session/{session_id}", mime_type="application/json", meta=neutral.MARK)
     async def session(session_id: str) -> str:
         """A session and what was produced in it."""
-        return await read(lambda memory: memory.get_session(session_id))
+        return await read(lambda memory: memory.get_session(neutral.as_sent(session_id)))

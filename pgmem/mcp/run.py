@@ -1,4 +1,4 @@
-"""Run the server on a transport."""
+"""Running the server on a transport."""
 
 from __future__ import annotations
 
@@ -20,24 +20,15 @@ def run(settings: Settings, transport: str = "stdio", host: str = "127.0.0.1", p
     if settings.otel:
         tracing.export()
     if transport == "http":
-        import uvicorn
+        from pgmem.mcp.listening import listen
 
-        from pgmem.mcp.auth import http_app
-
-        uvicorn.run(
-            http_app(settings, host=host),
-            host=host,
-            port=port,
-            log_config=None,
-            access_log=False,
-            server_header=False,
-        )
+        listen(settings, host, port)
         return
     app = App(settings)
     server = create_server(settings, app)
 
     def stop(number: int, _frame: FrameType | None) -> None:
-        # The thread that reads stdin cannot be stopped: it would keep the process until a line comes.
+        # The thread that reads stdin cannot be stopped, and would keep the process until the next line.
         app.leave()
         os._exit(128 + number)
 

@@ -1,7 +1,7 @@
-"""Stdio, with an answer to every request.
+"""Stdio with an answer to every request.
 
-The SDK drops a line that it cannot read, and its client waits for ever. Half an emoji is enough for that:
-clients that cut texts by UTF-16 units send it as a lone surrogate, which no UTF-8 can carry.
+The SDK drops a line that it cannot read, and its client waits for ever. Half an emoji is enough: clients that cut texts
+by UTF-16 units send a lone surrogate, which UTF-8 cannot encode.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Received = MemoryObjectReceiveStream[SessionMessage | Exception]
 
 @asynccontextmanager
 async def answering_stdio() -> AsyncIterator[tuple[Received, WriteStream[SessionMessage]]]:
-    """Yield stdin and stdout as streams of messages; lines that are none are answered and not passed on."""
+    """Yield stdin and stdout as streams of messages; unreadable lines are answered and not passed on."""
     async with stdio_server() as (received, sent), anyio.create_task_group() as tasks:
         passed_on, readable = anyio.create_memory_object_stream[SessionMessage | Exception](0)
 
@@ -51,7 +51,7 @@ async def answering_stdio() -> AsyncIterator[tuple[Received, WriteStream[Session
 
 
 def answer_to(error: Exception) -> JSONRPCResponse | JSONRPCError:
-    """What to answer to a line that could not be read; a tool call is refused as a tool refuses."""
+    """Return the answer to a line that could not be read; a call of a tool gets an error of that tool."""
     line = error.errors()[0]["input"] if isinstance(error, ValidationError) else ""
     try:
         found = json.loads(line) if isinstance(line, str) else line

@@ -1,7 +1,21 @@
-"""Reading a repository: files, Python modules and imports, tests, documents, git. Nothing is written."""
+"""Reports of a repository: files, modules and imports, tests, documents, git history. Read-only."""
 
 from __future__ import annotations
 
-from pgmem.repository.scan import SCHEMA, fingerprint, scan
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-__all__ = ["SCHEMA", "fingerprint", "scan"]
+if TYPE_CHECKING:
+    from pgmem.repository.scan import SCHEMA, Reading, fingerprint, scan
+
+__all__ = ["SCHEMA", "Reading", "fingerprint", "scan"]
+
+
+def __getattr__(name: str) -> object:
+    """Import the scanner on first use, so that `pgmem hook`, for which a session waits, starts fast."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module("pgmem.repository.scan")
+    # The import has put the module under the name of its function.
+    globals().update({each: getattr(module, each) for each in __all__})
+    return globals()[name]

@@ -1,64 +1,156 @@
-"""What git knows of a folder, by git itself. Read only: not even the index is refreshed."""
+"""Files and history of a git work tree, read with the git program. Read-only: the index is not refreshed either.
+
+A repository can come from anybody, with its own .git directory. Git takes programs to run from the configuration in
+it: file system monitors, hooks, remote helpers, filters, pagers. So `_Inert` composes every call of git in a way that
+runs none of them and opens no connection.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
+import threading
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-__all__ = ["Git", "GitUnavailable", "History"]
+__all__ = ["Commit", "Git", "GitUnavailable", "Repository"]
 
-HOTSPOT_DAYS = 90
-_SECONDS = 60.0
+_TIMEOUT_S = 60.0
+_HISTORY_TIMEOUT_S = 300.0  # a log of a million commits takes a minute or two
+
+# These override the configuration of the repository, which may hold any program or file name. `log` and `ls-files`
+# need no filter, signature or submodule; they are switched off in case a later git does.
+_OVERRIDES = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "core.attributesFile": os.devnull,
+    "core.pager": "cat",
+    "core.editor": "false",
+    "core.askPass": "",
+    "core.sshCommand": "false",
+    "core.gitProxy": "false",
+    "core.alternateRefsCommand": "false",
+    "core.quotePath": "off",
+    "credential.helper": "",
+    "diff.external": "",
+    "diff.renames": "true",
+    "diff.submodule": "short",
+    "diff.ignoreSubmodules": "all",
+    "diff.orderFile": os.devnull,
+    "gpg.program": "false",
+    "gpg.ssh.program": "false",
+    "gpg.x509.program": "false",
+    "log.showSignature": "false",
+    "log.mailmap": "false",
+    "protocol.allow": "never",
+    "safe.bareRepository": "explicit",  # one that is checked out as ordinary files would bring its configuration
+    "submodule.recurse": "false",
+    "color.ui": "false",
+}
+_ENVIRONMENT = {
+    "LC_ALL": "C",
+    "GIT_ALLOW_PROTOCOL": "none",  # the name of no protocol; protocol.* of the repository has no say then
+    "GIT_ASKPASS": "",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+_LOG = (
+    *("log", "--no-ext-diff", "--no-textconv", "--no-show-signature", "--no-mailmap"),
+    *("--no-color", "--no-decorate"),
+)
+
+
+_DIFF = ("diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
+_MOST_COMMITS = 20_000
+_MOST_BYTES = 2_000_000
+_CO_AUTHOR = re.compile(r"^[ \t]*co-authored-by:[ \t]*(.+?)[ \t]*<([^>\n]*)>", re.IGNORECASE | re.MULTILINE)
+_VERSION = re.compile(r"\d+\.\d+|^v?\d+$")
 
 
 class GitUnavailable(Exception):
-    """There is no git, or no history here; the message says which."""
+    """git is not installed, or the directory has no history; the message says which."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class History:
-    """Per file the last commit that changed it, and its changes in the 90 days before the newest commit."""
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One commit: when and by whom, its message, and the files that it changed."""
 
-    last_commit: dict[str, str] = field(default_factory=dict)
-    changes: dict[str, int] = field(default_factory=dict)
+    id: str
+    at: int
+    """Seconds since 1970, of the committer."""
+    authors: tuple[tuple[str, str], ...]
+    """Name and address of the author, then of those that Co-authored-by names."""
+    message: str
+    changes: tuple[tuple[str, str, str], ...]
+    """Status letter (A, M, D, R, C, T), path, and the path before for R and C, else an empty text."""
+
+    @property
+    def subject(self) -> str:
+        """The first line of the message."""
+        return self.message.partition("\n")[0].strip()
 
 
-class Git:
-    """The git work tree a folder lies in.
-
-    Raises:
-        GitUnavailable: git is not installed, the folder is in no work tree, or nothing is committed yet.
-    """
+class _Inert:
+    """The one place that runs git: it runs no program that a repository names, and opens no connection."""
 
     def __init__(self, root: Path) -> None:
-        program = shutil.which("git")
+        # A relative entry of PATH could find a program named git in the repository.
+        folders = [folder for folder in os.get_exec_path() if os.path.isabs(folder)]
+        program = shutil.which("git", path=os.pathsep.join(folders))
         if program is None:
             raise GitUnavailable("git is not installed")
         self._program = program
         self._root = root
-        # The newest commit dates the history, not the clock: the same repository gives the same cards.
-        self.commit, _, newest = self._text("log", "-1", "--format=%H %ct").strip().partition(" ")
-        if not self.commit:
-            raise GitUnavailable("nothing is committed yet")
-        self._newest = int(newest)
+        self._trusted = self._safe_directories()
 
-    def files(self) -> list[str]:
-        """The files git keeps or would keep, ignored ones left out; relative to the folder."""
-        names = self._text("ls-files", "--cached", "--others", "--exclude-standard", "-z").split("\0")
-        return sorted({name for name in names if name})
+    def text(self, *arguments: str) -> str:
+        """The output of git as a text.
 
-    def history(self, files: Collection[str]) -> History:
-        """Read the log from the newest commit back, until every file has been met and 90 days are over."""
-        wanted = set(files) & set(self._text("ls-files", "--cached", "-z").split("\0"))
-        since = self._newest - HOTSPOT_DAYS * 86400
-        last: dict[str, str] = {}
-        changes: dict[str, int] = {}
-        arguments = ["log", "--no-renames", "--name-only", "--relative", "-z", "--format=%x01%H %ct"]
+        Raises:
+            GitUnavailable: git fails or does not end in time.
+        """
+        return self.output(*arguments).decode(errors="surrogateescape")
+
+    def output(self, *arguments: str, given: bytes = b"") -> bytes:
+        """The output of git.
+
+        Raises:
+            GitUnavailable: git fails or does not end in time.
+        """
+        try:
+            done = subprocess.run(
+                self._command(*arguments),
+                cwd=self._root,
+                env=_environment(),
+                input=given,
+                capture_output=True,
+                timeout=_TIMEOUT_S,
+                check=True,
+            )
+        except subprocess.CalledProcessError as error:
+            line = error.stderr.decode(errors="replace").strip().partition("\n")[0]
+            raise GitUnavailable(line.removeprefix("fatal: ") or "git failed") from error
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise GitUnavailable(f"git does not answer ({type(error).__name__})") from error
+        return done.stdout
+
+    @contextmanager
+    def stream(self, *arguments: str) -> Iterator[IO[bytes]]:
+        """The output of git while it runs; git is stopped at the end of the block.
+
+        Raises:
+            GitUnavailable: git fails or does not end in time.
+        """
+        late = threading.Event()
         with subprocess.Popen(
             self._command(*arguments),
             cwd=self._root,
@@ -67,25 +159,217 @@ class Git:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         ) as process:
-            assert process.stdout is not None
-            commit, at = "", self._newest
-            for entry in _entries(process.stdout):
-                if entry.startswith("\x01"):
-                    commit, _, stamp = entry[1:].partition(" ")
-                    at = int(stamp)
-                    if at < since and len(last) == len(wanted):
-                        process.kill()
-                        break
-                elif entry in wanted:
-                    last.setdefault(entry, commit)
-                    if at >= since:
-                        changes[entry] = changes.get(entry, 0) + 1
-        return History(last_commit=last, changes=changes)
+
+            def stop() -> None:
+                late.set()
+                process.kill()
+
+            watchdog = threading.Timer(_HISTORY_TIMEOUT_S, stop)
+            watchdog.start()
+            try:
+                assert process.stdout is not None
+                yield process.stdout
+                failed = not process.stdout.read(1) and process.wait() != 0
+            finally:
+                watchdog.cancel()
+                process.kill()
+        if late.is_set():
+            raise GitUnavailable(f"git does not end within {_HISTORY_TIMEOUT_S:g} seconds")
+        if failed:
+            raise GitUnavailable("objects of the repository are missing or damaged")
 
     def _command(self, *arguments: str) -> list[str]:
-        return [self._program, "-c", "core.quotepath=off", "-c", "log.showSignature=false", *arguments]
+        settings = [f"{name}={value}" for name, value in _OVERRIDES.items()]
+        settings += [f"safe.directory={value}" for value in self._trusted]
+        return [self._program, "--no-pager", *(part for one in settings for part in ("-c", one)), *arguments]
 
-    def _text(self, *arguments: str) -> str:
+    def _safe_directories(self) -> list[str]:
+        """The repositories of other users that this user trusts.
+
+        Git refuses a repository of another user unless safe.directory names it in the files of the system or of the
+        user. Every other setting of these files is ignored.
+        """
+        environment = {n: v for n, v in _environment().items() if not n.startswith("GIT_CONFIG_")}
+        try:
+            done = subprocess.run(
+                [self._program, "config", "--null", "--get-all", "safe.directory"],
+                cwd="/",
+                env={**environment, "GIT_DIR": os.devnull},  # no repository, so that none adds a value
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_TIMEOUT_S,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return []
+        return done.stdout.decode(errors="surrogateescape").split("\0")[:-1]
+
+
+class Git:
+    """The git work tree that contains a directory.
+
+    Raises:
+        GitUnavailable: git is not installed, the directory is in no work tree, or there is no commit yet.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._git = _Inert(root)
+        self.commit = self._git.text(*_LOG, "-1", "--format=%H").strip()
+        if not self.commit:
+            raise GitUnavailable("there is no commit yet")
+
+    def files(self) -> tuple[list[str], list[str]]:
+        """Tracked and untracked files without ignored ones, relative to the directory, and lines about what is none."""
+        skipped = []
+        names = set(self._git.text("ls-files", "--others", "--exclude-standard", "-z").split("\0"))
+        for entry in self._git.text("ls-files", "--cached", "--stage", "-z").split("\0"):
+            mode, _, name = entry.partition("\t")
+            if mode.startswith("160000"):
+                skipped.append(f"{name}: a submodule; give it cards of its own")
+            elif mode.startswith("120000"):
+                skipped.append(f"{name}: a symbolic link")
+            else:
+                names.add(name)
+        return sorted(names - {""}), skipped
+
+    def is_ancestor(self, commit: str) -> bool:
+        """Whether a commit is there and comes before the one that is checked out."""
+        try:
+            self._git.text("merge-base", "--is-ancestor", commit, "HEAD")
+        except GitUnavailable:
+            return False
+        return True
+
+    def written(self, path: str, texts: Collection[str]) -> list[tuple[str, int]]:
+        """When the line of each text was written, in seconds since 1970, for texts that the last commit holds.
+
+        The commit is asked, not the file: git would run the filters that the repository names for the file.
+        """
+        found: dict[str, int] = {}
+        try:
+            lines = self._git.text(
+                "blame", "--no-textconv", "--line-porcelain", "HEAD", "--", path
+            ).splitlines()
+        except GitUnavailable:
+            return []
+        at = 0
+        for line in lines:
+            if line.startswith("committer-time "):
+                at = int(line.partition(" ")[2])
+            elif line.startswith("\t"):
+                words = " ".join(line.split())
+                for text in texts:
+                    if text in words:
+                        found.setdefault(text, at)
+        return list(found.items())
+
+    def diff(self, commit: str, path: str) -> str:
+        """What changed in a file between a commit and the one that is checked out."""
+        return self._git.text(*_DIFF, "-M", "--relative", "--no-color", commit, "HEAD", "--", path)
+
+    def changed(self, commits: str) -> list[str]:
+        """The files that differ between two commits, as BASE..HEAD names them; new names of renamed ones."""
+        base, dots, head = commits.partition("...")
+        if not dots:
+            base, _, head = commits.partition("..")
+        if not base or base.startswith("-") or head.startswith("-"):
+            raise GitUnavailable("that names no two commits")
+        start = self._git.text("merge-base", base, head or "HEAD").strip()
+        names = self._git.text(*_DIFF, "-M", "--relative", "--name-only", "-z", start, head or "HEAD", "--")
+        return [name for name in names.split("\0") if name]
+
+    def tree(self, commit: str) -> dict[str, bytes]:
+        """The files of a commit, up to 2 MB each, by path; what is no file of the commit is left out."""
+        rows = []
+        for entry in self._git.text("ls-tree", "-r", "-z", "--long", commit).split("\0"):
+            about, _, path = entry.partition("\t")
+            mode, _, rest = about.partition(" ")
+            if path and mode.startswith("100"):
+                blob, size = rest.split()[1:3]
+                if int(size) <= _MOST_BYTES:
+                    rows.append((path, blob))
+        data = self._git.output(
+            "cat-file", "--batch", given="".join(f"{name}\n" for _, name in rows).encode()
+        )
+        found, place = {}, 0
+        for path, _ in rows:
+            end = data.index(b"\n", place)
+            length = int(data[place:end].split()[2])
+            found[path] = data[end + 1 : end + 1 + length]
+            place = end + 2 + length
+        return found
+
+    def is_shallow(self) -> bool:
+        """Whether the history ends early, as in a clone with --depth."""
+        return self._git.text("rev-parse", "--is-shallow-repository").strip() == "true"
+
+    def tags(self) -> list[tuple[str, int]]:
+        """Tags that name versions, newest first, with the time of each in seconds since 1970."""
+        lines = self._git.text(
+            "for-each-ref",
+            "--sort=-creatordate",
+            "--format=%(refname:short) %(creatordate:unix)",
+            "refs/tags",
+        ).splitlines()
+        found = (line.rpartition(" ") for line in lines)
+        return [(name, int(at)) for name, _, at in found if _VERSION.search(name) and at.isdigit()]
+
+    def log(self, until: str = "HEAD", known: Collection[str] = ()) -> Iterator[Commit]:
+        """The commits up to one, newest first, at most 20 000; renames are told by git.
+
+        Args:
+            until: the newest commit.
+            known: commits that are not read again, nor what comes before them.
+        """
+        arguments = [
+            *_LOG,
+            "-M",
+            "-l400",
+            "--name-status",
+            "--relative",
+            "-z",
+            f"--max-count={_MOST_COMMITS}",
+        ]
+        arguments += [
+            "--format=%x01%H%x1f%ct%x1f%an%x1f%ae%x1f%B",
+            until,
+            *(f"^{one}" for one in known),
+            "--",
+        ]
+        with self._git.stream(*arguments) as output:
+            head = ""
+            changes: list[tuple[str, str, str]] = []
+            entries = _entries(output)
+            for entry in entries:
+                if entry.startswith("\x01"):
+                    if head:
+                        yield _commit(head, changes)
+                    head, changes = entry[1:], []
+                elif entry[:1] in "RC" and entry[1:].isdigit():
+                    before = next(entries, "")
+                    changes.append((entry[0], next(entries, ""), before))
+                elif len(entry) == 1:
+                    changes.append((entry, next(entries, ""), ""))
+            if head:
+                yield _commit(head, changes)
+
+
+def _commit(head: str, changes: list[tuple[str, str, str]]) -> Commit:
+    name, at, author, address, message = head.split("\x1f", 4)
+    authors = {(author.strip(), address.strip().lower()): None}
+    authors.update(((who.strip(), where.lower()), None) for who, where in _CO_AUTHOR.findall(message))
+    return Commit(name, int(at or 0), tuple(authors), message.strip(), tuple(changes))
+
+
+class Repository(_Inert):
+    """Short questions about the repository of a folder, for a caller that cannot wait."""
+
+    def ask(self, *arguments: str, timeout_s: float = 5.0) -> str:
+        """Return the output of git.
+
+        Raises:
+            GitUnavailable: git fails or does not end in time.
+        """
         try:
             done = subprocess.run(
                 self._command(*arguments),
@@ -93,25 +377,23 @@ class Git:
                 env=_environment(),
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
-                timeout=_SECONDS,
+                timeout=timeout_s,
                 check=True,
             )
-        except subprocess.CalledProcessError as error:
-            line = error.stderr.decode(errors="replace").strip().partition("\n")[0]
-            raise GitUnavailable(line.removeprefix("fatal: ") or "git failed") from error
-        except (OSError, subprocess.TimeoutExpired) as error:
+        except (OSError, subprocess.SubprocessError) as error:
             raise GitUnavailable(f"git does not answer ({type(error).__name__})") from error
         return done.stdout.decode(errors="surrogateescape")
 
 
 def _environment() -> dict[str, str]:
-    """Ours, without what would point git elsewhere or let it write, page or ask."""
+    """The environment without variables that point git elsewhere or let it write, page, prompt or connect."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    return {**kept, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_PAGER": "cat"}
+    kept.pop("SSH_ASKPASS", None)
+    return {**kept, **_ENVIRONMENT}
 
 
 def _entries(stream: IO[bytes]) -> Iterator[str]:
-    """The entries of a log written with -z: commits (after the byte 1) and file names."""
+    """The entries of a log with -z: commits (they begin with byte 1) and file names."""
     rest = b""
     while chunk := stream.read(1 << 16):
         *whole, rest = (rest + chunk).split(b"\0")

@@ -1,10 +1,10 @@
-"""What a source file of another language than Python says of itself: the comment at its head. Nothing else is parsed."""
+"""Source files that no parser reads: the comment at the head describes the file."""
 
 from __future__ import annotations
 
 import re
 
-__all__ = ["SUFFIXES", "is_test", "read"]
+__all__ = ["SUFFIXES", "read"]
 
 SUFFIXES = (
     ".js",
@@ -40,10 +40,9 @@ SUFFIXES = (
     ".dart",
     ".zig",
 )
-"""The endings of files that are taken for modules by their path."""
+"""File name suffixes of modules, which are named by their path."""
 
-_TEST = re.compile(r"(^|/)(tests?|__tests__|spec)/|[._-](test|spec)s?\.\w+$|(Test|Spec)s?\.\w+$")
-# A comment at the head of a file, in the forms of these languages; a shebang or a blank line may stand before it.
+# The comment at the head of a file, in the syntaxes of these languages, after an optional shebang or blank line.
 _HEAD = re.compile(
     rb"\A\s*(?:\xef\xbb\xbf)?(?:#![^\n]*\n\s*)?"
     rb"(?:/\*+!?(?P<block>.*?)\*/|(?P<lines>(?:[ \t]*(?://|#(?=[ \t])|--)[^\n]*\n?|[ \t]*\n)+))",
@@ -55,19 +54,14 @@ _LICENCE = re.compile(
 )
 
 
-def is_test(path: str) -> bool:
-    """Whether a file is a test, by its name or folder."""
-    return _TEST.search(path) is not None
-
-
 def read(source: bytes) -> str | None:
-    """The first paragraph of the comment at the head of a file, in one line; None where there is none that describes it."""
+    """The first paragraph of the comment at the head of a file that is no licence, in one line; else None."""
     head = _HEAD.match(source[:4000])
     if head is None:
         return None
     text = (head["block"] or head["lines"] or b"").decode(errors="replace")
     for paragraph in re.split(r"\n\s*\n", _MARK.sub("", text).strip()):
-        words = " ".join(paragraph.split())
+        words = re.sub(r"^@\w+\s+", "", " ".join(paragraph.split()))
         if re.search(r"\w{3}", words) and not _LICENCE.search(words):
             return words
     return None

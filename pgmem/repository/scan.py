@@ -1,186 +1,653 @@
-"""A repository as a report: modules, imports, tests, documents, git. The same files give the same report."""
+"""Report a repository: modules, imports, tests, documents, history. The same files give the same report.
+
+A reading has three steps. The files are listed, and those that changed are read and parsed (`_Files`). What follows
+from all of them and the history together, such as who imports whom and what changes with what, is worked out once for
+a commit and a set of imports (`facts`). At last the report is put together, whole or only what differs from one that
+was given before.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
-from collections.abc import Callable, Mapping
+import time
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from pgmem.errors import InvalidArgument
-from pgmem.repository import plain, python
-from pgmem.repository.git import Git, GitUnavailable, History
+from pgmem.repository import decisions, languages, measured, plain, python
+from pgmem.repository.cache import Cache
+from pgmem.repository.companions import Companions
+from pgmem.repository.covering import Covering, is_test
+from pgmem.repository.git import Commit, Git, GitUnavailable
+from pgmem.repository.history import Timeline
+from pgmem.repository.imports import Imports
+from pgmem.repository.source import Source, Unreadable
 
-__all__ = ["SCHEMA", "fingerprint", "scan"]
+__all__ = ["SCHEMA", "Learned", "Reading", "facts", "fingerprint", "learned", "parse", "scan"]
 
 SCHEMA = "pgmem.repository/1"
 """The schema of a report; `refresh_from_run` refuses any other."""
 
-_MOST_BYTES = 2_000_000
+_READER = "4"
+"""Part of the fingerprint: a reader that sees more reads every repository again."""
+_MAX_BYTES = 2_000_000
 _DOCUMENTS = (".md", ".rst", ".txt", ".adoc")
-_PASSED_OVER = frozenset(
+_OWNER_FILES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
+_IGNORED = frozenset(
     ("__pycache__", "node_modules", "site-packages", "venv", "env", "build", "dist", "htmlcov", "target")
 )
-_TEST = re.compile(r"(^|/)(tests?|testing)/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
-_BUILT = re.compile(r"\.min\.\w+$|\.d\.ts$")
+_GENERATED = re.compile(r"\.min\.\w+$|\.d\.ts$|(^|/)(?:vendor|third_party|node_modules)/|_pb2(?:_grpc)?\.py$")
+_ABSOLUTE = re.compile(r"/|~(/|$)|[A-Za-z]:")
 _WORD = re.compile(r"[\w./-]+")
 _HEADING = re.compile(r"^(?:#+|=+)\s+(.+?)\s*#*$")
+_REVERTED = re.compile(r'^Revert "(.*)"$')
+_OTHERS = re.compile(
+    r"\.(?:toml|json|jsonc|ya?ml|cfg|ini|sh|bash|sql|css|scss|html|xml|gradle|proto|graphql|tf|lock|in)$"
+    r"|(^|/)(?:Makefile|Dockerfile|CODEOWNERS|Gemfile|Rakefile|go\.mod|[\w-]*rc)$"
+)
+"""Files that are not parsed, and of which the history says what changes with them."""
+_BLAMED = 40
+_SENT = 3
+_RECENT = 100
+"""Most parsed files that the cache keeps beside the others."""
 
 Progress = Callable[[int, int], None]
 
 
-def scan(root: Path, on_file: Progress | None = None) -> dict[str, Any]:
-    """Read a repository and report what its cards are made from. It is read, never changed, imported or run.
+def scan(root: Path, on_file: Progress | None = None, cache_dir: Path | None = None) -> dict[str, Any]:
+    """Read a repository, and report the facts that its cards are made from. Nothing is changed, imported or run.
 
     Args:
-        root: the folder; in a git work tree, what git ignores is left out.
-        on_file: told after each file how many are done, and of how many.
+        root: the directory; in a git work tree, ignored files are left out.
+        on_file: called after each file with the number of finished files and the total.
+        cache_dir: where what was read is kept for the next time; None: nowhere.
+
+    Returns:
+        {schema, complete, fingerprint, commit, files, modules, tests, documents, facts, notes, renames, skipped}; paths
+        are relative.
 
     Raises:
-        InvalidArgument: there is no such folder.
+        InvalidArgument: there is no such directory.
     """
-    found, git, skipped = _files(root)
-    sources = dict(_read(root, found, skipped, on_file))
-    digests = {path: hashlib.sha256(data).hexdigest() for path, data in sources.items()}
-    history = History()
-    if git is not None:
+    return Reading(root, cache_dir, on_file).report()
+
+
+def fingerprint(root: Path, cache_dir: Path | None = None) -> str:
+    """The fingerprint of a repository's report, without making the report.
+
+    Raises:
+        InvalidArgument: there is no such directory.
+    """
+    return Reading(root, cache_dir).fingerprint
+
+
+class Reading:
+    """A repository as it is now.
+
+    Args:
+        root: the directory.
+        cache_dir: where what was read is kept for the next time; None: nowhere.
+        on_file: called after each file with the number of finished files and the total.
+
+    Raises:
+        InvalidArgument: there is no such directory.
+    """
+
+    def __init__(self, root: Path, cache_dir: Path | None = None, on_file: Progress | None = None) -> None:
+        if not root.is_dir():
+            raise InvalidArgument(f"{root} is no directory; name the root of a repository.")
+        self._root = root
+        self._cache = Cache(cache_dir, root)
+        self._on_file = on_file
+        self._skipped: list[str] = []
+        self._git: Git | None = None
         try:
-            history = git.history(digests)
+            self._git = Git(root)
+            self._listed, no_files = self._git.files()
+            self._skipped += no_files
+        except GitUnavailable as error:
+            self._git = None
+            self._skipped.append(f"git: {error}; history, hot spots and commits are left out")
+            self._listed = _walk(root)
+        self._files = _read(
+            root, [path for path in self._listed if _is_read(path)], self._cache.load("files"), self._skipped
+        )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The digest of everything that a report follows from."""
+        sums = hashlib.sha256(f"{_READER}{self._git.commit if self._git else ''}".encode())
+        for path, row in self._files.items():
+            sums.update(f"\0{path}\0{row['digest']}".encode(errors="surrogateescape"))
+        return sums.hexdigest()
+
+    def report(self, base: str | None = None) -> dict[str, Any]:
+        """The report, or what differs from the report with a fingerprint, if the cache knows that.
+
+        A report of differences has `complete` false, `base` with that fingerprint, and `removed` with the paths that are
+        gone.
+        """
+        parsed = self._parsed()
+        commit = self._git.commit if self._git else None
+        known = self._facts(parsed)
+        entries = _entries(parsed, known, {path: row["digest"] for path, row in self._files.items()})
+        sent = self._cache.load("sent")
+        digests = {path: _digest(entry)[:16] for path, entry in entries.items()}
+        before = sent.get(base) if base is not None else None
+        self._cache.store("sent", {**dict(list(sent.items())[1 - _SENT :]), self.fingerprint: digests})
+        report: dict[str, Any] = {
+            "schema": SCHEMA,
+            "complete": before is None,
+            "fingerprint": self.fingerprint,
+            "commit": commit,
+            "renames": known["renames"],
+        }
+        if before is not None:
+            report["base"] = base
+            report["removed"] = sorted(before.keys() - entries.keys())
+            entries = {path: entry for path, entry in entries.items() if before.get(path) != digests[path]}
+        return {**report, **_gathered(entries), "skipped": self._skipped}
+
+    def _parsed(self) -> dict[str, dict[str, Any]]:
+        """What every file says of itself; those of another digest than the cache knows are parsed."""
+        kept = {**self._cache.load("parsed"), **(recent := self._cache.load("recent"))}
+        made: dict[str, Any] = {}
+        for number, (path, row) in enumerate(self._files.items(), 1):
+            known = kept.get(path)
+            if known is None or known["digest"] != row["digest"]:
+                said = parse(path, row.pop("data", None) or (self._root / path).read_bytes())
+                known = made[path] = {"digest": row["digest"], "parsed": said, "face": _digest(_face(said))}
+            row["face"], row["parsed"] = known["face"], known["parsed"]
+            if (error := known["parsed"].get("error")) is not None:
+                self._skipped.append(f"{path}: cannot be parsed ({error}); only its name is kept")
+            if self._on_file is not None:
+                self._on_file(number, len(self._files))
+        # A few changed files are kept beside the others, because writing all of them takes longer than an answer may.
+        if made and len(recent) + len(made) <= _RECENT:
+            self._cache.store("recent", {**recent, **made})
+        elif made:
+            self._cache.store("parsed", {path: {**kept, **made}[path] for path in self._files})
+            self._cache.store("recent", {})
+        self._cache.store("files", {path: [row["stat"], row["digest"]] for path, row in self._files.items()})
+        return {path: row["parsed"] for path, row in self._files.items()}
+
+    def _facts(self, parsed: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+        """What follows from all files and the history; from the cache if neither imports nor commits changed."""
+        commit = self._git.commit if self._git else ""
+        faces = [(path, row["face"]) for path, row in self._files.items()]
+        owners = {path: _owner_text(self._root, path) for path in _OWNER_FILES if path in self._listed}
+        coverage = [
+            (path, (self._root / path).stat().st_mtime_ns)
+            for path in (".coverage", "lcov.info", "coverage/lcov.info")
+            if (self._root / path).is_file()
+        ]
+        key = _digest([commit, faces, owners, coverage, _digest(self._listed)])
+        kept = self._cache.load("facts")
+        if kept.get("key") == key:
+            self._skipped += kept["skipped"]
+            found: dict[str, Any] = kept["found"]
+            return found
+        skipped: list[str] = []
+        log = self._log(skipped)
+        made = facts(
+            parsed,
+            self._listed,
+            log,
+            measured.read(self._root),
+            owners,
+            _go_modules(self._root, self._listed),
+        )
+        self._ages(parsed, made)
+        self._skipped += skipped
+        self._cache.store("facts", {"key": key, "found": made, "skipped": skipped})
+        return made
+
+    def _log(self, skipped: list[str]) -> list[Commit]:
+        """The commits, newest first; only those that the cache does not hold are read from git."""
+        if self._git is None:
+            return []
+        kept = self._cache.load("commits")
+        old = [_commit(row) for row in kept.get("commits", ())]
+        head = str(kept.get("head", ""))
+        try:
+            if head == self._git.commit:
+                return old
+            if not old or not self._git.is_ancestor(head):
+                old = []
+            log = [*self._git.log(known=[head] if old else []), *old]
+            if self._git.is_shallow():
+                skipped.append(
+                    "git history: the clone is shallow; what is older than its first commit is not known"
+                )
         except (GitUnavailable, OSError) as error:
             skipped.append(f"git history: {error}; hot spots and commits are left out")
+            return []
+        self._cache.store("commits", {"head": self._git.commit, "commits": [_row(commit) for commit in log]})
+        return log
 
-    parsed = {}
+    def _ages(self, parsed: Mapping[str, dict[str, Any]], made: dict[str, Any]) -> None:
+        """Add to the marks of the code the month in which each line was written."""
+        if self._git is None:
+            return
+        marked = [path for path, row in parsed.items() if row.get("marks") and not is_test(path)]
+        for path in marked[:_BLAMED]:
+            made["facts"].setdefault(path, {})["blame"] = {
+                text: _month(at)
+                for text, at in self._git.written(path, [m["text"] for m in parsed[path]["marks"]])
+            }
+
+
+def parse(path: str, data: bytes) -> dict[str, Any]:
+    """What a file says of itself, as JSON holds it: source, marks, title, words, decision, rules, error."""
+    suffix = path.rpartition(".")[2]
+    if path.endswith(_DOCUMENTS):
+        text = data.decode(errors="replace")
+        words = {word.strip("./-") for word in _WORD.findall(text)}
+        made: dict[str, Any] = {
+            "title": _title(text),
+            "words": sorted(w for w in words if "." in w or "/" in w),
+        }
+        if (record := decisions.decision(path, text)) is not None:
+            made["decision"] = asdict(record)
+        if rules := decisions.rules(path, text):
+            made["rules"] = rules
+        return made
+    made = {"source": None}
+    if not path.endswith((".py", *plain.SUFFIXES)):
+        return {}
+    try:
+        if b"\0" in data[:8000]:
+            raise Unreadable("a binary file")
+        if suffix == "py":
+            source = python.read(data, symbols=not is_test(path))
+        elif languages.available(suffix):
+            source = languages.read(suffix, data)
+        else:
+            source = Source(doc=plain.read(data))
+        made["source"] = source.as_json()
+    except Unreadable as error:
+        made["error"] = str(error)
+    except RecursionError:
+        made["error"] = "nested too deeply"
+    if marks := decisions.marks(data):
+        made["marks"] = [asdict(mark) for mark in marks]
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What follows from all files and the history together."""
+
+    modules: list[str]
+    names: dict[str, str]
+    """Dotted names of the Python files by path."""
+    imports: Imports
+    timeline: Timeline
+    covering: Covering
+    companions: Companions
+
+
+def learned(
+    parsed: Mapping[str, dict[str, Any]],
+    files: list[str],
+    log: list[Commit],
+    coverage: Mapping[str, Mapping[str, float]],
+    go_modules: Mapping[str, str] | None = None,
+) -> Learned:
+    """Learn from all files and the history together.
+
+    Args:
+        parsed: what `parse` gave, by path.
+        files: all paths, also of files that are not parsed.
+        log: the commits, newest first.
+        coverage: for each file the share of its lines that each test runs.
+        go_modules: module paths of the go.mod files by their folder.
+    """
+    sources = {
+        path: Source.from_json(row["source"]) if row["source"] else Source()
+        for path, row in parsed.items()
+        if "source" in row
+    }
     packages = frozenset(path.rpartition("/")[0] for path in sources if path.endswith("/__init__.py"))
     names = {path: python.module_name(path, packages) for path in sources if path.endswith(".py")}
-    for path in names:
-        try:
-            parsed[path] = python.read(sources[path])
-        except python.Unreadable as error:
-            skipped.append(f"{path}: cannot be parsed ({error}); only its name is kept")
-            parsed[path] = python.Module(doc=None, imports=(), exports=())
-    known: dict[str, str] = {}
-    for path, name in names.items():
-        if not _TEST.search(path):
-            known.setdefault(name, path)
+    imports = Imports(sources, names, go_modules or {})
+    timeline = Timeline(log, files)
+    covering = Covering(sources, {path: imports.used(path) for path in sources if is_test(path)})
+    modules = [path for path in sources if not is_test(path) and not _GENERATED.search(path)]
+    return Learned(modules, names, imports, timeline, covering, Companions(timeline, covering, coverage))
 
-    known.update((path, path) for path in sources if _is_plain(path))
 
-    modules, tests = [], []
-    for path, module in parsed.items():
-        name = names[path]
-        entry: dict[str, Any] = {"path": path, "module": name}
-        imports = python.resolve(path, name, module, known)
-        if _TEST.search(path):
-            tests.append({**entry, "anchors": imports, **_committed(path, history)})
-            continue
-        private = any(part.startswith("_") and part != "__main__" for part in name.split("."))
-        entry |= {"doc": module.doc, "imports": imports, "exports": [] if private else list(module.exports)}
-        modules.append({**entry, "changes": history.changes.get(path, 0), **_committed(path, history)})
-    for path in filter(_is_plain, sources):
-        entry = {"path": path, "module": path, "doc": plain.read(sources[path]), "imports": [], "exports": []}
-        modules.append({**entry, "changes": history.changes.get(path, 0), **_committed(path, history)})
-    documents = [
-        {**_document(path, data, known), **_committed(path, history)}
-        for path, data in sources.items()
-        if path.endswith(_DOCUMENTS)
-    ]
+def facts(
+    parsed: Mapping[str, dict[str, Any]],
+    files: list[str],
+    log: list[Commit],
+    coverage: Mapping[str, Mapping[str, float]],
+    owners: Mapping[str, str],
+    go_modules: Mapping[str, str],
+) -> dict[str, Any]:
+    """What a report says of each file beside what the file says itself.
+
+    Args:
+        parsed: what `parse` gave, by path.
+        files: all paths, also of files that are not parsed.
+        log: the commits, newest first.
+        coverage: for each file the share of its lines that each test runs.
+        owners: contents of the CODEOWNERS files.
+        go_modules: module paths of the go.mod files by their folder.
+
+    Returns:
+        {names, modules, imports, covering, documents, facts, reasons, renames}: dotted names and imported files by path;
+        files that each test covers; modules that each document names; tests, companions, owners, reverts, fixes and
+        dependents by path; sentences that give reasons; names of before by the name of today.
+    """
+    known = learned(parsed, files, log, coverage, go_modules)
+    modules, names, imports, timeline = known.modules, known.names, known.imports, known.timeline
+    is_module = frozenset(modules)
+    dependents: defaultdict[str, list[str]] = defaultdict(list)
+    for path in modules:
+        for target in imports.used(path):
+            dependents[target].append(path)
+    patterns = list(decisions.code_owners(owners))
+    made: dict[str, dict[str, Any]] = {}
+    for path in parsed:
+        fact = _history_of(path, timeline, known.companions)
+        if path in is_module:
+            tests = known.companions.tests(path)
+            fact["tests"] = [{"path": one.path, "score": one.score, "why": list(one.why)} for one in tests]
+            fact["dependents"] = sorted(dependents.get(path, ()))[:20]
+            fact["dependent_count"] = len(dependents.get(path, ()))
+        if written := decisions.owners_of(path, patterns):
+            fact["code_owners"] = list(written)
+        made[path] = {name: value for name, value in fact.items() if value}
+    by_name = {name: path for path, name in reversed(names.items()) if path in is_module}
+    by_name.update((path, path) for path in modules)
+    is_file = frozenset(by_name.values())
     return {
-        "schema": SCHEMA,
-        "complete": True,
-        "fingerprint": _fingerprint(digests, git),
-        "commit": git.commit if git else None,
-        "files": digests,
+        "names": names,
         "modules": modules,
-        "tests": tests,
-        "documents": [document for document in documents if document["names"]],
-        "skipped": skipped,
+        "imports": {path: imports.direct(path) for path in modules},
+        "covering": {test: sorted(imports.used(test)) for test in parsed if _is_parsed_test(test, parsed)},
+        "documents": {
+            path: _named(row["words"], by_name, is_file) for path, row in parsed.items() if "words" in row
+        },
+        "facts": made,
+        "reasons": [asdict(one) for one in timeline.reasons(is_module)],
+        "renames": timeline.renames,
     }
 
 
-def fingerprint(root: Path) -> str:
-    """What a report of this repository would be known by, without making one.
-
-    Raises:
-        InvalidArgument: there is no such folder.
-    """
-    found, git, skipped = _files(root)
-    digests = {path: hashlib.sha256(data).hexdigest() for path, data in _read(root, found, skipped, None)}
-    return _fingerprint(digests, git)
+def _is_parsed_test(path: str, parsed: Mapping[str, dict[str, Any]]) -> bool:
+    return is_test(path) and "source" in parsed[path]
 
 
-def _fingerprint(digests: Mapping[str, str], git: Git | None) -> str:
-    sums = hashlib.sha256((git.commit if git else "").encode())
-    for path, digest in digests.items():
-        sums.update(f"\0{path}\0{digest}".encode(errors="surrogateescape"))
-    return sums.hexdigest()
+def _history_of(path: str, timeline: Timeline, companions: Companions) -> dict[str, Any]:
+    commits = timeline.commits(path)
+    if not commits:
+        return {}
+    together = companions.supported(path)
+    return {
+        "last_commit": commits[0].id,
+        "commits": len(commits),
+        "changes": timeline.recent(path),
+        "companions": [
+            {"path": one.path, "commits": one.commits, "of": one.of, "score": round(one.score, 3)}
+            for one in together
+        ],
+        "owners": [
+            {"name": one.name, "commits": one.commits, "of": one.of, "last": _month(one.last)}
+            for one in timeline.owners(path)
+        ],
+        "reverts": [_told(one) for one in timeline.reverts(path)[:5]],
+        "fixes": [_told(one) for one in timeline.fixes(path)[:5]],
+        "fix_count": len(timeline.fixes(path)),
+    }
 
 
-def _files(root: Path) -> tuple[list[str], Git | None, list[str]]:
-    """The files to read, by git where it is, and what had to be left out."""
-    if not root.is_dir():
-        raise InvalidArgument(f"{root} is no folder; name the root of a repository.")
-    skipped: list[str] = []
-    git = None
-    try:
-        git = Git(root)
-        found = git.files()
-    except GitUnavailable as error:
-        git = None
-        skipped.append(f"git: {error}; history, hot spots and commits are left out")
-        found = _walk(root)
-    return [path for path in found if path.endswith((".py", *_DOCUMENTS)) or _is_plain(path)], git, skipped
+def _told(commit: Commit) -> dict[str, str]:
+    subject = _REVERTED.sub(r"\1", " ".join(commit.subject.split()))
+    return {"commit": commit.id, "subject": subject[:120], "on": _month(commit.at)}
 
 
-def _is_plain(path: str) -> bool:
-    """Whether a file is a module of another language: a source that is neither a test nor built from one."""
-    return path.endswith(plain.SUFFIXES) and not plain.is_test(path) and not _BUILT.search(path)
+def _entries(
+    parsed: Mapping[str, dict[str, Any]], known: Mapping[str, Any], digests: Mapping[str, str]
+) -> dict[str, dict[str, Any]]:
+    """For each path the parts of the report that are about it."""
+    modules = set(known["modules"])
+    entries: dict[str, dict[str, Any]] = {}
+    for path, row in parsed.items():
+        entry: dict[str, Any] = {"digest": digests[path]}
+        fact = known["facts"].get(path, {})
+        commit = {"last_commit": fact["last_commit"]} if "last_commit" in fact else {}
+        if "words" in row:
+            named = known["documents"][path]
+            entry["documents"] = (
+                [{"path": path, "title": row["title"], "names": named, **commit}] if named else []
+            )
+        elif path in modules:
+            entry["modules"] = [_module(path, row, known, fact)]
+        elif is_test(path):
+            name = {"module": known["names"][path]} if path in known["names"] else {}
+            entry["tests"] = [{"path": path, **name, "anchors": known["covering"].get(path, []), **commit}]
+        entry["notes"] = [*_written(path, row, known), *_marked(path, row, fact)]
+        entry["fact"] = {name: value for name, value in fact.items() if name not in ("last_commit", "blame")}
+        entries[path] = entry
+    for reason in known["reasons"]:
+        if reason["path"] in entries:
+            entries[reason["path"]]["notes"].append(_reason(reason))
+    return entries
+
+
+def _gathered(entries: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    parts: dict[str, list[Any]] = {"modules": [], "tests": [], "documents": [], "notes": []}
+    for entry in entries.values():
+        for name, found in parts.items():
+            found += entry.get(name, [])
+    return {
+        "files": {path: entry["digest"] for path, entry in entries.items()},
+        **parts,
+        "facts": {path: entry["fact"] for path, entry in entries.items() if entry["fact"]},
+    }
+
+
+def _module(
+    path: str, row: Mapping[str, Any], known: Mapping[str, Any], fact: Mapping[str, Any]
+) -> dict[str, Any]:
+    source = row["source"] or {}
+    name = known["names"].get(path, path)
+    private = any(part.startswith("_") and part != "__main__" for part in name.split(".")) and name != path
+    entry: dict[str, Any] = {
+        "path": path,
+        "module": name,
+        "doc": source.get("doc"),
+        "imports": known["imports"].get(path, []),
+        "exports": [] if private else list(source.get("exports", ())),
+        "changes": fact.get("changes", 0),
+        "symbols": source.get("symbols", {}),
+    }
+    return {**entry, "last_commit": fact["last_commit"]} if "last_commit" in fact else entry
+
+
+def _written(path: str, row: Mapping[str, Any], known: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The notes of a document: the decision that it records, and the rules that it states."""
+    notes = []
+    named = [name for name in known.get("documents", {}).get(path, []) if name != path][:20]
+    if record := row.get("decision"):
+        state = {"accepted": "active", "superseded": "superseded"}.get(record["state"], "draft")
+        if record["state"] != "rejected":
+            after = {"superseded_by": record["superseded_by"]} if record["superseded_by"] else {}
+            note = _note(path, "architecture_decision", state, record["statement"], "decision", named)
+            notes.append({**note, "details": after, "evidence": [{"kind": "doc", "ref": path}]})
+    notes += [
+        {
+            **_note(path, "protocol_rule", "draft", rule, f"rule:{_digest(rule)[:12]}", []),
+            "evidence": [{"kind": "doc", "ref": path}],
+        }
+        for rule in row.get("rules", ())
+    ]
+    return notes
+
+
+def _marked(path: str, row: Mapping[str, Any], fact: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The note of the marks in a file, the newest three with line and month."""
+    if not row.get("marks") or is_test(path):
+        return []
+    blame = fact.get("blame", {})
+    told = []
+    for mark in row["marks"][:3]:
+        since = f", {blame[mark['text']]}" if mark["text"] in blame else ""
+        told.append(f"{mark['word']} (line {mark['line']}{since}): {mark['text'].rstrip('.')}.")
+    more = f" {len(row['marks']) - 3} more." if len(row["marks"]) > 3 else ""
+    return [_note(path, "risk_note", "active", " ".join(told) + more, "todo", [])]
+
+
+def _reason(reason: Mapping[str, Any]) -> dict[str, Any]:
+    text = f"{reason['text']} ({reason['subject']}, {_month(reason['at'])})"
+    return {
+        **_note(
+            reason["path"], "change_rationale", "draft", text, f"reason:{_digest(reason['text'])[:12]}", []
+        ),
+        "evidence": [{"kind": "git_commit", "ref": reason["commit"]}],
+    }
+
+
+def _note(
+    path: str, record_type: str, status: str, statement: str, facet: str, names: list[str]
+) -> dict[str, Any]:
+    text = "".join(letter for letter in statement if letter.isprintable())[:900]
+    return {
+        "path": path,
+        "type": record_type,
+        "status": status,
+        "statement": text.encode(errors="replace").decode(),
+        "facet": facet,
+        "names": names,
+    }
+
+
+def _face(parsed: Mapping[str, Any]) -> list[Any]:
+    """What other files can see of a file: if it stays, nothing that follows from all files changes."""
+    source = parsed.get("source") or {}
+    return [
+        source.get("imports"),
+        source.get("exports"),
+        source.get("namespace"),
+        parsed.get("words"),
+        [mark["text"] for mark in parsed.get("marks", ())],
+    ]
+
+
+def _digest(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return hashlib.blake2b(text.encode(errors="surrogateescape"), digest_size=16).hexdigest()
+
+
+def _month(at: int) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m")
+
+
+def _row(commit: Commit) -> list[Any]:
+    return [commit.id, commit.at, commit.authors, commit.message, commit.changes]
+
+
+def _commit(row: list[Any]) -> Commit:
+    return Commit(row[0], row[1], tuple(map(tuple, row[2])), row[3], tuple(map(tuple, row[4])))
+
+
+def _owner_text(root: Path, path: str) -> str:
+    file = root / path
+    return file.read_text(errors="replace")[:200_000] if file.is_file() and not file.is_symlink() else ""
+
+
+def _go_modules(root: Path, files: Iterable[str]) -> dict[str, str]:
+    """Module paths of the go.mod files by their folder."""
+    found = {}
+    for path in files:
+        file = root / path
+        if path.rpartition("/")[2] == "go.mod" and file.is_file() and not file.is_symlink():
+            text = file.read_text(errors="replace")[:100_000]
+            if match := re.search(r"^module\s+(\S+)", text, re.MULTILINE):
+                found[path.rpartition("/")[0]] = match[1]
+    return found
+
+
+def _is_read(path: str) -> bool:
+    if path.endswith((".py", *_DOCUMENTS)) or _OTHERS.search(path):
+        return True
+    return path.endswith(plain.SUFFIXES) and not _GENERATED.search(path)
 
 
 def _walk(root: Path) -> list[str]:
     found = []
     for folder, folders, files in os.walk(root):
-        folders[:] = [name for name in folders if name not in _PASSED_OVER and not name.startswith(".")]
+        folders[:] = [name for name in folders if name not in _IGNORED and not name.startswith(".")]
         here = Path(folder).relative_to(root)
         found += [(here / name).as_posix() for name in files if not name.startswith(".")]
     return sorted(found)
 
 
 def _read(
-    root: Path, paths: list[str], skipped: list[str], on_file: Progress | None
-) -> list[tuple[str, bytes]]:
-    """The bytes of each file that can be read; links, huge files and odd names are left out and said so."""
-    read = []
-    for number, path in enumerate(paths, 1):
-        file = root / path
+    root: Path, paths: list[str], kept: Mapping[str, Any], skipped: list[str]
+) -> dict[str, dict[str, Any]]:
+    """Each file with its stat and digest, and its content unless the cache knows what that says.
+
+    Odd names and large or unreadable files are skipped with a line.
+    """
+    rows: dict[str, dict[str, Any]] = {}
+    whole = cache(os.path.realpath)
+    top = whole(root)
+    # A file may change again without a change of its times while they are as new as now.
+    settled = time.time_ns() - 2_000_000_000
+    for path in paths:
+        if trouble := _odd(path):
+            skipped.append(f"{path[:80]!r}: {trouble}")
+            continue
+        file = os.path.join(root, path)
         try:
-            if not path.isprintable() or len(path) > 500:
-                skipped.append(f"{path[:80]!r}: not a printable name")
-            elif not file.is_symlink() and file.is_file():
-                if file.stat().st_size > _MOST_BYTES:
-                    skipped.append(f"{path}: larger than {_MOST_BYTES} bytes")
-                else:
-                    read.append((path, file.read_bytes()))
+            status = os.lstat(file)
+            # A directory on the way can be a link too: the index may list files beyond it.
+            folder = path.rpartition("/")[0]
+            if whole(os.path.dirname(file)) != (os.path.join(top, folder) if folder else top):
+                skipped.append(f"{path}: behind a link")
+                continue
+            if (status.st_mode & 0o170000) != 0o100000:
+                continue
+            if status.st_size > _MAX_BYTES:
+                skipped.append(f"{path}: larger than {_MAX_BYTES} bytes")
+                continue
+            stat = [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
+            row = kept.get(path)
+            if row is not None and row[0] == stat and stat[1] < settled:
+                rows[path] = {"stat": stat, "digest": row[1]}
+                continue
+            data = Path(file).read_bytes()
         except OSError as error:
             skipped.append(f"{path}: {error.strerror}")
-        if on_file is not None:
-            on_file(number, len(paths))
-    return read
+            continue
+        rows[path] = {"stat": stat, "digest": hashlib.sha256(data).hexdigest(), "data": data}
+    return rows
 
 
-def _committed(path: str, history: History) -> dict[str, str]:
-    commit = history.last_commit.get(path)
-    return {"last_commit": commit} if commit else {}
+def _odd(path: str) -> str | None:
+    """Why no card can be about a file of this name, or None; the SQL function clean_path has the same rules."""
+    if not path.isprintable() or len(path) > 500:
+        return "not a printable name"
+    if path != path.strip() or _ABSOLUTE.match(path) or "\\" in path or ".." in path.split("/"):
+        return "a name that stands for another path; rename the file"
+    return None
 
 
-def _document(path: str, data: bytes, known: Mapping[str, str]) -> dict[str, Any]:
-    """A document: its title, and the modules it names by path or by dotted name."""
-    text = data.decode(errors="replace")
-    files = set(known.values())
+def _named(words: Iterable[str], known: Mapping[str, str], files: Collection[str]) -> list[str]:
+    """The modules that a document names by path or dotted name."""
     named = set()
-    for word in set(_WORD.findall(text)):
-        word = word.strip("./-")
+    for word in words:
         if word in files:
             named.add(word)
         elif "." in word:
@@ -189,7 +656,7 @@ def _document(path: str, data: bytes, known: Mapping[str, str]) -> dict[str, Any
                 if file := known.get(".".join(parts[:length])):
                     named.add(file)
                     break
-    return {"path": path, "title": _title(text), "names": sorted(named)}
+    return sorted(named)
 
 
 def _title(text: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Stores: where nodes and vectors are kept, behind two protocols.
+"""Stores: the storage of nodes and vectors, behind two protocols.
 
 `create_stores(config)` reads GRAPH_BACKEND (postgres, none) and VECTOR_BACKEND (pgvector, none).
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pgmem.database.pool import Database
+from pgmem.database.database import Database
 from pgmem.embeddings import create_provider
 from pgmem.errors import InvalidArgument
 from pgmem.settings import load
@@ -32,18 +32,18 @@ _BACKENDS = {"GRAPH_BACKEND": ("postgres", "none"), "VECTOR_BACKEND": ("pgvector
 def create_stores(
     config: Mapping[str, object],
 ) -> tuple[PgGraphStore | NullGraphStore, PgVectorStore | NullVectorStore]:
-    """Make the two stores that a mapping such as `os.environ` names; nothing is opened before the first call.
+    """Make the two stores that a mapping such as `os.environ` names; the first call opens the database.
 
-    Both in PostgreSQL are one object over one pool. The vectors are those of the mapping's embedding
-    provider; with EMBEDDING_PROVIDER=none there are none.
+    If both are in PostgreSQL, they are one object over one pool. The vectors are those of the embedding provider of the
+    mapping; with EMBEDDING_PROVIDER=none there are none.
 
     Args:
         config: GRAPH_BACKEND (postgres), VECTOR_BACKEND (pgvector), PGMEM_DSN, PGMEM_DATA_DIR,
             DEFAULT_ORG_ID, DEFAULT_USER_ID and the settings of the embedding provider.
 
     Raises:
-        InvalidArgument: a backend that is not here; the message lists those that are.
-        EmbeddingConfigError: a setting of the embedding provider is wrong.
+        InvalidArgument: an unknown backend; the message lists the known ones.
+        EmbeddingConfigError: a setting of the embedding provider is invalid.
     """
     graph = _backend(config, "GRAPH_BACKEND")
     vector = _backend(config, "VECTOR_BACKEND")
@@ -54,6 +54,9 @@ def create_stores(
         data_dir=config.get("PGMEM_DATA_DIR"),
         org_id=config.get("DEFAULT_ORG_ID"),
         user_id=config.get("DEFAULT_USER_ID"),
+        # The mapping has named them, whatever the environment says.
+        graph_backend="postgres",
+        vector_backend="pgvector",
     )
     database = Database(settings)
     provider = create_provider(config)

@@ -1,6 +1,6 @@
-"""Stores that keep nothing: for a system without one of the two, and for tests without a database."""
+"""Stores that keep nothing, for a system without graph or vectors and for tests without a database."""
 
-# ruff: noqa: ARG002 (what keeps nothing needs no argument)
+# ruff: noqa: ARG002 (a store that keeps nothing uses no argument)
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["NullGraphStore", "NullVectorStore"]
 
 
 class NullGraphStore:
-    """A `GraphStore` that holds no node."""
+    """A `GraphStore` without nodes."""
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Do nothing, because nothing is open."""
 
     async def merge_node(
         self,
@@ -26,7 +26,7 @@ class NullGraphStore:
         properties: Mapping[str, Any],
         embedding: Sequence[float] | None = None,
     ) -> dict[str, Any]:
-        """Answer with what was given; nothing is kept."""
+        """Return the node as it was given; it is not kept."""
         return {
             "id": None,
             "label": label,
@@ -38,11 +38,11 @@ class NullGraphStore:
         }
 
     async def get_node(self, label: str, key_field: str, key_value: str) -> dict[str, Any] | None:
-        """None: there is no node."""
+        """Return None, because there is no node."""
         return None
 
     async def delete_node(self, label: str, key_field: str, key_value: str, soft: bool = True) -> bool:
-        """False: there was nothing."""
+        """Return False, because there is no node."""
         return False
 
     async def merge_relation(
@@ -55,68 +55,68 @@ class NullGraphStore:
         to_key: str,
         to_value: str,
     ) -> dict[str, Any]:
-        """Answer with what was given; nothing is kept."""
+        """Return the relation as it was given; it is not kept."""
         return {"from_id": None, "rel_type": rel_type, "to_id": None, "created": False}
 
     async def get_neighbours(
         self, label: str, key_field: str, key_value: str, hops: int = 1, limit: int = 50
     ) -> list[dict[str, Any]]:
-        """No neighbours."""
+        """Return no neighbours."""
         return []
 
     async def fulltext_search(self, query: str, limit: int = 10) -> list[dict[str, Any]]:
-        """Nothing is found."""
+        """Return no nodes."""
         return []
 
     async def run_cypher(self, query: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-        """Not here.
+        """Refuse the query.
 
         Raises:
             NotImplementedError: always.
         """
-        raise NotImplementedError("GRAPH_BACKEND=none knows no Cypher.")
+        raise NotImplementedError("GRAPH_BACKEND=none has no Cypher.")
 
     async def init_schema(self, schema: SchemaDefinition) -> None:
-        """Nothing needs to be known."""
+        """Do nothing."""
 
     async def health_check(self) -> dict[str, Any]:
-        """Always well."""
+        """Return ok."""
         return {"status": "ok", "backend": "none"}
 
     async def get_node_history(self, label: str, key_field: str, key_value: str) -> list[dict[str, Any]]:
-        """No states."""
+        """Return no versions."""
         return []
 
     async def decay_scores(self, max_age_days: int = 90, decay_rate: float = 0.01) -> int:
-        """Nothing decays."""
+        """Return 0, because nothing decays."""
         return 0
 
     async def set_scope(self, scope: MemoryScope) -> None:
-        """Nothing to filter."""
+        """Do nothing."""
 
 
 class NullVectorStore:
-    """A `VectorStore` that keeps no vector."""
+    """A `VectorStore` without vectors."""
 
     dimensions = 0
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Do nothing, because nothing is open."""
 
     async def store_vectors(self, items: Sequence[tuple[str, Sequence[float]]]) -> int:
-        """None are kept."""
+        """Return 0; no vector is stored."""
         return 0
 
     async def search_vectors(
         self, query_embedding: Sequence[float], limit: int = 10, scope: MemoryScope | None = None
     ) -> list[dict[str, Any]]:
-        """Nothing is near."""
+        """Return no nodes."""
         return []
 
     async def delete_vectors(self, node_ids: Sequence[str]) -> int:
-        """There were none."""
+        """Return 0, because there are no vectors."""
         return 0
 
     async def count(self) -> int:
-        """None."""
+        """Return 0."""
         return 0

@@ -1,16 +1,17 @@
-"""The stores of PostgreSQL: each method is one call of a verb."""
+"""The stores in PostgreSQL: each method calls a verb."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from difflib import get_close_matches
 from typing import Any
 from uuid import UUID
 
 import anyio
 from psycopg.rows import DictRow
 
-from pgmem.database.pool import Database
+from pgmem.database.database import Database
 from pgmem.errors import InvalidArgument, MemoryNotFound, PgmemError, TierMissing
 from pgmem.models import MemoryScope, SchemaDefinition
 
@@ -18,7 +19,7 @@ __all__ = ["PgGraphStore", "PgStore", "PgVectorStore"]
 
 
 class _OnDatabase:
-    """A store over a `Database`, which it opens with the first call."""
+    """A store over a `Database`, which the first call opens."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -27,15 +28,15 @@ class _OnDatabase:
 
     @property
     def database(self) -> Database:
-        """The database, acting for the scope that is set."""
+        """The database, which acts for the scope that is set."""
         return self._database
 
     async def set_scope(self, scope: MemoryScope) -> None:
-        """Act for this organisation, user, agent and session from now on."""
+        """Make all later calls for this organisation, user, agent and session."""
         self._database = self._database.acting_as(scope)
 
     async def open(self) -> None:
-        """Open the database; every call does so by itself."""
+        """Open the database; every call does so if it is not open."""
         if not self._opened:
             async with self._opening:
                 await self._database.open()
@@ -47,7 +48,7 @@ class _OnDatabase:
         self._opened = False
 
     async def rows(self, verb: str, /, timeout_s: float | None = None, **params: object) -> list[DictRow]:
-        """Call a verb as the scope that is set; its rows."""
+        """Call a verb for the scope that is set, and return its rows."""
         await self.open()
         return await self._database.rows(verb, timeout_s, **params)
 
@@ -55,18 +56,17 @@ class _OnDatabase:
 class PgGraphStore(_OnDatabase):
     """A `GraphStore` over the verbs.
 
-    Nodes of labels that have a save verb of their own (Decision, Session, …) are read here like all others
-    and written by that verb: `merge_node` names it.
+    Nodes of labels with a save verb of their own (Decision, Session, …) can be read like all others, but only that verb
+    writes them; `merge_node` raises and names it.
 
     Args:
-        database: where; opened with the first call.
-        model: the model of the vectors that `merge_node` is given, or None.
+        database: opened by the first call.
+        model: the model of the vectors that `merge_node` gets; None if it gets none.
     """
 
     def __init__(self, database: Database, model: str | None = None) -> None:
         super().__init__(database)
         self._model = model
-        self._key_fields: dict[str, str | None] = {}
 
     async def merge_node(
         self,
@@ -76,41 +76,45 @@ class PgGraphStore(_OnDatabase):
         properties: Mapping[str, Any],
         embedding: Sequence[float] | None = None,
     ) -> dict[str, Any]:
-        """Create a node, or update the one of that name; the node with `created`.
+        """Create a node, or update the one of that name; returns the node with `created` and `conflict`.
+
+        `conflict` is None, or says what became of an end (`valid_to`) that the node had.
+        A node and its vector are one transaction: a vector that cannot be kept leaves no node.
 
         Raises:
-            InvalidArgument: an unknown label, another key field than the label's, a label that a save verb
-                writes, or a vector of another length than the model's.
+            InvalidArgument: the label is unknown or written by a save verb, the key field is not the label's, or the
+                length of the vector is not the model's.
         """
         named = await self._key_field(label)
         if named is not None and key_field != named:
             raise InvalidArgument(f"A {label} is named by its {named}, not by {key_field}.")
         if embedding is not None and self._model is None:
             raise InvalidArgument("This store was made without a model: say which one made the vector.")
-        row = (await self.rows("remember", label=label, properties={**properties, key_field: key_value}))[0]
+        sent: dict[str, Any] = {"label": label, "key": key_value, "properties": dict(properties)}
         if embedding is not None:
-            items = [{"id": str(row["id"]), "vector": list(embedding)}]
-            await self.rows("store_node_vectors", model=self._model, items=items)
+            sent |= {"model": self._model, "vector": [float(x) for x in embedding]}
+        row = (await self.rows("merge_node", **sent))[0]
         node = await self._read(label, str(row["id"]))
         assert node is not None, "it has just been written"
-        return {**node, "created": row["created"]}
+        return {**node, "created": row["created"], "conflict": row["conflict"]}
 
     async def get_node(self, label: str, key_field: str, key_value: str) -> dict[str, Any] | None:
-        """The node of that name; None when there is none, or it is archived.
+        """Return the node of that name, an archived one with its `archived_at`; None if there is none.
 
         Raises:
-            InvalidArgument: an unknown label, or another key field than the label's.
-            AmbiguousName: several projects have one of that name; the message lists their ids.
+            InvalidArgument: the label is unknown, or the key field is not the label's.
+            AmbiguousName: several projects have a node of that name; the message lists their ids.
         """
         await self._require_key(label, key_field)
-        node = await self._read(label, key_value)
-        return None if node is None or node["status"] == "archived" else node
+        return await self._read(label, key_value)
 
     async def delete_node(self, label: str, key_field: str, key_value: str, soft: bool = True) -> bool:
-        """Archive a node, or purge it with all that hangs on it; whether there was one to delete."""
+        """Archive a node, or purge it with its versions, relations and vectors; returns whether there was one."""
         await self._require_key(label, key_field)
-        if soft and await self.get_node(label, key_field, key_value) is None:
-            return False
+        if soft:
+            node = await self.get_node(label, key_field, key_value)
+            if node is None or node["status"] == "archived":
+                return False
         try:
             await self.rows("forget", label=label, key=key_value, purge=not soft)
         except MemoryNotFound:
@@ -127,11 +131,14 @@ class PgGraphStore(_OnDatabase):
         to_key: str,
         to_value: str,
     ) -> dict[str, Any]:
-        """Join two nodes by a relation of the registry; the same again changes nothing.
+        """Join two nodes by a relation of the registry; the same call again changes nothing.
+
+        Returns:
+            from_id, rel_type, to_id, created.
 
         Raises:
-            MemoryNotFound: an end is not here.
-            RelationNotAllowed: the relation does not join these labels, or verbs alone make it.
+            MemoryNotFound: one of the two nodes does not exist.
+            RelationNotAllowed: the relation does not join these labels, or only other verbs create it.
         """
         await self._require_key(from_label, from_key)
         await self._require_key(to_label, to_key)
@@ -148,7 +155,7 @@ class PgGraphStore(_OnDatabase):
     async def get_neighbours(
         self, label: str, key_field: str, key_value: str, hops: int = 1, limit: int = 50
     ) -> list[dict[str, Any]]:
-        """The nodes within some hops (1 to 5), nearest first; none when the node is not here."""
+        """Return the nodes within 1 to 5 hops, nearest first; none if the node does not exist."""
         await self._require_key(label, key_field)
         try:
             found = await self.rows("neighbours", label=label, key=key_value, hops=hops, limit=limit)
@@ -157,7 +164,10 @@ class PgGraphStore(_OnDatabase):
         return [_plain(row) for row in found]
 
     async def fulltext_search(self, query: str, limit: int = 10) -> list[dict[str, Any]]:
-        """Nodes by their words, best first; the score is BM25."""
+        """Return the nodes that match words of the query, best first, projects last; the score is BM25."""
+        found = await self.rows("fulltext_search", query=query, limit=limit)
+        if len(found) < limit:
+            found = [*found, *await self.rows("find_projects", query=query, limit=limit - len(found))]
         return [
             {
                 "node": _plain(row),
@@ -165,11 +175,11 @@ class PgGraphStore(_OnDatabase):
                 "label": row["label"],
                 "key": row["key"] or str(row["id"]),
             }
-            for row in await self.rows("fulltext_search", query=query, limit=limit)
+            for row in found
         ]
 
     async def run_cypher(self, query: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-        """A read-only Cypher query over the graph; one object a row.
+        """Run a read-only Cypher query over the graph; returns one object for each row.
 
         Raises:
             NotImplementedError: the server has no Apache AGE.
@@ -182,11 +192,11 @@ class PgGraphStore(_OnDatabase):
         return [dict(row["run_cypher"]) for row in found]
 
     async def init_schema(self, schema: SchemaDefinition) -> None:
-        """Add labels and relations to the registry and the graph; what is there already stays.
+        """Add labels and relations to the registry and the graph; existing ones stay.
 
         Raises:
-            InvalidArgument: a name is none, is both label and relation, or is here with another definition.
-            NotPermitted: this login does not keep the store.
+            InvalidArgument: a name is invalid, is both a label and a relation, or exists with another definition.
+            NotPermitted: the login is neither the owner of the store nor a reviewer.
         """
         labels = [{**asdict(label), "text_fields": list(label.text_fields)} for label in schema.labels]
         relations = [
@@ -197,28 +207,27 @@ class PgGraphStore(_OnDatabase):
             }
             for relation in schema.relations
         ]
-        # An empty list would be sent as an array: what is not given keeps its default.
+        # An empty list would be sent as an array; an argument that is left out takes its default.
         given: dict[str, Any] = {}
         if labels:
             given["labels"] = labels
         if relations:
             given["relations"] = relations
         await self.rows("init_schema", **given)
-        self._key_fields.clear()
 
     async def health_check(self) -> dict[str, Any]:
-        """`status` ok with version and tier, or unavailable with the reason. Never raises."""
+        """Return `status` ok with versions and tier, or unavailable with the reason. Never raises."""
         try:
             row = (await self.rows("status"))[0]
         except (PgmemError, OSError) as error:
             return {"status": "unavailable", "backend": "postgres", "reason": str(error)}
-        told = {
+        versions = {
             name: row[name] for name in ("server_version", "release", "tier", "age_version", "vector_version")
         }
-        return {"status": "ok", "backend": "postgres", **told}
+        return {"status": "ok", "backend": "postgres", **versions}
 
     async def get_node_history(self, label: str, key_field: str, key_value: str) -> list[dict[str, Any]]:
-        """The states a node was recorded in, oldest first, those of an archived one too."""
+        """Return the recorded versions of a node, oldest first, also of an archived node."""
         await self._require_key(label, key_field)
         try:
             return [dict(row) for row in await self.rows("memory_history", label=label, key=key_value)]
@@ -226,26 +235,27 @@ class PgGraphStore(_OnDatabase):
             return []
 
     async def decay_scores(self, max_age_days: int = 90, decay_rate: float = 0.01) -> int:
-        """Let confidence decay at this rate from this age on; how many memories have decayed."""
+        """Let confidence decay at this rate from this age on; returns how many memories have decayed."""
         row = (await self.rows("decay_scores", 600, max_age_days=max_age_days, decay_rate=decay_rate))[0]
         return int(row["affected"])
 
     async def _read(self, label: str, key: str) -> dict[str, Any] | None:
         try:
-            return _plain((await self.rows("get_node", label=label, key=key))[0])
+            return _plain((await self.rows("read_node", label=label, key=key))[0])
         except MemoryNotFound:
             return None
 
     async def _key_field(self, label: str) -> str | None:
-        if label not in self._key_fields:
-            described = (await self.rows("describe_schema"))[0]["labels"]
-            self._key_fields = {each["name"]: each["key_field"] for each in described}
-        if label not in self._key_fields:
-            raise InvalidArgument(f"Unknown label {label!r}. Known: {', '.join(sorted(self._key_fields))}.")
-        return self._key_fields[label]
+        await self.open()
+        labels = await self._database.labels(label)
+        if label not in labels:
+            close = get_close_matches(label, labels, 1)
+            near = f"Did you mean {close[0]}?" if close else "describe_schema lists them."
+            raise InvalidArgument(f"Unknown label {label!r}. {near}")
+        return labels[label].key_field
 
     async def _require_key(self, label: str, key_field: str) -> None:
-        # Labels without a key of their own are found by their title too.
+        # Nodes of labels without a key are found by their title too.
         named = await self._key_field(label)
         if key_field != "id" and key_field != (named or "title"):
             raise InvalidArgument(
@@ -257,8 +267,8 @@ class PgVectorStore(_OnDatabase):
     """A `VectorStore` in pgvector, for the vectors of one model.
 
     Args:
-        database: where; opened with the first call.
-        model: the model's name; made known to the store with the first vectors.
+        database: opened by the first call.
+        model: the model's name, which is registered with the first vectors.
         dimensions: the length of its vectors.
     """
 
@@ -269,10 +279,10 @@ class PgVectorStore(_OnDatabase):
         self._registered = False
 
     async def store_vectors(self, items: Sequence[tuple[str, Sequence[float]]]) -> int:
-        """Keep the vectors of nodes that are here; how many were kept.
+        """Store the vectors of existing nodes; returns how many were stored.
 
         Raises:
-            InvalidArgument: an id is none, a vector has another length than the model's or is all zeros.
+            InvalidArgument: an id is no UUID, the length of a vector is not the model's, or a vector is all zeros.
             TierMissing: the server has no pgvector.
         """
         if not items:
@@ -286,10 +296,10 @@ class PgVectorStore(_OnDatabase):
     async def search_vectors(
         self, query_embedding: Sequence[float], limit: int = 10, scope: MemoryScope | None = None
     ) -> list[dict[str, Any]]:
-        """The nearest live nodes, for a scope or for the one that is set.
+        """Return the nearest live nodes, for the given scope or the one that is set.
 
         Raises:
-            InvalidArgument: the vector has another length than the model's.
+            InvalidArgument: the length of the vector is not the model's.
         """
         store = self
         if scope is not None:
@@ -301,14 +311,14 @@ class PgVectorStore(_OnDatabase):
         ]
 
     async def delete_vectors(self, node_ids: Sequence[str]) -> int:
-        """Forget the vectors of nodes; how many there were."""
+        """Delete the vectors of nodes; returns how many there were."""
         if not node_ids:
             return 0
         ids = [_uuid(node_id) for node_id in node_ids]
         return int((await self.rows("delete_node_vectors", ids=ids))[0]["delete_node_vectors"])
 
     async def count(self) -> int:
-        """How many nodes have a vector of this model."""
+        """Return how many nodes have a vector of this model."""
         return int((await self.rows("count_vectors", model=self.model))[0]["count_vectors"])
 
     async def _register(self) -> None:
@@ -323,7 +333,6 @@ class PgStore(PgGraphStore, PgVectorStore):
     def __init__(self, database: Database, model: str, dimensions: int) -> None:
         PgVectorStore.__init__(self, database, model, dimensions)
         self._model = model
-        self._key_fields = {}
 
     async def merge_node(
         self,
@@ -333,7 +342,7 @@ class PgStore(PgGraphStore, PgVectorStore):
         properties: Mapping[str, Any],
         embedding: Sequence[float] | None = None,
     ) -> dict[str, Any]:
-        """Create a node, or update the one of that name, with its vector; the node with `created`."""
+        """Create a node, or update the one of that name, with its vector; returns the node with `created`."""
         if embedding is not None:
             if len(embedding) != self.dimensions:
                 raise InvalidArgument(
@@ -345,7 +354,7 @@ class PgStore(PgGraphStore, PgVectorStore):
 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as a mapping whose ids are texts."""
+    """Return a row with its ids as texts."""
     return {name: str(value) if isinstance(value, UUID) else value for name, value in row.items()}
 
 

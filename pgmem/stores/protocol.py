@@ -1,7 +1,7 @@
-"""What a graph store and a vector store are: the one seam between search and where memory is kept.
+"""The interfaces of a graph store and a vector store, over which `HybridSearchEngine` searches.
 
-A node is named by label, the property that names it, and its value; `id` names it in every store. Answers are
-plain mappings, so that a store can be written over any database.
+A node is named by its label, its key field and the value of that field; `id` is a key field in every store. Results are
+plain mappings, so that a store can be implemented over any database.
 """
 
 from __future__ import annotations
@@ -26,15 +26,18 @@ class GraphStore(Protocol):
         properties: Mapping[str, Any],
         embedding: Sequence[float] | None = None,
     ) -> dict[str, Any]:
-        """Create a node, or update the one of that name, with its vector if given; the node as it stands."""
+        """Create a node, or update the one of that name, with its vector if given; returns the node."""
         ...
 
     async def get_node(self, label: str, key_field: str, key_value: str) -> dict[str, Any] | None:
-        """The node of that name, with id, label, key, title, status and properties; None where none is."""
+        """Return the node of that name, an archived one too; None if there is none.
+
+        It has id, label, key, title, status and properties.
+        """
         ...
 
     async def delete_node(self, label: str, key_field: str, key_value: str, soft: bool = True) -> bool:
-        """Archive a node (soft), or delete it with all that hangs on it; whether there was one to delete."""
+        """Archive a node (soft), or delete it with its relations; returns whether there was one."""
         ...
 
     async def merge_relation(
@@ -47,72 +50,72 @@ class GraphStore(Protocol):
         to_key: str,
         to_value: str,
     ) -> dict[str, Any]:
-        """Join two nodes; the same again changes nothing. The relation, with `created`."""
+        """Join two nodes; the same call again changes nothing. Returns the relation, with `created`."""
         ...
 
     async def get_neighbours(
         self, label: str, key_field: str, key_value: str, hops: int = 1, limit: int = 50
     ) -> list[dict[str, Any]]:
-        """The nodes within some hops, nearest first: id, label, key, title, depth and the path."""
+        """Return the nodes within some hops, nearest first: id, label, key, title, depth and path."""
         ...
 
     async def fulltext_search(self, query: str, limit: int = 10) -> list[dict[str, Any]]:
-        """Nodes by their words, best first: `[{node, score, label, key}]`; a node holds its `id`."""
+        """Return nodes that match the query, best first: `[{node, score, label, key}]`; a node has its `id`."""
         ...
 
     async def run_cypher(self, query: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-        """A query in the store's own graph language.
+        """Run a query in the store's graph language.
 
         Raises:
-            NotImplementedError: the store knows none.
+            NotImplementedError: the store has none.
         """
         ...
 
     async def init_schema(self, schema: SchemaDefinition) -> None:
-        """Make labels and relations known; what is known already stays."""
+        """Add labels and relations; existing ones stay."""
         ...
 
     async def health_check(self) -> dict[str, Any]:
-        """`status` (ok or unavailable), `backend`, and what is known of its version. Never raises."""
+        """Return `status` (ok or unavailable), `backend`, and versions if they are known. Never raises."""
         ...
 
     async def get_node_history(self, label: str, key_field: str, key_value: str) -> list[dict[str, Any]]:
-        """The states a node was in, oldest first: properties, valid_from, valid_to, ingested_at."""
+        """Return the versions of a node, oldest first: properties, valid_from, valid_to, ingested_at."""
         ...
 
     async def decay_scores(self, max_age_days: int = 90, decay_rate: float = 0.01) -> int:
-        """Let the confidence of nodes decay that nobody has touched for so long; how many that concerns."""
+        """Let the confidence of nodes decay that were not updated for `max_age_days`; returns how many these are."""
         ...
 
     async def set_scope(self, scope: MemoryScope) -> None:
-        """Whose memory every later call is about."""
+        """Make all later calls for this scope."""
         ...
 
 
 @runtime_checkable
 class VectorStore(Protocol):
-    """Vectors of nodes, and the nearest to one.
+    """Vectors of nodes, and search for the nearest ones.
 
     Attributes:
-        dimensions: length of every vector kept here; 0 when none are.
+        dimensions: length of every vector in the store; 0 if it keeps none.
     """
 
     dimensions: int
 
     async def store_vectors(self, items: Sequence[tuple[str, Sequence[float]]]) -> int:
-        """Keep vectors, `[(node_id, embedding)]`; how many were kept."""
+        """Store vectors, `[(node_id, embedding)]`; returns how many were stored."""
         ...
 
     async def search_vectors(
         self, query_embedding: Sequence[float], limit: int = 10, scope: MemoryScope | None = None
     ) -> list[dict[str, Any]]:
-        """The nearest nodes, best first: `[{node_id, score, label, key}]`, the score a cosine."""
+        """Return the nearest nodes, best first: `[{node_id, score, label, key}]`; the score is the cosine."""
         ...
 
     async def delete_vectors(self, node_ids: Sequence[str]) -> int:
-        """Forget the vectors of nodes; how many there were."""
+        """Delete the vectors of nodes; returns how many there were."""
         ...
 
     async def count(self) -> int:
-        """How many vectors are kept."""
+        """Return the number of vectors."""
         ...

@@ -1,20 +1,20 @@
-"""What an operator sees: logs, metrics, spans, probes. Names and numbers only, never what a memory says."""
+"""Logs, metrics, spans and health probes for operators: names and numbers, never the contents of memories."""
 
 from __future__ import annotations
 
 import logging
 
-from pgmem.database.pool import Database
+from pgmem.database.database import Database
 from pgmem.settings import Settings
 
 __all__ = ["attach"]
 
 
 def attach(database: Database, settings: Settings) -> None:
-    """Let those watch a database whom the settings ask for; where they ask for none nothing is imported.
+    """Register the watchers that the settings enable; without any, nothing is imported.
 
     Raises:
-        InvalidArgument: `PGMEM_OTEL` without the packages of the extra otel.
+        InvalidArgument: `PGMEM_OTEL` is set and the extra otel is not installed.
     """
     if logging.getLogger("pgmem.calls").isEnabledFor(logging.INFO):
         from pgmem.telemetry.logs import tell

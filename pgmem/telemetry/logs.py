@@ -1,7 +1,7 @@
 """Logs on stderr, as lines or as JSON, without contents.
 
-Messages of pgmem hold names, numbers and what servers say of themselves. What other libraries log may quote what they
-were sent, and so may the message of an exception: of these the place and the class are kept. Level debug shows all.
+Messages of pgmem hold names, numbers and the state of servers. Messages of other libraries and of exceptions may quote
+contents, so a record keeps only their place in the code and the class of the exception. Level debug keeps everything.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _Raised: TypeAlias = tuple[type[BaseException], BaseException, TracebackType | N
 
 
 class _WithoutContents(logging.Formatter):
-    """Where an exception came from, without its message."""
+    """Formats an exception as its traceback and class, without its message."""
 
     def formatException(self, ei: _Raised) -> str:
         kind, _, trace = ei
@@ -33,7 +33,7 @@ class _WithoutContents(logging.Formatter):
 
 
 class _Discreet(logging.Filter):
-    """Replaces what libraries say by the place they say it at."""
+    """Replaces the message of another library by its place in the code."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.name.partition(".")[0] not in _OURS:
@@ -42,13 +42,13 @@ class _Discreet(logging.Filter):
 
 
 def configure(settings: Settings) -> None:
-    """Log as the settings say, from now on and whoever has configured logging before."""
+    """Configure logging by the settings; replaces an earlier configuration."""
     formatter: logging.Formatter = _WithoutContents("pgmem: %(message)s")
     if settings.log_format == "json":
         from pythonjsonlogger.json import JsonFormatter
 
         class Json(_WithoutContents, JsonFormatter):
-            """One object a line."""
+            """One JSON object per line."""
 
         formatter = Json(
             "%(levelname)s %(name)s %(message)s",
@@ -62,12 +62,12 @@ def configure(settings: Settings) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(settings.log_level.upper())
-    for name in ("httpx2", "opentelemetry"):  # at level info they tell of every request
+    for name in ("httpx2", "opentelemetry"):  # they log every request at level info
         logging.getLogger(name).setLevel(max(root.level, logging.WARNING))
 
 
 def tell(seen: Call | Save) -> None:
-    """Log a call or a save at level info."""
+    """Log a call or a save at level info; a watcher."""
     if isinstance(seen, Save):
         _calls.info(
             "%s: %s",

@@ -1,4 +1,4 @@
-"""Prometheus metrics of one process: its calls and saves, and what waits in the store. Labels are of fixed sets."""
+"""Prometheus metrics of one process: its calls and saves, and the queues of the store. The values of labels are fixed sets."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _PATIENCE_S = 2.0
-_FRESH_S = 2.0  # who asks more often gets the same figures
+_FRESH_S = 2.0  # more frequent requests get the same figures
 
 
 class Subject(Protocol):
-    """Whom probes ask: a server or a worker."""
+    """The process that probes ask: a server or a worker."""
 
     async def trouble_now(self) -> str | None:
-        """Why it cannot work now, in words for anybody; None when it can."""
+        """Return why it cannot work now, in words that may be public; None if it can."""
 
     async def backlog(self) -> Backlog:
-        """What waits in the store."""
+        """Return the queues of the store."""
 
     def outbox_depth(self) -> int:
-        """How many saves wait on this machine."""
+        """Return the number of saves in the outbox."""
 
     def replica_behind_s(self) -> float | None:
-        """Seconds that reads may be behind; None without a replica."""
+        """Return the seconds that reads may be behind; None without a replica."""
 
 
 class Metrics:
-    """Counts what it is told of, and asks its subject for the rest when it is read."""
+    """Counts calls, saves and the work of the worker; asks its subject for the rest when the page is read."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -57,34 +57,41 @@ class Metrics:
         )
         self._saves = Counter(
             "pgmem_saves",
-            "Saves, by what they were answered.",
+            "Saves, by the status that they returned.",
             ("verb", "status", "dedup_outcome"),
             registry=registry,
         )
         self._done = Counter(
-            "pgmem_worker_done", "What the worker in this process has done.", ("task",), registry=registry
+            "pgmem_worker_done",
+            "Rows that the worker in this process has handled.",
+            ("task",),
+            registry=registry,
         )
         self._up = Gauge("pgmem_up", "Whether the database answers and can be used.", registry=registry)
         self._release = Gauge(
             "pgmem_release", "The release of this process.", ("release",), registry=registry
         )
         self._release.labels(release()).set(1)
-        self._outbox = Gauge("pgmem_outbox_saves", "Saves that wait on this machine.", registry=registry)
-        self._tier = Gauge("pgmem_tier", "What the server offers.", ("tier",), registry=registry)
-        self._walls = Gauge("pgmem_walls", "Walls between tenants: 1 or 2.", registry=registry)
-        self._waiting = Gauge("pgmem_embeddings_waiting", "Texts that wait for a vector.", registry=registry)
+        self._outbox = Gauge("pgmem_outbox_saves", "Saves in the outbox of this machine.", registry=registry)
+        self._tier = Gauge(
+            "pgmem_tier", "The tier of the database: which extensions it has.", ("tier",), registry=registry
+        )
+        self._walls = Gauge("pgmem_walls", "Layers of isolation between tenants: 1 or 2.", registry=registry)
+        self._waiting = Gauge("pgmem_embeddings_waiting", "Texts without a vector.", registry=registry)
         self._refused = Gauge(
-            "pgmem_embeddings_refused", "Of these, tried five times or more.", registry=registry
+            "pgmem_embeddings_refused",
+            "Texts without a vector after five attempts or more.",
+            registry=registry,
         )
         self._open = Gauge(
-            "pgmem_saves_open", "Saves on record that are not saved.", ("status",), registry=registry
+            "pgmem_saves_open", "Recorded saves that are not complete.", ("status",), registry=registry
         )
-        self._behind: Gauge | None = None  # there is none without a replica
+        self._behind: Gauge | None = None  # None without a replica
         self._asked_at = -_FRESH_S
         self._asking = anyio.Lock()
 
     def tell(self, seen: Call | Save) -> None:
-        """Count a call or a save."""
+        """Count a call or a save; a watcher."""
         if isinstance(seen, Save):
             self._saves.labels(seen.verb, seen.status, seen.dedup_outcome or "").inc()
         else:
@@ -92,13 +99,13 @@ class Metrics:
             self._calls.labels(seen.verb, seen.outcome, server).observe(seen.seconds)
 
     def worked(self, done: Mapping[str, int]) -> None:
-        """Count a round of the worker."""
+        """Count a round of the worker, as numbers by task."""
         for task, count in done.items():
             if task != "left_to_index":
                 self._done.labels(task).inc(count)
 
     async def page(self, subject: Subject) -> bytes:
-        """All of it as Prometheus reads it."""
+        """Return all metrics in the text format of Prometheus."""
         async with self._asking:
             if monotonic() - self._asked_at >= _FRESH_S:
                 await self._ask(subject)
@@ -112,7 +119,7 @@ class Metrics:
             if self._behind is None:
                 self._behind = Gauge(
                     "pgmem_replica_behind_seconds",
-                    "Seconds that the replica may be behind; +Inf: not known.",
+                    "Upper bound of the replica lag in seconds; +Inf if unknown.",
                     registry=self._registry,
                 )
             self._behind.set(behind)
@@ -124,7 +131,7 @@ class Metrics:
             try:
                 found = await subject.backlog()
             except (PgmemError, psycopg.Error):
-                return  # a login that may not count over all tenants
+                return  # the login may not count over all tenants
             for gauge in (self._tier, self._open):
                 gauge.clear()
             self._tier.labels(found.tier).set(1)

@@ -1,11 +1,13 @@
-"""Health and metrics over HTTP: in front of the MCP transport, or alone beside the worker."""
+"""Health and metrics over HTTP: in front of the MCP transport, or as a server of the worker."""
 
 from __future__ import annotations
 
 import contextlib
 import hmac
 import socket
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 import anyio
 import uvicorn
@@ -20,25 +22,39 @@ from pgmem.telemetry.metrics import CONTENT_TYPE, Metrics, Subject
 
 __all__ = ["Probes", "serve"]
 
+_PATHS = ("/health/live", "/health/ready", "/metrics")
 _PATIENCE_S = 2.0
 
 
 class Probes:
-    """Answers /health/live, /health/ready and /metrics, and passes everything else on.
+    """An ASGI application that answers /health/live, /health/ready and /metrics, and passes on all other requests.
 
-    They need no token of a tenant and say nothing of one. /metrics needs `PGMEM_METRICS_TOKEN` where that is set.
+    The answers need no token of a tenant and hold nothing of one. /metrics needs `PGMEM_METRICS_TOKEN` if it is set.
+
+    Args:
+        subject: the process to ask.
+        metrics: the figures of /metrics.
+        token: bearer token of /metrics; None needs none.
+        app: gets all other requests; None answers 404.
+        hosts: names by which a browser may call; an address is one too. None: any, for a server without an `app`.
     """
 
     def __init__(
-        self, subject: Subject, metrics: Metrics, token: SecretStr | None = None, app: ASGIApp | None = None
+        self,
+        subject: Subject,
+        metrics: Metrics,
+        token: SecretStr | None = None,
+        app: ASGIApp | None = None,
+        hosts: Collection[str] | None = None,
     ) -> None:
         self._subject = subject
         self._metrics = metrics
         self._token = token
         self._app = app
+        self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a probe."""
+        """Answer a probe, or pass the request on."""
         if scope["type"] == "http" and scope["method"] in ("GET", "HEAD"):
             answer = await self._answer(scope)
             if answer is not None:
@@ -50,6 +66,10 @@ class Probes:
             await JSONResponse({"error": "not found"}, 404)(scope, receive, send)
 
     async def _answer(self, scope: Scope) -> Response | None:
+        if scope["path"] not in _PATHS:
+            return None
+        if not self._is_ours(Headers(scope=scope).get("host", "")):
+            return JSONResponse({"error": "this server has another name: see PGMEM_HTTP_ALLOWED_HOSTS"}, 421)
         match scope["path"]:
             case "/health/live":
                 return JSONResponse({"status": "alive"})
@@ -66,6 +86,23 @@ class Probes:
                 return Response(await self._metrics.page(self._subject), media_type=CONTENT_TYPE)
         return None
 
+    def _is_ours(self, host: str) -> bool:
+        """Whether a Host header names this server: a page of another name that resolves to it may read nothing.
+
+        Kubelets and Prometheus call an address, which no name can be made to be.
+        """
+        if self._hosts is None or not host:
+            return True
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+        except ValueError:  # an open bracket
+            return False
+        try:
+            ip_address(name)
+        except ValueError:
+            return host in self._hosts or f"{name}:*" in self._hosts
+        return True
+
     def _may_read(self, scope: Scope) -> bool:
         if self._token is None:
             return True
@@ -75,7 +112,7 @@ class Probes:
 
 
 class _Quiet(uvicorn.Server):
-    """Leaves the signals to the program it runs in."""
+    """A server of uvicorn that leaves signals to its program."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -88,7 +125,7 @@ async def serve(
     """Answer probes until cancelled.
 
     Raises:
-        InvalidArgument: nobody can listen there.
+        InvalidArgument: the address cannot be bound.
     """
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET

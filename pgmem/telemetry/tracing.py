@@ -1,6 +1,6 @@
-"""OpenTelemetry: a span a call, below the span of the tool that makes it. Attributes are names and numbers.
+"""OpenTelemetry: one span for each call, under the span of the tool. Attributes are names and numbers.
 
-Where to is OpenTelemetry's own business: `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_SERVICE_NAME` and the like.
+OpenTelemetry's own variables, such as `OTEL_EXPORTER_OTLP_ENDPOINT`, set the destination.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _MISSING = "PGMEM_OTEL needs the extra otel: pip install 'pgmem-agent[otel]'."
 
 
 def tracer() -> Watcher:
-    """Makes spans by the tracer provider of this process, whoever has set it.
+    """Return a watcher that makes spans with the tracer provider of this process.
 
     Raises:
         InvalidArgument: OpenTelemetry is not installed.
@@ -50,7 +50,7 @@ def tracer() -> Watcher:
 
 
 def export() -> None:
-    """Send the spans of this process by OTLP over HTTP, unless somebody has set a provider: for our own programs.
+    """Export the spans of this process by OTLP over HTTP, unless a tracer provider is set; for the programs of pgmem.
 
     Raises:
         InvalidArgument: the SDK or its exporter is not installed.
@@ -65,7 +65,7 @@ def export() -> None:
         raise InvalidArgument(_MISSING) from None
     if isinstance(trace.get_tracer_provider(), TracerProvider):
         return
-    # The variables win over the attributes given here.
+    # Variables OTEL_* override these attributes.
     resource = Resource.create({"service.name": "pgmem", "service.version": release()})
     provider = TracerProvider(resource=resource)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))

@@ -1,4 +1,4 @@
-"""LongMemEval's schema, on a made-up file: what is read, what is left out, and what the figures mean."""
+"""LongMemEval's schema, on a made-up file: the turns that are read, those that are left out, and the figures."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ async def test_a_run_finds_the_evidence_by_session_and_by_turn(dsn: str, tmp_pat
     )
     told: list[tuple[str, int, int]] = []
     async with Memory.connect(load(dsn=dsn, data_dir=tmp_path)) as memory:
-        report = await longmemeval.run(memory, file, told=lambda *step: told.append(step))
+        report = await longmemeval.run(memory, file, progress=lambda *step: told.append(step))
     assert (report["bench"], report["questions"], report["left_out"]) == ("longmemeval", 3, 1)
     assert report["session"]["any@1"] == report["session"]["all@1"] == 100
     assert (report["turn"]["n"], report["turn"]["any@3"]) == (2, 100)  # q4 marks no turn

@@ -66,6 +66,8 @@ def query(call: Call, shop: str) -> Query:
     """`query("search", query="cache")`: the payload of a mode."""
 
     def query(mode: str, **arguments: object) -> dict[str, Any]:
+        if "record_id" in arguments:
+            arguments["record_id"] = str(arguments["record_id"])
         payload = call("query_engineering_memory", project_id=shop, mode=mode, **arguments)["payload"]
         assert isinstance(payload, dict)
         return payload
@@ -81,10 +83,11 @@ def card(query: Query) -> Callable[[object], dict[str, Any]]:
 
 @pytest.fixture
 def relevant(call: Call, shop: str) -> Records:
-    """`relevant(["pkg/mod.py"])`: the records about some paths."""
+    """`relevant(["pkg/mod.py"])`: the cards about some paths, in full."""
 
     def relevant(scope: list[str] | None = None, **arguments: object) -> list[dict[str, Any]]:
         given: dict[str, object] = {"scope": scope} if scope is not None else {}
+        arguments.setdefault("detail_level", "full")
         found = call("get_relevant_memory", project_id=shop, **given, **arguments)["records"]
         assert isinstance(found, list)
         return found

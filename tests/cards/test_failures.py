@@ -59,7 +59,7 @@ async def test_cards_missing_and_policy_off_is_an_error_that_names_refresh_from_
     assert "sync policy off" in said
     assert "refresh_from_run" in said
     assert "pgmem cards init" in said
-    assert query("status")["records"] == 0
+    assert query("status")["record_count"] == 0
 
 
 @pytest.mark.anyio
@@ -68,8 +68,8 @@ async def test_cards_missing_and_the_default_policy_makes_them_from_the_reposito
 ) -> None:
     found = await answer(agent, "get_relevant_memory", scope=SCOPE)
     assert found["memory_sync"]["auto"] == "bootstrapped"
-    assert found["record_count"] > 0
-    assert query("status")["records"] == 8
+    assert found["digests"][0]["cards"]
+    assert query("status")["record_count"] == 5
 
 
 @pytest.mark.anyio
@@ -80,7 +80,7 @@ async def test_nothing_to_read_from_skips_the_sync_and_missing_cards_are_a_contr
     assert "has no engineering memory yet" in await refusal(agent, "get_relevant_memory", scope=SCOPE)
     draft("One fact.", "pkg/till.py")
     found = await answer(agent, "get_relevant_memory", scope=SCOPE)
-    assert (found["memory_sync"]["auto"], found["record_count"]) == ("skipped", 1)
+    assert (found["memory_sync"]["auto"], len(found["digests"][0]["cards"])) == ("skipped", 1)
 
 
 @pytest.mark.anyio
@@ -98,7 +98,7 @@ async def test_at_max_candidates_an_agent_s_draft_is_refused_with_the_count(
         subject_path="pkg/till.py",
     )
     assert "max_candidates_reached: 1/1" in said
-    assert query("status")["records"] == 1
+    assert query("status")["record_count"] == 1
 
 
 @pytest.mark.parametrize(("policy", "code", "kept"), [("skip", 0, 3), ("reject", 1, 0)])
@@ -110,12 +110,12 @@ def test_at_max_records_init_skips_or_rejects_as_the_store_says(
     result = cards("init")
     assert result.exit_code == code
     assert "max_records" in result.output + result.stderr
-    assert query("status")["records"] == kept
+    assert query("status")["record_count"] == kept
 
 
 def test_init_needs_no_report_made_before_it_reads_the_repository_itself(cards: Run, tree: Path) -> None:
     made = cards("init", "--json")
-    assert (made.exit_code, json.loads(made.stdout)["counts"]["inserted"]) == (0, 8)
+    assert (made.exit_code, json.loads(made.stdout)["counts"]["inserted"]) == (0, 5)
 
 
 def test_init_of_what_is_no_folder_fails_in_one_line_that_says_so(cards: Run) -> None:
@@ -131,7 +131,7 @@ def test_a_report_that_cannot_be_read_changes_nothing_and_says_what_is_wrong(
     with pytest.raises(psycopg.Error, match="schema") as caught:
         refresh(report(schema="somebody.else/7"))
     assert caught.value.sqlstate == "PM010"
-    assert query("status")["records"] == 0
+    assert query("status")["record_count"] == 0
 
 
 def test_git_unavailable_leaves_out_commits_and_hot_spots_and_init_goes_on(
@@ -142,7 +142,7 @@ def test_git_unavailable_leaves_out_commits_and_hot_spots_and_init_goes_on(
     made = cards("init")
     assert made.exit_code == 0, made.output
     assert "skipped: git: git is not installed" in made.stdout
-    assert query("status")["records_by_status"] == {"active": 8}
+    assert query("status")["records_by_status"] == {"active": 5}
     evidence = [
         item["kind"]
         for card in query("for_path", path="pkg/till.py", detail_level="full")["records"]
@@ -199,6 +199,6 @@ async def test_a_statement_that_is_too_long_is_refused_and_one_that_fits_is_not(
         "Memory candidate is too long for a durable card. "
         "Compress it into one evidence-linked conclusion; store details in receipt/spec/docs."
     )
-    assert query("status")["records"] == 0
+    assert query("status")["record_count"] == 0
     sent.pop("action")
     assert (await manage(agent, "record_candidate", statement="x" * 1000, **sent))["status"] == "draft"

@@ -37,7 +37,7 @@ def test_an_intent_is_a_scope_for_retrieval(call: Call, draft: Draft, shop: str)
     intent = call("declare_intent", project_id=shop, paths=["./pkg/", "docs/x.md", "pkg"])
     assert intent["paths"] == ["docs/x.md", "pkg"]
     assert intent["policy"]["memory_does_not_authorize_edits"] is True
-    found = call("get_relevant_memory", project_id=shop, intent_id=intent["intent_id"])
+    found = call("get_relevant_memory", project_id=shop, intent_id=intent["intent_id"], detail_level="full")
     assert (found["scope_resolved_from"], found["records"][0]["id"]) == ("intent", str(card_id))
     assert found["coverage"]["record_coverage"]["scope_paths_total"] == 2
 
@@ -83,7 +83,7 @@ def test_finishing_drafts_from_the_receipt_on_request(finish: Finish, query: Que
         "contract_notes": ["sell() raises"],
     }
     assert finish(["pkg/a.py"], receipt=receipt)["proposed"] is None
-    assert query("status")["records"] == 0
+    assert query("status")["record_count"] == 0
     proposed = finish(["pkg/a.py", "aaa.py"], propose=True, receipt=receipt)["proposed"]
     assert [(card["type"], card["path"]) for card in proposed["drafted"]] == [
         ("module_role", "aaa.py"),
@@ -111,7 +111,7 @@ def test_a_receipt_that_does_not_fit_leaves_the_intent_open_and_writes_nothing(
     with pytest.raises(psycopg.Error, match="too long for a durable card"):
         call("finish_intent", **given, receipt={"claims": ["Fine.", "x" * 1001]})
     assert card(kept)["status"] == "active"
-    assert query("status")["records"] == 1
+    assert query("status")["record_count"] == 1
     assert call("finish_intent", **given, receipt={"claims": ["Fine."]})["proposed"]["drafted"]
 
 
@@ -122,7 +122,7 @@ def test_proposing_is_all_or_nothing_and_names_what_is_there(
     setting("max_candidates", 2)
     with pytest.raises(psycopg.Error, match="max_candidates_reached: 2/2"):
         call("propose_from_receipt", project_id=shop, receipt=receipt)
-    assert query("status")["records"] == 0
+    assert query("status")["record_count"] == 0
     setting("max_candidates", 10)
     assert len(call("propose_from_receipt", project_id=shop, receipt=receipt)["drafted"]) == 3
     again = call("propose_from_receipt", project_id=shop, receipt=receipt)
@@ -206,7 +206,7 @@ def test_vacuum_removes_every_state_after_its_days(
     assert sum(call("vacuum_cards", project_id=shop)["removed"].values()) == 2
     assert query("status")["records_by_status"] == {"active": 2}
     assert (
-        call("query_engineering_memory", project_id=shop, mode="get", record_id=stale)["status"]
+        call("query_engineering_memory", project_id=shop, mode="get", record_id=str(stale))["status"]
         == "not_found"
     )
     setting("card_days_active", 10)

@@ -25,14 +25,13 @@ def test_a_report_becomes_cards_and_edges(
     connection: psycopg.Connection[DictRow],
 ) -> None:
     counts = refresh()["counts"]
-    assert (counts["inserted"], counts["links_made"]) == (6, 3)
+    assert (counts["inserted"], counts["links_made"]) == (5, 3)
     assert statements(query) == [
+        "Tests: tests/test_a.py.",
         "docs/guide.md (Guide) names pkg.b.",
-        "pkg.a is a hot spot: changed 10 times or more within 90 days. Read its tests before you change it.",
-        "pkg.a offers sell, Till.",
-        "pkg.a: Sells things. Depends on pkg.b.",
+        "pkg.a is a hot spot: changed 10 times or more within 90 days.",
+        "pkg.a: Sells things. Offers sell, Till. Depends on pkg.b.",
         "pkg.b: Counts things.",
-        "tests/test_a.py tests pkg.a.",
     ]
     edges = connection.execute(
         "select s.props ->> 'path' as src, e.rel, d.props ->> 'path' as dst from pgmem.edge e"
@@ -41,7 +40,7 @@ def test_a_report_becomes_cards_and_edges(
     assert [tuple(edge.values()) for edge in edges] == [
         ("pkg/a.py", "DEPENDS_ON", "pkg/b.py"),
         ("docs/guide.md", "DOCUMENTS", "pkg/b.py"),
-        ("tests/test_a.py", "TESTS", "pkg/a.py"),
+        ("pkg/a.py", "TESTS", "pkg/a.py"),
     ]
     assert graph_differences() == []
 
@@ -51,8 +50,8 @@ def test_the_same_report_gives_byte_identical_cards(refresh: Refresh) -> None:
     assert json.dumps(refresh(dry_run=True)["cards"]) == first
     refresh()
     again = refresh()
-    assert again["counts"]["unchanged"] == 6
-    assert sum(again["counts"].values()) == 6
+    assert again["counts"]["unchanged"] == 5
+    assert sum(again["counts"].values()) == 5
     assert json.dumps(refresh(dry_run=True)["cards"]) == first
 
 
@@ -60,8 +59,8 @@ def test_a_dry_run_writes_nothing(
     refresh: Refresh, query: Query, connection: psycopg.Connection[DictRow]
 ) -> None:
     shown = refresh(dry_run=True)
-    assert (shown["run_id"], shown["counts"]["inserted"], len(shown["cards"])) == (None, 6, 6)
-    assert query("status")["records"] == 0
+    assert (shown["run_id"], shown["counts"]["inserted"], len(shown["cards"])) == (None, 5, 5)
+    assert query("status")["record_count"] == 0
     assert query("status")["sync"]["state"] == "missing"
     for table in ("card_run", "card_file", "card_subject", "card_evidence", "card_state"):
         assert connection.execute(f"select from pgmem.{table}".encode()).fetchall() == []
@@ -74,7 +73,7 @@ def test_a_changed_description_changes_its_card_and_keeps_the_old_text(
     changed = report()
     changed["modules"][1]["doc"] = "Counts everything."
     counts = refresh(changed)["counts"]
-    assert (counts["updated"], counts["unchanged"]) == (1, 5)
+    assert (counts["updated"], counts["unchanged"]) == (1, 4)
     assert "pkg.b: Counts everything." in statements(query)
     old = connection.execute(
         "select props ->> 'statement' as said from pgmem.node_version where label = 'Card'"
@@ -106,8 +105,8 @@ def test_an_approved_statement_is_kept_and_marked_when_the_repository_contradict
     assert refresh(changed)["counts"]["contradicted"] == 1
     kept = card(role["id"])
     assert (kept["status"], kept["stale_reason"]) == ("stale", "refresh_content_contradiction")
-    assert kept["statement"] == "pkg.a: Sells things. Depends on pkg.b."
-    assert kept["contradiction"] == "pkg.a: Sells nothing. Depends on pkg.b."
+    assert kept["statement"] == "pkg.a: Sells things. Offers sell, Till. Depends on pkg.b."
+    assert kept["contradiction"] == "pkg.a: Sells nothing. Offers sell, Till. Depends on pkg.b."
     refresh()
     assert (card(role["id"])["status"], "stale_reason" in card(role["id"])) == ("active", False)
 
@@ -115,9 +114,9 @@ def test_an_approved_statement_is_kept_and_marked_when_the_repository_contradict
 def test_cards_follow_the_files_they_are_anchored_in(
     refresh: Refresh, approved: Draft, card: Any, call: Call, draft: Draft
 ) -> None:
+    free = approved("Nobody reads this file.", "pkg/unknown.py")  # no file is known yet
     refresh()
     anchored = approved("Selling is final.", "pkg/a.py")
-    free = approved("Nobody reads this file.", "pkg/unknown.py")
     waiting = draft("A draft.", "pkg/a.py")
 
     refresh()
@@ -147,22 +146,22 @@ def test_cards_that_a_report_no_longer_gives_are_stale_or_historical(
 ) -> None:
     refresh()
     fewer = report()
-    fewer["modules"][0]["exports"] = []
+    fewer["modules"][0]["changes"] = 1
     refresh(fewer)
-    (surface,) = query("stale")["records"]
-    assert (surface["type"], surface["stale_reason"]) == ("public_surface", "missing_from_refresh")
+    (hotspot,) = query("stale")["records"]
+    assert (hotspot["type"], hotspot["stale_reason"]) == ("risk_note", "missing_from_refresh")
     refresh(without("pkg/b.py"))
     assert "pkg.b: Counts things." in statements(query, "historical")
     assert connection.execute("select from pgmem.edge e where rel = 'DEPENDS_ON'").fetchall() == []
     refresh()
-    assert len(statements(query)) == 6
+    assert len(statements(query)) == 5
 
 
 def test_a_partial_report_leaves_the_rest_alone(refresh: Refresh, query: Query) -> None:
     refresh()
     counts = refresh({"modules": [{"path": "pkg/c.py", "doc": "New."}]})["counts"]
     assert (counts["inserted"], counts["stale"], counts["historical"]) == (1, 0, 0)
-    assert len(statements(query)) == 7
+    assert len(statements(query)) == 6
 
 
 @pytest.mark.parametrize(
@@ -180,7 +179,7 @@ def test_a_report_that_cannot_be_read_is_refused_whole(
     with pytest.raises(psycopg.Error, match=message) as error:
         refresh(given)
     assert error.value.sqlstate == "PM010"
-    assert query("status")["records"] == 0
+    assert query("status")["record_count"] == 0
 
 
 def test_at_max_records_a_refresh_skips_or_rejects_as_the_store_says(
@@ -191,12 +190,12 @@ def test_at_max_records_a_refresh_skips_or_rejects_as_the_store_says(
     with pytest.raises(psycopg.Error, match="max_records_reached: 4/4") as error:
         refresh()
     assert error.value.sqlstate == "PM009"
-    assert query("status")["records"] == 0
+    assert query("status")["record_count"] == 0
     setting("cards_over_capacity", "skip")
     done = refresh()
-    assert (done["counts"]["inserted"], done["counts"]["over_capacity"]) == (4, 2)
-    assert done["capacity"] == "max_records reached: 2 cards of this run were left out."
-    assert query("status")["records"] == 4
+    assert (done["counts"]["inserted"], done["counts"]["over_capacity"]) == (4, 1)
+    assert done["capacity"] == "max_records reached: 1 cards of this run were left out."
+    assert query("status")["record_count"] == 4
 
 
 def test_a_policy_that_does_not_exist_is_refused(setting: Set) -> None:

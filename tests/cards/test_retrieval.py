@@ -107,7 +107,9 @@ def test_a_contradicted_card_sinks(approved: Draft, relevant: Records, call: Cal
 def test_files_that_import_a_path_are_near_it(refresh: Refresh, relevant: Records) -> None:
     refresh()
     scores = {record["statement"]: record["relevance_score"] for record in relevant(["pkg/b.py"])}
-    assert scores["pkg.a: Sells things. Depends on pkg.b."] == pytest.approx(0.7 + 0.1 + 0.04 + 0.1 + 0.04)
+    assert scores["pkg.a: Sells things. Offers sell, Till. Depends on pkg.b."] == pytest.approx(
+        0.7 + 0.1 + 0.04 + 0.1 + 0.04
+    )
 
 
 def test_symbols_find_their_cards_and_those_of_their_module(
@@ -115,12 +117,14 @@ def test_symbols_find_their_cards_and_those_of_their_module(
 ) -> None:
     refresh()
     card_id = approved("Selling is final.", "pkg/a.py", symbols=["pkg.a.sell"])
-    found = call("get_relevant_memory", project_id=shop, symbols=["pkg.a.sell"])
+    found = call("get_relevant_memory", project_id=shop, symbols=["pkg.a.sell"], detail_level="full")
     assert found["scope_resolved_from"] == "symbols"
     assert found["records"][0]["id"] == str(card_id)
     # the symbol exact, the file of its module above it
     assert found["records"][0]["relevance_score"] == pytest.approx(1.8 + 0.15 + 0.15 + 0.1 + 0.06)
-    assert "pkg.a: Sells things. Depends on pkg.b." in [record["statement"] for record in found["records"]]
+    assert "pkg.a: Sells things. Offers sell, Till. Depends on pkg.b." in [
+        record["statement"] for record in found["records"]
+    ]
     assert found["coverage"]["record_coverage"]["coverage_percent"] == 100
     answer = call("query_engineering_memory", project_id=shop, mode="for_symbol", symbol="pkg.a.sell")
     assert answer["payload"]["records"][0]["id"] == str(card_id)
@@ -130,7 +134,7 @@ def test_compact_shows_160_characters_and_full_shows_all(
     draft: Draft, relevant: Records, call: Call, shop: str, query: Query
 ) -> None:
     card_id = draft("x" * 400)
-    (compact,) = relevant(["pkg/mod.py"])
+    (compact,) = query("for_path", path="pkg/mod.py")["records"]
     assert (len(compact["statement"]), compact["statement_length"], compact["statement_truncated"]) == (
         160,
         400,
@@ -184,7 +188,7 @@ def test_what_a_query_does_not_know_is_an_error_that_lists_what_there_is(
     assert "Allowed: any, all" in said("search", query="x", filters={"match_mode": "some"})
     assert said("get") == "mode=get requires record_id."
     assert said("for_path") == "mode=for_path requires path."
-    missing = call("query_engineering_memory", project_id=shop, mode="get", record_id=uuid4())
+    missing = call("query_engineering_memory", project_id=shop, mode="get", record_id=str(uuid4()))
     assert missing["status"] == "not_found"
 
 
@@ -217,7 +221,9 @@ def test_a_continuation_goes_on_until_a_card_changes(
 ) -> None:
     ids = [approved(f"Fact {number}.") for number in range(5)]
     seen: list[Any] = []
-    page = call("get_relevant_memory", project_id=shop, scope=["pkg/mod.py"], max_records=2)
+    page = call(
+        "get_relevant_memory", project_id=shop, scope=["pkg/mod.py"], max_records=2, detail_level="full"
+    )
     seen += [record["id"] for record in page["records"]]
     while page["truncated"]:
         page = call("get_relevant_memory", project_id=shop, cursor=page["continuation"])
@@ -225,7 +231,9 @@ def test_a_continuation_goes_on_until_a_card_changes(
     assert sorted(seen) == sorted(str(card_id) for card_id in ids)
     assert page["continuation"] is None
 
-    cursor = call("get_relevant_memory", project_id=shop, scope=["pkg/mod.py"], max_records=2)["continuation"]
+    cursor = call(
+        "get_relevant_memory", project_id=shop, scope=["pkg/mod.py"], max_records=2, detail_level="full"
+    )["continuation"]
     call("save_session", objective="o", project_id="bank")
     assert "project_identity_mismatch" in refused(
         call, "get_relevant_memory", project_id="bank", cursor=cursor
@@ -253,7 +261,9 @@ def test_any_change_of_a_card_ends_a_continuation(
     call: Call, connection: psycopg.Connection[DictRow], approved: Draft, shop: str, change: str
 ) -> None:
     card_id, _, _ = (approved(f"Fact {number}.") for number in range(3))
-    cursor = call("get_relevant_memory", project_id=shop, scope=["pkg/mod.py"], max_records=1)["continuation"]
+    cursor = call(
+        "get_relevant_memory", project_id=shop, scope=["pkg/mod.py"], max_records=1, detail_level="full"
+    )["continuation"]
     connection.execute(change.encode(), {"card": card_id})
     assert "memory_projection_changed" in refused(call, "get_relevant_memory", project_id=shop, cursor=cursor)
 
@@ -269,7 +279,7 @@ def test_a_page_keeps_to_the_budget_and_holds_one_card_at_least(
     assert page["context_governance"]["used"] <= 500
     assert (page["total_count"], page["truncated"]) == (4, True)
     setting("cards_budget", 10)
-    page = call("get_relevant_memory", project_id=shop, scope=["pkg/mod.py"])
+    page = call("get_relevant_memory", project_id=shop, scope=["pkg/mod.py"], detail_level="full")
     assert (page["record_count"], page["truncated"]) == (1, True)
 
 
@@ -295,9 +305,9 @@ def test_one_tenant_never_meets_the_cards_of_another(
     own = call("record_candidate", project_id="shop", **made)["card_id"]
     shared = call("record_candidate", project_id="shop", **{**made, "share": "org"})["card_id"]
     act_as("acme", "bob")
-    found = call("get_relevant_memory", project_id="shop", scope=["a.py"])
+    found = call("get_relevant_memory", project_id="shop", scope=["a.py"], detail_level="full")
     assert [record["id"] for record in found["records"]] == [str(shared)]
-    assert call("query_engineering_memory", project_id="shop", mode="status")["payload"]["records"] == 1
+    assert call("query_engineering_memory", project_id="shop", mode="status")["payload"]["record_count"] == 1
     with pytest.raises(psycopg.Error, match="Memory record not found"):
         call("approve_card", card_id=own, by="bob")
     call("record_candidate", project_id="shop", **made)

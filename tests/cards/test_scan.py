@@ -11,6 +11,7 @@ import pytest
 
 from pgmem import InvalidArgument
 from pgmem.repository import fingerprint, python, scan
+from pgmem.repository.imports import Imports
 from tests.cards.conftest import Commit
 
 
@@ -34,7 +35,10 @@ def test_a_report_holds_modules_imports_surface_tests_and_documents(tree: Path) 
         "imports": ["pkg/__init__.py", "pkg/stock.py"],
         "exports": ["pay", "LIMIT"],
         "changes": 0,
+        "symbols": modules["pkg/till.py"]["symbols"],
     }
+    assert set(modules["pkg/till.py"]["symbols"]) == {"pay", "_hidden"}
+    assert made["facts"]["pkg/till.py"]["tests"][0]["path"] == "tests/test_till.py"
     assert modules["pkg/stock.py"]["exports"] == ["count"]
     assert made["tests"] == [
         {"path": "tests/test_till.py", "module": "tests.test_till", "anchors": ["pkg/till.py"]}
@@ -100,7 +104,7 @@ def test_progress_is_told_file_by_file(tree: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_is_an_error(tree: Path) -> None:
-    with pytest.raises(InvalidArgument, match="is no folder"):
+    with pytest.raises(InvalidArgument, match="is no directory"):
         scan(tree / "nowhere")
 
 
@@ -134,12 +138,12 @@ def test_a_module_is_named_from_its_outermost_package(path: str, packages: set[s
     ],
 )
 def test_imports_are_resolved_to_files_of_the_repository(source: str, found: list[str]) -> None:
-    known = {"a": "a/__init__.py", "a.b": "a/b.py", "a.me": "a/me.py"}
     path, name = ("a/sub/me.py", "a.sub.me") if source.startswith("from ..") else ("a/me.py", "a.me")
+    names = {"a/__init__.py": "a", "a/b.py": "a.b", path: name}
     if source == "from .. import a":
-        known = {"x.a": "a/__init__.py"}
-        name = "x.sub.me"
-    assert python.resolve(path, name, python.read(source.encode()), known) == found
+        names = {"a/__init__.py": "x.a", path: "x.sub.me"}
+    sources = {file: python.read(source.encode() if file == path else b"") for file in names}
+    assert Imports(sources, names, {}).direct(path) == found
 
 
 def test_files_of_other_languages_are_modules_by_path_with_the_comment_at_their_head(
@@ -165,4 +169,5 @@ def test_files_of_other_languages_are_modules_by_path_with_the_comment_at_their_
     }
     assert [d["names"] for d in made["documents"] if d["path"] == "README.md"] == [["web/till.ts"]]
     assert {m["changes"] for m in made["modules"]} == {1}
-    assert "web/till.test.ts" not in made["files"]
+    assert [t["path"] for t in made["tests"] if t["path"].endswith(".ts")] == ["web/till.test.ts"]
+    assert made["facts"]["web/till.ts"]["tests"][0]["path"] == "web/till.test.ts"

@@ -51,10 +51,11 @@ async def test_with_policy_off_missing_memory_is_an_error_that_names_the_ways_in
 async def test_by_default_missing_memory_is_made_from_the_repository(opened: Open, tree: Path) -> None:
     async with opened(repository=tree) as memory:
         found = await memory.get_relevant_memory("shop", SCOPE)
-        assert found.memory_sync["auto"] == "bootstrapped"
-        assert "pkg.till: Takes money." in found.records[0]["statement"] + found.records[1]["statement"]
+        assert found.memory_sync.auto == "bootstrapped"
+        assert found.digests is not None
+        assert any(card.statement.startswith("pkg.till: Takes money.") for card in found.digests[0].cards)
         again = await memory.get_relevant_memory("shop", SCOPE)
-        assert (again.memory_sync["auto"], again.records) == ("unchanged", found.records)
+        assert (again.memory_sync.auto, again.digests) == ("unchanged", found.digests)
 
 
 async def test_without_a_repository_nothing_is_read_and_missing_memory_is_an_error(opened: Open) -> None:
@@ -63,7 +64,7 @@ async def test_without_a_repository_nothing_is_read_and_missing_memory_is_an_err
             await memory.get_relevant_memory("shop", SCOPE)
         await memory.record_candidate("risk_note", "One fact.", "pkg/till.py", "shop")
         found = await memory.get_relevant_memory("shop", SCOPE)
-        assert (found.memory_sync["auto"], found.memory_sync["reason"]) == ("skipped", "no_repository")
+        assert (found.memory_sync.auto, found.memory_sync.reason) == ("skipped", "no_repository")
 
 
 async def test_a_repository_serves_its_own_project_only(opened: Open, tree: Path, call: Call) -> None:
@@ -80,17 +81,17 @@ async def test_refresh_when_stale_follows_the_files(
     setting("cards_sync_policy", "refresh_when_stale")
     async with opened(repository=tree) as memory:
         await memory.get_relevant_memory("shop", SCOPE)
-        assert (await memory.get_relevant_memory("shop", SCOPE)).memory_sync["auto"] == "unchanged"
+        assert (await memory.get_relevant_memory("shop", SCOPE)).memory_sync.auto == "unchanged"
         (tree / "pkg/till.py").write_text('"""Takes cards only."""\n', encoding="utf-8")
-        found = await memory.get_relevant_memory("shop", SCOPE)
-        assert (found.memory_sync["auto"], found.memory_sync["reason"]) == (
+        found = await memory.get_relevant_memory("shop", SCOPE, detail_level="full")
+        assert (found.memory_sync.auto, found.memory_sync.reason) == (
             "refreshed",
             "report_digest_shift",
         )
-        assert any(record["statement"] == "pkg.till: Takes cards only." for record in found.records)
+        assert any(record.statement == "pkg.till: Takes cards only." for record in found.records or ())
         await memory.refresh_from_run(report(fingerprint=None), "shop")
         skipped = (await memory.get_relevant_memory("shop", ["pkg"])).memory_sync
-        assert (skipped["auto"], skipped["reason"]) == ("skipped", "missing_report_digest")
+        assert (skipped.auto, skipped.reason) == ("skipped", "missing_report_digest")
 
 
 async def test_the_api_has_the_whole_way_of_a_card(opened: Open) -> None:
@@ -102,8 +103,8 @@ async def test_the_api_has_the_whole_way_of_a_card(opened: Open) -> None:
         assert (await memory.approve_card(made.card_id, "ada")).confidence == "verified"
         assert (await memory.reject_card(rejected.card_id, "ada", "measured")).status == "rejected"
         intent = await memory.declare_intent(["pkg"], "shop", "Pay faster")
-        page = await memory.get_relevant_memory("shop", intent_id=intent.intent_id)
-        assert [record["id"] for record in page.records] == [str(made.card_id)]
+        page = await memory.get_relevant_memory("shop", intent_id=intent.intent_id, detail_level="full")
+        assert [record.id for record in page.records or ()] == [made.card_id]
         done = await memory.finish_intent(
             intent.intent_id,
             ["pkg/till.py"],
@@ -111,13 +112,14 @@ async def test_the_api_has_the_whole_way_of_a_card(opened: Open) -> None:
             propose=True,
             receipt={"claims": ["Paying is batched."]},
         )
-        assert (done.stale_cards, len((done.proposed or {})["drafted"])) == ([made.card_id], 2)
+        assert done.proposed is not None
+        assert (done.stale_cards, len(done.proposed.drafted)) == ([made.card_id], 2)
         proposal = await memory.propose_from_receipt({"scope": ["pkg/stock.py"], "claims": ["One."]}, "shop")
         assert len(proposal.drafted) == 2
         assert (await memory.approve_card(made.card_id, "ada")).status == "active"
         assert (await memory.archive_card(made.card_id, "ada")).status == "archived"
         assert not (await memory.validate_claims("MCP can approve drafts.")).valid
-        assert (await memory.query_engineering_memory("shop", "status")).payload["records"] == 6
+        assert (await memory.query_engineering_memory("shop", "status")).payload.record_count == 6
         assert (await memory.vacuum_cards("shop")).removed == {}
 
 

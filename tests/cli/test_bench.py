@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from pgmem.bench.synthetic import conversations
 from pgmem.cli import app
+from tests.cli.conftest import Run
 
 PAIRED = {
     "save_decision / one-row INSERT": 2,
@@ -74,3 +76,15 @@ def test_the_speed_benchmark_leaves_no_database_behind(server: str) -> None:
             "select datname from pg_database where datname like 'pgmem_bench_%'"
         ).fetchall()
     assert left == []
+
+
+def test_a_provider_that_gives_no_vectors_has_no_figures(run: Run, dsn: str, tmp_path: Path) -> None:
+    """A provider without its library looked like a bad model: the figures were those of full text."""
+    file = tmp_path / "talks.json"
+    file.write_text(json.dumps(conversations(1)), encoding="utf-8")
+    result = run(
+        *("bench", "locomo", "--data", str(file), "--provider", "ollama", "--dsn", dsn),
+        OLLAMA_URL="http://127.0.0.1:9",
+    )
+    assert result.exit_code == 1
+    assert "--provider ollama: it gives no vectors" in result.stderr

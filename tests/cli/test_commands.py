@@ -18,10 +18,13 @@ ROOT = Path(__file__).parent.parent.parent
 def paths(command: object = None, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     """Every command there is, as its words after `pgmem`."""
     command = command or typer.main.get_command(app)
-    below = getattr(command, "commands", None)
-    if below is None:
+    if not hasattr(command, "list_commands"):
         return [path]
-    return [found for name, child in below.items() for found in paths(child, (*path, name))]
+    return [
+        found
+        for name in command.list_commands(None)
+        for found in paths(command.get_command(None, name), (*path, name))  # type: ignore[attr-defined]
+    ]
 
 
 COMMANDS = paths()
@@ -44,7 +47,8 @@ def test_every_command_has_help_and_stands_in_the_reference(path: tuple[str, ...
 
 def test_every_option_and_argument_has_help() -> None:
     def bare(command: object, path: str) -> list[str]:
-        below = getattr(command, "commands", {})
+        names = command.list_commands(None) if hasattr(command, "list_commands") else []
+        below = {name: command.get_command(None, name) for name in names}  # type: ignore[attr-defined]
         parameters = [p for p in getattr(command, "params", []) if not getattr(p, "help", None)]
         here = [f"{path} {parameter.name}" for parameter in parameters]
         return here + [found for name, child in below.items() for found in bare(child, f"{path} {name}")]

@@ -1,4 +1,4 @@
-"""`pgmem doctor`: each thing that can be wrong is made, found, and told with the way out."""
+"""`pgmem doctor`: each thing that can be wrong is made, and found with its remedy."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow
 
 from pgmem.database import examine
+from pgmem.database.database import Database
 from pgmem.database.outbox import QueuedSave
-from pgmem.database.pool import Database
 from pgmem.models import MemoryScope
 from pgmem.settings import Settings
 from tests.cli.conftest import Run
@@ -49,13 +49,13 @@ def test_nothing_is_wrong_with_a_good_store(run: Run, doctor: Examine) -> None:
     code, found = doctor()
     assert code == 0
     checks = {"server", "vector", "age", "jit", "shared_buffers", "schema", "graph", "embeddings", "saves"}
-    assert set(found) >= {*checks, "walls", "outbox"}
+    assert set(found) >= {*checks, "isolation", "outbox"}
     assert {check for check, each in found.items() if each["level"] == "look"} == set()
     assert all(each["remedy"] for each in found.values() if each["level"] == "hint")
     shown = run("doctor")
     assert shown.exit_code == 0
     assert "ok    the graph agrees with the tables\n" in shown.stdout
-    assert "hint  one wall: rows are filtered by the verbs alone: enough for one user" in shown.stdout
+    assert "hint  only the verbs isolate tenants: enough for one user" in shown.stdout
 
 
 def test_a_server_that_does_not_answer(run: Run, doctor: Examine) -> None:
@@ -65,7 +65,7 @@ def test_a_server_that_does_not_answer(run: Run, doctor: Examine) -> None:
         code, found = doctor(PGMEM_DSN=dsn)
         shown = run("doctor", PGMEM_DSN=dsn).stdout
     assert (code, set(found)) == (1, {"server", "outbox"})
-    assert "does not answer" in str(found["server"]["told"])
+    assert "does not answer" in str(found["server"]["message"])
     assert shown.startswith("look  the server does not answer: ")
     assert "correct host, port, database and login of PGMEM_DSN" in shown
 
@@ -104,7 +104,7 @@ def test_extensions_that_are_offered_and_not_installed(
     assert code == 0
     for name, without in (("vector", "by full text only"), ("age", "everything but Cypher")):
         assert found[name]["level"] == "hint"
-        assert without in str(found[name]["told"])
+        assert without in str(found[name]["message"])
         assert f"create extension {name}" in str(found[name]["remedy"])
 
 
@@ -114,11 +114,11 @@ def test_no_schema_and_an_old_one(
     with new_database(server, "template0") as empty:
         code, found = doctor(PGMEM_DSN=empty)
         assert (code, found["schema"]["remedy"]) == (1, "pgmem init")
-        assert found["schema"]["told"] == "This database holds no pgmem schema yet."
+        assert found["schema"]["message"] == "This database holds no pgmem schema yet."
     connection.execute("update pgmem.schema_version set release = '0.0.1', digest = 'of an older release'")
     code, found = doctor()
     assert (code, found["schema"]["remedy"]) == (1, "pgmem init")
-    assert "holds pgmem schema 0.0.1" in str(found["schema"]["told"])
+    assert "holds pgmem schema 0.0.1" in str(found["schema"]["message"])
 
 
 @pytest.mark.usefixtures("age")
@@ -130,7 +130,7 @@ def test_a_graph_that_differs_from_the_tables(
     connection.execute('delete from pgmem_graph."Decision"')
     code, found = doctor()
     assert code == 1
-    assert found["graph"]["told"] == "the graph differs from the tables in Decision"
+    assert found["graph"]["message"] == "the graph differs from the tables in Decision"
     assert found["graph"]["remedy"] == "run pgmem graph rebuild"
     assert run("graph", "rebuild").exit_code == 0
     assert doctor()[1]["graph"]["level"] == "ok"
@@ -143,10 +143,10 @@ def test_texts_that_wait_for_a_vector_and_texts_that_get_none(
     call("register_model", name="static:l2_supercat_256", dimensions=256)
     call("save_session", objective="Open the shop", project_id="shop")
     code, found = doctor()
-    assert (code, found["embeddings"]["told"]) == (1, "1 texts wait for a vector")
+    assert (code, found["embeddings"]["message"]) == (1, "1 texts have no vector yet")
     assert "pgmem worker" in str(found["embeddings"]["remedy"])
     connection.execute("update pgmem.embedding_queue set attempts = 5")
-    assert "tried five times" in str(doctor()[1]["embeddings"]["told"])
+    assert "tried five times" in str(doctor()[1]["embeddings"]["message"])
     assert run("worker", "--once", EMBEDDING_PROVIDER="static").exit_code == 0
     assert doctor()[1]["embeddings"]["level"] == "ok"
 
@@ -160,7 +160,7 @@ def test_an_order_of_title_words_that_is_not_the_workers_to_renew(
     assert "title_words" not in doctor()[1]
     call("set_setting", name="dedup_refresh_limit", value="1000")
     found = doctor()[1]["title_words"]
-    assert (found["level"], "1001 titles" in str(found["told"])) == ("hint", True)
+    assert (found["level"], "1001 titles" in str(found["message"])) == ("hint", True)
     assert call("refresh_dedup", if_worth=True) == {"refresh_dedup": 0}
     call("refresh_dedup")
     assert "title_words" not in doctor()[1]
@@ -171,7 +171,7 @@ def test_saves_that_are_not_saved(doctor: Examine, call: Call) -> None:
     call("save_decision", title="a b c", rationale="r", project_id="shop")
     call("save_decision", title="a b d", rationale="r", project_id="shop")
     code, found = doctor()
-    assert (code, found["saves"]["told"]) == (1, "1 saves are not saved")
+    assert (code, found["saves"]["message"]) == (1, "1 saves are unresolved")
     assert "pgmem review" in str(found["saves"]["remedy"])
 
 
@@ -189,21 +189,21 @@ def test_saves_that_wait_in_the_outbox(run: Run, doctor: Examine, dsn: str, tmp_
     outbox.put(queued)
     code, found = doctor(PGMEM_DSN=away)
     assert code == 1
-    assert str(found["outbox"]["told"]).startswith("1 saves wait in ")
-    assert str(found["outbox"]["told"]).endswith("the oldest since 2026-01-02 03:04 UTC")
+    assert str(found["outbox"]["message"]).startswith("1 saves are queued in ")
+    assert str(found["outbox"]["message"]).endswith("the oldest since 2026-01-02 03:04 UTC")
     assert doctor()[1]["outbox"]["level"] == "ok"  # they are for another database
     (path,) = outbox.pending()
     path.write_text("{", encoding="utf-8")
     assert outbox.read(path) is None
-    assert "cannot be read and were put aside" in str(doctor()[1]["outbox"]["told"])
+    assert "cannot be read and were renamed" in str(doctor()[1]["outbox"]["message"])
 
 
 def test_one_wall_is_wrong_once_there_are_tenants(doctor: Examine, call: Call) -> None:
-    assert doctor()[1]["walls"]["level"] == "hint"
+    assert doctor()[1]["isolation"]["level"] == "hint"
     call("issue_token", org_id="acme")
     code, found = doctor()
-    assert (code, found["walls"]["level"]) == (1, "look")
-    assert "pgmem init --roles" in str(found["walls"]["remedy"])
+    assert (code, found["isolation"]["level"]) == (1, "look")
+    assert "pgmem init --roles" in str(found["isolation"]["remedy"])
 
 
 def test_jit_that_is_on(doctor: Examine, dsn: str, connection: psycopg.Connection[DictRow]) -> None:
@@ -229,7 +229,7 @@ def test_a_small_shared_memory(doctor: Examine, monkeypatch: pytest.MonkeyPatch)
 def test_a_replica_that_is_none(doctor: Examine, dsn: str) -> None:
     code, found = doctor(PGMEM_READ_DSN=dsn)
     assert (code, found["replica"]["level"]) == (1, "look")
-    assert "it is no replica" in str(found["replica"]["told"])
+    assert "it is no replica" in str(found["replica"]["message"])
 
 
 def test_what_a_tenant_may_not_count_is_left_to_the_owner(doctor: Examine, server: str, dsn: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pgmem.bench.talk import conversations
+from pgmem.bench.synthetic import conversations
 from tests.cli.conftest import Run
 from tests.conftest import Call
 
@@ -26,7 +26,7 @@ def test_without_a_provider_status_says_so_and_reindex_is_refused(run: Run, call
     result = run("reindex")
     assert (result.exit_code, result.stderr) == (
         1,
-        "pgmem: Nothing is embedded here: EMBEDDING_PROVIDER is none, or the server has no pgvector.\n",
+        "pgmem: Embedding is off: PGMEM_EMBEDDING_PROVIDER is none, or the server has no pgvector.\n",
     )
 
 
@@ -36,7 +36,7 @@ def test_reindex_embeds_what_waits_and_status_counts_it(run: Run, call: Call) ->
     told = json.loads(run("reindex", "--json", EMBEDDING_PROVIDER="static").stdout)
     assert told == {"model": STATIC, "embedded": 2, "waiting": 0}
     shown = run("status", EMBEDDING_PROVIDER="static").stdout
-    assert f"{STATIC}: 2 vectors, 0 texts wait" in shown
+    assert f"{STATIC}: 2 vectors, 0 texts without one" in shown
     told = json.loads(run("status", "--json", EMBEDDING_PROVIDER="static").stdout)["embedding"]
     assert told["provider"] == "static"
     (model,) = told["models"]
@@ -53,7 +53,7 @@ def test_another_model_is_activated_when_it_is_complete_and_the_old_one_dropped(
     remember(call)
     beside = run("reindex", EMBEDDING_PROVIDER="static")
     assert (beside.exit_code, beside.stdout) == (0, f"model {STATIC}, embedded 2, waiting 0\n")
-    assert "model beside" in run("status", EMBEDDING_PROVIDER="static").stdout
+    assert "other model" in run("status", EMBEDDING_PROVIDER="static").stdout
     refused = run("reindex", "--drop", "test:old", EMBEDDING_PROVIDER="static")
     assert (refused.exit_code, refused.stderr) == (
         1,
@@ -79,8 +79,8 @@ def test_a_model_is_not_activated_while_texts_wait(run: Run, call: Call) -> None
     call("claim_embeddings", model=STATIC, limit=1)  # by a worker that is still at it
     result = run("reindex", "--activate", EMBEDDING_PROVIDER="static")
     assert result.exit_code == 1
-    assert "1 texts still wait for a vector of static:l2_supercat_256" in result.stderr
-    assert "model beside" in run("status", EMBEDDING_PROVIDER="static").stdout
+    assert "1 texts have no vector of static:l2_supercat_256 yet" in result.stderr
+    assert "other model" in run("status", EMBEDDING_PROVIDER="static").stdout
 
 
 @pytest.mark.usefixtures("vectors")
@@ -89,7 +89,7 @@ def test_one_round_of_the_worker_embeds_and_recounts(run: Run, call: Call) -> No
     remember(call)
     done = json.loads(run("worker", "--once", "--json", EMBEDDING_PROVIDER="static").stdout)
     assert (done["arrived"], done["embedded"], done["left_to_index"]) == (0, 2, 0)
-    assert done["recounted"] >= 1
+    assert done["recounted"] == 0  # a save counts its words itself
     done = run("worker", "--once", EMBEDDING_PROVIDER="static")
     assert done.stdout.startswith("arrived 0, embedded 0, left to index 0")
 

@@ -1,4 +1,4 @@
-"""What is kept, read and decided from the command line."""
+"""Saving, reading and deciding on the command line."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_retrieve_of_an_unknown_project_is_empty_and_says_how_it_begins(run: Run
 def test_retrieve_refuses_a_label_that_does_not_exist(run: Run) -> None:
     result = run("retrieve", "shop", "--category", "Rumour")
     assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
-    assert result.stderr.startswith("pgmem: Unknown label 'Rumour'. Known: ")
+    assert result.stderr.startswith("pgmem: Unknown label 'Rumour'. describe_schema lists them.")
 
 
 def test_search_finds_by_a_question(run: Run, shop: dict[str, str]) -> None:
@@ -72,7 +72,7 @@ def test_a_review_shows_both_decisions_and_takes_the_answer(run: Run, call: Call
         assert told in later.stdout
     decided = run("review", "--by", "Ada", typed="s\n")
     assert "saved" in decided.stdout
-    assert "Nothing waits for review." in run("review").stdout
+    assert "No save is pending review." in run("review").stdout
     bundle = json.loads(run("retrieve", "shop", "--category", "Decision", "--json").stdout)
     assert [item["title"] for item in bundle["items"]] == ["a b [d]"]
     assert str(old["artifact_id"]) not in json.dumps(bundle)
@@ -132,3 +132,20 @@ def test_the_graph_is_compared_and_made_again(
     assert rebuilt.exit_code == 0
     assert rebuilt.stdout.endswith(" edges.\n")
     assert run("graph", "check").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("merge", "Reddis", "Redis"),
+        ("supersede", "Sell tee", "Sell tea"),
+        ("forget", "Decision", "Sell tee"),
+        ("retry", "00000000-0000-0000-0000-000000000000"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_repair_of_what_does_not_exist_asks_nothing(run: Run, shop: str, command: tuple[str, ...]) -> None:
+    """B30: repairs asked [y/N] before they looked whether what they name exists."""
+    refused = run(*command)
+    assert (refused.exit_code, refused.stdout, refused.stderr.count("\n")) == (1, "", 1)
+    assert refused.stderr.startswith("pgmem: No ")

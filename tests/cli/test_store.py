@@ -96,6 +96,13 @@ def test_psql_runs_what_is_piped_and_needs_no_schema_name(
     assert (done.returncode, "saved" in done.stdout) == (0, True), done.stderr
 
 
+def test_psql_runs_every_command(surroundings: dict[str, str | None]) -> None:
+    """Small: of `-c A -c B` it ran only B."""
+    done = psql(surroundings, "-c", "select 'first'", "-c", "select 'second'")
+    assert "first" in done.stdout
+    assert "second" in done.stdout
+
+
 def test_psql_ends_with_the_exit_code_of_psql(surroundings: dict[str, str | None]) -> None:
     done = psql(surroundings, "-c", "select 1 / 0")
     assert done.returncode == 1
@@ -146,3 +153,12 @@ def test_a_setting_that_does_not_exist_is_refused(run: Run) -> None:
         assert result.exit_code == 1
         assert "mood" in result.stderr
         assert result.stderr.count("\n") == 1
+
+
+def test_options_of_psql_pass_through(surroundings: dict[str, str | None], tmp_path: Path) -> None:
+    """U10, B30: `pgmem psql` knew -c alone."""
+    file = tmp_path / "question.sql"
+    file.write_text("select :'word' as word;\n")
+    done = psql(surroundings, "--csv", "-t", "-v", "word=tea", "-f", str(file))
+    assert (done.returncode, done.stdout) == (0, "tea\n"), done.stderr
+    assert psql(surroundings, "-At", "-c", "select 1", "-c", "select 2").stdout == "1\n2\n"

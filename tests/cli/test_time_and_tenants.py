@@ -34,7 +34,7 @@ def test_history_lists_every_state_and_revert_brings_one_back(run: Run, call: Ca
     assert "a cache" in run("history", "EntityFact", "Redis", "-p", shop).stdout
     assert (
         run("revert", "EntityFact", "Redis", "1").stdout
-        == "EntityFact Redis: version 3 says again what 1 said.\n"
+        == "EntityFact Redis: version 3 restores version 1.\n"
     )
     assert shown(run, "history", "EntityFact", "Redis")[-1]["properties"]["fact"] == "a cache"
     assert run("history", "EntityFact", "Valkey").stderr.startswith("pgmem: No EntityFact named 'Valkey'")
@@ -86,7 +86,7 @@ def test_a_token_is_shown_once_listed_without_its_secret_and_revoked(run: Run) -
     issued = run("token", "issue", "--org", "acme", "--user", "alice", "--name", "laptop", "--expires", "30d")
     secret = issued.stdout.strip()
     assert re.fullmatch(r"pgmem_[0-9a-f]{64}", secret)
-    assert "for acme/alice, until 20" in issued.stderr
+    assert "for acme/alice, valid until 20" in issued.stderr
     assert secret not in run("token", "list").stdout
     (listed,) = shown(run, "token", "list")
     assert (listed["org_id"], listed["user_id"], listed["name"]) == ("acme", "alice", "laptop")
@@ -108,16 +108,16 @@ def test_one_user_s_store_becomes_a_tenant_s_and_a_login_is_bound_to_it(
     login = make_login()
     call("save_decision", title="Sell tea", rationale="r", project_id=shop)
     would = run("tenancy", "adopt", "--org", "acme", "--user", "alice", "--dry-run")
-    assert re.fullmatch(r"\d+ nodes and 2 saves would go to acme/alice\.\n", would.stdout)
+    assert re.fullmatch(r"\d+ nodes and 2 saves would be assigned to acme/alice\.\n", would.stdout)
     assert run("tenancy", "list").stdout.count("(public)") == 1
-    assert "went to acme/alice" in run("tenancy", "adopt", "--org", "acme", "--user", "alice").stdout
+    assert "assigned to acme/alice" in run("tenancy", "adopt", "--org", "acme", "--user", "alice").stdout
     assert {(t["org_id"], t["user_id"], t["memories"]) for t in shown(run, "tenancy", "list")} >= {
         ("acme", "alice", 2)
     }
     bound = run("tenancy", "bind", login, "--org", "acme", "--user", "alice")
     assert bound.stdout == f"{login} is acme/alice.\n", bound.stderr
     assert [t["roles"] for t in shown(run, "tenancy", "list") if t["org_id"] == "acme"] == [[login]]
-    assert run("tenancy", "bind", login).stdout == f"{login} is no tenant any more.\n"
+    assert run("tenancy", "bind", login).stdout == f"{login} is no longer bound to a tenant.\n"
     assert run("tenancy", "bind", "nobody_at_all", "--org", "acme").exit_code == 1
 
 
@@ -132,7 +132,38 @@ def test_a_subject_is_erased_after_a_yes_and_the_receipt_counts(run: Run, call: 
     erased = run(*who, "--by", "ada", typed="y\n")
     assert "Erased; receipt " in erased.stdout
     assert rows("select count(*) as n from pgmem.node where org_id = 'acme'") == [{"n": 0}]
-    assert shown(run, *who, "--yes")["total"] == 0
+    again = run(*who, "--yes", "--json")
+    assert (again.exit_code, json.loads(again.stdout)["receipt_id"]) == (1, None)
+
+
+@pytest.mark.parametrize("sure", [("--yes",), ()], ids=["yes", "asked"])
+def test_an_erasure_that_erased_nothing_says_so_and_gives_no_receipt(
+    run: Run, rows: Rows, sure: tuple[str, ...]
+) -> None:
+    """B29: `--user bob` printed a receipt over 0 rows."""
+    nothing = run("erase-subject", "--org", "acme", "--user", "nobody", *sure)
+    assert (nothing.exit_code, nothing.stdout) == (1, "")
+    assert nothing.stderr.startswith("pgmem: Nothing is stored of acme/nobody, so nothing was erased")
+    assert rows("select from pgmem.erasure") == []
+
+
+def test_an_erasure_of_a_user_asks_for_the_organisation(run: Run, call: Call, rows: Rows) -> None:
+    """B29: without --org the bob of an organisation kept everything."""
+    rows("select set_config('pgmem.org_id', 'acme', false), set_config('pgmem.user_id', 'bob', false)")
+    call("save_session", objective="begin", project_id="shop")
+    for more in (("--yes",), ("--dry-run",), ()):
+        refused = run("erase-subject", "--user", "bob", *more)
+        assert (refused.exit_code, refused.stderr) == (
+            1,
+            "pgmem: User 'bob' belongs to the organisation 'acme': send org_id too.\n",
+        )
+    assert rows("select from pgmem.erasure") == []
+    rows("select set_config('pgmem.org_id', '', false)")
+    call("save_session", objective="begin", project_id="shop")
+    assert run("erase-subject", "--user", "bob", "--yes").exit_code == 0
+    assert rows("select count(*) as n from pgmem.node where org_id = 'acme' and label = 'Session'") == [
+        {"n": 1}
+    ]
 
 
 @pytest.mark.parametrize("repair", ["merge", "supersede"])
@@ -161,10 +192,10 @@ def test_a_save_that_was_made_again_can_be_taken_back(run: Run, call: Call, rows
     failed = call("save_pattern", trigger="t", repeatable_steps=["s"], project_id=shop, scope="global")[
         "save_id"
     ]
-    token = call("request_global_write_approval", content_preview="t")["token"]
+    token = call("request_global_write_approval", content_preview="t: s")["token"]
     done = shown(run, "retry", str(failed), "--yes", "--token", token)
     assert rows("select status from pgmem.pattern") == [{"status": "active"}]
-    token = call("request_global_write_approval", content_preview="t")["token"]
+    token = call("request_global_write_approval", content_preview="Forget: t")["token"]
     back = run("forget", "Pattern", done["artifact_id"], "--yes", "--governance-token", token)
     assert back.exit_code == 0, back.stderr
     assert rows("select status from pgmem.pattern") == [{"status": "archived"}]

@@ -20,8 +20,8 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow
 
+from pgmem.database.database import Database
 from pgmem.database.outbox import QueuedSave
-from pgmem.database.pool import Database
 from pgmem.models import MemoryScope
 from pgmem.settings import Settings
 from tests.conftest import Call
@@ -32,7 +32,7 @@ CANARY = "xylophone"
 
 @pytest.fixture
 def start(surroundings: dict[str, str | None]) -> Iterator[Start]:
-    """`start("--health-port", "1")`: a worker; what is still running in the end is killed."""
+    """`start("--health-port", "1")`: a worker; a worker that still runs at the end is killed."""
     with ExitStack() as stack:
 
         def start(*arguments: str, **variables: str) -> subprocess.Popen[str]:
@@ -107,11 +107,11 @@ def test_a_worker_answers_probes_does_its_rounds_and_ends_when_told(
     def done() -> bool:
         page = answer(port, "/metrics")
         return page is not None and all(
-            counted % wanted in page.text for wanted in (("arrived", 1), ("embedded", 1))
+            counted % wanted in page.text for wanted in (("arrived", 1), ("embedded", 2))
         )
 
     until(done)
-    assert connection.execute("select count(*) as n from pgmem.embedding").fetchall() == [{"n": 1}]
+    assert connection.execute("select count(*) as n from pgmem.embedding").fetchall() == [{"n": 2}]
     live = answer(port, "/health/live")
     assert live is not None
     assert live.json() == {"status": "alive"}
@@ -157,9 +157,7 @@ def test_workers_at_once_embed_each_text_once(
     )
     workers = [start("--once", "--json", EMBEDDING_PROVIDER="static") for _ in range(2)]
     assert [worker.wait(120) for worker in workers] == [0, 0]
-    tried = connection.execute(
-        "select count(*) as n, count(distinct node_seq) as d from pgmem.embedding where kind = 'self'"
-    )
+    tried = connection.execute("select count(*) as n, count(distinct node_seq) as d from pgmem.embedding")
     assert tried.fetchall() == [{"n": 201, "d": 201}]
     assert connection.execute("select * from pgmem.embedding_queue").fetchall() == []
 

@@ -46,7 +46,7 @@ async def seen_waiting(dsn: str, application_name: str, sessions: int = 1) -> No
 
 
 def hold_the_scope(session: Session, label: str) -> None:
-    """Hold the lock that a save of this label in the project needs, as a save of somebody else's would."""
+    """Hold the lock that a save of this label in the project needs, as the save of another caller would."""
     session.connection.execute(
         "select pgmem.lock_scope(pgmem.scope_key(n.tenant, n.seq::text, %s)) from pgmem.node n"
         " where n.label = 'Project'",
@@ -210,7 +210,7 @@ async def test_a_save_that_runs_out_of_time_has_failed_and_can_be_retried(
         result = await memory.save_decision(**DECISION)
         assert (result.status, "timeout" in (result.message or "")) == ("failed", True)
         status = await memory.get_save_status("shop")
-        assert [save["save_id"] for save in status.saves] == [str(result.save_id)]
+        assert [save.save_id for save in status.saves] == [result.save_id]
         ann.commit()
         assert result.save_id is not None
         again = await memory.save_decision(**DECISION, save_id=result.save_id)
@@ -222,9 +222,9 @@ async def test_a_save_that_runs_out_of_time_has_failed_and_can_be_retried(
 
 
 async def meet_in_a_deadlock(dsn: str, ann: Session, save_id: str) -> None:
-    """Ann holds what Bob waits for, and asks for what Bob holds: Bob is told of the deadlock."""
+    """Ann holds what Bob waits for, and asks for what Bob holds: Bob gets the deadlock error."""
     await seen_waiting(dsn, "bob")
-    ann.connection.execute("select pg_advisory_xact_lock(hashtextextended(e'\\x1f' || %s, 1))", (save_id,))
+    ann.connection.execute("select pgmem.hold_save(e'\\x1f', %s)", (save_id,))
 
 
 @pytest.fixture

@@ -148,8 +148,9 @@ def test_one_token_is_good_for_one_of_two_global_saves(
     token = call("request_global_write_approval", content_preview="A rule for all.")["token"]
     ann, bob = session("ann"), session("bob")
     rule = {"project_id": "shop", "scope": "global", "governance_token": token}
-    first = ann.call("save_context", content="From Ann.", **rule)
-    waiting = bob.start("save_context", content="From Bob.", **rule)
+    # One text, by two saves: a token is good for no other text than the one that was shown.
+    first = ann.call("save_context", content="A rule for all.", relevance_score=0.1, **rule)
+    waiting = bob.start("save_context", content="A rule for all.", relevance_score=0.2, **rule)
     bob.is_seen_waiting()
     if commits:
         ann.commit()
@@ -163,8 +164,8 @@ def test_one_token_is_good_for_one_of_two_global_saves(
         assert "already used" in second["message"]
     else:
         assert second["status"] == "saved"
-    kept = "From Ann." if commits else "From Bob."
-    assert [row["props"]["content"] for row in nodes(connection, "Context")] == [kept]
+    kept = 0.1 if commits else 0.2
+    assert [row["props"]["relevance_score"] for row in nodes(connection, "Context")] == [kept]
 
 
 @pytest.mark.usefixtures("shop")

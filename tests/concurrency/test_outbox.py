@@ -1,4 +1,4 @@
-"""Saves made while the database is away: what is promised, and what becomes of it."""
+"""Saves made while the database is away: their answers, and their replay."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pytest
 from psycopg.rows import DictRow
 
 from pgmem import Memory
+from pgmem.database.database import Database
 from pgmem.database.outbox import Outbox, QueuedSave, lane
 from pgmem.errors import SaveIdReused
 from pgmem.models import MemoryScope
@@ -132,7 +133,7 @@ async def test_what_waits_is_told_while_the_database_is_away(gate: Gate, away: C
         await memory.save_context("Elsewhere.", "bank")
         status = await memory.get_save_status("shop")
         assert (status.status, status.count) == ("pending_retry", 1)
-        assert status.saves[0]["save_id"] == str(one.save_id)
+        assert status.saves[0].save_id == one.save_id
         assert (await memory.get_save_status("shop", save_id=one.save_id)).status == "pending_retry"
 
 
@@ -222,11 +223,10 @@ async def test_two_that_replay_at_once_make_each_save_once_and_in_order(
         queue.put(f"{number}")
     patient = settings(connect_timeout_s=PATIENT)
     arrived = []
-    async with (
-        Memory.connect(settings(data_dir=tmp_path / "elsewhere")) as one,
-        Memory.connect(patient) as two,
-    ):
-        one._database.settings = patient  # connected before it shares the outbox
+    database = Database(patient)
+    await database.open()  # Memory.connect would replay the outbox
+    one = Memory(database)
+    async with Memory.connect(patient) as two:
 
         async def work(memory: Memory) -> None:
             arrived.append(await memory.replay_outbox())
@@ -234,6 +234,7 @@ async def test_two_that_replay_at_once_make_each_save_once_and_in_order(
         async with anyio.create_task_group() as group:
             for memory in (one, two, one, two):
                 group.start_soon(work, memory)
+    await database.close()
     assert written(connection, "Context", "content") == [f"{number}" for number in range(60)]
     assert queued(tmp_path) == []
 
@@ -242,7 +243,6 @@ class Queue:
     """The outbox of a client behind the gate, filled by hand."""
 
     def __init__(self, data_dir: Path, dsn: str) -> None:
-        from pgmem.database.pool import Database
         from pgmem.settings import load
 
         self.outbox = Database(load(dsn=dsn, data_dir=data_dir)).outbox
@@ -269,8 +269,8 @@ async def test_a_save_older_than_seven_days_is_put_on_record_as_failed(
     async with Memory.connect(settings(connect_timeout_s=PATIENT)) as memory:
         status = await memory.get_save_status("shop")
         assert (status.status, status.count, status.oldest_pending_at) == ("failed", 1, old.made_at)
-        assert status.saves[0]["save_id"] == str(old.save_id)
-        assert "7 days" in status.saves[0]["message"]
+        assert status.saves[0].save_id == old.save_id
+        assert "7 days" in str(status.saves[0].message)
         assert written(connection, "Context", "content") == ["Just in time."]
         retried = await memory.retry_save(old.save_id)  # a person may still want it
         assert retried.status == "saved"

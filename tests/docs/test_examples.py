@@ -1,4 +1,4 @@
-"""The examples of the documentation run, print what the pages say, and stand in the pages as they are."""
+"""The examples of the documentation run, print the output on the pages, and are on the pages unchanged."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow
 
+from pgmem._verbs import VERBS
+from pgmem.settings import load
 from tests.conftest import GRAPH_TIERS, Call, tier
 
 ROOT = Path(__file__).parent.parent.parent
@@ -71,7 +73,11 @@ def test_the_code_of_a_page_is_an_example_that_is_run(page: Path) -> None:
 
 def test_every_example_stands_in_a_page_and_is_run_here() -> None:
     named = {name for page in PAGES for name, _, _ in BLOCK.findall(page.read_text(encoding="utf-8")) if name}
-    assert {path.name for path in EXAMPLES.iterdir() if path.is_file()} == named
+    files = {path.name for path in EXAMPLES.iterdir() if path.is_file()}
+    transcripts = {name for name in files if name.endswith(".txt")}
+    assert files - transcripts == named
+    pages = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs").rglob("*.md"))
+    assert [name for name in transcripts if name not in pages] == []
     here = Path(__file__).read_text(encoding="utf-8")
     assert [name for name in named if Path(name).stem not in here] == []
 
@@ -97,8 +103,21 @@ def test_the_tutorial_prints_what_it_says(
     ]
 
 
-def test_the_outputs_are_those_of_the_tutorial() -> None:
-    named = [f"{name}.out" for name in ("first_memory", "again", "conflict")]
+FRAMEWORKS = ("sync_memory", "langgraph_store", "memory_tool", "agents_session")
+
+
+@pytest.mark.parametrize("name", FRAMEWORKS)
+def test_the_examples_of_frameworks_print_what_the_page_says(name: str, dsn: str, tmp_path: Path) -> None:
+    assert python(f"{name}.py", dsn, tmp_path) == (EXAMPLES / f"{name}.out").read_text()
+
+
+def test_the_client_of_the_reference_server_starts_its_toolset() -> None:
+    (server,) = json.loads((EXAMPLES / "server_memory.json").read_text())["mcpServers"].values()
+    assert load(toolsets=server["env"]["PGMEM_TOOLSETS"]).toolsets == ("server-memory",)
+
+
+def test_every_output_is_that_of_an_example() -> None:
+    named = [f"{name}.out" for name in ("first_memory", "again", "conflict", *FRAMEWORKS)]
     assert sorted(path.name for path in EXAMPLES.glob("*.out")) == sorted(named)
 
 
@@ -110,13 +129,21 @@ def test_the_first_memory_from_psql(connection: psycopg.Connection[DictRow]) -> 
     assert [row["title"] for row in found][:1] == ["Keep the orders in PostgreSQL 17"]
 
 
+def test_the_table_of_contents_lists_every_verb(connection: psycopg.Connection[DictRow]) -> None:
+    contents, changes = run_sql("psql_contents.sql", connection)
+    assert [row["name"] for row in contents] == list(VERBS)
+    assert all(row["chapter"] and row["rights"] and row["effect"] for row in contents)
+    writing = [name for name, verb in VERBS.items() if verb.effect not in ("read", "look")]
+    assert [row["name"] for row in changes] == writing
+
+
 def test_the_questions_of_the_analyst_have_answers(
     connection: psycopg.Connection[DictRow], call: Call
 ) -> None:
     assert [rows[0]["status"] for rows in run_sql("psql_verbs.sql", connection)[:3]] == ["saved"] * 3
-    _, _, _, context, around = run_sql("psql_verbs.sql", connection)
+    _, _, _, context, _, around = run_sql("psql_verbs.sql", connection)
     assert context[0]["retrieval_status"] == "succeeded"
-    assert around == []
+    assert [row["title"] for row in around] == ["Stripe"]
     call("save_session", objective="x", project_id="shop", open_items=["Backups", "Prices"])
     call("save_decision", title="Report revenue by month", rationale="r", project_id="shop")
     active, writers, changes, conflicts = run_sql("psql_decisions.sql", connection)

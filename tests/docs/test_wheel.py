@@ -1,4 +1,4 @@
-"""What is shipped: the wheel alone, in an empty environment elsewhere, does the main job."""
+"""The wheel alone, installed into an empty environment, does the main job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real HTTP server that speaks Ollama's and OpenAI's embedding protocols, and fails as it is told."""
+"""A real HTTP server that speaks Ollama's and OpenAI's embedding protocols, and fails as a test scripts it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class EmbeddingServer:
         self.requests: list[Request] = []
         self.script: deque[Answer] = deque()
         self.models = ["nomic-embed-text:latest"]
-        self._stopped = Event()
+        self.stopped = Event()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._http.daemon_threads = True
         self._thread = Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
@@ -74,7 +74,7 @@ class EmbeddingServer:
         self._thread.start()
 
     def stop(self) -> None:
-        self._stopped.set()
+        self.stopped.set()
         self._http.shutdown()
         self._http.server_close()
         self._thread.join()
@@ -111,11 +111,9 @@ class EmbeddingServer:
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 request = Request(method, self.path, headers, body)
                 server.requests.append(request)
-                answer = (
-                    server.script.popleft() if server.script else Answer(hang_up=server._stopped.is_set())
-                )
+                answer = server.script.popleft() if server.script else Answer(hang_up=server.stopped.is_set())
                 if answer.hang:
-                    server._stopped.wait()
+                    server.stopped.wait()
                 if answer.hang or answer.hang_up:
                     self.close_connection = True
                     return

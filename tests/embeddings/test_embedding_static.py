@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ import pytest
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
-from pgmem.embeddings import EmbeddingError, static
+from pgmem.embeddings import EmbeddingError
 from pgmem.embeddings.static import StaticProvider
 
 pytestmark = [
@@ -84,7 +85,11 @@ async def test_a_blank_text_has_no_vector() -> None:
 
 async def test_special_tokens_written_in_a_text_are_plain_characters() -> None:
     provider = StaticProvider()
-    weights, vocabulary = static._files()
+    spec = importlib.util.find_spec("wordllama")
+    assert spec is not None
+    assert spec.submodule_search_locations
+    (weights,) = Path(spec.submodule_search_locations[0]).glob("*/l2_supercat_256.safetensors")
+    (vocabulary,) = Path(spec.submodule_search_locations[0]).glob("*/l2_supercat_tokenizer_config.json")
     ids = Tokenizer.from_file(str(vocabulary)).get_vocab()
     rows = load_file(weights)["embedding.weight"][[ids["▁<"], ids["s"], ids[">"]]]
     mean = rows.astype(np.float32).mean(axis=0)
@@ -97,25 +102,23 @@ async def test_a_very_long_text_is_cut() -> None:
 
 
 async def test_vectors_are_those_of_wordllama(tmp_path: Path) -> None:
-    """wordllama's own loader works on a copy that has the tokenizer in the folder where it looks."""
+    """wordllama's own loader looks for the tokenizer in its cache alone, where it would download it."""
     if importlib.util.find_spec("toml") is None or importlib.util.find_spec("requests") is None:
         pytest.skip("wordllama's own dependencies are not installed")
     spec = importlib.util.find_spec("wordllama")
     assert spec is not None
     assert spec.submodule_search_locations
-    original = Path(spec.submodule_search_locations[0])
-    copy = tmp_path / "wordllama"
-    copy.mkdir()
-    for path in original.iterdir():
-        (copy / path.name).symlink_to(path)
-    (copy / "tokenizer").symlink_to(original / "tokenizers")
+    cache = tmp_path / ".cache" / "wordllama"
+    cache.mkdir(parents=True)
+    (cache / "tokenizers").symlink_to(Path(spec.submodule_search_locations[0]) / "tokenizers")
     program = (
         "import json, numpy; from wordllama import WordLlama;"
         "texts = json.load(open('texts.json'));"
         "numpy.save('theirs.npy', WordLlama.load(disable_download=True).embed(texts, norm=True))"
     )
     (tmp_path / "texts.json").write_text(json.dumps(TEXTS))
-    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True, capture_output=True)
+    home = {**os.environ, "HOME": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=home, check=True, capture_output=True)
     ours = await StaticProvider().embed_batch(TEXTS)
     assert np.abs(np.load(tmp_path / "theirs.npy") - ours).max() < 1e-5
 

@@ -12,6 +12,7 @@ import pytest
 
 from pgmem import Memory
 from pgmem.errors import InvalidArgument, MemoryNotFound
+from tests.conftest import Call
 
 pytestmark = pytest.mark.anyio
 
@@ -96,7 +97,7 @@ REFUSED: dict[str, tuple[Ask, str]] = {
     "save_id that is none": (lambda m: m.save_context("c", "shop", save_id=cast("Any", "x")), "uuid"),
     "unknown category": (
         lambda m: m.retrieve_context("shop", "project", categories=["X"]),
-        r"Unknown label 'X'. Known: ",
+        r"Unknown label 'X'\. describe_schema lists them",
     ),
     "unknown scope to read": (
         lambda m: m.retrieve_context("shop", cast("Any", "galaxy")),
@@ -110,7 +111,7 @@ REFUSED: dict[str, tuple[Ask, str]] = {
     "hops 6": (lambda m: m.neighbours("Decision", "x", hops=6), "hops is a whole number from 1 to 5"),
     "unknown relation": (
         lambda m: m.relate("Decision", "Take cards", "NONSENSE", "Decision", "Refuse cash"),
-        "Unknown relation 'NONSENSE'. Known: ",
+        r"Unknown relation 'NONSENSE'\. describe_schema lists them",
     ),
     "reviews -1": (lambda m: m.list_reviews(limit=-1), "limit is a whole number from 1 to 1000"),
     "outcome maybe": (
@@ -202,3 +203,18 @@ async def test_what_is_refused_is_a_status_and_leaves_only_its_attempt(
     assert result.message
     assert result.next_step
     assert counts(connection) == {**before, "save_attempt": before["save_attempt"] + 1}
+
+
+@pytest.mark.parametrize("project_id", [None, "", " "])
+async def test_a_save_without_a_project_answers_the_same_through_every_door(
+    memory: Memory, call: Call, project_id: str
+) -> None:
+    """B1: None in Python was a function that does not exist."""
+    found = await memory.save_decision("T", "r", project_id)
+    verb = call("save_decision", title="T", rationale="r", project_id=project_id)
+    assert (found.status, found.message, found.next_step) == (
+        verb["status"],
+        verb["message"],
+        verb["next_step"],
+    )
+    assert (found.status, found.next_step) == ("blocked_scope", "Send project_id, the name of the project.")

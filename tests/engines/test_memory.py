@@ -13,6 +13,7 @@ from psycopg import AsyncConnection
 
 import pgmem
 from pgmem import Memory, MemoryScope, Settings
+from pgmem.database.watch import Call, Save
 from pgmem.errors import (
     AmbiguousName,
     IdentityRequired,
@@ -67,7 +68,6 @@ async def test_a_save_answers_with_its_result(memory: Memory, shop: str) -> None
         status="saved",
         artifact_id=result.artifact_id,
         dedup_outcome="new",
-        next_step="Saved. Run retrieve_context to confirm integration into scope.",
         save_id=save_id,
         embedded=result.embedded,
     )
@@ -82,7 +82,7 @@ async def test_what_every_verb_saved_is_read_back(memory: Memory, shop: str) -> 
     await memory.upsert_entity("gateway", "on port 443", shop)
     bundle = await memory.retrieve_context(shop, "project")
     assert bundle.retrieval_status == "succeeded"
-    assert [item["label"] for item in bundle.items] == [
+    assert [item.label for item in bundle.items] == [
         "EntityFact",
         "Context",
         "Pattern",
@@ -91,17 +91,17 @@ async def test_what_every_verb_saved_is_read_back(memory: Memory, shop: str) -> 
         "Session",
     ]
     entity, context, pattern, decision, session, _ = bundle.items
-    assert (session["actions_taken"], session["next_actions"]) == (["a"], ["n"])
-    assert (decision["owner"], decision["date"]) == ("ana", "2026-04-08")
-    assert (pattern["repeatable_steps"], pattern["exclusions"]) == (["tag", "ship"], ["fridays"])
-    assert (context["topic"], context["relevance_score"]) == ("builds", 0.5)
-    assert (entity["entity_name"], entity["fact"]) == ("gateway", "on port 443")
+    assert (session.actions_taken, session.next_actions) == (["a"], ["n"])
+    assert (decision.owner, decision.date) == ("ana", "2026-04-08")
+    assert (pattern.repeatable_steps, pattern.exclusions) == (["tag", "ship"], ["fridays"])
+    assert (context.topic, context.relevance_score) == ("builds", 0.5)
+    assert (entity.entity_name, entity.fact) == ("gateway", "on port 443")
 
 
 async def test_what_python_saves_is_trusted_as_a_program(memory: Memory, shop: str) -> None:
     await memory.save_context("c", shop)
     bundle = await memory.retrieve_context(shop, "project", categories=["Context"])
-    assert bundle.items[0]["trust_level"] == 0.8
+    assert bundle.items[0].trust_level == 0.8
 
 
 async def test_dedup_outcomes_are_fields(memory: Memory, shop: str) -> None:
@@ -132,7 +132,7 @@ async def test_a_review_is_listed_and_decided(memory: Memory, shop: str) -> None
     result = await memory.resolve_review(review.save_id, "supersede", "ana")
     assert (result.status, result.dedup_outcome) == ("saved", "supersede")
     assert await memory.list_reviews() == []
-    with pytest.raises(MemoryNotFound, match="waits for a review"):
+    with pytest.raises(MemoryNotFound, match="ana has decided save"):
         await memory.resolve_review(review.save_id, "new", "ana")
 
 
@@ -146,7 +146,7 @@ async def test_a_global_write_needs_a_token(memory: Memory, shop: str) -> None:
     refused = await memory.save_decision("Use UTC", "r", shop, scope="global")
     assert refused.status == "failed"
     assert "governance token" in (refused.message or "")
-    leave = await memory.request_global_write_approval("Use UTC")
+    leave = await memory.request_global_write_approval("Use UTC: r")
     assert leave.ttl_seconds == 60
     assert leave.expires_at > datetime.now(UTC)
     saved = await memory.save_decision("Use UTC", "r", shop, scope="global", governance_token=leave.token)
@@ -182,7 +182,7 @@ async def test_a_batch_answers_with_a_result_for_each_part(memory: Memory, shop:
     assert isinstance(batch.decisions[0].artifact_id, UUID)
     assert "title must not be empty" in (batch.decisions[1].message or "")
     session = await memory.get_session(str(batch.session.artifact_id))
-    assert [part["label"] for part in session["produced"]] == ["Decision", "Pattern"]
+    assert [part.label for part in session.produced] == ["Decision", "Pattern"]
 
 
 async def test_a_batch_without_learnings_is_saved(memory: Memory, shop: str) -> None:
@@ -245,7 +245,7 @@ async def test_the_graph_is_read_checked_and_rebuilt(memory: Memory, shop: str) 
     query = "match (d:Decision) where d.title = $title return count(d) as n"
     assert await memory.run_cypher(query, {"title": "Take cards"}) == [{"n": 1}]
     assert await memory.check_graph() == []
-    assert (await memory.rebuild_graph())["vertices"] > 0
+    assert (await memory.rebuild_graph()).vertices > 0
     with pytest.raises(NotPermitted, match="read only"):
         await memory.run_cypher("match (d:Decision) delete d return 1")
     with pytest.raises(InvalidArgument, match="This query cannot be run"):
@@ -298,20 +298,23 @@ async def test_a_retrieval_that_takes_too_long_is_tried_twice_and_answers_timed_
 
 
 async def test_a_retrieval_that_is_slow_once_succeeds(
-    memory: Memory, shop: str, monkeypatch: pytest.MonkeyPatch
+    dsn: str, tmp_path: Path, memory: Memory, shop: str
 ) -> None:
-    real, calls = memory._database.one, 0
+    await memory.save_context("c", shop)
+    settings = Settings(dsn=dsn, data_dir=tmp_path, retrieval_timeout_s=0.4)
+    outcomes: list[str] = []
+    async with Memory.connect(settings) as hurried:
+        with psycopg.connect(dsn) as blocker:
+            blocker.execute("lock table pgmem.node in access exclusive mode")
 
-    async def slow_once(*arguments: object, **more: object) -> object:
-        nonlocal calls
-        calls += 1
-        if calls == 1:
-            raise psycopg.errors.QueryCanceled("canceling statement due to statement timeout")
-        return await real(*arguments, **more)  # type: ignore[arg-type]
+            def unlock(seen: Call | Save) -> None:
+                assert isinstance(seen, Call)
+                outcomes.append(seen.outcome)
+                blocker.rollback()
 
-    monkeypatch.setattr(memory._database, "one", slow_once)
-    assert (await memory.retrieve_context(shop, "project")).retrieval_status == "succeeded"
-    assert calls == 2
+            hurried.watch(unlock)
+            assert (await hurried.retrieve_context(shop, "project")).retrieval_status == "succeeded"
+    assert outcomes == ["timeout", "ok"]
 
 
 # Identity
@@ -324,7 +327,7 @@ async def test_one_store_serves_several_tenants(memory: Memory) -> None:
     await alice.save_context("ours", "shop", share="org")
     await alice.save_context("mine", "shop")
     found = await bob.retrieve_context("shop", "project", categories=["Context"])
-    assert [item["content"] for item in found.items] == ["ours"]
+    assert [item.content for item in found.items] == ["ours"]
     assert (await bob.status()).user_id == "bob"
     assert (await memory.get_scope_state("shop")).project_exists is False
 
@@ -333,15 +336,15 @@ async def test_what_a_session_saves_is_joined_to_it(memory: Memory, shop: str) -
     session = await memory.save_session("o", shop)
     inside = memory.acting_as(MemoryScope(session_id=str(session.artifact_id)))
     saved = await inside.save_decision("Take cards", "r", shop)
-    produced = (await memory.get_session(str(session.artifact_id)))["produced"]
-    assert [part["id"] for part in produced] == [str(saved.artifact_id)]
+    produced = (await memory.get_session(str(session.artifact_id))).produced
+    assert [part.id for part in produced] == [saved.artifact_id]
 
 
 async def test_where_identity_is_required_a_save_without_one_is_an_error(
     memory: Memory, shop: str, connection: psycopg.Connection[object]
 ) -> None:
     connection.execute("update pgmem.setting set value = 'true' where name = 'require_identity'")
-    with pytest.raises(IdentityRequired, match=r"set pgmem.org_id or pgmem.user_id"):
+    with pytest.raises(IdentityRequired, match=r"set DEFAULT_ORG_ID or DEFAULT_USER_ID"):
         await memory.save_context("c", shop)
     assert (await memory.retrieve_context(shop, "project")).retrieval_status == "empty"
     assert (await memory.search_memory("shop")).results == []

@@ -79,19 +79,31 @@ def test_a_pattern_validated_91_days_ago_is_obsolete_and_one_of_89_is_not(
     assert report["findings"][0]["verb"] == "forget"
 
 
-def test_two_facts_of_one_entity_in_two_focus_areas_are_drift(call: Call, shop: str) -> None:
+def test_two_spellings_of_one_entity_are_drift_and_the_newest_fact_stands(call: Call, shop: str) -> None:
+    """B12."""
     save = {"project_id": shop}
     first = call("upsert_entity", entity_name="Post-greSQL", fact="a database", **save)["artifact_id"]
-    second = call(
-        "upsert_entity", entity_name="postgresql", fact="an elephant", scope="focus", focus="db", **save
-    )
+    second = call("upsert_entity", entity_name="postgresql", fact="an elephant", **save)
+    call("upsert_entity", entity_name="POSTGRESQL", fact="a snake", scope="focus", focus="db", **save)
     call("upsert_entity", entity_name="Redis", fact="a cache", **save)
     report = call("run_hygiene", project_id=shop)
     assert report["entity_drift_count"] == 1
-    assert report["candidate_ids"]["entity_drift"] == [f"{first}+{second['artifact_id']}"]
+    assert report["candidate_ids"]["entity_drift"] == [f"{second['artifact_id']}+{first}"]
     (finding,) = report["findings"]
     assert finding["verb"] == "merge_entities"
-    assert finding["arguments"] == {"entity": str(second["artifact_id"]), "into": str(first)}
+    assert finding["arguments"] == {"entity": str(first), "into": str(second["artifact_id"])}
+    call("merge_entities", by="ada", **finding["arguments"])
+    facts = {
+        item["fact"] for item in call("retrieve_context", project_id=shop, categories=["EntityFact"])["items"]
+    }
+    assert facts == {"an elephant", "a cache"}
+
+
+def test_spellings_with_hyphen_blank_and_underscore_are_reported(call: Call, shop: str) -> None:
+    """B12: they were not reported at all."""
+    for name in ("Payments-API", "payments api", "payments_api"):
+        call("upsert_entity", entity_name=name, fact=f"as {name}", project_id=shop)
+    assert call("run_hygiene", project_id=shop)["entity_drift_count"] == 2
 
 
 def test_entities_of_two_projects_are_two_entities(call: Call, shop: str) -> None:
@@ -279,6 +291,7 @@ def test_another_tenants_memories_are_never_in_a_report(call: Call, rows: Rows, 
     assert call("run_hygiene")["total"] == 0
     with pytest.raises(psycopg.Error, match="No project 'shop'"):
         call("run_hygiene", project_id="shop")
+    act_as("acme", "alice")
     assert last_hygiene(rows) is None
 
 
@@ -288,7 +301,7 @@ def test_another_tenants_memories_are_never_in_a_report(call: Call, rows: Rows, 
         ({"project_id": "nowhere"}, "No project 'nowhere'"),
         ({"scope": "world"}, "scope is global, project or focus"),
         ({"limit": 0}, "limit is a whole number"),
-        ({"offset": -1}, "offset one from 0 up"),
+        ({"offset": -1}, "offset is a whole number from 0 up"),
     ],
 )
 def test_what_cannot_be_reported_on_is_refused(call: Call, wrong: dict[str, Any], message: str) -> None:

@@ -5,17 +5,23 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
+from collections.abc import Callable
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
+from markupsafe import escape
 from mcp.client.client import Client
 from typer.testing import CliRunner, Result
 
 from pgmem.cli import app
+from pgmem.cli.repair import repair_command
 from pgmem.mcp.server import create_server
 from pgmem.settings import load
 from tests.conftest import Call
@@ -41,7 +47,7 @@ def kept(call: Call, shop: str) -> str:
     for _ in range(2):
         call("save_context", content="twice the same words", topic="twice", project_id=shop)
     call("upsert_entity", entity_name="Stripe", fact="takes payments", project_id=shop)
-    call("upsert_entity", entity_name="stripe", fact="pays", project_id=shop, scope="focus", focus="pay")
+    call("upsert_entity", entity_name="Str-ipe", fact="pays", project_id=shop)
     for name in ("one", "two", "three"):
         call(
             "remember",
@@ -90,9 +96,9 @@ def test_health_shows_hubs_conflicts_and_lines_of_decisions(run: Any, kept: str)
 
 
 def test_an_entity_is_merged_only_after_a_yes(run: Any, call: Call, kept: str) -> None:
-    assert run("merge", "stripe", "Stripe", "-p", kept, input="n\n").exit_code == 1
+    assert run("merge", "Str-ipe", "Stripe", "-p", kept, input="n\n").exit_code == 1
     assert call("run_hygiene", project_id=kept)["entity_drift_count"] == 1
-    done = run("merge", "stripe", "Stripe", "-p", kept, input="y\n")
+    done = run("merge", "Str-ipe", "Stripe", "-p", kept, input="y\n")
     assert done.exit_code == 0, done.output
     assert "To undo: pgmem revert EntityFact" in done.output
     assert call("run_hygiene", project_id=kept)["entity_drift_count"] == 0
@@ -119,7 +125,7 @@ def test_a_failed_save_is_made_again_only_after_a_yes(run: Any, call: Call, kept
     assert run("retry", str(failed), input="n\n").exit_code == 1
     refused = run("retry", str(failed), "--yes")
     assert (refused.exit_code, "governance token" in refused.output) == (1, True)
-    token = call("request_global_write_approval", content_preview="t")["token"]
+    token = call("request_global_write_approval", content_preview="t: s")["token"]
     done = run("retry", str(failed), "--yes", "--token", token)
     assert done.exit_code == 0, done.output
 
@@ -139,19 +145,25 @@ def test_freshness_is_shown(run: Any, kept: str) -> None:
 
 
 class Links(HTMLParser):
-    """What a page would load, and its open tags."""
+    """What a page would load, its open tags, and the names of all tags and attributes."""
 
     def __init__(self) -> None:
         super().__init__()
         self.loads: list[str] = []
         self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.names: set[str] = set()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.loads += [str(v) for k, v in attrs if k in ("src", "href") and v != "data:,"]
+        self.tags.add(tag)
+        self.names |= {name for name, _ in attrs}
         if tag not in ("meta", "link", "br"):
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.names |= {name for name, _ in attrs}
         self.loads += [str(v) for k, v in attrs if k in ("src", "href", "xlink:href")]
 
     def handle_endtag(self, tag: str) -> None:
@@ -159,8 +171,10 @@ class Links(HTMLParser):
 
 
 def test_the_page_is_whole_in_itself_and_reads_no_memory_as_markup(
-    run: Any, kept: str, tmp_path: Path
+    run: Any, call: Call, clock: Callable[[str], None], kept: str, tmp_path: Path
 ) -> None:
+    clock("2026-04-08")  # a second day, so that there is something to draw over time
+    call("save_context", content="an earlier word", project_id=kept)
     file = tmp_path / "report.html"
     assert run("hygiene", "-p", kept, "--html", str(file)).exit_code == 0
     text = file.read_text(encoding="utf-8")
@@ -178,6 +192,121 @@ def test_the_page_is_whole_in_itself_and_reads_no_memory_as_markup(
         "merge_entities",
     ):
         assert wanted in text
+
+
+def test_the_page_of_one_day_compares_labels_instead_of_drawing_a_block(
+    run: Any, kept: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "report.html"
+    assert run("health", "-p", kept, "--html", str(file)).exit_code == 0
+    text = file.read_text(encoding="utf-8")
+    assert "<polygon" not in text
+    assert re.search(r"All of \d{4}-\d\d-\d\d\.", text)
+    assert re.search(r'hue-0">Decision</span><svg [^>]*><rect class="hue-0" width="100\.0"', text)
+
+
+def test_the_page_shows_dates_rationales_and_commands_that_repair(
+    run: Any, call: Call, kept: str, tmp_path: Path
+) -> None:
+    failed = call("save_pattern", trigger="t", repeatable_steps=["s"], project_id=kept, scope="global")
+    file = tmp_path / "report.html"
+    assert run("health", "-p", kept, "--html", str(file)).exit_code == 0
+    text = file.read_text(encoding="utf-8")
+    assert "takes payments" in text
+    assert re.search(r"EntityFact, \d{4}-\d\d-\d\d", text)
+    assert re.search(r"superseded, \d{4}-\d\d-\d\d", text)
+    commands = [
+        shlex.split(unescape(line)) for line in re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", text)
+    ]
+    assert {" ".join(command[:2]) for command in commands} == {
+        "pgmem forget",
+        "pgmem merge",
+        "pgmem retry",
+        "pgmem supersede",
+    }
+    assert ["pgmem", "retry", str(failed["save_id"])] in commands
+    for command in commands:
+        if command[1] != "retry":
+            done = run(*command[1:], "--yes")
+            assert done.exit_code == 0, done.output
+    report, state = call("run_hygiene", project_id=kept), call("memory_health", project_id=kept)
+    assert (report["duplicates_found"], report["entity_drift_count"], state["conflicts"]["count"]) == (
+        0,
+        0,
+        0,
+    )
+
+
+HOSTILE = (
+    '"><img src=x onerror=alert(1)>',
+    "</title></style><script>alert(1)</script>",
+    "' onmouseover='alert(1)",
+    "{{ 7 * 6007 }} {% include 'style.css' %} &lt;b&gt;",
+    "</code></pre><svg onload=alert(1)>",
+)
+
+
+def test_hostile_texts_stay_texts_wherever_the_page_shows_them(run: Any, call: Call, tmp_path: Path) -> None:
+    project = '"><script>alert(1)</script>'
+    call("save_session", objective="o", project_id=project)
+    for number, text in enumerate(HOSTILE):
+        call("save_context", content=text, topic=text, project_id=project)
+        call("save_context", content=text, topic=text, project_id=project)
+        for version in (1, 2):
+            title = f"{text} of hostile words, number {number}, in version {version}"
+            call("save_decision", title=title, rationale=text, project_id=project)
+        for name in ("one", "two", "three"):
+            summary = {"name": f"{name} {number}", "summary": text}
+            uses = {"USES": [f"{text} {number}"]}
+            call("remember", label="Pipeline", properties=summary, relations=uses, project_id=project)
+        call("save_pattern", trigger=text, repeatable_steps=[text], project_id=project, scope="global")
+    file = tmp_path / "report.html"
+    assert run("hygiene", "--html", str(file)).exit_code == 0
+    text = file.read_text(encoding="utf-8")
+    page = Links()
+    page.feed(text)
+    assert (page.loads, page.open) == ([], [])
+    assert not page.tags & {"script", "img"}
+    assert not [name for name in page.names if name.startswith("on")]
+    assert "42049" not in text
+    for hostile in HOSTILE:
+        assert str(escape(hostile)) in text
+    assert f"Project {escape(project)}" in text
+
+
+@pytest.mark.parametrize(
+    ("verb", "arguments", "line"),
+    [
+        ("merge_entities", {"entity": "a b", "into": "$(rm)"}, "pgmem merge 'a b' '$(rm)'"),
+        ("supersede", {"old": "1", "new": "2"}, "pgmem supersede 1 2"),
+        ("forget", {"label": "Context", "key": "it's"}, "pgmem forget Context 'it'\"'\"'s'"),
+        (
+            "archive_card",
+            {"card_id": "6a83599e-fa87-4129-b002-cc09f79464da"},
+            "pgmem cards archive 6a83599e-fa87-4129-b002-cc09f79464da --i-know-what-im-doing",
+        ),
+        (
+            "retry_save",
+            {"save_id": "6a83599e-fa87-4129-b002-cc09f79464da"},
+            "pgmem retry 6a83599e-fa87-4129-b002-cc09f79464da",
+        ),
+        ("resolve_review", {"save_id": "1"}, "pgmem review '--project=-p; ls'"),
+        ("store_session_with_learnings", {"save_id": "1"}, None),
+    ],
+)
+def test_a_repair_is_a_command_that_a_shell_reads_as_meant(
+    verb: str, arguments: dict[str, str], line: str | None
+) -> None:
+    found = repair_command(verb, arguments, "-p; ls")
+    assert found == line
+    if found is not None:
+        _, *words = shlex.split(found)
+        command = typer.main.get_command(app)
+        while names := getattr(command, "commands", None):
+            command = names[words.pop(0)]
+        assert (
+            command.make_context("command", words).params is not None
+        )  # the options and arguments are known
 
 
 def test_the_page_of_an_empty_store_says_so(run: Any, dsn: str, tmp_path: Path) -> None:

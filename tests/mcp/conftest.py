@@ -18,7 +18,7 @@ Answer = Callable[..., Awaitable[dict[str, Any]]]
 
 @pytest.fixture
 def settings(dsn: str, tmp_path: Path) -> Settings:
-    return load(dsn=dsn, data_dir=tmp_path, embedding_provider="none", retry_wait_s=0)
+    return load(dsn=dsn, data_dir=tmp_path, embedding_provider="none", retry_wait_s=0, toolsets="all")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What an agent is told when a tool cannot read its arguments: one sentence with what to send."""
+"""The message that an agent gets for invalid arguments of a tool: one sentence that says what to send."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 from mcp.client.client import Client
+from mcp.shared.exceptions import MCPError
 from psycopg.rows import DictRow
 
 from tests.mcp.conftest import Answer, text_of
@@ -122,12 +123,68 @@ async def test_wrong_arguments_are_answered_with_what_to_send_and_write_nothing(
     assert _rows(connection) == before
 
 
-async def test_a_tool_that_does_not_exist_is_answered_with_those_that_do(client: Client) -> None:
-    result = await client.call_tool("remember_everything", {})
-    assert result.is_error
-    assert text_of(result).startswith(
+async def test_a_tool_that_does_not_exist_is_an_error_of_the_protocol_that_lists_those_that_do(
+    client: Client,
+) -> None:
+    """U1: the protocol has -32602 for an unknown tool."""
+    with pytest.raises(MCPError) as caught:
+        await client.call_tool("remember_everything", {})
+    assert caught.value.code == -32602
+    assert caught.value.message.startswith(
         "There is no tool 'remember_everything' here; there are get_scope_state, "
     )
+
+
+async def test_an_empty_optional_argument_is_an_absent_one(client: Client, answer: Answer) -> None:
+    """U2: in strict mode a model sends every argument, empty where it knows none."""
+    await answer("save_session", objective="x", project_id="p", focus="", save_id="", governance_token="")
+    saved = await answer(
+        "save_decision",
+        title="t",
+        rationale="r",
+        project_id="p",
+        date="",
+        owner="",
+        focus=None,
+    )
+    assert saved["status"] == "saved"
+    batch = await answer(
+        "store_session_with_learnings",
+        session={"objective": "y", "next_actions": [], "open_items": None},
+        decisions=[{"title": "u v w", "rationale": "r", "owner": None, "date": ""}],
+        project_id="p",
+    )
+    assert batch["overall"] == "saved"
+    await answer("remember", label="Technology", properties={"name": "Redis", "description": "a cache"})
+    await answer("remember", label="Technology", properties={"name": "Redis", "description": "", "title": ""})
+    (node,) = [await answer("get_node", label="Technology", key="Redis")]
+    assert node["properties"] == {"name": "Redis", "description": "a cache"}
+    await answer("remember", label="Technology", properties={"name": "Redis", "description": None})
+    assert (await answer("get_node", label="Technology", key="Redis"))["properties"] == {"name": "Redis"}
+
+
+async def test_relations_are_taken_as_a_list_of_targets_or_by_relation(answer: Answer) -> None:
+    """U2: the listed schema has a list, which converts to strict mode; the form of the verb is taken too."""
+    for name, relations in (
+        ("web", [{"type": "USES", "name": "Redis", "label": "Technology"}]),
+        ("api", {"USES": ["Kafka", {"name": "Redis", "label": "Technology"}]}),
+    ):
+        found = await answer("remember", label="Technology", properties={"name": name}, relations=relations)
+        assert {made["name"] for made in found["relations_made"]} <= {"Redis", "Kafka"}
+        assert found["relations_made"]
+
+
+async def test_an_unknown_field_of_a_part_is_refused_and_not_dropped(client: Client, answer: Answer) -> None:
+    """U2: typed objects stay open, so that what SQL refuses reaches it."""
+    await answer("save_session", objective="x", project_id="p")
+    batch = await answer(
+        "store_session_with_learnings",
+        session={"objective": "y"},
+        decisions=[{"title": "t", "rationale": "r", "colour": "red"}],
+        project_id="p",
+    )
+    assert batch["decisions"][0]["status"] == "failed"
+    assert "colour" in batch["decisions"][0]["message"]
 
 
 async def test_control_characters_are_stripped_from_texts_and_refused_in_keys(

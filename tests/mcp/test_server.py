@@ -31,14 +31,14 @@ CORE = {
         "save_pattern",
     ),
     *("save_context", "upsert_entity", "store_session_with_learnings", "request_global_write_approval"),
-    "get_save_status",
+    *("get_save_status", "forget"),
 }
 SAVE = {"title": "t", "rationale": "r", "project_id": "p"}
 
 
 @pytest.fixture
 def nowhere(tmp_path: Path) -> Settings:
-    """A DSN at whose port nobody listens."""
+    """A DSN with a port on which no server listens."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
@@ -103,7 +103,7 @@ async def test_a_context_is_failed_and_other_reads_say_why(nowhere: Settings) ->
             ("get_scope_state", {"project_id": "p"}),
             ("search_memory", {"query": "q"}),
             ("get_save_status", {"project_id": "p"}),
-            ("neighbours", {"label": "Decision", "key": "t"}),
+            ("forget", {"label": "Decision", "key": "t"}),
             ("request_global_write_approval", {"content_preview": "c"}),
         ):
             result = await client.call_tool(tool, arguments)
@@ -143,6 +143,20 @@ async def test_an_embedded_server_that_is_being_started_elsewhere_delays_nothing
 
 
 # What it offers
+
+
+async def test_without_a_choice_core_is_listed_and_the_other_tools_answer(dsn: str, tmp_path: Path) -> None:
+    """U3: the list is short; an agent that knows a tool by its name may call it."""
+    settings = Settings(dsn=dsn, data_dir=tmp_path, prepare=True, embedding_provider="none")
+    async with Client(create_server(settings)) as client:
+        listed = {tool.name for tool in (await client.list_tools()).tools}
+        assert "save_decision" in listed
+        assert "route_analysis" not in listed
+        assert not (await client.call_tool("route_analysis", {"task_description": "find a bug"})).is_error
+    chosen = settings.model_copy(update={"toolsets": ("core",)})
+    async with Client(create_server(chosen)) as client:
+        with pytest.raises(MCPError, match="There is no tool 'route_analysis' here"):
+            await client.call_tool("route_analysis", {"task_description": "find a bug"})
 
 
 async def test_toolsets_are_chosen_by_the_environment(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,6 +25,7 @@ TIMEOUT = 90
 def place() -> Iterator[Path]:
     """An empty directory that a PostgreSQL of another user can reach: tmp_path is closed to others."""
     with tempfile.TemporaryDirectory(prefix="pgmem-test-", dir="/tmp", ignore_cleanup_errors=True) as name:
+        Path(name).chmod(0o711)  # run by root, the server has a user of its own
         yield Path(name).resolve()
 
 

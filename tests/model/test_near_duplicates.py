@@ -6,7 +6,9 @@ kind of change: new titles, superseded ones, fresh token statistics.
 
 from __future__ import annotations
 
+import itertools
 import re
+import unicodedata
 from collections.abc import Iterator
 from hashlib import sha256
 
@@ -30,7 +32,14 @@ Model = list[tuple[int, bool, frozenset[str]]]
 
 
 def tokens(text: str) -> frozenset[str]:
-    return frozenset(re.findall(r"\w+", text.lower()))
+    composed = unicodedata.normalize("NFKC", text).lower()
+    # Without blanks between words, two neighbouring characters are one.
+    cut = re.sub(
+        "[\u3040-\u30ff\u3400-\u9fff]{2,}",
+        lambda run: f" {' '.join(a + b for a, b in itertools.pairwise(run[0]))} ",
+        composed,
+    )
+    return frozenset(re.findall(r"\w+|[\u2190-\u2bff\U0001f000-\U0001faff]", cut))
 
 
 def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
@@ -219,7 +228,7 @@ def test_tokens_part_where_signs_are(connection: psycopg.Connection[DictRow]) ->
     )
 
 
-@pytest.mark.parametrize("text", ["", "!?", "🚀", " \t\n"])
+@pytest.mark.parametrize("text", ["", "!?", "…", " \t\n"])
 def test_a_text_without_a_word_has_no_tokens(connection: psycopg.Connection[DictRow], text: str) -> None:
     assert one(connection, "select pgmem.tokens(%s) as t", text)["t"] == []
 

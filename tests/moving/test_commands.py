@@ -32,8 +32,8 @@ def test_a_store_goes_into_a_file_and_out_of_it(
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert [path.name for path in tmp_path.glob("store*")] == [name]
     first = run("import", str(file), PGMEM_DSN=away)
-    assert first.stdout == "5 taken, 0 here already.\n", first.stderr
-    assert run("import", str(file), PGMEM_DSN=away).stdout == "0 taken, 5 here already.\n"
+    assert first.stdout == "5 imported, 0 already present.\n", first.stderr
+    assert run("import", str(file), PGMEM_DSN=away).stdout == "0 imported, 5 already present.\n"
     assert (
         json.loads(run("search", "tea", "--json", PGMEM_DSN=away).stdout)["results"][0]["title"] == "Sell tea"
     )
@@ -52,7 +52,13 @@ def test_a_pipe_is_as_good_as_a_file(run: Run, new_store: NewStore) -> None:
         "end",
     ]
     done = run("import", "-", "--json", typed=told.stdout, PGMEM_DSN=new_store())
-    assert json.loads(done.stdout) == {"taken": 5, "present": 0, "merged": 0, "left_out": {}}
+    told_here = json.loads(done.stdout)
+    assert {name: told_here[name] for name in ("taken", "present", "merged", "left_out")} == {
+        "taken": 5,
+        "present": 0,
+        "merged": 0,
+        "left_out": {},
+    }
 
 
 def test_a_file_that_is_there_is_replaced_on_demand_only(run: Run, tmp_path: Path) -> None:
@@ -61,7 +67,7 @@ def test_a_file_that_is_there_is_replaced_on_demand_only(run: Run, tmp_path: Pat
     refused = run("export", str(file))
     assert (refused.exit_code, refused.stderr) == (
         2,
-        f"pgmem: {file} is there already: name another file, or send --force.\n",
+        f"pgmem: {file} exists: name another file, or use --force.\n",
     )
     assert file.read_text() == "precious"
     assert run("export", str(file), "--force", "--json").exit_code == 0
@@ -98,4 +104,4 @@ def test_texts_are_embedded_anew_on_request(run: Run, new_store: NewStore, tmp_p
     models = json.loads(run("status", "--json", PGMEM_DSN=away).stdout)["embedding"]["models"]
     assert [(model["vectors"], model["waiting"]) for model in models] == [(2, 0)]
     refused = run("import", str(file), "--reembed", PGMEM_DSN=away)
-    assert refused.stderr.startswith("pgmem: Nothing is embedded here")
+    assert refused.stderr.startswith("pgmem: Embedding is off")

@@ -35,7 +35,7 @@ def node(label: str = "Context", **more: object) -> str:
     told = {
         "type": "node", "id": str(uuid4()), "label": label, "title": "t", "props": {"content": "c"}, "status": "active",
         "source": "sdk", "trust_level": 0.8, "initial_confidence": 1, "text_config": "english", "version": 1,
-        "created_at": MOMENT, "updated_at": MOMENT, "recorded_at": MOMENT,
+        "created_at": MOMENT, "updated_at": MOMENT, "recorded_at": MOMENT, "begins_at": MOMENT,
     }  # fmt: skip
     return json.dumps({**told, **more}) + "\n"
 
@@ -222,7 +222,7 @@ def test_an_import_that_is_killed_goes_on_and_doubles_nothing(dsn: str, rows: Ro
     before = rows(counted)[0]["n"]
     assert 0 < before < 1500
     done = subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
-    assert done.stdout == f"{1500 - before} taken, {before + 1} here already.\n"
+    assert done.stdout == f"{1500 - before} imported, {before + 1} already present.\n"
     assert [
         row["title"] for row in rows("select title from pgmem.node where label = 'Context' order by seq")
     ] == [f"note {n}" for n in range(1500)]
@@ -250,7 +250,7 @@ def sorted_keys(line: str) -> str:
 
 @pytest.fixture
 def town(dsn: str, call: Call, act_as: ActAs) -> str:
-    """A store of alice, bob, what acme shares and what is everybody's."""
+    """A store with memories of alice, of bob, of acme, and public ones."""
     call("save_session", objective="everybody's", project_id="square")
     for user in ("alice", "bob"):
         act_as("acme", user)

@@ -1,4 +1,4 @@
-"""Memories of other systems: what is taken, what is not and why, and that a second import doubles nothing."""
+"""Memories of other systems: those that are imported, those that are left out and why; a second import duplicates nothing."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_the_memory_server_of_mcp(
     assert (done["taken"], done["present"]) == (5, 0)
     reasons = done["left_out"]
     assert reasons.pop("lines of memory.jsonl that are no JSON object") == 1
-    assert reasons.pop("relations with an end that the file does not hold") == 1
+    assert reasons.pop("relations with an end that is not in the file") == 1
     ((reason, count),) = reasons.items()
     assert (count, "at most 200" in reason) == (1, True)
     ada = call("get_node", label="Person", key="Ada", project_id="shop")
@@ -131,16 +131,28 @@ def test_an_export_of_engrama(run: Run, rows: Rows, tmp_path: Path, call: Call) 
     file = tmp_path / "engrama.ndjson"
     file.write_text(ENGRAMA, encoding="utf-8")
     done = twice(run, rows, "engrama", file)
-    assert titles(rows) == {"Redis": "Technology", "Use Redis for sessions": "Decision", "Webshop": "Concept"}
-    assert edges(rows) == {("Use Redis for sessions", "USES", "Redis"), ("Redis", "RELATED_TO", "Webshop")}
+    assert titles(rows) == {
+        "Redis": "Technology",
+        "Use Redis for sessions": "Decision",
+        "Webshop": "Concept",
+        "old": "Tool",
+    }
+    assert edges(rows) == {
+        ("Use Redis for sessions", "USES", "Redis"),
+        ("Redis", "RELATED_TO", "Webshop"),
+        ("Redis", "USES", "old"),
+    }
+    assert done["archived"] == 1
+    assert done["converted"] == {
+        "Project nodes: Concept": 1,
+        "BELONGS_TO relations: RELATED_TO, and the property relations_told": 1,
+    }
     assert done["left_out"] == {
-        "nodes that were archived there": 1,
-        "Insight nodes: reflection makes them anew from what is here": 1,
-        "vectors: texts are embedded anew by the model in use here": 1,
-        "relations with an end that is not taken": 1,
+        "Insight nodes: pgmem reflect makes new ones": 1,
+        "vectors: texts are embedded by the model in use here": 1,
     }
     redis = call("get_node", label="Technology", key="Redis", project_id="shop")
-    assert (redis["properties"]["summary"], redis["trust_level"]) == ("A cache", 0.5)
+    assert (redis["properties"]["summary"], redis["trust_level"]) == ("A cache", 1.0)
     assert redis["created_at"].isoformat() == "2026-01-02T03:04:05+00:00"
     assert rows("select initial_confidence as c from pgmem.node where title = 'Redis'") == [{"c": 0.5}]
     decision = call("get_node", label="Decision", key="Use Redis for sessions", project_id="shop")
@@ -153,9 +165,10 @@ def test_memories_of_mem0(run: Run, rows: Rows, tmp_path: Path, call: Call, form
     told = {"answer": MEM0, "list": MEM0["results"]}.get(form)
     file.write_text(json.dumps(told) if told else lines(*MEM0["results"]), encoding="utf-8")
     done = twice(run, rows, "mem0", file)
-    assert done["left_out"] == {"memories that repeat the text of another": 1, "memories without a text": 1}
-    short, long = [title for title in titles(rows) if title not in ("ada", "tea")]
-    assert short == "Ada prefers tea"
+    assert done["left_out"] == {"memories without a text": 1}
+    assert done["converted"].pop("names that another memory of the file has: made different") == 1
+    short, long, again = [title for title in titles(rows) if title not in ("ada", "tea")]
+    assert (short, again) == ("Ada prefers tea", "Ada prefers tea (3)")
     assert len(long) <= 200
     assert long.endswith("… #2")
     node = call("get_node", label="Concept", key=short, project_id="shop")
@@ -216,7 +229,7 @@ def test_a_folder_of_notes(run: Run, rows: Rows, tmp_path: Path, call: Call) -> 
         "notes whose text or front matter cannot be read, such as broken.md": 1,
         "notes whose text or front matter is not UTF-8, such as latin.md": 1,
         "links whose name fits several notes": 2,
-        "links to notes that are not there": 1,
+        "links to notes that do not exist": 1,
     }
     redis = call("get_node", label="Technology", key="Redis", project_id="shop")
     assert (redis["properties"]["tags"], redis["properties"]["since"]) == (["db", "cache"], "2020-05-06")
@@ -231,14 +244,14 @@ def test_a_folder_of_notes(run: Run, rows: Rows, tmp_path: Path, call: Call) -> 
         (("--from", "engrama", "FILE", "-p", "shop"), "is no export of engrama in format 1"),
         (
             ("--from", "mem0", "FILE", "-p", "shop"),
-            "holds no memories: save what mem0's get_all answers with",
+            "holds no memories: save the result of mem0's get_all",
         ),
         (
             ("--from", "mcp-memory", "FILE", "-p", "shop"),
-            "holds nothing that mcp-memory writes: is this the right --from?",
+            "holds no memories of mcp-memory: is --from right?",
         ),
-        (("--from", "markdown", "FILE", "-p", "shop"), "is no folder"),
-        (("--from", "markdown", "FOLDER", "-p", "shop"), "holds nothing that markdown writes"),
+        (("--from", "markdown", "FILE", "-p", "shop"), "is no directory"),
+        (("--from", "markdown", "FOLDER", "-p", "shop"), "holds no memories of markdown"),
         (("--from", "mem0", "FILE"), "--project: name the project that these memories belong to"),
         (("--from", "zep", "FILE"), "--from"),
     ],

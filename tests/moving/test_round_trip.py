@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from psycopg import sql
 from psycopg.rows import DictRow
 
-from pgmem.engines import moving
+from pgmem.engines import transfer
 from tests.conftest import Call, differences, new_database
 from tests.moving.conftest import exported, imported, opened
 
@@ -35,7 +35,7 @@ NAMES = ("till", "Stripe", "käse", "a/b")
 @pytest.fixture(autouse=True, scope="module")
 def small_pages() -> Iterator[None]:
     """Pages of a few lines: a history of twenty acts has several of every part."""
-    with patch.object(moving, "_PAGE", 3):
+    with patch.object(transfer, "_PAGE", 3):
         yield
 
 
@@ -96,10 +96,10 @@ ACTS: dict[str, Act] = {
         by="ada",
     ),
     "intent": lambda c, call: call("declare_intent", paths=[f"src/{c.choice('abc')}.py"], **project(c)),
-    "global": lambda c, call: call(
-        "save_context", content=c.choice(TITLES), scope="global", **project(c),
-        governance_token=call("request_global_write_approval", content_preview="x")["token"],
-    ),
+    "global": lambda c, call: (lambda text: call(
+        "save_context", content=text, scope="global", **project(c),
+        governance_token=call("request_global_write_approval", content_preview=text)["token"],
+    ))(c.choice(TITLES)),
     "reflect": lambda c, call: call("reflect"),
     "hygiene": lambda c, call: call("run_hygiene", **project(c)),
     "surface": lambda c, call: call("surface_insights"),
@@ -109,7 +109,7 @@ ACTS: dict[str, Act] = {
 def live_through(
     connection: psycopg.Connection[DictRow], call: Call, seed: int, acts: list[str], one_user: bool
 ) -> None:
-    """A history: each act at its time, by somebody; what a verb refuses is part of life."""
+    """A history: each act at its time, by one of the callers; refused calls are part of it."""
     chance = Random(seed)
     now = START
     for person in PEOPLE[: 1 if one_user else None]:

@@ -116,8 +116,28 @@ def program(server: str) -> Program:
     return program
 
 
+@pytest.fixture
+def sql_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of `sql/` that installs in place of the real one, to be changed by the test."""
+    copy = tmp_path / "sql"
+    shutil.copytree(schema._SQL, copy)
+    monkeypatch.setattr(schema, "_SQL", copy)
+    forget(monkeypatch)
+    return copy
+
+
+def forget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the list of files and their digest be made anew, and again as they were after the test."""
+    for name in ("_chapters", "_heads", "digest"):
+        monkeypatch.setattr(schema, name, getattr(schema, name).__wrapped__)
+
+
+# The graph numbers its labels in the order in which it got them, so one that a later release adds has another number in a new
+# store; the functions that hold these numbers are compared without them.
 _PICTURE = """
-select 'function ' || p.oid::regprocedure, md5(pg_get_functiondef(p.oid)) || ' ' || coalesce(p.proacl::text, 'everyone') from pg_proc p
+select 'function ' || p.oid::regprocedure,
+  md5(case when p.proname ~ '^(label_number|project_(node|edge)_(insert|update|delete))$'
+    then regexp_replace(pg_get_functiondef(p.oid), '\\m\\d+\\M', 'N', 'g') else pg_get_functiondef(p.oid) end) || ' ' || coalesce(p.proacl::text, 'everyone') from pg_proc p
 where p.pronamespace = 'pgmem'::regnamespace and p.prokind = 'f'
 union all select 'comment on ' || p.oid::regprocedure, obj_description(p.oid, 'pg_proc') from pg_proc p
 where p.pronamespace = 'pgmem'::regnamespace
@@ -126,7 +146,7 @@ union all select 'column ' || attrelid::regclass || '.' || attname,
   format_type(atttypid, atttypmod) || ' ' || attnotnull || ' ' || coalesce(pg_get_expr(d.adbin, d.adrelid), '')
 from pg_attribute join pg_class c on c.oid = attrelid left join pg_attrdef d on (d.adrelid, d.adnum) = (attrelid, attnum)
 where c.relnamespace = 'pgmem'::regnamespace and attnum > 0 and not attisdropped and c.relkind in ('r', 'v', 'c')
-union all select 'constraint ' || conrelid::regclass || '.' || conname, pg_get_constraintdef(oid) from pg_constraint
+union all select 'constraint ' || case when contypid <> 0 then contypid::regtype::text else conrelid::regclass::text end || '.' || conname, pg_get_constraintdef(oid) from pg_constraint
 where connamespace = 'pgmem'::regnamespace
 union all select 'index ' || indexname, indexdef from pg_indexes where schemaname = 'pgmem'
 union all select 'trigger ' || tgrelid::regclass || '.' || tgname, pg_get_triggerdef(oid) from pg_trigger t

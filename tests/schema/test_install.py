@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,22 +16,6 @@ from tests.conftest import as_admin, caller, is_managed, past_the_pooler, prepar
 from tests.schema.conftest import ROOT, MakeDatabase, MakeRole, Program, schema_of
 
 UPGRADE = "import sys; from pgmem.database import schema; print(schema.upgrade(sys.argv[1]).changed)"
-
-
-@pytest.fixture
-def sql_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of `sql/` that installs in place of the real one, to be changed by the test."""
-    copy = tmp_path / "sql"
-    shutil.copytree(schema._SQL, copy)
-    monkeypatch.setattr(schema, "_SQL", copy)
-    forget(monkeypatch)
-    return copy
-
-
-def forget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the list of files and their digest be made anew, and again as they were after the test."""
-    for name in ("_files", "digest"):
-        monkeypatch.setattr(schema, name, getattr(schema, name).__wrapped__)
 
 
 def works(dsn: str, project: str = "shop") -> None:
@@ -98,9 +81,9 @@ def test_an_upgrade_that_replaces_everything_changes_nothing_but_the_functions(e
 def test_a_changed_view_is_replaced_with_all_that_reads_it(empty: str, sql_folder: Path) -> None:
     schema.upgrade(empty)
     works(empty)
-    view = sql_folder / "internal" / "visible_node.sql"
+    view = sql_folder / "07-visible.sql"
     view.write_text(
-        view.read_text(encoding="utf-8").replace("select n.*", "select n.*, 1 as one"), encoding="utf-8"
+        view.read_text(encoding="utf-8").replace("select n.*", "select n.*, 1 as one", 1), encoding="utf-8"
     )
     before = schema_of(empty)
     assert schema.upgrade(empty).changed is True
@@ -110,7 +93,7 @@ def test_a_changed_view_is_replaced_with_all_that_reads_it(empty: str, sql_folde
 
 
 def test_a_broken_file_leaves_nothing_behind(empty: str, sql_folder: Path) -> None:
-    (sql_folder / "write" / "saved.sql").write_text(
+    (sql_folder / "20-saving.sql").write_text(
         "create function pgmem.saved() returns nonsense", encoding="utf-8"
     )
     with pytest.raises(Exception, match="nonsense|syntax"):
@@ -120,7 +103,7 @@ def test_a_broken_file_leaves_nothing_behind(empty: str, sql_folder: Path) -> No
 
 
 def test_a_broken_last_file_leaves_nothing_behind(empty: str, sql_folder: Path) -> None:
-    with (sql_folder / "triggers.sql").open("a", encoding="utf-8") as file:
+    with (sql_folder / "95-triggers.sql").open("a", encoding="utf-8") as file:
         file.write("\nselect 1 / 0;\n")
     with pytest.raises(Exception, match="division by zero"):
         schema.upgrade(empty)
@@ -131,7 +114,7 @@ def test_a_broken_upgrade_leaves_the_store_as_it_was(empty: str, sql_folder: Pat
     schema.upgrade(empty)
     works(empty)
     before = schema_of(empty)
-    saved = sql_folder / "write" / "saved.sql"
+    saved = sql_folder / "20-saving.sql"
     whole = saved.read_text(encoding="utf-8")
     saved.write_text("select 1 / 0;", encoding="utf-8")
     with pytest.raises(Exception, match="division by zero"):
@@ -254,10 +237,10 @@ def test_the_script_finds_pgvector_in_another_schema(
     file.write_text("".join(schema.script()), encoding="utf-8")
     program("psql", "--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", "--file", str(file), dsn)
     with psycopg.connect(dsn) as connection:
-        pinned = "select count(*) from pg_proc where %s = any (proconfig)"
+        named = "select count(*) from pg_proc where pronamespace = 'pgmem'::regnamespace and strpos(prosrc, %s) > 0"
         for where, some in (("elsewhere", True), ("public", False)):
-            path = f"search_path=pgmem, {where}, pg_temp"
-            assert (connection.execute(pinned, (path,)).fetchone() != (0,)) is some
+            for name in ("halfvec", "<=>"):
+                assert (connection.execute(named, (f"{where}.{name}",)).fetchone() != (0,)) is some
         connection.execute("select pgmem.register_model('test:two', 2)")
 
 

@@ -9,10 +9,24 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import DictRow, dict_row
+from sqlalchemy.exc import ProgrammingError
 
 from pgmem.database import schema
-from tests.conftest import Call, as_admin, caller, is_managed, past_the_pooler, prepare_vector, tier, without
+from tests.conftest import (
+    Call,
+    as_admin,
+    caller,
+    is_managed,
+    new_database,
+    past_the_pooler,
+    prepare_vector,
+    tier,
+    without,
+)
 from tests.schema.conftest import MakeDatabase, Program
+from tests.tenancy.conftest import PASSWORD, make_login
+
+__all__ = ["make_login"]
 
 TIERS = {"template": "full", "template_without_age": "no AGE", "template_text_only": "full text only"}
 
@@ -214,3 +228,22 @@ def test_before_the_graph_is_rebuilt_a_restored_store_says_what_to_do(
         with pytest.raises(psycopg.Error, match="pgmem graph rebuild") as caught:
             restored.execute("select pgmem.run_cypher('match (n) return count(n) as n')")
         assert caught.value.sqlstate == "PM008"
+
+
+@pytest.mark.usefixtures("superuser", "age")
+def test_an_age_that_the_owner_may_not_use_is_answered_with_the_grants(
+    server: str, make_login: Callable[..., str]
+) -> None:
+    """A superuser made AGE, then init by the owner said "permission denied for schema ag_catalog"."""
+    with new_database(server, "template0") as dsn:
+        login = make_login()
+        with psycopg.connect(past_the_pooler(dsn), autocommit=True) as admin:
+            admin.execute("create extension age")
+            admin.execute(f"grant all on database {admin.info.dbname} to {login}")
+            own = make_conninfo(past_the_pooler(dsn), user=login, password=PASSWORD)
+            with pytest.raises(
+                ProgrammingError, match="Run as a superuser, then pgmem init again: "
+            ) as refused:
+                schema.upgrade(own, ())
+            admin.execute(str(refused.value.orig).partition("init again: ")[2].partition("\n")[0])
+        assert schema.upgrade(own, ()).changed

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pgmem import Memory
-from pgmem.database.pool import Database
+from pgmem.database.database import Database
 from pgmem.embeddings import BaseProvider, EmbeddingError
 from pgmem.settings import load
 from tests.embeddings.server import EmbeddingServer
@@ -64,5 +64,5 @@ def provider_server() -> Iterator[EmbeddingServer]:
     server = EmbeddingServer()
     server.start()
     yield server
-    if not server._stopped.is_set():
+    if not server.stopped.is_set():
         server.stop()

@@ -1,4 +1,4 @@
-"""What is missing costs its arm and nothing else; the answer says which arm, and why."""
+"""A missing part of the system disables its arm only; the answer names the arm and the reason."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from pgmem import Memory
-from pgmem.database.pool import Database
+from pgmem.database.database import Database
+from pgmem.embeddings.none import NullProvider
 from pgmem.engines.search import HybridConfig, HybridSearchEngine
+from pgmem.errors import InvalidArgument
 from pgmem.settings import load
 from pgmem.stores import NullGraphStore, NullVectorStore, PgGraphStore, PgStore, PgVectorStore
 from tests.conftest import new_database
@@ -81,6 +83,7 @@ async def test_with_a_provider_that_is_down_search_falls_back_to_full_text_and_n
 async def test_with_ollama_not_running_search_falls_back_to_full_text(
     dsn: str, tmp_path: Path, provider_server: EmbeddingServer
 ) -> None:
+    provider_server.models.append("test-model")
     settings = load(
         dsn=dsn,
         data_dir=tmp_path,
@@ -184,8 +187,7 @@ async def test_the_engine_answers_with_whatever_arms_its_stores_have(database: D
         False,
         "this store keeps no vectors",
     )
-    none = Memory(database)._embedder
-    assert await ask(HybridSearchEngine(graph, vector, none, config)) == (
+    assert await ask(HybridSearchEngine(graph, vector, NullProvider(), config)) == (
         hit,
         "fulltext_only",
         False,
@@ -217,3 +219,36 @@ async def test_the_engine_answers_with_whatever_arms_its_stores_have(database: D
         "EmbeddingError: nobody answers",
     )
     assert (await ask(HybridSearchEngine(both, both, table)))[1:3] == ("fulltext_only", True)
+
+
+class Broken:
+    """A foreign store or provider: every call raises."""
+
+    dimensions = 3
+    model = "broken"
+
+    def __getattr__(self, name: str) -> object:
+        async def call(*_arguments: object, **_options: object) -> object:
+            raise RuntimeError("the plug is out")
+
+        return call
+
+
+async def test_a_foreign_part_that_raises_costs_its_arm_alone() -> None:
+    """B23: no exception of a foreign embedder or store escapes a search."""
+    broken = Broken()
+    by_text = await HybridSearchEngine(NullGraphStore(), NullVectorStore(), broken).search("redis")  # type: ignore[arg-type]
+    assert list(by_text) == []
+    without_vectors = await HybridSearchEngine(NullGraphStore(), broken, Table(AXES)).search("redis")  # type: ignore[arg-type]
+    assert without_vectors.search_mode.mode == "fulltext_only"
+    nothing = await HybridSearchEngine(broken, broken, broken).search("redis")  # type: ignore[arg-type]
+    assert (list(nothing), nothing.search_mode.mode) == ([], "none")
+
+
+@pytest.mark.parametrize(
+    "weights", [{"alpha": 2}, {"graph_beta": -1}, {"fusion": "x"}, {"vector_k": 0}, {"rrf_k": -1}]
+)
+def test_a_config_that_no_ranking_can_have_is_refused(weights: dict[str, object]) -> None:
+    """B23."""
+    with pytest.raises(InvalidArgument, match=next(iter(weights))):
+        HybridConfig(**weights)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What is saved is embedded once: with the save, or by a worker when the provider was away."""
+"""A saved text is embedded once: with the save, or by a worker if the provider was away."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ import anyio
 import psycopg
 import pytest
 from psycopg.rows import DictRow
+from psycopg.types.json import Jsonb
 
 from pgmem import InvalidArgument, Memory
-from pgmem.database.pool import Database
+from pgmem.database.database import Database
+from pgmem.database.watch import Call
 from pgmem.embeddings.static import StaticProvider
 from pgmem.settings import load
 from tests.embeddings.server import EmbeddingServer
@@ -78,7 +80,64 @@ async def test_every_save_verb_is_embedded_with_the_save(with_provider: Open) ->
             if result.dedup_outcome in (None, "new"):
                 assert result.embedded, (kind, number, text[:40])
     (status,) = await memory.embedding_status()
-    assert (status["waiting"], status["active"]) == (0, True)
+    assert (status.waiting, status.active) == (0, True)
+
+
+@pytest.mark.usefixtures("vectors")
+async def test_a_label_with_its_own_text_fields_is_embedded_with_the_save(
+    with_provider: Open, connection: psycopg.Connection[DictRow]
+) -> None:
+    memory = with_provider(Table({"bread": [1.0, 0.0]}))
+    await memory.register_embedder()
+    calls: list[str] = []
+    memory.watch(lambda seen: calls.append(seen.verb) if isinstance(seen, Call) else None)
+    # Made by another process, after this one has read the registry.
+    labels = [
+        {"name": "Recipe", "key_field": "title", "text_fields": ["steps", "minutes", "yield", "tags"]},
+        {"name": "Motto", "key_field": "motto", "text_fields": ["why", "motto"]},
+    ]
+    connection.execute("select pgmem.init_schema(%s)", [Jsonb(labels)])
+    saved = [
+        await memory.remember("Recipe", properties)
+        for properties in (
+            {
+                "title": " rye  bread ",
+                "steps": ["mix", " bake\x07 ", ""],
+                "minutes": 45,
+                "summary": "not searched",
+            },
+            {
+                "title": "white bread",
+                "steps": " mix\tand bake\n",
+                "minutes": 1e-7,
+                "tags": [1.50, True, None, "é"],
+            },
+            {
+                "title": "flat bread",
+                "yield": {"loaves": 2, "gram": 1e22, "b": None, "to": ["a", 2.0]},
+                "tags": [],
+            },
+            {"title": "no bread", "steps": "", "minutes": None, "yield": False},
+        )
+    ]
+    saved.append(await memory.remember("Motto", {"motto": " Bread first ", "why": "hunger"}))
+    assert [result.embedded for result in saved] == [True] * 5
+    assert calls == ["describe_schema", *["remember"] * 5]
+
+
+@pytest.mark.usefixtures("vectors")
+async def test_a_save_on_a_connection_of_the_caller_reads_the_registry_once(
+    with_provider: Open, dsn: str
+) -> None:
+    table = Table({"bread": [1.0, 0.0]})
+    await with_provider(table).register_embedder()
+    calls: list[str] = []
+    async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection:
+        for name in ("Bread", "Butter"):
+            memory = Memory.on(connection, embedder=table)
+            memory.watch(lambda seen: calls.append(seen.verb) if isinstance(seen, Call) else None)
+            assert (await memory.remember("Concept", {"name": name})).embedded
+    assert calls == ["describe_schema", "remember", "remember"]
 
 
 @pytest.mark.usefixtures("vectors")
@@ -120,7 +179,7 @@ async def test_a_provider_that_dies_among_five_hundred_saves_loses_none_and_rein
         assert json.loads(pgmem(dsn, tmp_path, other, "reindex", "--json"))["embedded"] == 0
     finally:
         other.stop()
-    kept = connection.execute("select count(*) as n from pgmem.embedding where kind = 'self'").fetchone()
+    kept = connection.execute("select count(*) as n from pgmem.embedding").fetchone()
     assert kept == {"n": total + 1}  # and the session
 
 
@@ -238,7 +297,7 @@ async def test_a_text_that_changed_while_it_was_embedded_is_embedded_again(
     await memory.upsert_entity("gateway", "new fact", "shop")  # brings its own vector
     items = [
         {
-            **{name: row[name] for name in ("node_seq", "kind", "text_hash")},
+            **{name: row[name] for name in ("node_seq", "text_hash")},
             "vector": table.vector(row["text"]),
         }
         for row in claimed
@@ -293,7 +352,7 @@ async def test_models_stand_side_by_side_until_one_is_activated_and_the_other_dr
     await new.register_embedder()
     assert await new.queue_embeddings() == 2
     assert await new.embed_waiting() == 2
-    assert {row["model"]: (row["active"], row["vectors"]) for row in await old.embedding_status()} == {
+    assert {row.model: (row.active, row.vectors) for row in await old.embedding_status()} == {
         "test:old": (True, 2),
         "test:new": (False, 2),
     }
@@ -307,7 +366,7 @@ async def test_models_stand_side_by_side_until_one_is_activated_and_the_other_dr
     assert (await new.search_memory("stone")).search_mode.mode == "hybrid"
     assert (await old.search_memory("stone")).search_mode.degraded
     assert await new.drop_model("test:old") == 2
-    assert [row["model"] for row in await new.embedding_status()] == ["test:new"]
+    assert [row.model for row in await new.embedding_status()] == ["test:new"]
     saved = await new.save_context("another stone", "shop")
     assert saved.embedded
 
@@ -333,4 +392,5 @@ async def test_many_tasks_that_embed_at_once_store_each_vector_once(
         for _ in range(6):
             tasks.start_soon(embed)
     assert sum(stored) == 301
-    assert len(table.asked) == len(set(table.asked)) == 301
+    asked = [text for text in table.asked if text != "ok"]  # what register_embedder asks
+    assert len(asked) == len(set(asked)) == 301

@@ -1,19 +1,20 @@
-"""One table of figures for the formula, as SQL computes it and as Python does: to the digit.
+"""The ranking of SQL, and the plain formula over foreign stores, on arms that are known: to the digit.
 
-Five nodes whose arms are known. Cosines with the query: a 1, b 0.8, c 0.6, e 0; d has no vector. Occurrences
-of the word asked for: b 1, d 2, c 4; with k1 = 1 and b = 0 their BM25 is as 1 : 4/3 : 8/5, which min-max makes
-0, 5/9 and 1. c stands next to a and d. e was told by an agent, the others by a program.
+Five nodes. Cosines with the query: a 1, b 0.8, c 0.6, e 0; d has no vector. Occurrences of the word in the query: b 1,
+d 2, c 4; with k1 = 1 and b = 0 their BM25 is as 1 : 4/3 : 8/5. Over foreign stores min-max makes that 0, 5/9 and 1; SQL
+divides by the best. c stands next to a and d. An agent wrote e, a program the others.
 """
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pgmem import Memory
-from pgmem.database.pool import Database
+from pgmem.database.database import Database
 from pgmem.engines.search import Hit, HybridConfig, HybridSearchEngine, fuse
 from pgmem.errors import InvalidArgument
 from pgmem.models import MemoryScope
@@ -67,6 +68,8 @@ TABLE = list(zip(CONFIGS, [scores for _, scores in LINEAR + RRF], strict=True))
 
 COSINES = {"a": 1.0, "b": 0.8, "c": 0.6, "e": 0.0}
 BM25 = {"b": 1.0, "d": 4 / 3, "c": 8 / 5}
+RANKS = {"a": (1, None), "b": (2, 3), "c": (3, 1), "d": (None, 2), "e": (4, None)}
+NEAR = {"a": 1, "c": 2, "d": 1}
 LINKS = {"a": {"c"}, "c": {"a", "d"}, "d": {"c"}}
 VECTORS = {"a": [1.0, 0.0, 0.0], "b": [4.0, 3.0, 0.0], "c": [3.0, 4.0, 0.0], "e": [0.0, 1.0, 0.0]}
 TEXTS = {"a": "plain", "b": "zebra", "c": "zebra zebra zebra zebra", "d": "zebra zebra", "e": "plain"}
@@ -80,6 +83,28 @@ class Elsewhere:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
+
+
+def in_sql(config: HybridConfig) -> dict[str, float]:
+    """The scores of the five nodes by the formula of search_memory; none is in a session."""
+    rrf = {
+        name: sum(1 / (config.rrf_k + rank) for rank in ranks if rank is not None)
+        for name, ranks in RANKS.items()
+    }
+    low, high = min(rrf.values()), max(rrf.values())
+    scores = {}
+    for name in TEXTS:
+        text = BM25.get(name, 0.0) / BM25["c"]
+        # What has no vector is scored by its words alone: missing evidence is none against it.
+        base = text if name not in COSINES else config.alpha * COSINES[name] + (1 - config.alpha) * text
+        if config.fusion == "rrf":
+            base = (rrf[name] - low) / (high - low)
+        graph = min(NEAR.get(name, 0) / 4, config.boost_cap)
+        trust = 0.5 if name == "e" else 0.8
+        scores[name] = (
+            base + config.graph_beta * graph + config.trust_gamma * trust + config.confidence_weight
+        )
+    return dict(sorted(scores.items(), key=lambda item: -item[1]))
 
 
 def close(scores: dict[str, float]) -> dict[str, object]:
@@ -106,7 +131,7 @@ def test_python_fuses_known_arms_to_the_figures_of_the_table(
 
 
 @pytest.mark.usefixtures("vectors")
-async def test_sql_and_python_rank_one_store_to_the_figures_of_the_table(
+async def test_sql_and_the_plain_formula_rank_one_store_to_their_figures(
     database: Database, tmp_path: Path
 ) -> None:
     store = PgStore(database, "test:table", 3)
@@ -125,17 +150,20 @@ async def test_sql_and_python_rank_one_store_to_the_figures_of_the_table(
     await memory.set_setting("bm25_b", "0")
     by_settings = HybridSearchEngine(store, store, embedder)
     for config, scores in TABLE:
-        in_sql = HybridSearchEngine(store, store, embedder, config)
-        in_python = HybridSearchEngine(Elsewhere(store), Elsewhere(store), embedder, config)
-        for engine in (by_settings, in_sql, in_python):
+        own_weights = HybridSearchEngine(store, store, embedder, config)
+        plain = HybridSearchEngine(Elsewhere(store), Elsewhere(store), embedder, config)
+        for engine in (by_settings, own_weights, plain):
             # Its own weights hold whatever the store's are.
             kept = config if engine is by_settings else HybridConfig(alpha=0.9, trust_gamma=7)
             for name, value in kept.weights().items():
                 await memory.set_setting(name, str(value))
             ranked = await engine.search("zebra")
+            wanted = scores if engine is plain else in_sql(config)
             assert ranked.search_mode.mode == "hybrid"
-            assert {hit.key: hit.final_score for hit in ranked} == close(scores), (engine.config, config)
-            assert [hit.key for hit in ranked] == list(scores)
+            assert {hit.key: hit.final_score for hit in ranked} == close(wanted), (engine.config, config)
+            assert [hit.final_score for hit in ranked] == [
+                pytest.approx(score, abs=1e-9) for score in wanted.values()
+            ]
 
 
 @pytest.mark.parametrize(
@@ -179,7 +207,7 @@ async def test_the_parts_of_a_score_that_explain_gives_add_up_to_it(database: Da
             told = result.explanation
             assert told is not None
             weights = told["weights"]
-            parts = told["fused"] + sum(
+            parts = sum(told[part] for part in ("base", "question", "session", "prior")) + sum(
                 float(weights[f"hybrid_{weight}"]) * told[part]
                 for weight, part in (
                     ("trust_gamma", "trust"),
@@ -194,8 +222,11 @@ async def test_the_parts_of_a_score_that_explain_gives_add_up_to_it(database: Da
             assert result.score == pytest.approx(parts, abs=1e-9)
             if fusion == "linear":
                 alpha = told["alpha"]
-                assert told["fused"] == pytest.approx(
+                assert told["base"] == pytest.approx(
                     alpha * result.vector + (1 - alpha) * result.fulltext, abs=1e-9
                 )
+            likeness = 0.5 * told["cosine"] + 0.5 * (told["bm25"] or 0) / told["most"]
+            assert told["likeness"] == pytest.approx(likeness, abs=1e-9)
+            assert result.relevance == pytest.approx(1 / (1 + math.exp(-15 * (likeness - 0.3))), abs=1e-9)
     sources = {result.title: (result.explanation or {})["source"] for result in found.results}
     assert set(sources.values()) == {0.0, 1.0}  # Ann's memories, and the session itself

@@ -84,7 +84,7 @@ async def test_questions_in_plain_words_find_the_memory_first(with_provider: Ope
         "what do we know about caching strategy?": "Caching strategy: cache aside in redis",
         "How do we roll back a deploy?": "Deploy with blue-green switches",
         "Who owns the gateway for billing?": "billing gateway",
-        "what has to happen before we release": "before a release",
+        "what do we run before a release": "before a release",
     }.items():
         assert (await titles(memory, question))[0] == title, question
 

@@ -12,7 +12,7 @@ import pytest
 from psycopg.rows import DictRow
 
 from pgmem import InvalidArgument, MemoryScope
-from pgmem.database.pool import Database
+from pgmem.database.database import Database
 from tests.search.conftest import Open, Table
 
 pytestmark = pytest.mark.anyio
@@ -86,14 +86,14 @@ async def test_filters_and_the_index_lose_no_neighbour(
                 assert set(await found(number, count, **filters)) == set(nearest(held, query, count))
 
     await check(1.0)  # compared one by one
-    assert [row["index_name"] for row in await memory.embedding_status()] == [None]
+    assert [row.index_name for row in await memory.embedding_status()] == [None]
     await memory.set_setting("vector_exact_limit", "500")
     await memory.set_setting("vector_index_limit", "500")
     await memory.refresh_statistics(everything=True)
     assert await memory.index_vectors() == 0
     (status,) = await memory.embedding_status()
-    assert (status["vectors"], status["not_indexed"]) == (SIZE, 0)
-    assert status["index_name"] is not None
+    assert (status.vectors, status.not_indexed) == (SIZE, 0)
+    assert status.index_name is not None
     await check(0.9)  # by the index; filters that leave few fall back to one by one
 
     # What was just saved is not in the index, and found at once.
@@ -101,12 +101,12 @@ async def test_filters_and_the_index_lose_no_neighbour(
     saved = await memory.save_context("brand new", "forest", topic="just saved")
     assert saved.embedded
     (status,) = await memory.embedding_status()
-    assert status["not_indexed"] == 1
+    assert status.not_indexed == 1
     results = (await memory.search_memory("query0", 1, "forest")).results
     assert [result.title for result in results] == ["just saved"]
     assert await memory.index_vectors() == 0
     (status,) = await memory.embedding_status()
-    assert status["not_indexed"] == 0
+    assert status.not_indexed == 0
     results = (await memory.search_memory("query0", 1, "forest")).results
     assert [result.title for result in results] == ["just saved"]
 
@@ -115,7 +115,7 @@ async def test_filters_and_the_index_lose_no_neighbour(
         "select key from pgmem.search_memory(p_query => 'query1', p_limit => 5, p_project_id => 'forest',"
         " p_embedding => %s::real[], p_embedding_model => 'test:table')"
     )
-    scans = "select pg_stat_get_xact_numscans('pgmem.embedding_hnsw_1_self'::regclass) as n"
+    scans = "select pg_stat_get_xact_numscans('pgmem.embedding_hnsw_1'::regclass) as n"
     with connection.transaction():
         for _ in range(10):
             connection.execute(search, (queries[1],)).fetchall()

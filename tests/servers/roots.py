@@ -50,7 +50,7 @@ class Distribution:
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """A port on which no server listens."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return int(listener.getsockname()[1])
 

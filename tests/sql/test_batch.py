@@ -182,15 +182,17 @@ def test_the_focus_of_a_batch_is_the_focus_of_its_parts(call: Call, rows: Rows, 
 
 def test_a_part_cannot_leave_the_project_of_its_batch(call: Call, rows: Rows, shop: str) -> None:
     call("save_session", objective="o", project_id="bank")
-    store(call, decisions=[{**CARDS, "project_id": "bank"}])
+    store(call, decisions=[CARDS, {**CARDS, "title": "elsewhere", "project_id": "bank"}])
     assert rows("select project from pgmem.node where label = 'Decision'") == [{"project": "shop"}]
 
 
 @pytest.mark.parametrize(
     "key", ["id", "created_at", "trust_level", "org_id", "user_id", "source", "_x", "status", "seq"]
 )
-def test_what_no_caller_may_choose_is_ignored(call: Call, rows: Rows, shop: str, key: str) -> None:
-    store(call, decisions=[{**CARDS, key: "2001-01-01"}])
+def test_what_no_caller_may_choose_is_refused(call: Call, rows: Rows, shop: str, key: str) -> None:
+    batch = store(call, decisions=[CARDS, {**CARDS, "title": "other", key: "2001-01-01"}])
+    assert batch["decisions"][1]["status"] == "failed"
+    assert f"no argument {key}" in batch["decisions"][1]["message"]
     (node,) = rows("select n.*, to_jsonb(n)::text as all from pgmem.node n where label = 'Decision'")
     assert "2001-01-01" not in node["all"]
     assert (node["trust_level"], node["source"]) == (0.5, "sql")

@@ -1,4 +1,4 @@
-"""Repeats: what is skipped, what supersedes, what a person decides."""
+"""Repeated saves: skipped, superseding, or decided by a person."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def test_the_new_fact_is_found_and_the_old_is_not(call: Call, each: Each, shop: 
 
 @pytest.mark.parametrize(
     "elsewhere",
-    [{"project_id": "bank"}, {"scope": "focus", "focus": "checkout"}, {"entity_name": "Gateway"}],
+    [{"project_id": "bank"}, {"scope": "focus", "focus": "checkout"}, {"entity_name": "Gate-way"}],
     ids=str,
 )
 def test_an_entity_is_named_by_project_scope_and_name(
@@ -77,7 +77,7 @@ def test_an_entity_is_named_by_project_scope_and_name(
     second = (
         upsert(call, "gateway", "there", **elsewhere)
         if "entity_name" not in elsewhere
-        else upsert(call, "Gateway", "there")
+        else upsert(call, "Gate-way", "there")
     )
     assert second["artifact_id"] != first["artifact_id"]
     assert [fact for _, fact in facts(rows)] == ["here", "there"]
@@ -91,7 +91,7 @@ def test_an_entity_in_two_focuses_is_two(call: Call, rows: Rows, shop: str) -> N
 
 def test_a_global_entity_is_not_the_projects(call: Call, rows: Rows, shop: str) -> None:
     upsert(call, "gateway", "here")
-    token = call("request_global_write_approval", content_preview="p")["token"]
+    token = call("request_global_write_approval", content_preview="gateway: everywhere")["token"]
     assert (
         upsert(call, "gateway", "everywhere", scope="global", governance_token=token)["dedup_outcome"]
         == "new"

@@ -23,9 +23,19 @@ GLOBAL: dict[str, dict[str, object]] = {
 
 
 @pytest.fixture
-def token(call: Call) -> Callable[[], str]:
-    """`token()`: leave for one global write."""
-    return lambda: str(call("request_global_write_approval", content_preview="p")["token"])
+def token(call: Call) -> Callable[..., str]:
+    """`token("c")`: leave for one global write of these texts."""
+    return lambda *texts: str(
+        call("request_global_write_approval", content_preview="\n".join(texts or ("c",)))["token"]
+    )
+
+
+def texts(arguments: dict[str, object]) -> list[str]:
+    """Every text of some arguments, as a person is shown them."""
+    found: list[str] = []
+    for value in arguments.values():
+        found += [str(item) for item in value] if isinstance(value, list) else [str(value)]
+    return found
 
 
 @pytest.mark.parametrize("verb", GLOBAL)
@@ -44,9 +54,9 @@ def test_a_global_write_without_a_token_fails_and_writes_nothing(
 
 @pytest.mark.parametrize("verb", GLOBAL)
 def test_a_token_is_good_for_one_global_write_of_any_kind(
-    call: Call, token: Callable[[], str], shop: str, verb: str
+    call: Call, token: Callable[..., str], shop: str, verb: str
 ) -> None:
-    leave = token()
+    leave = token(*texts(GLOBAL[verb]))
     first = call(verb, project_id=shop, scope="global", governance_token=leave, **GLOBAL[verb])
     assert first["status"] == "saved"
     second = call("save_context", project_id=shop, content="more", scope="global", governance_token=leave)
@@ -61,12 +71,12 @@ def test_a_token_says_how_long_it_lives_and_how_to_use_it(call: Call) -> None:
     assert len(given["token"]) == 64
 
 
-def test_two_tokens_differ(token: Callable[[], str]) -> None:
+def test_two_tokens_differ(token: Callable[..., str]) -> None:
     assert token() != token()
 
 
 def test_only_the_hash_of_a_token_is_kept_anywhere(
-    call: Call, rows: Rows, token: Callable[[], str], shop: str
+    call: Call, rows: Rows, token: Callable[..., str], shop: str
 ) -> None:
     leave = token()
     call("save_context", project_id=shop, content="c", scope="global", governance_token=leave)
@@ -83,7 +93,7 @@ def test_only_the_hash_of_a_token_is_kept_anywhere(
 
 
 def test_a_token_dies_after_its_seconds(
-    call: Call, clock: Callable[[str], None], token: Callable[[], str], shop: str
+    call: Call, clock: Callable[[str], None], token: Callable[..., str], shop: str
 ) -> None:
     clock("2026-04-08 10:00:00+00")
     leave = token()
@@ -96,7 +106,7 @@ def test_a_token_dies_after_its_seconds(
 
 
 def test_a_token_still_lives_in_its_last_second(
-    call: Call, clock: Callable[[str], None], token: Callable[[], str], shop: str
+    call: Call, clock: Callable[[str], None], token: Callable[..., str], shop: str
 ) -> None:
     clock("2026-04-08 10:00:00+00")
     leave = token()
@@ -120,7 +130,7 @@ def test_the_life_of_a_token_is_a_setting(
 
 
 def test_a_client_cannot_keep_a_token_alive_by_setting_the_clock(
-    call: Call, connection: psycopg.Connection[DictRow], token: Callable[[], str], shop: str
+    call: Call, connection: psycopg.Connection[DictRow], token: Callable[..., str], shop: str
 ) -> None:
     leave = token()
     connection.execute(
@@ -145,7 +155,7 @@ def test_a_token_that_was_never_given_is_refused(call: Call, shop: str, given: s
 def test_a_token_of_another_tenant_is_refused_and_stays_good_for_its_own(call: Call, act_as: ActAs) -> None:
     act_as("acme", "alice")
     call("save_session", objective="o", project_id="shop")
-    leave = call("request_global_write_approval", content_preview="p")["token"]
+    leave = call("request_global_write_approval", content_preview="c")["token"]
     act_as("acme", "bob")
     call("save_session", objective="o", project_id="shop")
     ask = {"project_id": "shop", "content": "c", "scope": "global", "governance_token": leave}
@@ -159,19 +169,19 @@ def test_a_token_of_another_tenant_is_refused_and_stays_good_for_its_own(call: C
 
 
 def test_a_token_is_spent_only_by_a_save_that_is_made(
-    call: Call, token: Callable[[], str], shop: str
+    call: Call, rows: Rows, token: Callable[..., str], shop: str
 ) -> None:
-    first, second = token(), token()
+    first, second = token("a b c", "r"), token("a b d", "r")
     ask = {"rationale": "r", "project_id": shop, "scope": "global"}
     assert call("save_decision", title="a b c", governance_token=first, **ask)["status"] == "saved"
     assert (
         call("save_decision", title="a b d", governance_token=second, **ask)["dedup_outcome"]
         == "manual_review"
     )
-    assert call("save_decision", title="x y z", governance_token=second, **ask)["status"] == "saved"
+    assert rows("select count(*) as n from pgmem.governance_token where used_at is null") == [{"n": 1}]
 
 
-def test_a_project_write_leaves_a_token_unspent(call: Call, token: Callable[[], str], shop: str) -> None:
+def test_a_project_write_leaves_a_token_unspent(call: Call, token: Callable[..., str], shop: str) -> None:
     leave = token()
     call("save_context", content="c", project_id=shop, governance_token=leave)
     assert (
@@ -180,8 +190,8 @@ def test_a_project_write_leaves_a_token_unspent(call: Call, token: Callable[[], 
     )
 
 
-def test_one_token_is_good_for_a_whole_batch(call: Call, token: Callable[[], str], shop: str) -> None:
-    leave = token()
+def test_one_token_is_good_for_a_whole_batch(call: Call, token: Callable[..., str], shop: str) -> None:
+    leave = token("Use UTC", "r", "Speak French", "r", "t", "s")
     batch = {
         "session": {"objective": "o"},
         "project_id": shop,
@@ -190,11 +200,13 @@ def test_one_token_is_good_for_a_whole_batch(call: Call, token: Callable[[], str
     }
     assert call("store_session_with_learnings", governance_token=leave, **batch)["overall"] == "saved"
     again = call("store_session_with_learnings", governance_token=leave, **batch)
-    assert again["overall"] == "failed"
-    assert again["message"] == "Governance token is invalid, expired, or already used."
+    assert (again["overall"], again["session"]["status"]) == ("partial", "saved")
+    for part in again["decisions"] + again["patterns"]:
+        assert part["status"] == "failed"
+        assert part["message"] == "Governance token is invalid, expired, or already used."
 
 
-def test_a_batch_with_a_global_child_and_no_token_writes_nothing(
+def test_an_atomic_batch_with_a_global_child_and_no_token_writes_nothing(
     call: Call, picture: Picture, shop: str
 ) -> None:
     before = picture(without={"save_attempt"})
@@ -203,6 +215,7 @@ def test_a_batch_with_a_global_child_and_no_token_writes_nothing(
         session={"objective": "o"},
         project_id=shop,
         decisions=[{"title": "Use UTC", "rationale": "r", "scope": "global"}],
+        atomic=True,
     )
     assert batch["overall"] == "failed"
     assert "governance token" in batch["message"]
@@ -210,9 +223,9 @@ def test_a_batch_with_a_global_child_and_no_token_writes_nothing(
 
 
 def test_a_batch_that_is_refused_whole_leaves_its_token_unspent(
-    call: Call, token: Callable[[], str], shop: str
+    call: Call, token: Callable[..., str], shop: str
 ) -> None:
-    leave = token()
+    leave = token("o")
     call("save_decision", title="a b c", rationale="r", project_id=shop)
     refused = call(
         "store_session_with_learnings",
@@ -224,13 +237,13 @@ def test_a_batch_that_is_refused_whole_leaves_its_token_unspent(
     )
     assert refused["overall"] == "failed"
     assert (
-        call("save_context", content="c", project_id=shop, scope="global", governance_token=leave)["status"]
+        call("save_context", content="o", project_id=shop, scope="global", governance_token=leave)["status"]
         == "saved"
     )
 
 
 def test_a_global_memory_is_seen_from_every_project_of_its_tenant(
-    call: Call, token: Callable[[], str], shop: str
+    call: Call, token: Callable[..., str], shop: str
 ) -> None:
     call("save_session", objective="o", project_id="bank")
     call("save_context", content="c", project_id=shop, scope="global", governance_token=token())
@@ -325,7 +338,7 @@ def test_who_decided_is_on_record(call: Call, rows: Rows, waiting: UUID) -> None
 
 def test_a_review_is_decided_once(call: Call, waiting: UUID) -> None:
     call("resolve_review", save_id=waiting, outcome="new", by="ana")
-    with pytest.raises(psycopg.Error, match="waits for a review") as caught:
+    with pytest.raises(psycopg.Error, match="ana has decided save .* already: it is saved") as caught:
         call("resolve_review", save_id=waiting, outcome="drop", by="ana")
     assert caught.value.sqlstate == "PM002"
 

@@ -43,7 +43,7 @@ def kept(call: Call, shop: str) -> str:
     call("save_context", content="c", project_id=shop, relevance_score=0.25)
     call("upsert_entity", entity_name="api", fact="on port 80", project_id=shop)
     call("upsert_entity", entity_name="api", fact="on port 443", project_id=shop)
-    token = call("request_global_write_approval", content_preview="p")["token"]
+    token = call("request_global_write_approval", content_preview="all")["token"]
     call("save_context", content="all", project_id=shop, scope="global", governance_token=token)
     call(
         "relate",

@@ -179,12 +179,18 @@ def test_an_empty_list_of_categories_is_none_of_them(call: Call, shop: str) -> N
 
 
 @pytest.mark.parametrize(
-    "categories", [["Nonsense"], ["Decision", "decision"], ["'; drop schema pgmem cascade; --"]]
+    ("categories", "instead"),
+    [
+        (["Nonsense"], "describe_schema lists them"),
+        (["Decision", "decision"], r"Did you mean Decision\?"),
+        (["'; drop schema pgmem cascade; --"], "describe_schema lists them"),
+    ],
 )
-def test_an_unknown_category_is_an_error_that_lists_the_known(
-    call: Call, shop: str, categories: list[str]
+def test_an_unknown_category_is_an_error_that_names_the_nearest(
+    call: Call, shop: str, categories: list[str], instead: str
 ) -> None:
-    with pytest.raises(psycopg.Error, match=r"Unknown label .* Known: .*Decision") as caught:
+    """B8."""
+    with pytest.raises(psycopg.Error, match=rf"Unknown label .*{instead}") as caught:
         call("retrieve_context", project_id=shop, scope="project", categories=categories)
     assert caught.value.sqlstate == "PM001"
 

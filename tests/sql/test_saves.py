@@ -73,10 +73,20 @@ def test_open_saves_are_listed_by_the_session_they_were_made_in(call: Call, act_
     assert [save["save_id"] for save in status["saves"]] == [str(first)]
 
 
-@pytest.mark.parametrize("project_id", [None, "", "nope", "'; drop schema pgmem cascade; --"])
-def test_the_status_of_no_project_is_nothing_open(call: Call, project_id: str | None) -> None:
+@pytest.mark.parametrize(
+    ("project_id", "message"),
+    [
+        (None, "project_id must not be empty"),
+        ("", "project_id must not be empty"),
+        ("nope", "No project 'nope' is here, and no save waits for it"),
+        ("'; drop schema pgmem cascade; --", "No project"),
+    ],
+)
+def test_the_status_of_no_project_is_an_error(call: Call, project_id: str | None, message: str) -> None:
+    """B4: a project that never existed answered `saved`."""
     blocked(call)
-    assert call("get_save_status", project_id=project_id)["count"] == 0
+    with pytest.raises(psycopg.Error, match=message):
+        call("get_save_status", project_id=project_id)
 
 
 def test_a_partial_batch_is_listed_by_its_parts_alone(call: Call, shop: str) -> None:
@@ -96,7 +106,8 @@ def test_another_tenants_open_saves_are_not_listed(call: Call, act_as: ActAs) ->
     act_as("acme", "alice")
     save_id = blocked(call)
     act_as("acme", "bob")
-    assert call("get_save_status", project_id="shop")["count"] == 0
+    with pytest.raises(psycopg.Error, match="No project 'shop' is here"):
+        call("get_save_status", project_id="shop")
     assert call("get_save_status", project_id="shop", save_id=save_id)["status"] == "not_started"
 
 
@@ -175,10 +186,9 @@ def test_every_save_leaves_one_row(call: Call, rows: Rows, shop: str) -> None:
         ("save_session", "saved"), ("save_context", "saved"), ("save_context", "blocked_scope")]  # fmt: skip
 
 
-def test_a_save_says_what_comes_next(call: Call, shop: str) -> None:
-    assert call("save_context", content="c", project_id=shop)["next_step"].startswith(
-        "Saved. Run retrieve_context"
-    )
+def test_a_save_that_is_done_asks_for_no_further_call(call: Call, shop: str) -> None:
+    """U4: it advised to retrieve what was just saved."""
+    assert call("save_context", content="c", project_id=shop)["next_step"] is None
 
 
 def test_a_save_without_a_save_id_gets_one(call: Call, shop: str) -> None:

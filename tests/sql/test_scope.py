@@ -102,8 +102,13 @@ def test_a_project_name_is_met_without_its_outer_blanks(call: Call, shop: str) -
     assert call("save_session", objective="again", project_id=" shop ")["status"] == "saved"
 
 
-def test_project_names_differ_by_case(call: Call, shop: str) -> None:
-    assert call("get_scope_state", project_id="Shop")["scope_state"] == "uncertain"
+@pytest.mark.parametrize("spelling", ["Shop", "SHOP", " ｓｈｏｐ "])
+def test_a_project_is_one_whatever_the_case_and_width_of_its_name(
+    call: Call, shop: str, spelling: str
+) -> None:
+    """B10: the answer gives the name as it is stored."""
+    found = call("get_scope_state", project_id=spelling)
+    assert (found["scope_state"], found["project_id"]) == ("resolved", shop)
 
 
 def test_an_unknown_focus_is_made_by_the_first_write_that_names_it(call: Call, shop: str) -> None:

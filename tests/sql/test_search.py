@@ -67,7 +67,7 @@ def test_a_search_within_a_project_sees_its_own_and_global_memories(
 ) -> None:
     call("save_session", objective="o", project_id="bank")
     call("save_context", content="redis of the bank", topic="bank", project_id="bank")
-    token = call("request_global_write_approval", content_preview="p")["token"]
+    token = call("request_global_write_approval", content_preview="all: redis for all")["token"]
     call(
         "save_context",
         content="redis for all",
@@ -148,7 +148,7 @@ def test_a_limit_that_makes_no_sense_is_an_error(each: Each, kept: str, limit: i
 
 
 def test_an_unknown_label_is_an_error_that_lists_the_known(each: Each, kept: str) -> None:
-    with pytest.raises(psycopg.Error, match=r"Unknown label 'Nonsense'. Known: .*Context"):
+    with pytest.raises(psycopg.Error, match=r"Unknown label 'Nonsense'\. describe_schema lists them"):
         found(each, "redis", labels=["Nonsense"])
 
 

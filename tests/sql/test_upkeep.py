@@ -59,7 +59,7 @@ def test_who_finds_another_worker_at_it_goes_on_and_waits_for_nothing(
         assert first("refresh_dedup", if_worth=True)["refresh_dedup"] > 0
         first("sweep")
         rows("select set_config('statement_timeout', '5s', false)")
-        assert call("sweep") == {"saves_pruned": 0, "archived": 0, "remaining": 0}
+        assert call("sweep") == {"saves_pruned": 0, "turns_expired": 0, "archived": 0, "remaining": 0}
         assert call("refresh_dedup", if_worth=True) == {"refresh_dedup": 0}
         other.rollback()
     assert call("refresh_dedup", if_worth=True)["refresh_dedup"] > 0
@@ -77,10 +77,13 @@ def test_records_of_finished_saves_are_pruned_when_they_are_old_and_open_ones_ar
     call("save_decision", title="Sell bread", rationale="r", project_id="shop")
     assert call("sweep")["saves_pruned"] == 0
     clock("2026-02-01")
-    assert call("sweep", limit=1) == {"saves_pruned": 1, "archived": 0, "remaining": 1}
-    assert call("sweep", limit=1) == {"saves_pruned": 0, "archived": 0, "remaining": 0}
+    assert call("sweep", limit=1) == {"saves_pruned": 1, "turns_expired": 0, "archived": 0, "remaining": 1}
+    assert call("sweep", limit=1) == {"saves_pruned": 0, "turns_expired": 0, "archived": 0, "remaining": 0}
     left = rows("select status from pgmem.save_attempt order by created_at")
-    assert [row["status"] for row in left] == ["blocked_scope", "saved"]
+    assert [row["status"] for row in left] == [
+        "dropped",
+        "saved",
+    ]  # without its arguments after save_arguments_days
 
 
 @pytest.mark.usefixtures("shop")

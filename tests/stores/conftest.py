@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pgmem.database.pool import Database
+from pgmem.database.database import Database
 from pgmem.settings import load
 from pgmem.stores import (
     GraphStore,

@@ -79,9 +79,12 @@ async def test_a_node_that_is_not_here_is_none(stores: Stores) -> None:
 
 
 async def test_a_node_that_is_deleted_softly_is_hidden_and_keeps_its_history(stores: Stores) -> None:
+    """B18: it is read with its status and archived_at."""
     await stores.graph.merge_node("Tool", "name", "hammer", {"summary": "for nails"})
     assert await stores.graph.delete_node("Tool", "name", "hammer") is stores.keep
-    assert await stores.graph.get_node("Tool", "name", "hammer") is None
+    node = await stores.graph.get_node("Tool", "name", "hammer")
+    assert (node and node["status"]) == ("archived" if stores.keep else None)
+    assert node is None or node["archived_at"] > node["created_at"]
     assert await stores.graph.fulltext_search("nails") == []
     history = await stores.graph.get_node_history("Tool", "name", "hammer")
     assert [state["status"] for state in history] == (["active", "archived"] if stores.keep else [])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from pgmem import AmbiguousName, InvalidArgument, Memory, NotPermitted, RelationNotAllowed
-from pgmem.database.pool import Database
+from pgmem.database.database import Database
 from pgmem.embeddings import EmbeddingConfigError
 from pgmem.models import LabelDefinition, MemoryScope, RelationDefinition, SchemaDefinition
 from pgmem.settings import load
@@ -80,6 +81,34 @@ async def test_archiving_a_node_deletes_its_vector(store: PgStore) -> None:
 
 
 @pytest.mark.usefixtures("vectors")
+async def test_a_revived_node_has_its_vector_again_at_once(store: PgStore) -> None:
+    """B27: a soft forget sets the vector aside, and the same transaction that revives the node puts it back."""
+    await store.merge_node("Concept", "name", "caching", {"summary": "s"}, [1.0, 0.0, 0.0])
+    await store.delete_node("Concept", "name", "caching")
+    back = await store.merge_node("Concept", "name", "caching", {})
+    assert [(hit["node_id"], hit["score"]) for hit in await store.search_vectors([1.0, 0.0, 0.0])] == [
+        (back["id"], 1.0)
+    ]
+    await store.delete_node("Concept", "name", "caching")
+    await store.rows("revert", label="Concept", key="caching", version=1)
+    assert await store.count() == 1
+    await store.delete_node("Concept", "name", "caching", soft=False)
+    assert await store.count() == 0
+
+
+async def test_merge_node_keeps_the_period_and_returns_the_conflict_of_an_ended_one(store: PgStore) -> None:
+    """B16: an unrelated edit erases no end in the future, and the flag of remember is returned."""
+    made = await store.merge_node("Technology", "name", "redis", {"valid_to": "2099-01-01"})
+    assert made["conflict"] is None
+    edited = await store.merge_node("Technology", "name", "redis", {"summary": "a cache"})
+    assert edited["valid_to"] == datetime(2099, 1, 1, tzinfo=UTC)
+    assert (edited["conflict"]["conflict"], edited["conflict"]["action"]) == ("has_end", "kept")
+    await store.merge_node("Technology", "name", "mysql", {"valid_to": "2024-01-01"})
+    revived = await store.merge_node("Technology", "name", "mysql", {"summary": "back"})
+    assert (revived["valid_to"], revived["conflict"]["action"]) == (None, "cleared")
+
+
+@pytest.mark.usefixtures("vectors")
 async def test_one_does_not_write_the_vectors_of_what_one_only_sees(store: PgStore) -> None:
     shared = await store.merge_node("Concept", "name", "everybody's", {}, [1.0, 0.0, 0.0])
     await store.set_scope(MemoryScope(org_id="acme", user_id="alice"))
@@ -101,7 +130,7 @@ async def test_a_key_field_that_is_not_the_label_s_is_an_error_that_names_the_ri
         await store.merge_node("Concept", "title", "caching", {})
     with pytest.raises(InvalidArgument, match="A Concept is named by its name or its id, not by title"):
         await store.get_node("Concept", "title", "caching")
-    with pytest.raises(InvalidArgument, match=r"Unknown label 'Nonsense'\. Known: .*Concept"):
+    with pytest.raises(InvalidArgument, match=r"Unknown label 'Nonsense'\. describe_schema lists them"):
         await store.get_node("Nonsense", "name", "caching")
 
 
@@ -118,7 +147,9 @@ async def test_a_label_with_a_save_verb_is_read_here_and_written_by_its_verb(
     (hit,) = await store.fulltext_search("redis fast")
     assert (hit["label"], hit["key"]) == ("Decision", str(saved.artifact_id))
     assert await store.delete_node("Decision", "id", str(saved.artifact_id)) is True
-    assert await store.get_node("Decision", "title", "Use redis") is None
+    archived = await store.get_node("Decision", "title", "Use redis")
+    assert archived is not None
+    assert archived["status"] == "archived"
 
 
 async def test_a_name_that_fits_several_nodes_is_an_error_that_lists_them(

@@ -54,7 +54,7 @@ async def test_every_call_and_save_is_a_line_of_json_without_contents(
     calls = [line for line in told if line["logger"] == "pgmem.calls"]
     save = next(line for line in calls if line.get("status"))
     assert (save["verb"], save["status"], save["level"]) == ("save_session", "saved", "INFO")
-    search = next(line for line in calls if line["verb"] == "search_memory")
+    search = next(line for line in calls if line["verb"] == "search_answer")
     assert (search["outcome"], search["rows"], search["server"]) == ("ok", 1, "primary")
     assert search["ms"] > 0
     assert search["timestamp"][:2] == "20"

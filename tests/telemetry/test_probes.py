@@ -116,7 +116,7 @@ async def test_metrics_say_nothing_of_contents_and_nothing_of_a_tenant(
         await agent.call("search_memory", query=CANARY)
         await agent.post("tools/call", {"name": CANARY, "arguments": {}})
         page = (await ask(address, "/metrics")).text
-    assert value(page, 'pgmem_call_seconds_count{outcome="ok",server="primary",verb="search_memory"}') == 1
+    assert value(page, 'pgmem_call_seconds_count{outcome="ok",server="primary",verb="search_answer"}') == 1
     assert CANARY not in page
 
 

@@ -49,13 +49,13 @@ async def test_a_call_is_a_span_below_that_of_its_tool_and_says_nothing_of_its_c
         await client.call_tool("neighbours", {"label": CANARY, "key": CANARY})
     spans = exporter.get_finished_spans()
     by_name = {span.name: span for span in spans}
-    tool, call = by_name["tools/call search_memory"], by_name["pgmem.search_memory"]
+    tool, call = by_name["tools/call search_memory"], by_name["pgmem.search_answer"]
     assert call.parent is not None
     assert call.context.trace_id == tool.context.trace_id
     assert call.attributes is not None
     assert dict(call.attributes) == {
         "db.system.name": "postgresql",
-        "db.operation.name": "search_memory",
+        "db.operation.name": "search_answer",
         "db.response.returned_rows": 1,
         "pgmem.outcome": "ok",
         "pgmem.replica": False,

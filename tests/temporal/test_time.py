@@ -16,7 +16,7 @@ from psycopg.rows import DictRow
 from pgmem import Memory
 from pgmem.settings import Settings
 from tests.conftest import Call, GraphDifferences, past_the_pooler
-from tests.sql.conftest import Each, Rows
+from tests.sql.conftest import ActAs, Each, Rows
 
 Clock = Callable[[str], None]
 
@@ -145,6 +145,7 @@ def test_a_write_onto_a_memory_with_an_end_is_flagged_and_both_versions_stay(cal
     assert datetime.fromisoformat(answer["conflict"]["previous_valid_to"]) == datetime(2024, 1, 1, tzinfo=UTC)
     versions = each("memory_history", label="Tool", key="make")
     assert [version["valid_to"] for version in versions] == [datetime(2024, 1, 1, tzinfo=UTC), None]
+    assert versions[1]["valid_from"] > datetime(2026, 1, 1, tzinfo=UTC)
     again = call("remember", label="Tool", properties={"name": "make"})
     assert again["conflict"] is None
 
@@ -175,7 +176,6 @@ def test_forgetting_hides_everywhere_and_saving_again_brings_back(call: Call, ea
 def test_remembering_a_forgotten_thing_is_the_same_node_again(call: Call, each: Each) -> None:
     made = call("remember", label="Tool", properties={"name": "make"})
     call("forget", label="Tool", key="make")
-    assert refusal(call, "get_node", label="Tool", key="make")[0] == "PM002"
     back = call("remember", label="Tool", properties={"name": "make"})
     assert (back["id"], back["status"], back["created"]) == (made["id"], "active", False)
     states = [row["status"] for row in each("memory_history", label="Tool", key="make")]
@@ -216,17 +216,20 @@ def test_a_revert_is_refused_while_the_same_content_is_live_elsewhere(call: Call
 
 
 def test_a_global_memory_is_forgotten_and_reverted_with_an_approval_only(call: Call, shop: str) -> None:
-    def token() -> str:
-        return str(call("request_global_write_approval", content_preview="x")["token"])
+    def token(preview: str) -> str:
+        return str(call("request_global_write_approval", content_preview=preview)["token"])
 
     words = {"title": "Answer in English", "rationale": "All read it.", "project_id": shop, "scope": "global"}
-    call("save_decision", **words, governance_token=token())
+    call("save_decision", **words, governance_token=token("Answer in English: All read it."))
     ask = {"label": "Decision", "key": "Answer in English"}
     assert refusal(call, "forget", **ask)[0] == "PM004"
-    spent = token()
+    spent = token("Forget: Answer in English")
     assert call("forget", **ask, governance_token=spent)["status"] == "archived"
     assert refusal(call, "revert", **ask, version=1, governance_token=spent)[0] == "PM004"
-    assert call("revert", **ask, version=1, governance_token=token())["status"] == "active"
+    assert (
+        call("revert", **ask, version=1, governance_token=token("Revert: Answer in English"))["status"]
+        == "active"
+    )
 
 
 def test_projects_and_focus_areas_are_not_forgotten_by_themselves(call: Call, shop: str) -> None:
@@ -299,10 +302,13 @@ def test_decay_archives_below_a_threshold_in_batches(call: Call, clock: Clock, r
 
 
 @pytest.mark.anyio
-async def test_a_rate_given_to_decay_is_from_then_on_the_stores(memory: Memory) -> None:
+async def test_a_rate_given_to_decay_holds_for_that_call_alone(memory: Memory) -> None:
+    """B19: a call that counts or archives changes no setting of the owner's."""
+    before = await memory.list_settings()
+    await memory.decay_scores()
     await memory.decay_scores(max_age_days=30, decay_rate=0.02)
-    kept = {row["name"]: row["value"] for row in await memory.list_settings()}
-    assert (float(kept["decay_rate"]), kept["decay_max_age_days"]) == (0.02, "30")
+    await memory.decay_scores(max_age_days=30, decay_rate=0.02, archive_below=0.5)
+    assert await memory.list_settings() == before
 
 
 def test_a_time_to_live_archives_or_purges_what_nobody_touched(
@@ -365,3 +371,196 @@ def test_many_that_change_at_once_cost_the_same_in_a_session_that_changed_single
         )[0]["count"]
         == 5020
     )
+
+
+HARBOUR: dict[str, object] = {"label": "Technology", "key": "HarbourDB"}
+
+
+@pytest.mark.parametrize("way", ["remember", "upsert_entity"])
+def test_a_closed_period_is_found_after_the_same_name_was_written_again(
+    way: str, call: Call, each: Each, clock: Clock, shop: str
+) -> None:
+    """B14: what was used in March, after something else took its place in July."""
+    if way == "remember":
+        ask = HARBOUR
+        for engine, begins, ends in (
+            ("Oracle", "2025-01-01", "2025-06-30"),
+            ("Postgres", "2025-07-01", None),
+        ):
+            call(
+                "remember",
+                label="Technology",
+                properties={"name": "HarbourDB", "notes": f"engine {engine}"},
+                valid_from=begins,
+                valid_to=ends,
+                project_id=shop,
+            )
+    else:
+        ask = {"label": "EntityFact", "key": "HarbourDB"}
+        for engine, day in (("Oracle", "2025-01-01"), ("Postgres", "2025-07-01")):
+            clock(day)
+            call("upsert_entity", entity_name="HarbourDB", fact=f"engine {engine}", project_id=shop)
+        clock("2026-01-01")
+    for day, engine in (("2025-03-01", "Oracle"), ("2025-07-02", "Postgres"), ("2025-12-01", "Postgres")):
+        assert engine in str(call("get_node", **ask, as_of=day)["properties"])
+        items = call("retrieve_context", project_id=shop, scope="project", as_of=day)["items"]
+        assert [engine in str(item) for item in items if item["title"] == "HarbourDB"] == [True]
+        (found,) = each("search_memory", query="HarbourDB", as_of=day)
+        assert engine in found["summary"]
+        assert (found["mode"], found["degraded"]) == ("fulltext_only", False)
+        assert "recorded states are searched by full text" in found["reason"]
+    assert refusal(call, "get_node", **ask, as_of="2024-12-31")[0] == "PM002"
+    assert [
+        f"{state['valid_from']:%Y-%m-%d} {state['valid_to'] and format(state['valid_to'], '%Y-%m-%d')}"
+        for state in each("memory_history", **ask)
+    ] == [f"2025-01-01 {'2025-06-30' if way == 'remember' else '2025-07-01'}", "2025-07-01 None"]
+
+
+def test_an_open_end_is_closed_where_another_content_begins_and_known_at_still_sees_it_open(
+    call: Call, clock: Clock
+) -> None:
+    """B14: both dates together ask both axes."""
+    clock("2025-01-10")
+    call(
+        "remember",
+        label="Technology",
+        properties={"name": "HarbourDB", "notes": "Oracle"},
+        valid_from="2025-01-01",
+    )
+    clock("2025-08-01")
+    call(
+        "remember",
+        label="Technology",
+        properties={"name": "HarbourDB", "notes": "Postgres"},
+        valid_from="2025-07-01",
+    )
+
+    def notes(**when: object) -> object:
+        return call("get_node", **HARBOUR, **when)["properties"]["notes"]
+
+    assert (notes(as_of="2025-06-30"), notes(as_of="2025-07-01")) == ("Oracle", "Postgres")
+    assert notes(as_of="2025-07-15", known_at="2025-07-20") == "Oracle"
+    assert notes(as_of="2025-07-15", known_at="2025-08-02") == "Postgres"
+    assert notes(known_at="2025-07-20") == "Oracle"
+
+
+def test_the_same_content_with_another_period_restates_the_earlier_one(call: Call, each: Each) -> None:
+    """B14: a corrected period is not true in both; one that is true again later is."""
+    thing = {"label": "Tool", "properties": {"name": "make"}}
+    ask = {"label": "Tool", "key": "make"}
+    call("remember", **thing, valid_from="2024-01-01", valid_to="2024-06-30")
+    call("remember", **thing, valid_from="2024-02-01", valid_to="2024-06-30")
+    assert refusal(call, "get_node", **ask, as_of="2024-01-15")[0] == "PM002"
+    call("remember", **thing, valid_from="2025-01-01", valid_to="2025-06-30")
+    assert [call("get_node", **ask, as_of=day)["version"] for day in ("2024-03-01", "2025-03-01")] == [2, 3]
+    assert refusal(call, "get_node", **ask, as_of="2024-09-01")[0] == "PM002"
+    assert [state["restated"] for state in each("memory_history", **ask)] == [True, False, False]
+
+
+def test_an_end_without_a_start_has_an_open_start(call: Call, each: Each) -> None:
+    """B15: it was never true at any date."""
+    call("remember", label="Tool", properties={"name": "make"}, valid_to="2024-01-01")
+    ask = {"label": "Tool", "key": "make"}
+    assert call("get_node", **ask, as_of="2023-06-01")["title"] == "make"
+    assert call("get_node", **ask, as_of="1990-01-01")["title"] == "make"
+    assert refusal(call, "get_node", **ask, as_of="2024-01-02")[0] == "PM002"
+    (state,) = each("memory_history", **ask)
+    assert (state["valid_from"], state["valid_to"]) == (None, datetime(2024, 1, 1, tzinfo=UTC))
+
+
+def test_an_end_in_the_past_that_is_told_later_leaves_the_thing_true_before_it(call: Call) -> None:
+    """B15: the start must not lie after the end."""
+    call("remember", label="Tool", properties={"name": "make", "notes": "in use"})
+    call("remember", label="Tool", properties={"name": "make", "notes": "out of use"}, valid_to="2024-01-01")
+    ask = {"label": "Tool", "key": "make"}
+    assert call("get_node", **ask, as_of="2023-06-01")["properties"]["notes"] == "out of use"
+    assert refusal(call, "get_node", **ask, as_of="2025-01-01")[0] == "PM002"
+
+
+def test_an_unrelated_edit_keeps_an_end_in_the_future(call: Call) -> None:
+    """B16: only an end that has passed is cleared, and either is reported."""
+    call(
+        "remember", label="Tool", properties={"name": "make"}, valid_from="2024-01-01", valid_to="2099-01-01"
+    )
+    answer = call("remember", label="Tool", properties={"name": "make", "notes": "old"})
+    told = answer["conflict"]
+    assert (told["conflict"], told["action"]) == ("has_end", "kept")
+    node = call("get_node", label="Tool", key="make")
+    assert (node["valid_from"].year, node["valid_to"].year) == (2024, 2099)
+    again = call("remember", label="Tool", properties={"name": "make"}, valid_from="2025-01-01")["conflict"]
+    assert (again["conflict"], again["action"]) == ("has_end", "cleared")
+    assert call("get_node", label="Tool", key="make")["valid_to"] is None
+
+
+def test_a_revived_entity_was_not_true_between_its_end_and_now(
+    call: Call, clock: Clock, rows: Rows, shop: str
+) -> None:
+    """B16: the same fact told again after its end is true again from now on, and its old period stands."""
+    clock("2024-01-01")
+    call("upsert_entity", entity_name="Redis", fact="in use", project_id=shop)
+    rows("update pgmem.node set valid_to = '2024-06-30' where key = 'Redis' returning seq")
+    clock("2025-01-01")
+    assert (
+        "2024-06-30" in call("upsert_entity", entity_name="Redis", fact="in use", project_id=shop)["message"]
+    )
+    ask = {"label": "EntityFact", "key": "Redis"}
+    assert [call("get_node", **ask, as_of=day)["version"] for day in ("2024-03-01", "2025-01-02")] == [2, 3]
+    assert refusal(call, "get_node", **ask, as_of="2024-09-01")[0] == "PM002"
+    rows("update pgmem.node set valid_to = '2030-01-01' where key = 'Redis' returning seq")
+    assert call("upsert_entity", entity_name="Redis", fact="in use", project_id=shop)["message"] is None
+    assert call("get_node", **ask)["valid_to"].year == 2030
+
+
+def test_a_forgotten_memory_is_read_with_its_status_and_the_time(call: Call, clock: Clock) -> None:
+    """B18: get_node found none; a live memory of the name comes before it."""
+    clock("2026-01-01")
+    call("remember", label="Tool", properties={"name": "make"})
+    clock("2026-02-01")
+    call("forget", label="Tool", key="make")
+    node = call("get_node", label="Tool", key="make")
+    assert (node["status"], node["archived_at"]) == ("archived", datetime(2026, 2, 1, tzinfo=UTC))
+    call("remember", label="Tool", properties={"name": "make"})
+    node = call("get_node", label="Tool", key="make")
+    assert (node["status"], node["archived_at"]) == ("active", None)
+
+
+def test_a_status_of_archived_is_no_property(call: Call) -> None:
+    """B18: it became a property beside the real status."""
+    state, message = refusal(
+        call, "remember", label="Tool", properties={"name": "make", "status": "archived"}
+    )
+    assert (state, "call forget" in message, "\n" in message) == ("PM001", True, False)
+    call("remember", label="Problem", properties={"title": "it leaks", "status": "open"})
+    assert call("get_node", label="Problem", key="it leaks")["properties"]["status"] == "open"
+
+
+def test_a_node_tells_who_wrote_its_present_state(
+    call: Call, rows: Rows, act_as: ActAs, clock: Clock
+) -> None:
+    """Small: agent and session; the earlier states do not keep them."""
+    clock("2026-01-01")
+    rows("select set_config('pgmem.agent_id', 'planner', false)")
+    act_as("acme", "alice", "s-1")
+    call("remember", label="Tool", properties={"name": "make"})
+    clock("2026-02-01")
+    rows("select set_config('pgmem.agent_id', 'builder', false)")
+    call("remember", label="Tool", properties={"name": "make", "notes": "builds"})
+    node = call("get_node", label="Tool", key="make")
+    assert (node["agent_id"], node["session_id"]) == ("builder", "s-1")
+    assert call("get_node", label="Tool", key="make", as_of="2026-01-15")["agent_id"] is None
+
+
+def test_a_revert_to_what_the_present_state_says_changes_no_period(
+    call: Call, each: Each, clock: Clock
+) -> None:
+    """B14: it makes no version, so the start of the present state stays too."""
+    ask = {"label": "Tool", "key": "make"}
+    for day, notes in (("2024-01-01", "a"), ("2024-02-01", "b")):
+        clock(day)
+        call("remember", label="Tool", properties={"name": "make", "notes": notes})
+    clock("2024-03-01")
+    for _ in range(2):
+        assert call("revert", **ask, version=1)["version"] == 3
+    assert call("get_node", **ask, as_of="2024-02-15")["properties"]["notes"] == "b"
+    begins = [f"{state['valid_from']:%m}" for state in each("memory_history", **ask)]
+    assert begins == ["01", "02", "03"]

@@ -61,7 +61,7 @@ Run = Callable[[str, Arguments], Awaitable[tuple[bool, str]]]
 
 
 class Pot:
-    """What anybody has been given, by the verb that gave it: ids, approvals, continuations. The newest of each."""
+    """The newest ids, approvals and continuations that callers got, by the verb that returned them."""
 
     def __init__(self, chance: Random) -> None:
         self._kept: dict[str, list[str]] = defaultdict(lambda: ["00000000-0000-4000-8000-000000000000"])
@@ -75,7 +75,7 @@ class Pot:
             del kept[:-20]
 
     def take(self, *verbs: str) -> str:
-        """One of what these verbs gave to anybody."""
+        """One of the values that these verbs returned to a caller."""
         return self._chance.choice(self._kept[self._chance.choice(verbs)])
 
 
@@ -196,7 +196,7 @@ def make(verb: str, user: str, chance: Random, pot: Pot) -> Arguments:
         },
         "forget": lambda: {"label": label, "key": key, "purge": drawn < 0.2},
         "revert": lambda: {"label": label, "key": key, "version": 1},
-        "get_session": lambda: {"id": pot.take("save_session")},
+        "get_session": lambda: {"session_id": pot.take("save_session")},
         "run_hygiene": lambda: {"limit": 20} | ({"project_id": project} if drawn < 0.8 else {}),
         "memory_freshness": lambda: {"stale_after_days": 0, "limit": 20},
         "memory_health": lambda: {"project_id": project} if drawn < 0.5 else {},
@@ -325,7 +325,9 @@ def over_python(memory: Memory) -> Run:
     async def run(verb: str, arguments: Arguments) -> tuple[bool, str]:
         call = getattr(memory, verb)
         try:
-            return True, str(await (call(arguments["id"]) if verb == "get_session" else call(**arguments)))
+            return True, str(
+                await (call(arguments["session_id"]) if verb == "get_session" else call(**arguments))
+            )
         except (PgmemError, psycopg.Error) as error:
             return False, str(error)
 
@@ -394,7 +396,7 @@ async def attack(
         user: str(call("issue_token", org_id=org, user_id=name)["token"])
         for user, (org, name) in TENANTS.items()
     }
-    settings = Settings(dsn=dsn, data_dir=folder, embedding_provider="none", prepare=True)
+    settings = Settings(dsn=dsn, data_dir=folder, embedding_provider="none", prepare=True, toolsets="all")
 
     async def tenant(user: str, memory: Memory, address: str | None, number: int) -> None:
         org, name = TENANTS[user]
@@ -422,7 +424,7 @@ async def attack(
     @asynccontextmanager
     async def server() -> AsyncIterator[str | None]:
         if http:
-            async with serving(dsn, folder, http_requests_per_minute=10**6) as address:
+            async with serving(dsn, folder, http_requests_per_minute=10**6, toolsets="all") as address:
                 yield address
         else:
             yield None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from uuid import uuid4
@@ -72,3 +73,11 @@ def login(make_login: Callable[..., str], dsn: str, roles: list[str]) -> Iterato
 def verbs(connection: psycopg.Connection[DictRow]) -> Call:
     """Verbs on a connection, as in tests/conftest.py."""
     return caller(connection)
+
+
+@pytest.fixture
+def free_port() -> int:
+    """A port on which nobody listens."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])

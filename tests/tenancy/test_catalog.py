@@ -32,6 +32,15 @@ WRITERS = {
     "import_versions": "the keeper's: earlier states of a node that insert_node has just made from a file",
     "adopt": "the owner's: gives rows without tenant to one",
     "refresh_links": "edges that an earlier refresh of the same scope key made and this one does not",
+    "ensure_project": "the name of a project that was resolved for the caller",
+    "renew_texts": "the owner's: what an earlier release stored by other rules",
+    "hide_items": "items and entities below a scope lock that its caller holds: archived together",
+    "renew_items": "the time until which items below a scope lock of the caller live",
+    "rename_files": "frees the name of a deleted file below a scope lock of the caller",
+    "delete_entities": "edges of entities of the caller's tenant",
+    "create_relations": "an edge of the caller's tenant, made again with one type more",
+    "delete_relations": "an edge of the caller's tenant, made again with one type less",
+    "expire_turns": "maintenance: turns of any tenant whose days are over",
     "mark_hygiene": "the time of the last report on a project that was resolved for the caller",
 }
 # What shows in the text of a function that it asks for one tenant's rows, or is a person's verb.
@@ -42,6 +51,8 @@ READERS = {
     "weigh_card": "one card that its caller found through what the tenant may see",
     "delete_node": "one node that its caller found through what the tenant may see",
     "delete_embeddings": "nodes that its caller found through what the tenant may see",
+    "set_aside_embeddings": "nodes that its caller found through what the tenant may see",
+    "health_conflicts": "edges whose two ends are nodes of live_node, which is filtered",
     "outdated_decisions": "edges of nodes of hygiene_node, which is filtered",
     "detect_cross_project_solution": "edges of nodes of reflected_node, which is filtered",
     "detect_training_opportunity": "edges of nodes of reflected_node, which is filtered",
@@ -49,16 +60,25 @@ READERS = {
     "vector_scores": "candidates that its caller found through what the tenant may see",
     "dedup_due": "the worker's and the reviewer's alone: counts titles over the store",
     "index_vectors": "the worker's and the reviewer's alone: puts vectors into the index",
+    "queue_missing": "called for the worker and by activate_model: queues texts of the store",
+    "search_items": "items below the scope key of the caller's place, which holds the tenant",
+    "hide_items": "items that its caller found through what the tenant may see",
+    "expire_turns": "the sweep's alone: turns of the store whose days are over",
+    "edges_among": "relations between memories that its caller has looked up by tenant",
+    "text_candidates": "rows that fit the filter of its caller, which holds the tenants",
     "queue_embeddings": "the worker's and the reviewer's alone: queues texts",
 }
 
 
 def functions() -> dict[str, str]:
+    """The text of each function without comments; the chapters that need AGE write the graph, not the record."""
     found = {}
-    for path in sorted(SQL.rglob("*.sql")):
+    for path in sorted(SQL.glob("*.sql")):
+        if path.stem in ("91-projection", "92-graph", "93-cypher"):
+            continue
         text = re.sub(r"--[^\n]*", "", path.read_text(encoding="utf-8"))
-        if "create or replace function" in text and path.parent.name != "age":
-            found[path.stem] = text
+        for part in text.split("create or replace function pgmem.")[1:]:
+            found[part.partition("(")[0]] = part
     return found
 
 
@@ -96,18 +116,23 @@ def test_every_table_is_covered_by_an_erasure_or_holds_nothing_of_a_tenant(rows:
     assert tables - covered == OF_THE_STORE & tables
 
 
-# Tables that hold no row of a tenant. token_frequency: hashes of words and how often they stand in titles of the whole store.
+# Tables that hold no row of a tenant. token_frequency: hashes of words and how often they stand in titles of the whole
+# store. held_lock: hashes of what a transaction holds.
 OF_THE_STORE = {
     "alembic_version",
     "embedding_model",
     "erasure",
+    "held_lock",
     "label",
+    "argument",
     "relation",
     "schema_file",
+    "schema_function",
     "schema_version",
     "setting",
     "token_frequency",
     "upkeep",
+    "verb",
 }
 
 
@@ -193,7 +218,9 @@ def test_the_tenant_filter_leaves_index_scans_index_scans(
     def plan(query: str) -> str:
         return "\n".join(str(row["QUERY PLAN"]) for row in rows(f"explain {query}"))
 
-    by_word = plan("select seq from pgmem.visible_node n where n.tsv @@ 'word77'::tsquery")
+    by_word = plan(
+        "select seq from pgmem.visible_node n where n.tsv @@ 'word77'::tsquery and n.status = 'active'"
+    )
     assert "node_tsv" in by_word
     assert "Seq Scan on node" not in by_word
     newest = plan(
@@ -206,7 +233,6 @@ def test_the_tenant_filter_leaves_index_scans_index_scans(
     )
     assert "Seq Scan on node" not in newest
     named = plan(
-        "select seq from pgmem.visible_node n where hashtextextended(lower(translate(coalesce(n.key, n.title), '-_', '  ')), 0)"
-        " = pgmem.name_hash('filler 7')"
+        "select seq from pgmem.visible_node n where pgmem.name_hash(coalesce(n.key, n.title)) = pgmem.name_hash('filler 7')"
     )
     assert "node_name" in named

@@ -11,6 +11,7 @@ import httpx2
 import psycopg
 import pytest
 
+from pgmem.neutral import as_sent
 from tests.conftest import Call
 from tests.serving import Agent, serving
 from tests.sql.conftest import Rows
@@ -38,7 +39,7 @@ async def test_without_a_valid_token_the_answer_is_401(
     async with serving(dsn, tmp_path) as address:
         assert (await Agent(address, revoked).post("tools/list")).status_code == 200
         old = rows("select id from pgmem.list_tokens() where name = 'old'")[0]["id"]
-        call("revoke_token", id=old)
+        call("revoke_token", token_id=old)
         for wrong in (None, "pgmem_0", "", good[:-1], good + "0", revoked, expired, "x" * 300):
             answer = await Agent(address, wrong).post("tools/list")
             assert answer.status_code == 401, wrong
@@ -167,7 +168,8 @@ async def test_what_is_recalled_cannot_close_the_frame_around_it(
         text = result["content"][0]["text"]
         assert "<" not in text
         assert json.loads(text) == result["structuredContent"]
-        assert words in json.dumps(json.loads(text), ensure_ascii=False).replace('\\"', '"')
+        assert words not in json.dumps(json.loads(text), ensure_ascii=False).replace('\\"', '"')
+        assert words in json.dumps(as_sent(json.loads(text)), ensure_ascii=False).replace('\\"', '"')
 
 
 def test_the_secret_of_a_token_is_kept_as_a_hash_only(rows: Rows, token: Callable[..., str]) -> None:
@@ -180,6 +182,7 @@ def test_the_secret_of_a_token_is_kept_as_a_hash_only(rows: Rows, token: Callabl
 
 
 def test_a_token_is_issued_for_a_tenant_and_a_time_to_come(call: Call) -> None:
+    call("issue_token", org_id="acme")  # a store with tenants from now on
     for wrong in ({"org_id": ""}, {"org_id": "acme", "expires_at": "2001-01-01"}):
         with pytest.raises(psycopg.Error) as caught:
             call("issue_token", **wrong)

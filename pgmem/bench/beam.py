@@ -1,0 +1,190 @@
+"""BEAM: long chats between a person and an assistant, and questions whose evidence is known message by message.
+
+Each chat is a project, each of its batches a Session, each message a memory of its role written through the public API;
+each question goes through `search_memory` and sees nothing but its own text. Questions about what the chat does not say
+(abstention) have no evidence and are left out. The data is fetched by the caller (github.com/mohammadtavakoli78/BEAM): a
+folder with one folder a chat, each with chat.json and probing_questions/probing_questions.json.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import fmean, pstdev
+from typing import Any
+from uuid import UUID
+
+from pgmem.bench.metrics import mean_of, score
+from pgmem.bench.trust import abstention, budgeted
+from pgmem.memory import Memory
+from pgmem.models import MemoryScope
+
+__all__ = ["Chat", "Question", "ask", "keep", "read", "run"]
+
+_DEPTH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, its kind, and the messages that hold the answer."""
+
+    text: str
+    kind: str
+    evidence: frozenset[str]
+
+
+@dataclass(slots=True)
+class Chat:
+    """One chat, and where its messages went in the store."""
+
+    name: str
+    batches: list[list[tuple[str, datetime, str, str]]]
+    questions: list[Question]
+    kept: dict[UUID, str] = field(default_factory=dict)
+
+    @property
+    def project(self) -> str:
+        """The project that holds it."""
+        return f"beam-{self.name}"
+
+
+def read(folder: Path) -> list[Chat]:
+    """The chats of a folder.
+
+    Raises:
+        ValueError: there are none, or one is in another layout; the message names it.
+    """
+    found = []
+    for place in sorted(path for path in folder.iterdir() if (path / "chat.json").is_file()):
+        try:
+            found.append(_chat(place))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"{place.name} is not in BEAM's layout: {error}") from error
+    if not found:
+        raise ValueError(f"no folder with a chat.json is in {folder.name}")
+    return found
+
+
+def _chat(place: Path) -> Chat:
+    when, batches = datetime(2024, 1, 1, tzinfo=UTC), []
+    for batch in json.loads((place / "chat.json").read_text(encoding="utf-8")):
+        messages = []
+        for message in (message for turn in batch["turns"] for message in turn):
+            when = _date(message.get("time_anchor")) or when
+            messages.append((str(message["id"]), when, message["role"], message["content"]))
+        batches.append(messages)
+    known = {key for messages in batches for key, *_ in messages}
+    asked = json.loads((place / "probing_questions" / "probing_questions.json").read_text(encoding="utf-8"))
+    questions = [
+        Question(entry["question"], kind, evidence)
+        for kind, entries in asked.items()
+        for entry in entries
+        if kind != "abstention" and (evidence := _ids(entry.get("source_chat_ids")) & known)
+    ]
+    return Chat(place.name, batches, questions)
+
+
+def _ids(given: object) -> frozenset[str]:
+    """The ids in a number, a list or an object, however deep."""
+    if isinstance(given, dict):
+        given = list(given.values())
+    if isinstance(given, list):
+        return frozenset().union(*map(_ids, given))
+    return frozenset() if given is None else frozenset({str(given)})
+
+
+def _date(text: str | None) -> datetime | None:
+    try:
+        return datetime.strptime(text or "", "%B-%d-%Y").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+async def keep(memory: Memory, chat: Chat) -> None:
+    """Write a chat: its batches as Sessions, its messages as notes of their role, in order."""
+    for place, messages in enumerate(chat.batches, start=1):
+        saved = await memory.save_session(f"Conversation {place}", chat.project)
+        for key, when, role, content in messages:
+            speaking = memory.acting_as(MemoryScope(session_id=str(saved.artifact_id), agent_id=role))
+            result = await speaking.save_context(content, chat.project, valid_from=when)
+            assert result.artifact_id is not None, result
+            chat.kept[result.artifact_id] = key
+
+
+async def ask(memory: Memory, chat: Chat, **options: Any) -> list[dict[str, Any]]:
+    """The scores of every question of a chat, by message."""
+    scored = []
+    for question in chat.questions:
+        found = await memory.search_memory(question.text, _DEPTH, chat.project, labels=["Context"], **options)
+        ranked = [chat.kept[result.id] for result in found.results if result.id in chat.kept]
+        scored.append(
+            {
+                "chat": chat.name,
+                "kind": question.kind,
+                "message": score(ranked, set(question.evidence)),
+                "budget": budgeted(found.results, chat.kept, set(question.evidence)),
+            }
+        )
+    return scored
+
+
+async def run(
+    memory: Memory, folder: Path, *, progress: Callable[[str, int, int], None] | None = None
+) -> dict[str, Any]:
+    """Load, ask, score.
+
+    Args:
+        memory: an empty store.
+        folder: a folder with one folder a chat.
+        progress: called with (what, done, of) as work goes on.
+
+    Returns:
+        {bench, provider, messages, questions, all, by_kind, leave_one_out, abstention, budget}, metrics in percent.
+
+    Raises:
+        ValueError: the folder is in another layout.
+    """
+    chats = read(folder)
+    report = progress or (lambda _what, _done, _of: None)
+    for done, chat in enumerate(chats, start=1):
+        await keep(memory, chat)
+        report("writing chats", done, len(chats))
+    await memory.embed_waiting()
+    await memory.refresh_statistics(everything=True)
+    scored: list[dict[str, Any]] = []
+    for done, chat in enumerate(chats, start=1):
+        scored += await ask(memory, chat)
+        report("questions", done, len(chats))
+    kinds = sorted({row["kind"] for row in scored})
+    asked = [(chat.project, [question.text for question in chat.questions]) for chat in chats]
+    return {
+        "bench": "beam",
+        "provider": memory.embedding_model,
+        "messages": sum(len(chat.kept) for chat in chats),
+        "questions": len(scored),
+        "all": mean_of(row["message"] for row in scored),
+        "by_kind": {kind: mean_of(row["message"] for row in scored if row["kind"] == kind) for kind in kinds},
+        "leave_one_out": _spread(scored, [chat.name for chat in chats]),
+        "abstention": await abstention(memory, asked),
+        "budget": {
+            name: round(100 * fmean(row["budget"][name] for row in scored), 2) for name in scored[0]["budget"]
+        },
+    }
+
+
+def _spread(scored: list[dict[str, Any]], chats: list[str]) -> dict[str, dict[str, float]]:
+    """Least, most and standard deviation of the metrics when each chat in turn is left out."""
+    if len(chats) < 2:
+        return {}
+    means = [mean_of(row["message"] for row in scored if row["chat"] != chat) for chat in chats]
+    return {
+        name: {
+            "least": min(row[name] for row in means),
+            "most": max(row[name] for row in means),
+            "deviation": round(pstdev(row[name] for row in means), 2),
+        }
+        for name in ("R@1", "R@10", "NDCG@10", "MRR")
+    }

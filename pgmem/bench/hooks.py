@@ -1,0 +1,174 @@
+"""How long a session waits for `pgmem hook`: each event as a process of its own, with the server running.
+
+The time is that of the whole process, from its start to its end, as a client waits for it; beside it stands the processor
+time of the process alone, which other work on the machine changes little. The floor is a Python that does nothing, started
+between the events.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pgmem.bench.corpus import Corpus
+from pgmem.bench.timing import quantile
+from pgmem.memory import Memory
+
+__all__ = ["BAR_MS", "run"]
+
+BAR_MS = 300.0
+"""What an event may take at p95."""
+_EVENTS = (
+    "SessionStart",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PreCompact",
+    "Stop",
+    "SubagentStop",
+    "SessionEnd",
+)
+_PROJECT = "bench"
+
+
+async def run(
+    memory: Memory,
+    folder: Path,
+    environment: dict[str, str],
+    *,
+    memories: int = 1_000,
+    rounds: int = 40,
+    progress: Callable[[str, int, int], None],
+) -> dict[str, Any]:
+    """Measure the events of sessions over a store with some memories.
+
+    Args:
+        memory: an empty store, whose server runs.
+        folder: an empty folder, for the repository and the transcripts.
+        environment: how the hooks find the store.
+        memories: how many decisions the project holds.
+        rounds: how often each event is measured.
+        progress: called with a step, its finished units and their total.
+    """
+    root = _repository(folder)
+    titles = await _fill(memory, memories, progress)
+    times: dict[str, list[float]] = {name: [] for name in ("floor", *_EVENTS)}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PGMEM_")}
+    cpu: dict[str, list[float]] = {name: [] for name in times}
+    prompts = {"asked": 0, "answered": 0}
+
+    def timed(name: str, command: list[str], given: bytes, env: dict[str, str] | None) -> bytes:
+        before, began = os.times(), time.perf_counter()
+        done = subprocess.run(command, input=given, stdout=subprocess.PIPE, check=True, env=env)
+        times[name].append((time.perf_counter() - began) * 1000)
+        after = os.times()
+        used = after.children_user + after.children_system - before.children_user - before.children_system
+        cpu[name].append(used * 1000)
+        return done.stdout
+
+    for number in range(rounds):
+        transcript = folder / f"{number}.jsonl"
+        timed("floor", [sys.executable, "-c", "pass"], b"", None)
+        for name, event in _session(root, transcript, number, titles):
+            command = [sys.executable, "-m", "pgmem", "hook", name, "--client", "claude-code"]
+            answer = timed(name, command, json.dumps(event).encode(), {**kept, **environment})
+            if name == "UserPromptSubmit":
+                prompts["asked"] += 1
+                prompts["answered"] += bool(answer)
+        progress("measuring", number + 1, rounds)
+    found = await memory.search_memory("release", project_id=_PROJECT, labels=["Turn"], limit=1000)
+    return {
+        "bench": "hooks",
+        "memories": memories,
+        "rounds": rounds,
+        "bar_ms": BAR_MS,
+        "rows": [
+            {
+                "event": name,
+                "n": len(all_of),
+                "p50_ms": quantile(all_of, 0.5),
+                "p95_ms": quantile(all_of, 0.95),
+                "cpu_p50_ms": quantile(cpu[name], 0.5),
+                "met": None if name == "floor" else quantile(all_of, 0.95) <= BAR_MS,
+            }
+            for name, all_of in times.items()
+        ],
+        "prompts": prompts,
+        "turns_found": len(found.results),
+    }
+
+
+def _repository(folder: Path) -> Path:
+    root = folder / "repository"
+    root.mkdir()
+    for arguments in (("init", "-q"), ("commit", "-q", "--allow-empty", "-m", "first")):
+        subprocess.run(["git", "-c", "user.name=b", "-c", "user.email=b@b", *arguments], cwd=root, check=True)
+    (root / ".pgmem.toml").write_text(f'project = "{_PROJECT}"\n', "utf-8")
+    return root
+
+
+async def _fill(memory: Memory, memories: int, progress: Callable[[str, int, int], None]) -> list[str]:
+    """Save decisions and return their titles."""
+    corpus = Corpus("hooks")
+    await memory.save_session("Measure", _PROJECT)
+    titles = []
+    for number in range(memories):
+        titles.append(corpus.title())
+        await memory.save_decision(titles[-1], corpus.body(), _PROJECT)
+        progress("saving", number + 1, memories)
+    await memory.refresh_statistics()
+    return titles
+
+
+def _session(
+    root: Path, transcript: Path, number: int, titles: list[str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Give the events of one session in order; the transcript grows between them, by twenty turns before each Stop."""
+    lines = 0
+
+    def say(count: int) -> None:
+        nonlocal lines
+        with transcript.open("a", encoding="utf-8") as file:
+            for _ in range(count):
+                lines += 1
+                role = ("user", "assistant")[lines % 2]
+                text = f"Turn {lines} of session {number}: the release of {titles[lines % len(titles)]}. " * 5
+                file.write(
+                    json.dumps(
+                        {
+                            "type": role,
+                            "uuid": f"{number:08d}-0000-4000-8000-{lines:012d}",
+                            "timestamp": "2026-03-01T10:00:00.000Z",
+                            "message": {"role": role, "content": text},
+                        }
+                    )
+                    + "\n"
+                )
+
+    def event(name: str, **more: Any) -> tuple[str, dict[str, Any]]:
+        return name, {
+            "session_id": f"bench-{number}",
+            "transcript_path": str(transcript),
+            "cwd": str(root),
+            "permission_mode": "default",
+            "hook_event_name": name,
+            **more,
+        }
+
+    title = titles[number % len(titles)]
+    yield event("SessionStart", source="startup", model="bench")
+    yield event("UserPromptSubmit", prompt=f"What did we decide about this: {title}?")
+    yield event("PreToolUse", tool_name="Read", tool_input={"file_path": str(root / "src" / f"{number}.py")})
+    say(20)
+    yield event("Stop", stop_hook_active=False)
+    say(20)
+    yield event("PreCompact", trigger="auto", custom_instructions="")
+    say(5)
+    yield event("SubagentStop", stop_hook_active=False, agent_id="a", agent_transcript_path=str(transcript))
+    say(20)
+    yield event("SessionEnd", reason="other")

@@ -1,0 +1,105 @@
+"""How fast the cards of a large tree are made and follow it: init, an answer after nothing and after one line changed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sysconfig
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from time import perf_counter
+
+from pgmem.bench.databases import Progress, filled_database
+from pgmem.bench.timing import quantile
+from pgmem.database.embedded import EmbeddedServer
+from pgmem.errors import InvalidArgument
+from pgmem.memory import Memory
+from pgmem.settings import load
+
+__all__ = ["make_tree", "time_tree"]
+
+_ROUNDS = 20
+_MOST_BYTES = 200_000
+
+
+def time_tree(dsn: str | None, files: int, progress: Progress) -> dict[str, float]:
+    """Seconds of init, and of an answer at p50 and p95 with nothing and with one line changed before each.
+
+    Args:
+        dsn: a server where databases can be created; None: an embedded one in a temporary directory.
+        files: how many installed Python files the tree has.
+        progress: called as the work advances.
+
+    Raises:
+        InvalidArgument: not so many files are installed.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="pgmem-bench-", ignore_cleanup_errors=True) as folder,
+        ExitStack() as stack,
+    ):
+        os.chmod(folder, 0o711)  # the embedded server of root runs as another user
+        root = make_tree(Path(folder) / "tree", files)
+        if dsn is None:
+            server = EmbeddedServer(Path(folder) / "server")
+            dsn = server.start()
+            stack.callback(server.close)
+        database = stack.enter_context(filled_database(dsn, 10))
+        return asyncio.run(_timed(database, root, Path(folder) / "data", progress))
+
+
+async def _timed(dsn: str, root: Path, data_dir: Path, progress: Progress) -> dict[str, float]:
+    settings = load(
+        dsn=dsn, data_dir=data_dir, embedding_provider="none", repository=root, repository_project="tree"
+    )
+    edited = sorted(root.rglob("*.py"))[len(list(root.rglob("*.py"))) // 2]
+    path = edited.relative_to(root).as_posix()
+    async with Memory.connect(settings) as memory:
+        began = perf_counter()
+        await memory.get_relevant_memory("tree", [path])
+        made = {"init, s": round(perf_counter() - began, 2)}
+        for what, change in (("nothing changed", False), ("one line edited", True)):
+            times = []
+            for number in range(_ROUNDS):
+                if change:
+                    with edited.open("a", encoding="utf-8") as file:
+                        file.write(f"\n# {number}\n")
+                began = perf_counter()
+                found = await memory.get_relevant_memory("tree", [path])
+                times.append(perf_counter() - began)
+                expected = "refreshed" if change else "unchanged"
+                if found.memory_sync.auto != expected and not (number == 0 and not change):
+                    raise InvalidArgument(
+                        f"the store said {found.memory_sync.auto} where {expected} was due."
+                    )
+                progress(what, number + 1, _ROUNDS)
+            made[f"{what}, p50 s"] = round(quantile(times, 0.5), 3)
+            made[f"{what}, p95 s"] = round(quantile(times, 0.95), 3)
+    return made
+
+
+def make_tree(root: Path, files: int) -> Path:
+    """A git work tree with one commit of files that are installed beside this program.
+
+    Raises:
+        InvalidArgument: not so many files are installed.
+    """
+    installed = Path(sysconfig.get_paths()["purelib"])
+    found = [
+        one for one in sorted(installed.rglob("*.py")) if one.is_file() and one.stat().st_size <= _MOST_BYTES
+    ]
+    if len(found) < files:
+        raise InvalidArgument(f"only {len(found)} Python files are installed; ask for at most so many.")
+    step = len(found) / files
+    for place in range(files):
+        source = found[int(place * step)]
+        target = root / source.relative_to(installed)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    who = {f"GIT_{role}_{part}": "bench" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
+    for command in (["init", "-q"], ["add", "-A", "-f"], ["commit", "-q", "-m", "One tree."]):
+        subprocess.run(["git", *command], cwd=root, env={**kept, **who}, check=True, capture_output=True)
+    return root

@@ -1,0 +1,184 @@
+"""The pages of `pgmem ui` on a large store: the time that the server takes for each, and what each weighs.
+
+The store holds real texts where `--data` names some (LoCoMo's file, a folder of BEAM), repeated with other beginnings until
+it is as large as asked; else generated ones. Requests are made within the process, so the times are those of the server.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import anyio
+import httpx2
+import psycopg
+
+from pgmem.bench import beam, locomo
+from pgmem.bench.databases import PROJECT, Progress, filled_database
+from pgmem.bench.timing import quantile
+from pgmem.database.embedded import EmbeddedServer
+from pgmem.settings import Settings
+from pgmem.ui import local_app
+
+__all__ = ["BAR_MS", "BAR_WEIGHT", "run", "texts_of"]
+
+BAR_MS = 150.0
+BAR_WEIGHT = 60_000
+"""Bytes of a page as it is sent, compressed."""
+
+_ADDRESS = "http://127.0.0.1:7437"
+_QUESTIONS = (
+    "when did we decide about the photo",
+    "a trip to the mountains",
+    "database schema migration",
+    "birthday party",
+)
+
+
+def texts_of(data: Sequence[Path]) -> list[str]:
+    """The turns and messages of some data sets.
+
+    Raises:
+        ValueError: a file or folder is in another layout.
+    """
+    found: list[str] = []
+    for place in data:
+        if place.is_dir():
+            found += [text for chat in beam.read(place) for batch in chat.batches for _, _, _, text in batch]
+        else:
+            conversations, _ = locomo.read(place)
+            found += [turn.text for one in conversations for _, turns in one.sessions for turn in turns]
+    return [text for text in found if len(text.split()) >= 6]
+
+
+def decisions(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Titles and bodies without end; where the texts repeat, a title begins at a later word."""
+    number = count()
+    for lap in count():
+        for text in texts:
+            words = text.split()
+            start = lap * 3 % max(1, len(words) - 5)
+            yield " ".join(words[start : start + 9])[:200], f"{text[:1500]} ({next(number)})"
+
+
+def run(
+    server: str | None,
+    *,
+    memories: int = 100_000,
+    rounds: int = 30,
+    data: Sequence[Path] = (),
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Fill a store, ask for every page, and report times and weights.
+
+    Args:
+        server: the DSN of a server to make a database on; None starts an embedded one.
+        memories: how many the store holds.
+        rounds: how often each page is asked for, after five times that do not count.
+        data: files and folders of real texts.
+        progress: called as the work advances.
+    """
+    texts = texts_of(data)
+    with (
+        TemporaryDirectory(prefix="pgmem-bench-", ignore_cleanup_errors=True) as folder,
+        _server(server, Path(folder)) as dsn,
+        filled_database(
+            dsn,
+            memories,
+            edges=memories // 2,
+            vectors=True,
+            texts=decisions(texts) if texts else None,
+            progress=progress,
+        ) as filled,
+    ):
+        tell = progress or (lambda _step, _done, _total: None)
+        rows = anyio.run(_measured, filled, Path(folder), rounds, tell)
+    return {
+        "memories": memories,
+        "texts": len(texts),
+        "rounds": rounds,
+        "bar_ms": BAR_MS,
+        "bar_weight": BAR_WEIGHT,
+        "pages": rows,
+        "met": all(row["p95_ms"] <= BAR_MS and row["weight"] <= BAR_WEIGHT for row in rows),
+    }
+
+
+@contextmanager
+def _server(dsn: str | None, folder: Path) -> Iterator[str]:
+    if dsn is not None:
+        yield dsn
+        return
+    folder.chmod(0o711)  # if root runs this, the server has another user
+    with EmbeddedServer(folder / "server") as server:
+        yield server.start()
+
+
+def _paths(dsn: str) -> dict[str, list[str]]:
+    with psycopg.connect(dsn) as connection:
+        ids = [
+            str(row[0])
+            for row in connection.execute(
+                "select id from pgmem.node where label = 'Decision' order by hashint8(seq) limit 20"
+            ).fetchall()
+        ]
+    where = f"project={PROJECT}"
+    return {
+        "home": ["/", f"/?{where}"],
+        "ask": [f"/ask?q={words.replace(' ', '+')}&{where}" for words in _QUESTIONS],
+        "memories": ["/memories", f"/memories?{where}&labels=Decision", f"/memories?after={ids[0]}"],
+        "memory": [f"/memory/{one}" for one in ids],
+        "memory, two hops": [f"/memory/{one}?hops=2" for one in ids],
+        "decide": ["/decide"],
+        "approvals": ["/decide/approvals"],
+        "insights": ["/decide/insights"],
+        "cards": ["/decide/cards"],
+        "time": ["/time", f"/time?{where}"],
+        "time, then": [f"/time?t={2 * 10**9 - 300_000_000}", f"/time?{where}&k={int(time.time()) - 40_000}"],
+        "graph": ["/graph", f"/graph?{where}"],
+        "health": ["/health"],
+        "activity": ["/activity", f"/activity?{where}"],
+        "tenants": ["/tenants"],
+    }
+
+
+async def _measured(dsn: str, folder: Path, rounds: int, progress: Progress) -> list[dict[str, Any]]:
+    app, link = local_app(Settings(dsn=dsn, data_dir=folder), "bench")
+    rows: list[dict[str, Any]] = []
+    transport = httpx2.ASGITransport(app=app)
+    async with (
+        app.router.lifespan_context(app),
+        httpx2.AsyncClient(transport=transport, base_url=_ADDRESS) as client,
+    ):
+        await client.get(link.at(_ADDRESS))
+        pages = _paths(dsn)
+        for place, (name, paths) in enumerate(pages.items()):
+            progress("asking for the pages", place, len(pages))
+            times, weight = [], 0
+            for number in range(-5, rounds):
+                began = time.perf_counter()
+                answer = await client.get(f"/ui{paths[number % len(paths)]}")
+                if number >= 0:
+                    times.append((time.perf_counter() - began) * 1000)
+                if answer.status_code != 200:
+                    raise RuntimeError(f"{name} answered {answer.status_code}: {answer.text[-300:]}")
+                weight = max(weight, int(answer.headers["content-length"]))
+            rows.append(
+                {
+                    "page": name,
+                    "p50_ms": quantile(times, 0.5),
+                    "p95_ms": quantile(times, 0.95),
+                    "weight": weight,
+                }
+            )
+        loaded = [await client.get(f"/ui/static/{name}") for name in ("style.css", "page.js", "icon.svg")]
+        extra = sum(int(answer.headers["content-length"]) for answer in loaded)
+        # A first look loads the style, the script and the icon too.
+        for row in rows:
+            row["weight"] += extra
+    return rows

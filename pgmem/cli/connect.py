@@ -1,0 +1,97 @@
+"""`pgmem connect`: put pgmem into the settings of a client. `pgmem hook`: what the client then calls."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from pgmem.cli.options import DataDir, DryRun, Dsn, exit_on_error, terminal
+from pgmem.neutral import visible
+
+__all__ = ["connect", "hook"]
+
+
+def connect(
+    client: Annotated[
+        str,
+        typer.Argument(
+            metavar="CLIENT",
+            help="claude-code, claude-desktop, cursor, vscode, codex, gemini-cli, windsurf or zed.",
+        ),
+    ],
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--folder", exists=True, file_okay=False, help="Change the settings of this project, not yours."
+        ),
+    ] = None,
+    home: Annotated[
+        Path | None, typer.Option("--home", file_okay=False, help="Your home directory. Default: HOME.")
+    ] = None,
+    undo: Annotated[bool, typer.Option("--undo", help="Take pgmem out again.")] = False,
+    plugin: Annotated[
+        bool, typer.Option("--plugin", help="Only print the folder of the plugin (claude-code).")
+    ] = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Connect a client: the MCP server, and hooks where it has them."""
+    from pgmem.clients import catalog
+    from pgmem.clients.connect import edits, plugin_folder, write
+
+    if client not in catalog.CLIENTS:
+        near = difflib.get_close_matches(client, catalog.CLIENTS, n=1, cutoff=0.3)
+        wanted = f"Did you mean {near[0]}? " if near else ""
+        raise typer.BadParameter(
+            f"{client} is no client that pgmem knows. {wanted}Known: {', '.join(catalog.CLIENTS)}."
+        )
+    if plugin:
+        if client != "claude-code":
+            raise typer.BadParameter("Only claude-code has a plugin.")
+        typer.echo(plugin_folder())
+        return
+    if folder is not None and client in ("claude-desktop", "windsurf"):
+        raise typer.BadParameter(f"{client} has no settings of a project: leave --folder out.")
+    changes = catalog.CLIENTS[client](home or Path.home(), folder and folder.resolve(), os.environ)
+    found = exit_on_error(lambda: edits(changes, undo=undo))
+    if not found:
+        typer.echo("Nothing to change.")
+        return
+    console = terminal()
+    for edit in found:
+        lines = difflib.unified_diff(
+            (edit.before or "").splitlines(),
+            (edit.after or "").splitlines(),
+            str(edit.file) if edit.before is not None else "no file",
+            str(edit.file) if edit.after is not None else "no file",
+            lineterm="",
+        )
+        for line in lines:
+            style = {"+": "green", "-": "red", "@": "dim"}.get(line[:1], "")
+            console.print(Text(visible(line), style=style), soft_wrap=True)
+        if not dry_run:
+            backup = exit_on_error(lambda edit=edit: write(edit))  # type: ignore[misc]
+            kept = f" What was there is in {backup}." if backup else ""
+            typer.echo(f"{edit.file} is {'removed' if edit.after is None else 'written'}.{kept}")
+    if dry_run:
+        typer.echo("Nothing is written (--dry-run).")
+    elif not undo:
+        typer.echo(f"Start {client} anew. `pgmem connect {client} --undo` takes this back.")
+
+
+def hook(
+    event: Annotated[str, typer.Argument(metavar="EVENT", help="The event, as the client names it.")],
+    client: Annotated[
+        str | None, typer.Option("--client", help="The client. Default: found out from its JSON.")
+    ] = None,
+    dsn: Dsn = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Answer an event of a client: JSON on stdin, JSON on stdout; it never fails."""
+    from pgmem.hook import events
+
+    events.main(events.Call(event, client, dsn, str(data_dir) if data_dir else None))

@@ -1,0 +1,149 @@
+"""The group of all commands: a command's module is imported when the command is used, so that each starts fast."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+from typer.exceptions import TyperException
+from typer.main import get_group
+
+__all__ = ["PANELS", "Commands"]
+
+PANELS: dict[str, dict[str, str]] = {
+    "Start": {
+        "demo": "demo:demo",
+        "init": "store:init",
+        "status": "store:status",
+        "doctor": "doctor:doctor",
+    },
+    "Serve": {
+        "mcp": "serve:mcp",
+        "ui": "serve:ui",
+        "worker": "worker:worker",
+        "connect": "connect:connect",
+        "hook": "connect:hook",
+    },
+    "Save": {
+        "save": "save:save",
+        "remember": "save:remember",
+        "relate": "save:relate",
+        "import": "moving:import_",
+    },
+    "Find": {
+        "retrieve": "read:retrieve",
+        "search": "read:search",
+        "neighbours": "read:neighbours",
+        "history": "temporal:history",
+        "surface": "quality:surface",
+        "cypher": "graph:cypher",
+    },
+    "Forget and undo": {
+        "forget": "temporal:forget",
+        "revert": "temporal:revert",
+        "decay": "temporal:decay",
+    },
+    "Review and repair": {
+        "review": "review:review",
+        "hygiene": "quality:hygiene",
+        "health": "quality:health",
+        "freshness": "quality:freshness",
+        "reflect": "quality:reflect",
+        "merge": "quality:merge",
+        "supersede": "quality:supersede",
+        "retry": "quality:retry",
+    },
+    "Code base": {"cards": "cards:app"},
+    "Store": {
+        "psql": "store:psql",
+        "dsn": "store:dsn_",
+        "config": "store:config",
+        "graph": "graph:app",
+        "reindex": "embed:reindex",
+        "export": "moving:export",
+        "backup": "backup:backup",
+        "restore": "backup:restore",
+    },
+    "Tenants and tokens": {
+        "tenancy": "tenancy:tenancy",
+        "token": "tenancy:token",
+        "erase-subject": "tenancy:erase_subject",
+    },
+    "Measure": {"bench": "bench:app", "calibrate": "read:calibrate"},
+}
+"""Every command below the heading that `pgmem --help` shows it under: the module in pgmem.cli and the name in it."""
+
+
+class Commands(TyperGroup):
+    """The group of all commands; wrong usage is one line on stderr and exit code 2."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run the command that the arguments name."""
+        logging.getLogger("psycopg").setLevel(logging.ERROR)  # pgmem reports these errors itself
+        run = functools.partial(
+            super().main,
+            args,
+            prog_name,
+            complete_var,
+            standalone_mode=False,
+            windows_expand_args=windows_expand_args,
+            **extra,
+        )
+        if not standalone_mode:
+            return run()
+        try:
+            code = run()
+        except TyperException as error:
+            context = getattr(error, "ctx", None)
+            if type(error).__name__ == "NoArgsIsHelpError":
+                typer.echo(error.format_message())
+            else:
+                where = f" See {context.command_path} --help." if context else ""
+                line = " ".join(error.format_message().replace("Value error, ", "").split())
+                typer.echo(f"pgmem: {line}{where}", err=True)
+            sys.exit(error.exit_code)
+        except typer.Abort:
+            typer.echo("pgmem: stopped.", err=True)
+            sys.exit(1)
+        sys.exit(code if isinstance(code, int) else 0)
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        """Return the names of all commands, in the order of the help."""
+        return [name for commands in PANELS.values() for name in commands]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command; its module is imported now."""
+        for panel, commands in PANELS.items():
+            if cmd_name in commands and cmd_name not in self.commands:
+                self.commands[cmd_name] = _command(cmd_name, commands[cmd_name], panel)
+        return super().get_command(ctx, cmd_name)
+
+
+def _command(name: str, place: str, panel: str) -> Any:
+    """Build a command from its function, or a group from its app."""
+    module, _, attribute = place.partition(":")
+    found = getattr(import_module(f"pgmem.cli.{module}"), attribute)
+    app = typer.Typer(callback=lambda: None)
+    if isinstance(found, typer.Typer):
+        app.add_typer(found, name=name, rich_help_panel=panel)
+    else:
+        # What psql is given goes to psql.
+        context = (
+            {"ignore_unknown_options": True, "allow_interspersed_args": True} if name == "psql" else None
+        )
+        app.command(name, rich_help_panel=panel, context_settings=context)(found)
+    return get_group(app).commands[name]

@@ -1,0 +1,407 @@
+"""`pgmem save`, `remember` and `relate`: write memories from arguments, from JSON, or from a pipe."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_type_hints
+
+import typer
+
+from pgmem.bounded import parse
+from pgmem.cli.options import Store, print_json, store_command
+from pgmem.errors import InvalidArgument, PgmemError
+from pgmem.memory import Memory
+from pgmem.models import BatchSaveResult, SaveResult
+
+__all__ = ["arguments", "relate", "remember", "save"]
+
+save = typer.Typer(
+    help="Save a session, decision, pattern, note, fact or batch, as an agent does.", no_args_is_help=True
+)
+
+Input = Annotated[
+    Path | None,
+    typer.Option(
+        "--input",
+        "-i",
+        help="JSON with the arguments of the verb, - for stdin; one object, a list, or one object a line. "
+        "Arguments of the command line win.",
+    ),
+]
+InProject = Annotated[str | None, typer.Option("--project", "-p", help="The name of the project.")]
+Scope = Annotated[
+    Literal["global", "project", "focus"] | None,
+    typer.Option(help="How widely it holds. Default: project."),
+]
+Focus = Annotated[str | None, typer.Option(help="The name of the focus area.")]
+Share = Annotated[Literal["private", "org"] | None, typer.Option(help="Whose it is. Default: yours.")]
+Token = Annotated[
+    str | None, typer.Option("--governance-token", help="A governance token, which a global save needs.")
+]
+SaveId = Annotated[
+    str | None, typer.Option("--save-id", help="A UUID of this save: sent again, it is made once.")
+]
+
+
+@save.command()
+@store_command
+def session(
+    store: Store,
+    objective: Annotated[str | None, typer.Argument(help="The aim of the session; - reads stdin.")] = None,
+    project: InProject = None,
+    did: Annotated[list[str] | None, typer.Option(help="What was done; repeatable.")] = None,
+    decided: Annotated[list[str] | None, typer.Option(help="What was decided, in a few words.")] = None,
+    left_open: Annotated[list[str] | None, typer.Option("--open", help="What is not finished.")] = None,
+    then: Annotated[list[str] | None, typer.Option("--next", help="What comes next; repeatable.")] = None,
+    focus: Focus = None,
+    scope: Scope = None,
+    share: Share = None,
+    governance_token: Token = None,
+    save_id: SaveId = None,
+    given: Input = None,
+) -> None:
+    """Save what happened in a session. It creates the project if it is new."""
+    words = {"actions_taken": did, "decisions_made": decided, "open_items": left_open, "next_actions": then}
+    more = {"focus": focus, "scope": scope, "share": share, "save_id": save_id}
+    more["governance_token"] = governance_token
+    _save(store, "save_session", given, objective=objective, project_id=project, **words, **more)
+
+
+@save.command()
+@store_command
+def decision(
+    store: Store,
+    title: Annotated[str | None, typer.Argument(help="What was decided, on one line.")] = None,
+    rationale: Annotated[str | None, typer.Argument(help="Why; - reads stdin.")] = None,
+    project: InProject = None,
+    owner: Annotated[str | None, typer.Option(help="Who decided it.")] = None,
+    date: Annotated[str | None, typer.Option(help="The day, such as 2026-05-01. Default: today.")] = None,
+    confidence: Annotated[float | None, typer.Option(min=0, max=1, help="How certain it is.")] = None,
+    focus: Focus = None,
+    scope: Scope = None,
+    share: Share = None,
+    governance_token: Token = None,
+    save_id: SaveId = None,
+    given: Input = None,
+) -> None:
+    """Save a decision and why. A repeat is skipped, a near title is superseded or waits for review."""
+    more = {"owner": owner, "date": date, "confidence": confidence, "focus": focus, "scope": scope}
+    more |= {"share": share, "governance_token": governance_token, "save_id": save_id}
+    _save(store, "save_decision", given, title=title, rationale=rationale, project_id=project, **more)
+
+
+@save.command()
+@store_command
+def pattern(
+    store: Store,
+    trigger: Annotated[str | None, typer.Argument(help="When the pattern applies.")] = None,
+    steps: Annotated[list[str] | None, typer.Argument(help="The steps, in order.")] = None,
+    project: InProject = None,
+    exclusion: Annotated[list[str] | None, typer.Option(help="When it does not apply; repeatable.")] = None,
+    focus: Focus = None,
+    scope: Scope = None,
+    share: Share = None,
+    governance_token: Token = None,
+    save_id: SaveId = None,
+    given: Input = None,
+) -> None:
+    """Save a pattern: when it applies, and the steps to repeat."""
+    more = {"exclusions": exclusion, "focus": focus, "scope": scope, "share": share, "save_id": save_id}
+    more["governance_token"] = governance_token
+    _save(store, "save_pattern", given, trigger=trigger, repeatable_steps=steps, project_id=project, **more)
+
+
+@save.command("context")
+@store_command
+def context(
+    store: Store,
+    content: Annotated[str | None, typer.Argument(help="The text of the note; - reads stdin.")] = None,
+    project: InProject = None,
+    topic: Annotated[str | None, typer.Option(help="What it is about; it becomes the title.")] = None,
+    focus: Focus = None,
+    scope: Scope = None,
+    share: Share = None,
+    governance_token: Token = None,
+    save_id: SaveId = None,
+    given: Input = None,
+) -> None:
+    """Save a note about a project."""
+    more = {"topic": topic, "focus": focus, "scope": scope, "share": share, "save_id": save_id}
+    more["governance_token"] = governance_token
+    _save(store, "save_context", given, content=content, project_id=project, **more)
+
+
+@save.command()
+@store_command
+def entity(
+    store: Store,
+    name: Annotated[str | None, typer.Argument(help="The name of the entity.")] = None,
+    fact: Annotated[str | None, typer.Argument(help="What is true of it now; - reads stdin.")] = None,
+    project: InProject = None,
+    related: Annotated[
+        list[str] | None, typer.Option(help="A relation and a name, such as USES=Redis; repeatable.")
+    ] = None,
+    focus: Focus = None,
+    scope: Scope = None,
+    share: Share = None,
+    governance_token: Token = None,
+    save_id: SaveId = None,
+    given: Input = None,
+) -> None:
+    """Save the fact that is true of an entity now; the earlier fact stays in its history."""
+    others = [
+        {"relationship_type": relation, "entity_name": target}
+        for relation, target in _pairs("--related", related)
+    ]
+    more: dict[str, Any] = {"focus": focus, "scope": scope, "share": share, "save_id": save_id}
+    more |= {"governance_token": governance_token, "related_entities": others or None}
+    _save(store, "upsert_entity", given, entity_name=name, fact=fact, project_id=project, **more)
+
+
+@save.command()
+@store_command
+def batch(
+    store: Store,
+    given: Annotated[
+        Path, typer.Argument(help="JSON: {session: {…}, decisions: […], patterns: […], …}; - for stdin.")
+    ],
+    project: InProject = None,
+) -> None:
+    """Save a session with its decisions and patterns; what can be kept is kept."""
+    _save(store, "store_session_with_learnings", given, project_id=project)
+
+
+@store_command
+def remember(
+    store: Store,
+    label: Annotated[str | None, typer.Argument(help="The kind of thing, such as Technology.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Its name or title.")] = None,
+    properties: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A property, such as summary='A cache' or stars=5; repeatable."),
+    ] = None,
+    related: Annotated[
+        list[str] | None,
+        typer.Option("--relate", help="A relation and a name, such as USES=Redis; repeatable."),
+    ] = None,
+    valid_from: Annotated[str | None, typer.Option("--from", help="When it begins to hold.")] = None,
+    valid_to: Annotated[str | None, typer.Option("--to", help="When it ceases to hold.")] = None,
+    project: InProject = None,
+    share: Share = None,
+    given: Input = None,
+) -> None:
+    """Create or update a thing by its name, and relate it to others by theirs."""
+    relations: dict[str, list[str]] = {}
+    for relation, target in _pairs("--relate", related):
+        relations.setdefault(relation, []).append(target)
+    kept = {key: _value(value) for key, value in _pairs("--set", properties)}
+
+    async def run(memory: Memory) -> list[Any]:
+        keys = {row.name: row.key_field or "name" for row in (await memory.describe_schema()).labels}
+        done = []
+        for sent in arguments(
+            Memory.remember,
+            given,
+            label=label,
+            properties=kept or None,
+            relations=relations or None,
+            valid_from=valid_from,
+            valid_to=valid_to,
+            project_id=project,
+            share=share,
+            besides=("properties",),
+        ):
+            own = dict(sent.get("properties") or {})
+            if name is not None:
+                own[keys.get(str(sent["label"]), "name")] = name
+            done.append(await memory.remember(**{**sent, "properties": own}))
+        return done
+
+    done = store.run(run)
+    if store.as_json:
+        print_json(done if len(done) != 1 else done[0])
+    for row in () if store.as_json else done:
+        what = "created" if row.created else "updated"
+        if row.dedup_outcome == "manual_review":
+            what = f"not changed: {row.next_step}"
+        typer.echo(f"{row.label} {row.title}: {what} (version {row.version}), {row.id}")
+        for made in row.relations_made:
+            typer.echo(f"  {made.relation} {made.label} {made.name}")
+        for meant in row.did_you_mean:
+            typer.echo(f"  no relation {meant.relation} {meant.name}: the name fits several", err=True)
+    if any(row.dedup_outcome == "manual_review" for row in done):
+        raise typer.Exit(1)
+
+
+@store_command
+def relate(
+    store: Store,
+    from_label: Annotated[str | None, typer.Argument(help="The label of the first memory.")] = None,
+    from_key: Annotated[str | None, typer.Argument(help="Its name, exact title or id.")] = None,
+    rel_type: Annotated[str | None, typer.Argument(help="The relation, such as CONFLICTS_WITH.")] = None,
+    to_label: Annotated[str | None, typer.Argument(help="The label of the second memory.")] = None,
+    to_key: Annotated[str | None, typer.Argument(help="Its name, exact title or id.")] = None,
+    project: InProject = None,
+    given: Input = None,
+) -> None:
+    """Join two memories by a relation; the same call again changes nothing more."""
+    calls = arguments(
+        Memory.relate,
+        given,
+        from_label=from_label,
+        from_key=from_key,
+        rel_type=rel_type,
+        to_label=to_label,
+        to_key=to_key,
+        project_id=project,
+    )
+
+    async def run(memory: Memory) -> list[Any]:
+        return [await memory.relate(**sent) for sent in calls]
+
+    done = store.run(run)
+    if store.as_json:
+        print_json(done if len(done) != 1 else done[0])
+        return
+    for edge in done:
+        made = "made" if edge.created else "was there already"
+        typer.echo(f"{edge.from_id} {edge.rel_type} {edge.to_id}: {made}.")
+
+
+def arguments(
+    verb: Callable[..., Any],
+    given: Path | None,
+    *,
+    besides: Sequence[str] = (),
+    **own: Any,
+) -> list[dict[str, Any]]:
+    """The arguments of one or more calls of a verb: those of the JSON, then those of the command line.
+
+    Args:
+        verb: the method of `Memory`.
+        given: a file of JSON, - for stdin; None for none.
+        besides: required arguments that the caller fills in.
+        own: arguments of the command line; None was not given, and - reads stdin.
+
+    Raises:
+        typer.Exit: an argument is unknown, missing or cannot be read; the message names it.
+    """
+    try:
+        if given is not None and sum(value == "-" for value in own.values()) + (str(given) == "-") > 1:
+            raise InvalidArgument("stdin can be read once: give - for one argument.")
+        typed = {
+            name: sys.stdin.read().strip() if value == "-" else value
+            for name, value in own.items()
+            if value is not None
+        }
+        return [_checked(verb, {**sent, **typed}, besides) for sent in _objects(given)]
+    except PgmemError as error:
+        typer.echo(f"pgmem: {error}", err=True)
+        raise typer.Exit(2) from None
+
+
+def _objects(given: Path | None) -> list[dict[str, Any]]:
+    """The objects of a file of JSON or JSON lines."""
+    if given is None:
+        return [{}]
+    what = "stdin" if str(given) == "-" else str(given)
+    try:
+        text = sys.stdin.read() if str(given) == "-" else given.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidArgument(f"{what} cannot be read: {error}.") from None
+    try:
+        found = parse(text, what)
+    except ValueError:
+        try:
+            found = [parse(line, what) for line in text.splitlines() if line.strip()]
+        except ValueError as error:
+            raise InvalidArgument(f"{what} is no JSON: {error}.") from None
+    found = found if isinstance(found, list) else [found]
+    if not found or not all(isinstance(sent, dict) for sent in found):
+        raise InvalidArgument(f"{what} must hold a JSON object with the arguments, or several.")
+    return found
+
+
+def _checked(verb: Callable[..., Any], sent: dict[str, Any], besides: Sequence[str]) -> dict[str, Any]:
+    """The arguments of a call as the verb takes them: all known, none missing, each of its type."""
+    from difflib import get_close_matches
+
+    from pydantic import TypeAdapter, ValidationError
+
+    signature = inspect.signature(verb).parameters
+    types = get_type_hints(verb, include_extras=True)
+    names = [name for name in signature if name != "self"]
+    for name in sent:
+        if name not in names:
+            near = get_close_matches(name, names, 1)
+            advice = f"did you mean {near[0]}?" if near else f"it takes {', '.join(names)}."
+            raise InvalidArgument(f"{verb.__name__} has no argument {name}: {advice}")
+    for name in names:
+        required = signature[name].default is inspect.Parameter.empty
+        if required and name not in sent and name not in besides:
+            raise InvalidArgument(f"{verb.__name__} needs {name}: give it as an argument or in --input.")
+    try:
+        return {name: TypeAdapter(types[name]).validate_python(value) for name, value in sent.items()}
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InvalidArgument(f"{error.title}: {first['msg']}.") from None
+
+
+def _save(store: Store, verb: str, given: Path | None, **own: Any) -> None:
+    """Run one or more saves; exit with 1 if one of them is not saved."""
+    calls = arguments(getattr(Memory, verb), given, **own)
+
+    async def run(memory: Memory) -> list[SaveResult | BatchSaveResult]:
+        return [await getattr(memory, verb)(**sent) for sent in calls]
+
+    done = store.run(run)
+    if store.as_json:
+        print_json([asdict(result) for result in done] if len(done) != 1 else done[0])
+    for result in () if store.as_json else done:
+        _show(result)
+    states = [result.status if isinstance(result, SaveResult) else result.overall for result in done]
+    if any(state != "saved" for state in states):
+        raise typer.Exit(1)
+
+
+def _show(result: SaveResult | BatchSaveResult) -> None:
+    if isinstance(result, BatchSaveResult):
+        parts = [part for part in (result.session, *result.decisions, *result.patterns) if part is not None]
+        kept = sum(part.status == "saved" for part in parts)
+        typer.echo(f"{result.overall}: {kept} of {len(parts)} saved.")
+        for part in parts:
+            if part.status != "saved":
+                _show(part)
+        return
+    saved = result.status == "saved"
+    what = ", ".join(filter(None, (result.dedup_outcome, str(result.artifact_id or result.save_id or ""))))
+    typer.echo(f"{result.status}: {what}", err=not saved)
+    if result.message:
+        typer.echo(result.message, err=not saved)
+    if not saved and result.next_step:
+        typer.echo(result.next_step, err=True)
+    for near in result.near_names:
+        typer.echo(f"A name resembles this one: {near.name}", err=True)
+
+
+def _pairs(option: str, given: Sequence[str] | None) -> list[tuple[str, str]]:
+    """The two sides of each NAME=VALUE."""
+    found = []
+    for word in given or ():
+        name, equals, value = word.partition("=")
+        if not equals or not name.strip():
+            raise typer.BadParameter(f"{option} takes NAME=VALUE, not {word!r}")
+        found.append((name.strip(), value))
+    return found
+
+
+def _value(text: str) -> Any:
+    """A value of a property: JSON where it is JSON, else the text."""
+    try:
+        return parse(text, "a property")
+    except ValueError:
+        return text

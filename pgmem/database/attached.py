@@ -1,0 +1,87 @@
+"""The verbs on a connection of the caller."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from psycopg import AsyncConnection
+from psycopg.pq import TransactionStatus
+from psycopg.rows import DictRow
+
+from pgmem.database.call import Request
+from pgmem.database.database import Database
+from pgmem.database.identity import SET_FOR_TRANSACTION
+from pgmem.database.pool import Pool
+from pgmem.database.watch import observed
+from pgmem.errors import translate
+from pgmem.models import DescribedLabel, MemoryScope
+from pgmem.settings import load
+
+__all__ = ["Attached"]
+
+_LABELS: WeakKeyDictionary[AsyncConnection[Any], dict[str, DescribedLabel]] = WeakKeyDictionary()
+"""The registry of labels that was read on a connection: programs attach to one connection again for every request."""
+
+
+class Attached(Database):
+    """A connection of the caller: verbs run in its transaction, and nothing is committed or retried here.
+
+    The identity stays set until that transaction ends. Outside a transaction, on a connection with autocommit, each
+    verb is a transaction of its own. There is no outbox, because only the caller commits.
+
+    Args:
+        connection: of the caller, which also closes it.
+        scope: the caller; None is nobody.
+        source: the way in that is stamped on writes.
+    """
+
+    def __init__(
+        self, connection: AsyncConnection[Any], scope: MemoryScope | None = None, source: str = "sdk"
+    ) -> None:
+        super().__init__(load(), scope or MemoryScope(), source)
+        self._connection = connection
+        self._shared.labels = _LABELS.setdefault(connection, {})
+
+    def acting_as(
+        self, scope: MemoryScope, *, source: str | None = None, made_at: datetime | None = None
+    ) -> Attached:
+        """Return a database over the same connection, with the same watchers, for another scope."""
+        other = Attached(self._connection, scope, source or self.source)
+        other._shared, other._made_at = self._shared, made_at
+        return other
+
+    @asynccontextmanager
+    async def transaction(
+        self,
+        timeout_s: float | None = None,  # noqa: ARG002
+        *,
+        pool: Pool | None = None,  # noqa: ARG002
+    ) -> AsyncIterator[AsyncConnection[Any]]:
+        """Set the identity in the caller's transaction, which the caller ends; its own statement timeout holds."""
+        connection = self._connection
+        # With autocommit the identity would end with its own statement, and the verb would run without one.
+        if connection.autocommit and connection.info.transaction_status == TransactionStatus.IDLE:
+            async with connection.transaction():
+                await connection.execute(SET_FOR_TRANSACTION, self._identity)
+                yield connection
+        else:
+            await connection.execute(SET_FOR_TRANSACTION, self._identity)
+            yield connection
+
+    async def rows(self, verb: str, /, timeout_s: float | None = None, **params: object) -> list[DictRow]:
+        """Call a verb in the caller's transaction and return its rows.
+
+        Raises:
+            PgmemError: the verb refuses the call; the class depends on the SQLSTATE.
+            psycopg.Error: any other error of the statement or the connection.
+        """
+        request = Request(verb, params)
+        with observed(verb, self.notice) as seen, translate():
+            async with self.transaction(timeout_s) as connection:
+                found = await request.send(connection)
+            seen.rows = len(found)
+            return found

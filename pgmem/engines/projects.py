@@ -1,0 +1,36 @@
+"""Projects: the one that a repository has, wherever it is checked out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anyio.to_thread
+
+from pgmem.engines.base import Engine
+from pgmem.models import OpenedProject
+from pgmem.repository.identity import Identity, chosen_project, identify
+
+__all__ = ["Projects"]
+
+
+class Projects(Engine):
+    """A repository is known by its remote, the roots of its history and where it lies; its folder may have any name."""
+
+    async def project_of(self, folder: Path, *, create: bool = False) -> str:
+        """Return the project of a folder: the one that PGMEM_PROJECT or `.pgmem.toml` names, else its repository's.
+
+        Args:
+            folder: any folder of a work tree; one outside of any is known by its place.
+            create: make the project of a repository that has none; else the name is returned that it would have.
+        """
+        chosen, known = await anyio.to_thread.run_sync(_read, folder)
+        if chosen is not None:
+            return chosen
+        return (
+            await self._one("open_project", OpenedProject, {**known._asdict(), "create": create})
+        ).project_id
+
+
+def _read(folder: Path) -> tuple[str | None, Identity]:
+    chosen = chosen_project(folder)
+    return chosen, Identity([], [], [], []) if chosen is not None else identify(folder)

@@ -1,0 +1,190 @@
+"""A connection by libpq alone, which psycopg's wheel brings.
+
+An agent waits for a hook. Importing psycopg takes longer than everything that a hook does, libpq takes 20 ms, and it
+reads the same connection strings. Where no libpq is found psycopg itself is used.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import json
+from collections.abc import Sequence
+from ctypes import c_char_p, c_int, c_void_p
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+__all__ = ["Connection", "QueryFailed"]
+
+_COMMAND_OK, _TUPLES_OK = 1, 2
+_JSON, _BOOL, _NUMBERS = (114, 3802), 16, (20, 21, 23, 700, 701, 1700)
+
+
+class QueryFailed(Exception):
+    """The server cannot be reached or refuses a statement; the message is the server's, of one line."""
+
+
+class Connection:
+    """A connection that sends one statement at a time and reads rows as lists of Python values.
+
+    Args:
+        conninfo: a libpq connection string.
+
+    Raises:
+        QueryFailed: the server cannot be reached.
+    """
+
+    def __init__(self, conninfo: str) -> None:
+        found = _libpq()
+        self._pq, self._connection, self._psycopg = found, None, None
+        if found is None:
+            self._psycopg = _psycopg(conninfo)
+            return
+        self._connection = found.PQconnectdb(conninfo.encode())
+        if found.PQstatus(self._connection) != 0:
+            message = _line(found.PQerrorMessage(self._connection))
+            self.close()
+            raise QueryFailed(message)
+        found.PQsetClientEncoding(self._connection, b"UTF8")
+
+    def rows(self, statement: str, *values: object) -> list[list[Any]]:
+        """Send a statement with `$1`, `$2`, … and return its rows.
+
+        Raises:
+            QueryFailed: the server refuses it.
+        """
+        texts = [_sent(value) for value in values]
+        if self._psycopg is not None:
+            return _by_psycopg(self._psycopg, statement, texts)
+        assert self._pq is not None
+        pq = self._pq
+        parameters = (c_char_p * len(texts))(*texts) if texts else None
+        result = pq.PQexecParams(
+            self._connection, statement.encode(), len(texts), None, parameters, None, None, 0
+        )
+        try:
+            if pq.PQresultStatus(result) not in (_COMMAND_OK, _TUPLES_OK):
+                raise QueryFailed(_line(pq.PQresultErrorMessage(result)))
+            columns = range(pq.PQnfields(result))
+            types = [pq.PQftype(result, column) for column in columns]
+            return [
+                [
+                    None
+                    if pq.PQgetisnull(result, row, column)
+                    else _received(types[column], pq.PQgetvalue(result, row, column))
+                    for column in columns
+                ]
+                for row in range(pq.PQntuples(result))
+            ]
+        finally:
+            pq.PQclear(result)
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._psycopg is not None:
+            self._psycopg.close()
+        elif self._pq is not None and self._connection is not None:
+            self._pq.PQfinish(self._connection)
+            self._connection = None
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+@cache
+def _libpq() -> ctypes.CDLL | None:
+    """Load the libpq beside psycopg's modules; None if there is none."""
+    spec = importlib.util.find_spec("psycopg_binary")
+    if spec is None or spec.origin is None:
+        return None
+    package = Path(spec.origin).parent
+    for pattern in (
+        "psycopg_binary.libs/libpq-*",
+        "psycopg_binary/.dylibs/libpq.*",
+        "psycopg_binary.libs/libpq*.dll",
+    ):
+        for path in sorted(package.parent.glob(pattern)):
+            try:
+                return _declared(ctypes.CDLL(str(path)))
+            except OSError:
+                continue
+    return None
+
+
+def _declared(pq: ctypes.CDLL) -> ctypes.CDLL:
+    """Give the functions their types; without them ctypes cuts pointers to 32 bits."""
+    for name, result, *arguments in (
+        ("PQconnectdb", c_void_p, c_char_p),
+        ("PQstatus", c_int, c_void_p),
+        ("PQerrorMessage", c_char_p, c_void_p),
+        ("PQsetClientEncoding", c_int, c_void_p, c_char_p),
+        ("PQexecParams", c_void_p, c_void_p, c_char_p, c_int, c_void_p, c_void_p, c_void_p, c_void_p, c_int),
+        ("PQresultStatus", c_int, c_void_p),
+        ("PQresultErrorMessage", c_char_p, c_void_p),
+        ("PQnfields", c_int, c_void_p),
+        ("PQntuples", c_int, c_void_p),
+        ("PQftype", ctypes.c_uint, c_void_p, c_int),
+        ("PQgetisnull", c_int, c_void_p, c_int, c_int),
+        ("PQgetvalue", c_char_p, c_void_p, c_int, c_int),
+        ("PQclear", None, c_void_p),
+        ("PQfinish", None, c_void_p),
+    ):
+        function = getattr(pq, name)
+        function.restype, function.argtypes = result, arguments
+    return pq
+
+
+def _sent(value: object) -> bytes | None:
+    """Return a value as the text that PostgreSQL reads; a list of texts is an array, other lists and objects are JSON."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return b"true" if value else b"false"
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        quoted = (item.replace("\\", "\\\\").replace('"', '\\"') for item in value)
+        value = "{" + ",".join(f'"{item}"' for item in quoted) + "}"
+    elif isinstance(value, list | dict):
+        value = json.dumps(value, ensure_ascii=False).replace("\\u0000", " ")
+    # A lone surrogate is no UTF-8, and PostgreSQL stores no NUL.
+    return str(value).replace("\0", " ").encode("utf-8", "replace")
+
+
+def _received(kind: int, text: bytes) -> Any:
+    if kind in _JSON:
+        return json.loads(text)
+    if kind == _BOOL:
+        return text == b"t"
+    if kind in _NUMBERS:
+        return float(text) if b"." in text or b"e" in text else int(text)
+    return text.decode()
+
+
+def _line(message: bytes | None) -> str:
+    return (message or b"").decode(errors="replace").strip().partition("\n")[0]
+
+
+def _psycopg(conninfo: str) -> Any:
+    import psycopg
+
+    try:
+        return psycopg.connect(conninfo, autocommit=True)
+    except psycopg.Error as error:
+        raise QueryFailed(str(error).partition("\n")[0]) from error
+
+
+def _by_psycopg(connection: Any, statement: str, texts: Sequence[bytes | None]) -> list[list[Any]]:
+    import psycopg
+
+    cursor = psycopg.RawCursor(connection)
+    try:
+        cursor.execute(statement.encode(), [None if text is None else text.decode() for text in texts])
+        return [list(row) for row in cursor.fetchall()] if cursor.description else []
+    except psycopg.Error as error:
+        raise QueryFailed(str(error).partition("\n")[0]) from error

@@ -1,0 +1,186 @@
+"""The records of an import in one form: named items, links between them, and counts of what is left out."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time
+from pathlib import Path
+from typing import Any
+
+from pgmem.bounded import parse
+from pgmem.models import SchemaDescription
+
+__all__ = ["Item", "Link", "Names", "Reading", "Vocabulary", "excerpt", "json_lines", "moment", "proportion"]
+
+_NAME_CHARS = 200  # the limit of a new store; the verb refuses a longer name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """A named memory with what `import_memories` takes. `status` is one of active, superseded, archived, expired, stub."""
+
+    label: str
+    name: str
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    status: str = "active"
+    confidence: float | None = None
+    trust_level: float | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+
+    def record(self) -> dict[str, Any]:
+        """The arguments of one record of `import_memories`."""
+        found = {
+            "label": self.label,
+            "name": self.name,
+            "properties": dict(self.properties),
+            "status": self.status,
+            "confidence": self.confidence,
+            "trust_level": self.trust_level,
+        }
+        times = {
+            name: value.isoformat()
+            for name in ("created_at", "updated_at", "valid_from", "valid_to")
+            if (value := getattr(self, name)) is not None
+        }
+        return {name: value for name, value in found.items() if value is not None} | times
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A relation of the registry between two items, each (label, name)."""
+
+    source: tuple[str, str]
+    relation: str
+    target: tuple[str, str]
+
+    def record(self) -> dict[str, Any]:
+        """The arguments of one record of `import_memories`."""
+        return {"from": list(self.source), "relation": self.relation, "to": list(self.target)}
+
+
+@dataclass(slots=True)
+class Reading:
+    """The records of a file, and counts of those converted and left out, by what became of them."""
+
+    items: list[Item] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+    converted: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+    folder: str | None = None
+    """The name of the folder of notes, which a later import compares with."""
+    paths: list[str] = field(default_factory=list)
+    """The paths of all notes in it, also of those that could not be read."""
+
+
+class Names:
+    """The names that the items of a file have here: two items never share one, so that none replaces another."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._taken: set[tuple[str, str]] = set()
+        self._reading = reading
+
+    def give(self, label: str, name: str, mark: str, instead: str | None = None) -> str:
+        """Return the name, or `instead`, or the name with `mark`: the first that no other item of the file has.
+
+        Names that differ in case, width or Unicode form alone are one name, as in the store.
+        """
+        given, number = name, 0
+        while (key := (label, unicodedata.normalize("NFKC", given).casefold())) in self._taken:
+            number += 1
+            end = f" ({mark})" if number == 1 else f" ({mark} {number})"
+            given = f"{name[: _NAME_CHARS - len(end)]}{end}"
+            if number == 1 and instead:
+                given = instead
+        self._taken.add(key)
+        if given != name:
+            self._reading.converted["names that another memory of the file has: made different"] += 1
+        return given
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The labels and relations of a store that importers may use."""
+
+    labels: frozenset[str]
+    relations: frozenset[str]
+
+    @classmethod
+    def of(cls, schema: SchemaDescription) -> Vocabulary:
+        """Take from `describe_schema`: labels that remember writes, and Decision; relations between any labels."""
+        return cls(
+            frozenset(
+                row.name for row in schema.labels if row.written_by == "remember" or row.name == "Decision"
+            ),
+            frozenset(
+                row.name
+                for row in schema.relations
+                if row.made_by == "relate" and row.from_labels is None and row.to_labels is None
+            ),
+        )
+
+    def label(self, word: object) -> str | None:
+        """The label that a word of another system names, or None. Case, blanks and punctuation are ignored."""
+        wanted = re.sub(r"\W|_", "", str(word)).casefold()
+        return next((name for name in sorted(self.labels) if name.casefold() == wanted), None)
+
+    def relation(self, word: object) -> str | None:
+        """The relation that a word of another system names, or None."""
+        name = re.sub(r"\W+", "_", str(word).strip()).upper()
+        return name if name in self.relations else None
+
+
+def json_lines(path: Path, text: str, reading: Reading) -> Iterator[dict[str, Any]]:
+    """The objects of a file of JSON lines; other lines are counted as left out.
+
+    Raises:
+        InvalidArgument: a line is nested too deeply.
+    """
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            record = parse(line, f"Line {number} of {path.name}")
+        except ValueError:
+            record = None
+        if isinstance(record, dict):
+            yield record
+        else:
+            reading.left_out[f"lines of {path.name} that are no JSON object"] += 1
+
+
+def excerpt(text: str, mark: str) -> str:
+    """A text as a name: unchanged if it is short, else its beginning and `mark`, which keeps it unique."""
+    line = " ".join(text.split())
+    return line if len(line) <= _NAME_CHARS else f"{line[: _NAME_CHARS - len(mark) - 3]}… #{mark}"
+
+
+def moment(value: object) -> datetime | None:
+    """A point in time from ISO 8601, a date or seconds since 1970, in UTC if it has no zone; None for other values."""
+    if isinstance(value, bool) or value is None:
+        return None
+    try:
+        if isinstance(value, datetime):
+            found = value
+        elif isinstance(value, date):
+            found = datetime.combine(value, time())
+        elif isinstance(value, int | float):
+            found = datetime.fromtimestamp(value, UTC)
+        else:
+            found = datetime.fromisoformat(str(value).strip())
+    except (ValueError, OverflowError, OSError):
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def proportion(value: object) -> float | None:
+    """A number from 0 to 1, such as a confidence; None for other values."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        return None
+    return float(value)

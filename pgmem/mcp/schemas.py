@@ -1,0 +1,109 @@
+"""The schemas of tools as they are listed: short, because every client sends them to its model with every request.
+
+References are resolved, generated titles and `null` branches are left out (an absent argument means the same), and of
+formats date-time alone is kept: some clients refuse others. All objects convert to the strict mode of OpenAI.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["listed_answer", "listed_arguments", "meant"]
+
+_IMPLIED: Mapping[str, tuple[Any, ...]] = {"default": (None, [], False), "minimum": (1,)}
+_SHOWN = (
+    "type",
+    "enum",
+    "items",
+    "properties",
+    "required",
+    "anyOf",
+    "minimum",
+    "maximum",
+    "default",
+    "description",
+)
+
+
+_UNLISTED: Mapping[str, tuple[str, ...]] = {
+    "get_relevant_memory": ("include_drafts", "include_stale", "detail_level"),
+    "manage_engineering_memory": ("report", "propose"),
+    "memory_freshness": ("scope", "stale_after_days", "limit"),
+    "memory_surface": ("limit",),
+    "query_engineering_memory": ("include_drafts", "include_stale", "detail_level"),
+    "retrieve_context": ("known_at", "max_tokens"),
+    "route_analysis": ("task_type_hint",),
+    "run_hygiene": ("scope", "check_pending_only"),
+    "save_context": ("relevance_score", "save_id"),
+    "search_memory": ("agent_id", "session_id", "known_at", "max_tokens"),
+    "store_session_with_learnings": ("atomic", "save_id"),
+    "surface_insights": ("limit",),
+    **dict.fromkeys(("save_session", "save_decision", "save_pattern", "upsert_entity"), ("save_id",)),
+}
+"""Arguments that tools take and do not list: programs use them, and models do without."""
+
+
+def listed_arguments(name: str, schema: Mapping[str, Any], *, whole: bool = False) -> dict[str, Any]:
+    """Return the schema of the arguments of a tool as it is listed; whole: with those that are not listed."""
+    listed = _short(schema, schema)
+    if not whole:
+        unlisted = _UNLISTED.get(name, ())
+        listed["properties"] = {
+            key: part for key, part in listed["properties"].items() if key not in unlisted
+        }
+    return listed if listed["properties"] else {**listed, "additionalProperties": False}
+
+
+def listed_answer(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of an answer: an object with its status, where it always has one of a choice."""
+    fields = {name: _short(schema["properties"][name], schema) for name in schema.get("required", ())}
+    choices = {name: {"enum": field["enum"]} for name, field in fields.items() if "enum" in field}
+    return {"type": "object", **({"properties": choices, "required": list(choices)} if choices else {})}
+
+
+def meant(schema: Mapping[str, Any], sent: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments without the optional ones that are empty.
+
+    In strict mode a model must send every argument, and sends an empty text or list for one that it does not know. In
+    an object they are left out too, but null stays in properties, where it removes one.
+    """
+    required = schema.get("required", ())
+    return {
+        name: _without_empty(value, ("",) if name == "properties" else ("", None))
+        for name, value in sent.items()
+        if name in required or value not in (None, "", [])
+    }
+
+
+def _without_empty(value: Any, empty: tuple[Any, ...]) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_empty(item, empty) for name, item in value.items() if item not in empty}
+    if isinstance(value, list):
+        return [_without_empty(item, empty) if isinstance(item, dict) else item for item in value]
+    return value
+
+
+def _short(schema: Mapping[str, Any], root: Mapping[str, Any]) -> dict[str, Any]:
+    described = {"description": schema["description"]} if "description" in schema else {}
+    branches = [branch for branch in schema.get("anyOf", ()) if branch != {"type": "null"}]
+    if len(branches) == 1:
+        return {**_short(branches[0], root), **described}
+    if "$ref" in schema:
+        found = _short(root["$defs"][schema["$ref"].rpartition("/")[2]], root)
+        return {**{name: value for name, value in found.items() if name != "description"}, **described}
+    kept: dict[str, Any] = {}
+    for name in _SHOWN:
+        if name not in schema or schema[name] in _IMPLIED.get(name, ()):
+            continue
+        value = schema[name]
+        if name == "properties":
+            value = {key: _short(part, root) for key, part in value.items()}
+        elif name == "items":
+            value = _short(value, root)
+        elif name == "anyOf":
+            value = [_short(part, root) for part in branches]
+        kept[name] = value
+    if schema.get("format") == "date-time":
+        kept["format"] = "date-time"
+    return kept

@@ -1,0 +1,158 @@
+"""The tools, made of the verbs that declare a toolset: methods of `Memory` with the arguments that agents send."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import date as Date
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
+
+import psycopg
+from annotated_types import Ge, Le
+from mcp.server.elicitation import AcceptedElicitation
+from mcp.server.mcpserver import Context, MCPServer, Resolve
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import ToolAnnotations
+from pydantic import Field
+
+from pgmem._verbs import VERBS, Verb
+from pgmem.engines.routing import SERVERLESS
+from pgmem.engines.verbs import RowLimit
+from pgmem.errors import DatabaseUnavailable, PgmemError, summary
+from pgmem.mcp.app import App
+from pgmem.mcp.shapes import SHAPES
+from pgmem.memory import Memory
+
+__all__ = ["TOOLSETS", "add", "names", "opened", "with_reasons"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+log = logging.getLogger("pgmem")
+
+TOOLSETS = tuple(dict.fromkeys(verb.toolset for verb in VERBS.values() if verb.toolset))
+
+_RESOLVED = AcceptedElicitation[Any]
+"""The class in which the SDK wraps what it injects. pydantic keeps it only while somebody holds it, and takes 8 ms
+to make it, which the SDK asks for at every call."""
+
+_AGENT_ROWS = 100
+"""The largest number of rows in an answer to an agent, whose context window is limited."""
+
+
+def names(toolset: str) -> frozenset[str]:
+    """Return the names of the tools of a toolset."""
+    return frozenset(verb.name for verb in VERBS.values() if verb.toolset == toolset)
+
+
+def add(server: MCPServer[App], app: App, toolset: str) -> None:
+    """Register the tools of a toolset."""
+
+    @with_reasons(app)
+    async def serverless(ctx: Context[App]) -> Memory:
+        return ctx.request_context.lifespan_context.serverless()
+
+    for verb in VERBS.values():
+        if verb.toolset == toolset:
+            source = Annotated[Memory, Resolve(serverless)] if verb.name in SERVERLESS else opened(app)
+            server.add_tool(
+                _tool(verb, app, source),
+                title=verb.name.replace("_", " ").capitalize(),
+                annotations=_hints(verb),
+            )
+
+
+def opened(app: App) -> Any:
+    """Return the annotation of a parameter that the server fills with the memory, which it opens if need be."""
+
+    @with_reasons(app)
+    async def memory(ctx: Context[App]) -> Memory:
+        return await ctx.request_context.lifespan_context.memory()
+
+    return Annotated[Memory, Resolve(memory)]
+
+
+def _hints(verb: Verb) -> ToolAnnotations:
+    """Return the hints for clients about the effects of a tool."""
+    if verb.effect in ("read", "look"):
+        return ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    return ToolAnnotations(
+        read_only_hint=False,
+        destructive_hint=verb.effect == "remove",
+        idempotent_hint=True if verb.effect in ("repeat", "remove") else None,  # unset means false
+        open_world_hint=False,
+    )
+
+
+def _tool(verb: Verb, app: App, injected: Any) -> Callable[..., Awaitable[Any]]:
+    """Return a verb as a function of the memory, which the server injects, and the arguments that agents send."""
+    method = getattr(Memory, verb.name)
+    kinds = get_type_hints(method, include_extras=True)
+    defaults = signature(method).parameters
+
+    async def call(memory: Memory, **arguments: Any) -> Any:
+        return await getattr(memory, verb.name)(**arguments)
+
+    taken = [Parameter("memory", Parameter.KEYWORD_ONLY, annotation=injected)]
+    for name in verb.arguments:
+        default = [] if defaults[name].default == () else defaults[name].default
+        said = Field(description=_brief(verb.arguments[name]))
+        kind: Any = Annotated[_shaped(name, kinds[name]), said]
+        taken.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind))
+    call.__name__, call.__doc__ = verb.name, verb.description
+    call.__annotations__ = {part.name: part.annotation for part in taken} | {"return": kinds["return"]}
+    call.__signature__ = Signature(taken, return_annotation=kinds["return"])  # type: ignore[attr-defined]
+    return with_reasons(app)(call)
+
+
+def _brief(meaning: str) -> str:
+    """Return the first clause of what an argument means; the rest is for people."""
+    clause = re.split(r"[.;] |[.;]$", meaning, maxsplit=1)[0]
+    return re.sub(r",? \d+ to \d+$", "", clause)  # the schema has the bounds
+
+
+def _shaped(name: str, kind: Any) -> Any:
+    """Return the type of an argument in JSON, with the fields of its objects."""
+    if name not in SHAPES:
+        return _as_sent(kind)
+    return SHAPES[name] | None if type(None) in get_args(kind) else SHAPES[name]
+
+
+def _as_sent(kind: Any) -> Any:
+    """Return the type of an argument in JSON. Sequences become lists, because pydantic accepts a text as a sequence."""
+    if kind == RowLimit:
+        return Annotated[int, Ge(1), Le(_AGENT_ROWS)]
+    if get_origin(kind) is Sequence:
+        return list[get_args(kind)[0]]  # type: ignore[misc]
+    if any(get_origin(part) is Sequence for part in get_args(kind)):
+        return _as_sent(get_args(kind)[0]) | None
+    if Date in get_args(kind):  # programs may also send a text; agents get the format of a date
+        return Date | None
+    return kind
+
+
+def with_reasons(app: App) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, Awaitable[R]]]:
+    """Return a decorator that gives the agent the reason of a refusal; the SDK hides all other errors."""
+
+    def decorate(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
+        @functools.wraps(function)
+        async def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            try:
+                return await function(*args, **kwargs)
+            except DatabaseUnavailable as error:
+                trouble = (app.trouble or str(error)).rstrip(".")
+                raise ToolError(f"{trouble}. Try again later; a save would be kept.") from error
+            except PgmemError as error:
+                raise ToolError(str(error)) from error
+            except psycopg.errors.QueryCanceled as error:
+                raise ToolError("The database took too long. Ask for less, or try again later.") from error
+            except psycopg.Error as error:
+                log.warning("%s: %s", function.__name__, summary(error))
+                message = error.diag.message_primary or type(error).__name__
+                raise ToolError(f"The database refused: {message}.") from error
+
+        return call
+
+    return decorate

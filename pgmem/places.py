@@ -1,0 +1,22 @@
+"""Where pgmem keeps its data unless PGMEM_DATA_DIR says otherwise; it imports little, because an editor's hook uses it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import platformdirs
+
+__all__ = ["default_data_dir"]
+
+
+def default_data_dir() -> Path:
+    """The directory of a user's data; for root /var/lib/pgmem, because the server's user cannot enter root's home.
+
+    A store that an earlier release made in root's home stays in use.
+    """
+    own = Path(platformdirs.user_data_dir("pgmem"))
+    if sys.platform == "linux" and os.geteuid() == 0 and not (own / "postgres").exists():
+        return Path("/var/lib/pgmem")
+    return own

@@ -1,0 +1,57 @@
+"""What a repository said the last time, so that only what changed is read again. It may be deleted at any time."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Cache"]
+
+_FORM = 6
+"""Grows with every change of what the files of the cache hold: another number is no cache."""
+
+
+class Cache:
+    """Files of JSON in a folder; one that cannot be read is empty, and one that cannot be written is left out.
+
+    Args:
+        folder: where the files are; None for no cache.
+        root: the repository.
+    """
+
+    def __init__(self, folder: Path | None, root: Path) -> None:
+        self._folder: Path | None = None
+        if folder is not None:
+            name = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:16]
+            self._folder = folder / "repositories" / name
+
+    def load(self, part: str) -> dict[str, Any]:
+        """One file of the cache; empty if there is none of this form."""
+        if self._folder is None:
+            return {}
+        try:
+            data = json.loads((self._folder / f"{part}.json").read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return data["data"] if isinstance(data, dict) and data.get("form") == _FORM else {}
+
+    def store(self, part: str, data: dict[str, Any]) -> None:
+        """Replace one file of the cache."""
+        if self._folder is None:
+            return
+        with contextlib.suppress(OSError):
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            handle, name = tempfile.mkstemp(dir=self._folder)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    text = json.dumps({"form": _FORM, "data": data}, separators=(",", ":"))
+                    file.write(text.encode("utf-8", "surrogateescape"))
+                os.replace(name, self._folder / f"{part}.json")
+            except OSError:
+                os.unlink(name)
+                raise

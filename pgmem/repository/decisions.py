@@ -1,0 +1,189 @@
+"""What people have already written down: decision records, rules of contribution, code owners, marks in the code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+__all__ = ["Decision", "Mark", "code_owners", "decision", "marks", "owners_of", "rules"]
+
+_RECORD = re.compile(
+    r"(^|/)(?:adrs?|decisions?|architecture[-_]decisions?|rfcs?)/[^/]*\.(?:md|rst|adoc|txt)$|(^|/)adr[-_]?\d+[^/]*\.md$",
+    re.IGNORECASE,
+)
+_RULES = re.compile(
+    r"(^|/)(?:CONTRIBUTING|AGENTS|CLAUDE|STYLE(?:GUIDE)?|CODING[-_]STYLE|CONVENTIONS|HACKING)[^/]*\.(?:md|rst|txt|adoc)$",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
+_NUMBER = re.compile(r"^(?:ADR|RFC)?[-\s#]*\d+\s*[.:–—-]?\s*", re.IGNORECASE)
+_STATUS = re.compile(r"^[*\-\s]*\**status\**\s*:\s*\**\s*(.+)$", re.IGNORECASE | re.MULTILINE)
+_LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)[^)]*\)")
+_RULE = re.compile(
+    r"\b(?:must(?: not|n't)?|never|always|do not|don't|required?|forbidden|mandatory|may not|only (?:if|when|after))\b",
+    re.IGNORECASE,
+)
+_MARK = re.compile(
+    r"(?:#|//|/\*|^\s*\*|--|;|<!--|%)\s*@?(TODO|FIXME|HACK|XXX)\b[:\s]*(.*?)\s*(?:\*/|-->)?\s*$"
+)
+_BRANCH = re.compile(
+    r"superse[dc]ed by\D*(\d+)|superse[dc]ed by.*?\(([^)]+)\)|replaced by.*?\(([^)]+)\)", re.I | re.S
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A decision record: what was decided, with its consequence, its state, and the record that replaces it."""
+
+    statement: str
+    state: str
+    """accepted, proposed, superseded or rejected."""
+    superseded_by: str | None = None
+    """The number or the file name of the record that replaces this one, as it says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A TODO, FIXME, HACK or XXX: the line, counted from 1, the word, and what it says."""
+
+    line: int
+    word: str
+    text: str
+
+
+def decision(path: str, text: str) -> Decision | None:
+    """The decision that a file records, in the form of MADR or of Nygard, or None if it records none."""
+    if not _RECORD.search(path) or path.rpartition("/")[2].lower() in (
+        "readme.md",
+        "index.md",
+        "template.md",
+    ):
+        return None
+    title, sections = _sections(text)
+    status = next((body for name, body in sections.items() if name == "status"), "")
+    if not status and (match := _STATUS.search(text[:3000])):
+        status = match[1]
+    decided = next(
+        (sections[name] for name in ("decision outcome", "decision", "decision made") if name in sections), ""
+    )
+    if not title or not (status or decided):
+        return None
+    follows = next((body for name, body in sections.items() if name.endswith("consequences")), "")
+    said = _first(decided or next(iter(sections.values()), ""), 260)
+    if not said:
+        return None
+    effect = _first(follows, 160)
+    title = _NUMBER.sub("", title).rstrip(".")
+    statement = f"{title}: {said}" + (f" Consequence: {effect}" if effect else "")
+    state, by = _state(status)
+    return Decision(statement, state, by)
+
+
+def _state(status: str) -> tuple[str, str | None]:
+    words = status.casefold()
+    if "superseded" in words or "supersedes by" in words or "replaced by" in words:
+        match = _BRANCH.search(status)
+        return "superseded", next((one for one in match.groups() if one), None) if match else None
+    for state in ("rejected", "deprecated", "proposed", "draft"):
+        if state in words[:80]:
+            return {"deprecated": "rejected", "draft": "proposed"}.get(state, state), None
+    return "accepted", None
+
+
+def _sections(text: str) -> tuple[str, dict[str, str]]:
+    """The title of a document, and the texts below its further headings by their lower-case names."""
+    text = re.sub(
+        r"\A---\n.*?\n---\n", lambda match: match[0] if "status" in match[0] else "", text, flags=re.S
+    )
+    title, name = "", ""
+    parts: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        if match := _HEADING.match(line):
+            if not title:
+                title = match[2]
+                continue
+            name = match[2].casefold().strip()
+            parts.setdefault(name, [])
+        elif name:
+            parts[name].append(line)
+    return title, {name: "\n".join(lines).strip() for name, lines in parts.items()}
+
+
+def _first(text: str, most: int) -> str:
+    """The first sentences of a text that fit into a length, without markup."""
+    text = re.sub(r"<!--.*?-->", "", text, flags=re.S)
+    text = _LINK.sub(r"\1", text)
+    paragraph = next((part for part in re.split(r"\n\s*\n", text) if re.search(r"\w{3}", part)), "")
+    words = " ".join(re.sub(r"^\s*(?:[*+-]|\d+\.)\s+", "", line) for line in paragraph.splitlines())
+    words = " ".join(words.replace("**", "").split())
+    if len(words) <= most:
+        return words
+    cut = words[:most]
+    end = max(cut.rfind(". "), cut.rfind("; "))
+    return cut[: end + 1] if end > most // 3 else cut.rpartition(" ")[0] + " …"
+
+
+def rules(path: str, text: str, most: int = 20) -> list[str]:
+    """The sentences of a guide for contributors that say what must, must not or may only be done."""
+    if not _RULES.search(path):
+        return []
+    found: dict[str, None] = {}
+    text = re.sub(r"```.*?```|<!--.*?-->", "", text, flags=re.S)
+    for block in re.split(r"\n\s*\n|\n(?=\s*(?:[*+-]|\d+\.)\s)", text):
+        if _HEADING.match(block.strip()) or block.lstrip().startswith(("|", ">", "    ")):
+            continue
+        words = _LINK.sub(r"\1", " ".join(re.sub(r"^\s*(?:[*+-]|\d+\.)\s+", "", block).split()))
+        for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z`])", words.replace("**", "")):
+            if 20 <= len(sentence) <= 280 and _RULE.search(sentence):
+                found[sentence] = None
+    return list(found)[:most]
+
+
+def marks(data: bytes, most: int = 20) -> list[Mark]:
+    """The TODO, FIXME, HACK and XXX of a source file, in comments only."""
+    if not any(word in data for word in (b"TODO", b"FIXME", b"HACK", b"XXX")):
+        return []
+    found = []
+    for number, line in enumerate(data.decode(errors="replace").splitlines(), 1):
+        if (match := _MARK.search(line)) and re.search(r"\w{3}", match[2]):
+            found.append(Mark(number, match[1], " ".join(match[2].split())[:160]))
+    return found[:most]
+
+
+def code_owners(files: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The patterns of a CODEOWNERS file with their owners, in order: the last that fits a path counts.
+
+    Args:
+        files: contents of the places where the file may be, by path.
+    """
+    for place in (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"):
+        if place in files:
+            for line in files[place].splitlines():
+                pattern, *owners = line.partition("#")[0].split()[:20] or [""]
+                if pattern and owners and not pattern.startswith("["):
+                    yield pattern, tuple(owners)
+            return
+
+
+@cache
+def _pattern(pattern: str) -> re.Pattern[str]:
+    anchored = "/" in pattern.rstrip("/")
+    body = pattern.strip("/")
+    if pattern.endswith("/"):
+        body += "/**"
+    parts = re.split(r"(\*\*/?|\*|\?)", body)
+    made = "".join(
+        {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}.get(part, re.escape(part))
+        for part in parts
+    )
+    return re.compile(f"{'' if anchored else '(?:.*/)?'}{made}(?:/.*)?$")
+
+
+def owners_of(path: str, patterns: list[tuple[str, tuple[str, ...]]]) -> tuple[str, ...]:
+    """The owners of a path by the patterns of a CODEOWNERS file."""
+    for pattern, owners in reversed(patterns):
+        if pattern == "*" or _pattern(pattern).match(path):
+            return owners
+    return ()

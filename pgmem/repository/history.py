@@ -1,0 +1,230 @@
+"""What the history of a repository says about the files that are there now: nothing is read here, only counted.
+
+Renames are followed over the whole history in one pass: walking from the newest commit back, a rename says under which
+name of today everything older counts. Ages count from the newest commit, not from now, so that the same history always
+gives the same facts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from math import log2
+
+from pgmem.repository.git import Commit
+
+__all__ = ["MASS", "Owner", "Reason", "Timeline", "is_sweep"]
+
+DAY = 86400
+HOTSPOT_DAYS = 90
+HALF_LIFE = 730 * DAY
+"""A commit counts half after this time: what changed together long ago says less about the next change."""
+MASS = 30
+"""A commit of more files than this is a sweep: it says nothing about which files belong together."""
+
+_FORMATTING = re.compile(
+    r"^(?:style|format|lint|prettier|black|ruff|isort|typos?)\b|^chore(?:\([^)]*\))?:\s*(?:format|lint|prettier)|"
+    r"\b(?:autofix|auto-fix|reformat\w*|re-format\w*|run (?:black|prettier|isort|ruff)|apply (?:black|ruff|formatting)|"
+    r"copyright year|code style|trailing whitespace)\b",
+    re.IGNORECASE,
+)
+_REVERT = re.compile(r"\brevert(?:s|ed|ing)?\b|\brolled? back\b", re.IGNORECASE)
+_FIX = re.compile(
+    r"^\W*(?:\w+[:/] )?(?:hot)?fix(?:e[sd])?\b|\bfix(?:e[sd])?\b.*#\d+|\bbug ?fix|\bregression\b",
+    re.IGNORECASE,
+)
+_REASON = re.compile(
+    r"\b(?:because|never|must(?: not|n't)?|workaround|work around|revert(?:ed|s)?|do not|don't|otherwise|"
+    r"so that|on purpose|deliberately|intentionally|breaks? when|unsafe|backwards? compatib\w+)\b",
+    re.IGNORECASE,
+)
+_TRAILER = re.compile(
+    r"^[A-Z][\w-]+(?:-by)?: \S|^(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?|see|ref[s]?)\b.{0,12}#\d+\W*$", re.I
+)
+_BOT = re.compile(
+    r"\[bot\]|^(?:dependabot|renovate|pre-commit-ci|github-actions|greenkeeper|snyk-bot|pyup-bot)\b", re.I
+)
+_NOBODY = frozenset(("", "unknown", "root", "your name"))
+_HASH = re.compile(r"\b[0-9a-f]{12,40}\b")
+_NO_FIX = re.compile(
+    r"\b(?:docs?|change ?log|typos?|lint\w*|ci|tests?|typing|mypy|flake\w*|spelling|readme|comments?)\b", re.I
+)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])")
+
+
+def is_sweep(commit: Commit) -> bool:
+    """Whether a commit says nothing about what belongs together: formatting, or a change of very many files."""
+    return len(commit.changes) > MASS or _FORMATTING.search(commit.subject) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Somebody who has worked on a file: commits, and the time of the last one in seconds since 1970."""
+
+    name: str
+    commits: int
+    of: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A sentence of a commit message that gives a reason or a rule, with the file it is about."""
+
+    path: str
+    text: str
+    subject: str
+    commit: str
+    at: int
+
+
+@dataclass(slots=True)
+class _File:
+    commits: list[tuple[Commit, tuple[str, ...]]] = field(default_factory=list)
+    """Newest first, with the files of today that each commit changed."""
+
+
+class Timeline:
+    """The commits of a repository by the files of today.
+
+    Args:
+        commits: newest first.
+        files: the paths that are there now.
+    """
+
+    def __init__(self, commits: Iterable[Commit], files: Collection[str]) -> None:
+        self.renames: dict[str, str] = {}
+        """Names of before by the name of today."""
+        self.newest = 0
+        self._files: defaultdict[str, _File] = defaultdict(_File)
+        self._commits: list[tuple[Commit, tuple[str, ...]]] = []
+        there = frozenset(files)
+        for commit in commits:
+            self.newest = max(self.newest, commit.at)
+            touched = []
+            for status, path, before in commit.changes:
+                today = self.renames.get(path, path)
+                if status == "R" and before != today:
+                    self.renames[before] = today
+                if today in there:
+                    touched.append(today)
+            row = (commit, tuple(dict.fromkeys(touched)))
+            self._commits.append(row)
+            for path in row[1]:
+                self._files[path].commits.append(row)
+        self.renames = {old: new for old, new in self.renames.items() if new in there and old not in there}
+
+    def commits(self, path: str) -> list[Commit]:
+        """The commits that changed a file, newest first."""
+        return [commit for commit, _ in self._files[path].commits] if path in self._files else []
+
+    def last_commit(self, path: str) -> str | None:
+        """The id of the newest commit that changed a file."""
+        return self._files[path].commits[0][0].id if path in self._files else None
+
+    def recent(self, path: str) -> int:
+        """How often a file changed in the 90 days before the newest commit."""
+        since = self.newest - HOTSPOT_DAYS * DAY
+        return sum(commit.at >= since for commit in self.commits(path))
+
+    def own(self, path: str) -> int:
+        """How many commits of a file are no sweep: what shares are counted of."""
+        return sum(not is_sweep(commit) for commit in self.commits(path))
+
+    def changes(self, path: str | None = None) -> Iterator[tuple[float, tuple[str, ...]]]:
+        """Weight and files of the commits of one file, or of all, newest first, without sweeps.
+
+        A commit counts less with its age, and less the more files it changed.
+        """
+        rows = self._commits
+        if path is not None:
+            rows = self._files[path].commits if path in self._files else []
+        for commit, paths in rows:
+            if not is_sweep(commit):
+                age = max(0, self.newest - commit.at)
+                yield 0.5 ** (age / HALF_LIFE) / log2(1 + max(2, len(commit.changes))), paths
+
+    def owners(self, path: str, most: int = 3) -> list[Owner]:
+        """Who knows a file best: commits, the newer the more, without sweeps and programs; co-authors count."""
+        commits: Counter[str] = Counter()
+        known: defaultdict[str, float] = defaultdict(float)
+        last: dict[str, int] = {}
+        names: dict[str, str] = {}
+        of = 0
+        for commit in self.commits(path):
+            if is_sweep(commit):
+                continue
+            of += 1
+            for name, address in commit.authors:
+                if _BOT.search(name) or name.casefold() in _NOBODY:
+                    continue
+                key = names.setdefault(address or name, name)
+                commits[key] += 1
+                known[key] += 0.5 ** (max(0, self.newest - commit.at) / HALF_LIFE)
+                last[key] = max(last.get(key, 0), commit.at)
+        ranked = sorted(commits, key=lambda key: (-known[key], key))
+        return [Owner(key, commits[key], of, last[key]) for key in ranked[:most]]
+
+    def reverts(self, path: str) -> list[Commit]:
+        """The commits of a file that take something back, newest first."""
+        return [one for one in self.commits(path) if _REVERT.search(one.subject) and len(one.changes) <= MASS]
+
+    def fixes(self, path: str) -> list[Commit]:
+        """The commits of a file that repair something, newest first."""
+        return [
+            one
+            for one in self.commits(path)
+            if _FIX.search(one.subject)
+            and not _REVERT.search(one.subject)
+            and not _NO_FIX.search(one.subject)
+            and not is_sweep(one)
+        ]
+
+    def reasons(self, is_source: Collection[str], most: int = 3) -> list[Reason]:
+        """Sentences with because, never, must, revert or workaround in messages, the newest for each file first.
+
+        A sentence is about the source file of its commit that changes most seldom: what changes with everything
+        is about nothing.
+        """
+        found: list[Reason] = []
+        seen: set[str] = set()
+        given: Counter[str] = Counter()
+        for commit, paths in self._commits:
+            sources = [path for path in paths if path in is_source]
+            if not sources or len(commit.changes) > 10 or _BOT.search(commit.authors[0][0]):
+                continue
+            about = min(sources, key=lambda path: (len(self._files[path].commits), path))
+            for text in _sentences(commit.message):
+                if text.casefold() not in seen and given[about] < most:
+                    seen.add(text.casefold())
+                    given[about] += 1
+                    found.append(
+                        Reason(about, text, " ".join(commit.subject.split())[:80], commit.id, commit.at)
+                    )
+        return found
+
+
+def _sentences(message: str) -> list[str]:
+    """The sentences of a message that give a reason or a rule; lists, code, quotes and trailers are left out."""
+    lines = []
+    for line in message.splitlines()[1:]:
+        text = line.strip()
+        if line.startswith(("    ", "\t", ">", "|", "```")) or _TRAILER.search(text):
+            lines.append("")
+        elif text.startswith(("* ", "- ", "+ ")):
+            lines += ["", text[2:]]
+        else:
+            lines.append(text)
+    found = []
+    for paragraph in re.split(r"\n\s*\n", "\n".join(lines)):
+        for sentence in _SENTENCE.split(" ".join(paragraph.split())):
+            fits = (
+                40 <= len(sentence) <= 300
+                and sentence[-1] in ".!)`"
+                and (sentence[0].isupper() or sentence[0] == "`")
+            )
+            if fits and _REASON.search(sentence) and not _HASH.search(sentence):
+                found.append(sentence)
+    return found

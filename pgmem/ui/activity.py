@@ -1,0 +1,90 @@
+"""Activity: what agents and people did, by session, and live."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import anyio
+from starlette.responses import Response, StreamingResponse
+
+from pgmem.errors import PgmemError
+from pgmem.models import Activity
+from pgmem.ui import render
+from pgmem.ui.visit import Page, Visit
+
+__all__ = ["activity", "live"]
+
+_EVERY_S = 2.0
+_LONGEST_S = 1800.0
+_AT_ONCE = 6
+
+
+@dataclass(slots=True)
+class Stretch:
+    """What was done in one session, the latest first."""
+
+    session_id: str | None
+    agent: str | None
+    events: list[Activity] = field(default_factory=list)
+    refused: int = 0
+
+
+async def activity(visit: Visit) -> Page:
+    """The latest events, those of one session together."""
+    limit = visit.count("limit", 80, 500)
+    found = await visit.memory.list_activity(visit.project, visit.text("session"), limit=limit)
+    stretches: list[Stretch] = []
+    for event in found:
+        if not stretches or stretches[-1].session_id != event.session_id:
+            stretches.append(Stretch(event.session_id, event.agent_id))
+        last = stretches[-1]
+        last.agent = last.agent or event.agent_id
+        last.events.append(event)
+        last.refused += event.kind in ("refused", "review")
+    return Page(
+        "activity.html", {"events": found}, {"stretches": stretches, "session": visit.text("session")}
+    )
+
+
+async def live(visit: Visit) -> Response:
+    """New events as they happen, as lines of HTML in server-sent events; it ends with the session."""
+    session = visit.session
+    if session.follows >= _AT_ONCE:
+        return Response(
+            "Too many of your pages follow the activity; close one.", 503, media_type="text/plain"
+        )
+    first = await visit.memory.list_activity(visit.project, limit=1)
+    return StreamingResponse(_events(visit, first[0].at if first else None), media_type="text/event-stream")
+
+
+async def _events(visit: Visit, since: datetime | None) -> AsyncIterator[str]:
+    visit.session.follows += 1
+    try:
+        yield ": open\n\n"
+        with anyio.move_on_after(_LONGEST_S):
+            while await _is_signed_in(visit):
+                try:
+                    found = await visit.memory.list_activity(visit.project, since=since, limit=50)
+                except PgmemError:
+                    found = []
+                for event in reversed(found):
+                    yield f"data: {json.dumps(render.fragment('event.html', visit, event=event))}\n\n"
+                since = found[0].at if found else since
+                yield ": still here\n\n"
+                await anyio.sleep(_EVERY_S)
+    finally:
+        visit.session.follows -= 1
+
+
+async def _is_signed_in(visit: Visit) -> bool:
+    """Whether the person has neither signed out nor lost the token."""
+    token = visit.session.person.token
+    if visit.session.has_ended or token is None:
+        return not visit.session.has_ended
+    try:
+        return await visit.memory.verify_token(token) is not None
+    except PgmemError:
+        return True  # the database is away, and shows nothing

@@ -1,0 +1,131 @@
+"""Ask: search, with the matched words marked and each score in its parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from pgmem.models import MemoryScopeName, SearchResult
+from pgmem.ui import words
+from pgmem.ui.visit import Page, Visit
+
+__all__ = ["Part", "ask", "parts_of"]
+
+FILTERS = ("labels", "focus", "tags", "agent", "source", "trust", "as_of", "known_at", "scope")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a score: what it is, how much it adds, and where its piece of the bar begins and how wide it is (0 to 100)."""
+
+    name: str
+    value: float
+    start: float
+    width: float
+    tone: int
+
+
+async def ask(visit: Visit) -> Page:
+    """Search, if there is a question; the filters are arguments of the URL."""
+    question = visit.text("q")
+    given = {name: visit.text(name) for name in FILTERS if visit.text(name)}
+    if question is None:
+        return Page("ask.html", {"question": None, "filters": given, "results": []}, _look(visit, None, []))
+    trust, source = visit.number("trust"), visit.text("source")
+    narrowed = trust is not None or source is not None
+    limit = visit.count("limit", 15, 100)
+    scope = next((name for name in get_args(MemoryScopeName) if name == visit.text("scope")), None)
+    found = await visit.memory.search_memory(
+        question,
+        limit=min(100, limit * 4) if narrowed else limit,
+        project_id=visit.project,
+        scope=scope,
+        labels=visit.texts("labels"),
+        focus=visit.text("focus"),
+        tags=visit.texts("tags"),
+        agent_id=visit.text("agent"),
+        as_of=visit.moment("as_of"),
+        known_at=visit.moment("known_at"),
+        explain=True,
+    )
+    results = [r for r in found.results if trust is None or (r.trust or 0) >= trust]
+    if source is not None:
+        written = {r.id: (await visit.memory.find_memory(r.id)).source for r in results}
+        results = [r for r in results if written[r.id] == source]
+    results = results[:limit]
+    data = {
+        "question": question,
+        "filters": given,
+        "answered": found.answered if results else "no",
+        "mode": found.search_mode,
+        "results": results,
+    }
+    return Page("ask.html", data, _look(visit, found.answered if results else "no", results))
+
+
+def _look(visit: Visit, answered: str | None, results: list[SearchResult]) -> dict[str, Any]:
+    most = max((sum(p.value for p in _values(r)) for r in results), default=1.0) or 1.0
+    return (
+        {
+            "answered": answered,
+            "mode": None,
+            "found": [
+                {
+                    "result": result,
+                    "passage": words.marked(words.plain(_passage(result)), result.matched),
+                    "title": words.marked(words.plain(result.title), result.matched),
+                    "parts": parts_of(result, most),
+                }
+                for result in results
+            ],
+        }
+        if results or visit.text("q") is None
+        else {"answered": "no", "found": []}
+    )
+
+
+def _passage(result: SearchResult) -> str:
+    text = result.passage or ""
+    text = text.removeprefix(result.title).lstrip()
+    return text if len(text) <= 900 else text[:899] + "…"
+
+
+def _values(result: SearchResult) -> list[Part]:
+    """The parts of a score, as the ranking adds them up; what they leave is what stands around the memory."""
+    parts = result.explanation or {}
+    if not parts or parts.get("base") is None:
+        return [Part("words", max(result.score, 0.0), 0, 0, 1)]
+    weights = parts.get("weights", {})
+    alpha = float(weights.get("hybrid_alpha", 0.5))
+    base = float(parts["base"])
+    if result.fulltext is None or result.vector is None:
+        meaning, by_words = (base, 0.0) if result.vector is not None else (0.0, base)
+    else:
+        meaning = min(base, alpha * result.vector)
+        by_words = max(0.0, base - meaning)
+    trust = float(weights.get("hybrid_trust_gamma", 0)) * (result.trust or 0)
+    sure = float(weights.get("hybrid_confidence_weight", 0)) * (result.confidence or 0)
+    graph = min(
+        float(weights.get("hybrid_boost_cap", 0)),
+        float(weights.get("hybrid_graph_beta", 0)) * (result.graph or 0),
+    )
+    around = result.score - base - trust - sure - graph
+    named = (
+        ("meaning", meaning),
+        ("words", by_words),
+        ("relations", graph),
+        ("around it", around),
+        ("trust", trust),
+        ("confidence", sure),
+    )
+    return [Part(name, value, 0, 0, tone) for tone, (name, value) in enumerate(named) if value > 0.0005]
+
+
+def parts_of(result: SearchResult, most: float) -> list[Part]:
+    """The parts of a score as pieces of a bar, whose whole length is the best score of the page."""
+    drawn, start = [], 0.0
+    for part in _values(result):
+        width = 100 * part.value / most
+        drawn.append(Part(part.name, part.value, start, width, part.tone))
+        start += width
+    return drawn

@@ -1,0 +1,309 @@
+"""Geometry of graphs and lines: memories in, coordinates out. The markup is in the templates."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from pgmem.models import DrawnEdge, DrawnGraph, DrawnNode, LineEntry
+from pgmem.pages.charts import hue_of
+
+__all__ = ["Bar", "Dot", "Drawing", "Line", "Link", "ego", "line", "project"]
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A memory: where it stands, how large it is, on which side its name is written, and whether it is."""
+
+    node: DrawnNode
+    x: float
+    y: float
+    size: float
+    hue: int
+    named: bool
+    anchor: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A relation: from where to where, and where its name stands."""
+
+    edge: DrawnEdge
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A picture: its width and height, links below dots, and the labels with their colours."""
+
+    width: float
+    height: float
+    dots: list[Dot]
+    links: list[Link]
+    keys: list[tuple[str, int, int]]
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+# Around one memory
+
+
+def ego(graph: DrawnGraph, middle: str) -> Drawing | None:
+    """The memories around one on rings, each near the one it is reached from; None if there are none."""
+    nodes = {str(node.id): node for node in graph.nodes}
+    if len(nodes) < 2 or middle not in nodes:
+        return None
+    near = _neighbours(graph)
+    order, parents = _rings(nodes, near, middle)
+    places = {middle: (0.0, 0.0)}
+    first = [key for key in order if parents[key] == middle]
+    angles: dict[str, float] = {}
+    # A sector as wide as the number of memories behind it.
+    weights = [1 + sum(parents[key] == one for key in order) for one in first]
+    start = -math.pi / 2 - math.pi * weights[0] / sum(weights)
+    for key, weight in zip(first, weights, strict=True):
+        width = 2 * math.pi * weight / sum(weights)
+        angles[key] = start + width / 2
+        children = [other for other in order if parents[other] == key]
+        for place, child in enumerate(children):
+            angles[child] = start + width * (place + 0.5) / len(children)
+        start += width
+    deep = len(first) < len(order)
+    wide, high = (165.0, 105.0) if deep else (190.0, 125.0)
+    for key, angle in angles.items():
+        ring = 1.0 if parents[key] == middle else 1.85
+        places[key] = (math.cos(angle) * wide * ring, math.sin(angle) * high * ring)
+    return _drawn(graph, places, middle=middle, named=34 if deep else 42)
+
+
+def _neighbours(graph: DrawnGraph) -> dict[str, list[str]]:
+    near: dict[str, list[str]] = defaultdict(list)
+    for edge in graph.edges:
+        near[str(edge.from_id)].append(str(edge.to_id))
+        near[str(edge.to_id)].append(str(edge.from_id))
+    return near
+
+
+def _rings(
+    nodes: dict[str, DrawnNode], near: dict[str, list[str]], middle: str
+) -> tuple[list[str], dict[str, str]]:
+    order: list[str] = []
+    parents: dict[str, str] = {}
+    front, seen = [middle], {middle}
+    while front:
+        reached = []
+        for one in front:
+            for other in sorted(set(near[one]), key=lambda key: (nodes[key].label, nodes[key].title)):
+                if other not in seen:
+                    seen.add(other)
+                    parents[other] = one
+                    reached.append(other)
+        order += reached
+        front = reached
+    return order, parents
+
+
+# A project
+
+
+def project(graph: DrawnGraph) -> Drawing | None:
+    """The memories of a project: those that are joined stand together, the largest group first."""
+    if not graph.nodes:
+        return None
+    near = _neighbours(graph)
+    left = {str(node.id): node for node in graph.nodes}
+    groups = []
+    while left:
+        start = max(left, key=lambda key: len(near[key]))
+        group = [start]
+        seen = {start}
+        for one in group:
+            for other in near[one]:
+                if other not in seen and other in left:
+                    seen.add(other)
+                    group.append(other)
+        for key in group:
+            del left[key]
+        groups.append(_settled(group, near))
+    return _drawn(graph, _packed(groups), named=26)
+
+
+def _settled(group: list[str], near: dict[str, list[str]]) -> dict[str, tuple[float, float]]:
+    """Places for a group: on a spiral in the order of a walk, then pulled and pushed until it is calm."""
+    places = {}
+    for place, key in enumerate(group):
+        radius, angle = 26 * math.sqrt(place), 2.399963 * place
+        places[key] = [radius * math.cos(angle), radius * math.sin(angle)]
+    inside = set(group)
+    links = [(one, other) for one in group for other in near[one] if one < other and other in inside]
+    for step in range(min(70, 40_000 // (len(group) ** 2 + 1))):
+        _relax(places, links, 14 * (1 - step / 70) + 1)
+    return _upright({key: (x, y) for key, (x, y) in places.items()})
+
+
+def _upright(places: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+    """A small group turned so that its longest way runs from top to bottom: names stand below each other, not on each other."""
+    if not 1 < len(places) <= 6:
+        return places
+    (ax, ay), (bx, by) = max(
+        ((one, other) for one in places.values() for other in places.values()),
+        key=lambda pair: math.hypot(pair[0][0] - pair[1][0], pair[0][1] - pair[1][1]),
+    )
+    turn = math.pi / 2 - math.atan2(by - ay, bx - ax)
+    cos, sin = math.cos(turn), math.sin(turn)
+    return {key: (x * cos - y * sin, x * sin + y * cos) for key, (x, y) in places.items()}
+
+
+def _relax(places: dict[str, list[float]], links: list[tuple[str, str]], most: float) -> None:
+    ideal = 70.0
+    moves = {key: [0.0, 0.0] for key in places}
+    keys = list(places)
+    for i, one in enumerate(keys):
+        x, y = places[one]
+        for other in keys[i + 1 :]:
+            dx, dy = x - places[other][0], y - places[other][1]
+            force = ideal * ideal / (dx * dx + dy * dy + 1)
+            moves[one][0] += dx * force
+            moves[one][1] += dy * force
+            moves[other][0] -= dx * force
+            moves[other][1] -= dy * force
+    for one, other in links:
+        dx, dy = places[one][0] - places[other][0], places[one][1] - places[other][1]
+        force = math.hypot(dx, dy) / ideal
+        moves[one][0] -= dx * force
+        moves[one][1] -= dy * force
+        moves[other][0] += dx * force
+        moves[other][1] += dy * force
+    for key, (dx, dy) in moves.items():
+        length = math.hypot(dx, dy) or 1.0
+        places[key][0] += dx / length * min(length, most)
+        places[key][1] += dy / length * min(length, most)
+
+
+def _packed(groups: Sequence[dict[str, tuple[float, float]]]) -> dict[str, tuple[float, float]]:
+    """The groups on shelves, the largest first, each shelf as high as its highest group."""
+    boxes = []
+    for group in groups:
+        xs, ys = [x for x, _ in group.values()], [y for _, y in group.values()]
+        boxes.append((group, min(xs) - 88, min(ys) - 30, max(xs) - min(xs) + 176, max(ys) - min(ys) + 76))
+    boxes.sort(key=lambda box: -box[4])
+    widest = max(860.0, max(box[3] for box in boxes))
+    places: dict[str, tuple[float, float]] = {}
+    x = y = shelf = 0.0
+    for group, left, top, width, height in boxes:
+        if x and x + width > widest:
+            x, y, shelf = 0.0, y + shelf, 0.0
+        for key, (px, py) in group.items():
+            places[key] = (x + px - left, y + py - top)
+        x += width
+        shelf = max(shelf, height)
+    return places
+
+
+def _drawn(
+    graph: DrawnGraph, places: dict[str, tuple[float, float]], *, middle: str | None = None, named: int
+) -> Drawing:
+    """Dots and links within a picture that begins at 0."""
+    margin_x, margin_y = (130.0, 40.0) if middle else (92.0, 34.0)
+    left = min(x for x, _ in places.values()) - margin_x
+    top = min(y for _, y in places.values()) - margin_y
+    width = max(x for x, _ in places.values()) - left + margin_x
+    height = max(y for _, y in places.values()) - top + margin_y
+    degree: dict[str, int] = defaultdict(int)
+    for edge in graph.edges:
+        degree[str(edge.from_id)] += 1
+        degree[str(edge.to_id)] += 1
+    labels = sorted({node.label for node in graph.nodes})
+    # Of many, the sixty most connected have their names written.
+    crowded = next(iter(sorted(degree.values(), reverse=True)[60:61]), 0)
+    dots = []
+    for node in graph.nodes:
+        key = str(node.id)
+        if key not in places:
+            continue
+        x, y = places[key]
+        size = 9.0 if key == middle else min(9.0, 4.5 + math.sqrt(degree[key]))
+        anchor = "middle" if not middle or abs(x) < 60 else ("start" if x > 0 else "end")
+        shown = not crowded or degree[key] > crowded
+        dots.append(
+            Dot(node, x - left, y - top, size, hue_of(node.label), shown, anchor, _short(node.title, named))
+        )
+    at = {str(dot.node.id): dot for dot in dots}
+    links = [
+        Link(
+            edge,
+            at[str(edge.from_id)].x,
+            at[str(edge.from_id)].y,
+            at[str(edge.to_id)].x,
+            at[str(edge.to_id)].y,
+        )
+        for edge in graph.edges
+        if str(edge.from_id) in at and str(edge.to_id) in at
+    ]
+    counts = [(label, hue_of(label), sum(node.label == label for node in graph.nodes)) for label in labels]
+    return Drawing(round(width), round(height), dots, links, sorted(counts, key=lambda one: -one[2]))
+
+
+# A line of replacements
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A memory of a line: when it held, as pieces of the axis (0 to 100)."""
+
+    entry: LineEntry
+    start: float
+    width: float
+    is_this: bool
+    is_open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line over time: its bars and the dates of its ends."""
+
+    bars: list[Bar]
+    first: datetime
+    last: datetime
+
+
+def line(entries: Sequence[LineEntry], this: str | None = None, until: datetime | None = None) -> Line | None:
+    """When each memory of a line held; None for a line of one."""
+    if len(entries) < 2:
+        return None
+    now = until or datetime.now(UTC)
+    first = min(min(entry.created_at, entry.valid_from or entry.created_at) for entry in entries)
+    span = max((now - first).total_seconds(), 1.0)
+    bars = []
+    for entry in entries:
+        begins = entry.valid_from or entry.created_at
+        ends = min(entry.valid_to or entry.replaced_at or now, now)
+        start = 100 * (begins - first).total_seconds() / span
+        width = max(0.8, 100 * (ends - begins).total_seconds() / span)
+        bars.append(
+            Bar(
+                entry,
+                min(start, 99.2),
+                min(width, 100 - min(start, 99.2)),
+                str(entry.id) == this,
+                entry.status == "active",
+            )
+        )
+    return Line(bars, first, now)
+
+
+def axis(first: datetime, last: datetime) -> list[tuple[float, str]]:
+    """Four dates of an axis with their places (0 to 100)."""
+    span: Any = last - first
+    form = "%H:%M" if span.total_seconds() < 172800 else "%-d %b %Y"
+    return [(100 * part / 3, f"{first + span * part / 3:{form}}") for part in range(4)]

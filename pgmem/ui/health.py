@@ -1,0 +1,204 @@
+"""Health: what hygiene finds with its repair, freshness, what waits, the tier, and the series as charts."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from pgmem.errors import InvalidArgument, NotPermitted, PgmemError
+from pgmem.models import Finding
+from pgmem.pages.charts import histogram, ticks_to, timeline
+from pgmem.ui import words
+from pgmem.ui.visit import Page, Redirect, Visit
+
+__all__ = ["check", "health", "preview", "repair"]
+
+_REPAIRS = ("merge_entities", "supersede", "forget", "archive_card", "retry_save")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Something about the store: its name, its value, and whether a person should look at it."""
+
+    name: str
+    value: str
+    hint: str = ""
+    warns: bool = False
+
+
+async def health(visit: Visit) -> Page:
+    """The last report on the whole memory, and the store as it is now."""
+    await visit.memory.get_scope_state(visit.project, None)
+    (report, busy, trouble), lines = await asyncio.gather(
+        visit.checks.latest(visit.memory, visit.key), _store(visit)
+    )
+    data: dict[str, Any] = {"report": report, "busy": busy, "trouble": trouble, "store": lines}
+    if report is None:
+        return Page("health.html", data, {"groups": [], "growth": None, "bars": [], "ticks": []})
+    state = report.health
+    look = {
+        "growth": timeline(state.timeline, state.checked_at.date()),
+        "bars": histogram(state.confidence),
+        "ticks": ticks_to(max(state.confidence, default=0)),
+        "groups": _groups(report.hygiene.findings),
+        "live": sum(state.memories.values()),
+    }
+    return Page("health.html", data, look)
+
+
+def _groups(findings: list[Finding]) -> list[dict[str, Any]]:
+    groups: dict[tuple[str, str], dict[str, Any]] = {}
+    for finding in findings:
+        key = (finding.check, finding.what)
+        group = groups.setdefault(
+            key, {"name": finding.check.replace("_", " "), "what": finding.what, "findings": []}
+        )
+        group["findings"].append({"finding": finding, "repairs": finding.verb in _REPAIRS})
+    return list(groups.values())
+
+
+async def _store(visit: Visit) -> list[Line]:
+    status = await visit.memory.status()
+    lines = [
+        Line("Server", f"PostgreSQL {status.server_version}", f"pgmem {status.release}"),
+        Line(
+            "Search and graph",
+            status.tier,
+            ""
+            if status.tier == "full"
+            else "Some extensions are missing; docs/reference/servers.md says what that costs.",
+            status.tier != "full",
+        ),
+        Line("Memories you see", f"{sum(status.memories.values()):,}"),
+    ]
+    try:
+        backlog, models, order = await asyncio.gather(
+            visit.memory.backlog(), visit.memory.embedding_status(), visit.memory.dedup_due()
+        )
+    except (NotPermitted, PgmemError):
+        return lines
+    lines.append(
+        Line(
+            "Texts to embed",
+            f"{backlog.embeddings_waiting:,}",
+            "The worker embeds them." if backlog.embeddings_waiting else "",
+        )
+    )
+    if backlog.embeddings_refused:
+        lines.append(
+            Line("Texts that no model takes", f"{backlog.embeddings_refused:,}", "See pgmem doctor.", True)
+        )
+    failed = sum(backlog.saves_open.values())
+    lines.append(Line("Open saves", f"{failed:,}", "Decide, failed saves." if failed else "", bool(failed)))
+    queued = visit.memory.outbox_depth()
+    lines.append(
+        Line(
+            "Outbox of this machine",
+            f"{queued:,}",
+            "They are sent when the database answers." if queued else "",
+            bool(queued),
+        )
+    )
+    behind = visit.memory.replica_behind_s()
+    if behind is not None:
+        lines.append(Line("Replica", f"{behind:.1f} s behind"))
+    lines += [
+        Line("Embedding model", model.model, f"{model.vectors:,} vectors of {model.dimensions} dimensions")
+        for model in models
+        if model.active
+    ]
+    if order.due and not order.by_worker:
+        lines.append(
+            Line(
+                "Order of title words", "due", "At a quiet hour: pgmem psql -c 'select refresh_dedup()'", True
+            )
+        )
+    return lines
+
+
+async def check(visit: Visit) -> Redirect:
+    """Look at the whole memory again."""
+    await visit.checks.latest(visit.memory, visit.key, anew=True)
+    return Redirect(visit.url("/health"))
+
+
+# Repairs
+
+_TITLES = {
+    "merge_entities": "Merge two names of one thing",
+    "supersede": "Let one decision replace another",
+    "forget": "Forget a memory",
+    "archive_card": "Archive a card",
+    "retry_save": "Make a failed save again",
+}
+
+
+def _arguments(verb: str, given: Any) -> dict[str, str]:
+    names = {
+        "merge_entities": ("entity", "into"),
+        "supersede": ("old", "new"),
+        "forget": ("label", "key"),
+        "archive_card": ("card_id",),
+        "retry_save": ("save_id",),
+    }.get(verb)
+    if names is None:
+        raise InvalidArgument("This finding has no repair with a button; its text says what to do.")
+    missing = [name for name in names if not (given.get(name) or "").strip()]
+    if missing:
+        raise InvalidArgument(f"{', '.join(missing)} must not be empty.")
+    return {name: given[name].strip() for name in names}
+
+
+async def preview(visit: Visit) -> Page:
+    """What a repair would do, before it is done."""
+    verb = visit.text("verb") or ""
+    arguments = _arguments(verb, visit.query)
+    pair: list[Any] = []
+    rows: list[Any] = []
+    ids = [value for name, value in arguments.items() if name in ("entity", "into", "old", "new", "key")]
+    for value in ids:
+        try:
+            pair.append(await visit.memory.find_memory(UUID(value)))
+        except ValueError:
+            raise InvalidArgument(f"{value[:40]!r} is no id of a memory.") from None
+    if len(pair) == 2:
+        old, new = (dict(words.texts(node.properties)) for node in pair)
+        rows.append(("title", *words.compared(words.plain(pair[0].title), words.plain(pair[1].title))))
+        rows += [
+            (name, *words.compared(words.plain(old.get(name, "")), words.plain(new.get(name, ""))))
+            for name in dict.fromkeys([*old, *new])
+            if old.get(name) != pair[0].title
+        ]
+    return Page(
+        "repair.html",
+        {"verb": verb, "arguments": arguments, "memories": pair},
+        {"what": _TITLES[verb], "rows": rows},
+    )
+
+
+async def repair(visit: Visit) -> Redirect:
+    """Do a repair that was previewed."""
+    verb = visit.field("verb")
+    given = _arguments(verb, visit.form)
+    memory, undo = visit.memory, None
+    if verb in ("merge_entities", "supersede"):
+        if verb == "supersede":
+            done = await memory.supersede(given["old"], given["new"], by=visit.name)
+        else:
+            done = await memory.merge_entities(given["entity"], given["into"], by=visit.name)
+        said = f"{done.title}: {done.status}, replaced by {done.into_title}."
+        undo = (f"/memory/{done.id}/revert", {"version": str(done.version - 1)})
+    elif verb == "forget":
+        gone = await memory.forget(given["label"], given["key"])
+        said = f"{gone.title} is forgotten; its history stays."
+    elif verb == "archive_card":
+        await memory.archive_card(UUID(given["card_id"]), visit.name)
+        said = "The card is archived."
+    else:
+        saved = await memory.retry_save(UUID(given["save_id"]))
+        said = f"{saved.status}: {saved.message or saved.next_step or ''}"
+    visit.checks.forget(visit.key)
+    visit.tell(said, undo=undo)
+    return Redirect(visit.url("/health"))

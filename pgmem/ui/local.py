@@ -1,0 +1,70 @@
+"""The pages of this machine: `pgmem ui`."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from starlette.applications import Starlette
+from starlette.responses import RedirectResponse
+from starlette.routing import Mount, Route
+
+from pgmem.errors import DatabaseUnavailable
+from pgmem.memory import Memory
+from pgmem.models import MemoryScope
+from pgmem.settings import Settings
+from pgmem.ui.sessions import Person, Sessions
+from pgmem.ui.site import Site
+
+__all__ = ["Link", "local_app"]
+
+_HOSTS = ("127.0.0.1", "localhost", "[::1]")
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Makes the addresses by which the person of this machine signs in, each good for once."""
+
+    sessions: Sessions
+    person: Person
+
+    def at(self, address: str) -> str:
+        """A link to the pages at an address such as http://127.0.0.1:7437."""
+        return f"{address}/ui/enter?token={self.sessions.link(self.person)}"
+
+
+def local_app(settings: Settings, name: str | None = None) -> tuple[Starlette, Link]:
+    """Return the pages for the person at this machine as an ASGI application, and the links to them.
+
+    Args:
+        settings: of the store.
+        name: recorded as the one who decides; None takes the login name.
+    """
+    person_name = name or getpass.getuser()
+    scope = MemoryScope(org_id=settings.org_id, user_id=settings.user_id, agent_id=person_name)
+    person = Person(person_name, scope, keeper=not (settings.org_id or settings.user_id))
+    sessions = Sessions()
+    opened: list[Memory] = []
+
+    async def store() -> Memory:
+        if not opened:
+            raise DatabaseUnavailable("The database is not open yet.")
+        return opened[0]
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            opened.append(await stack.enter_async_context(Memory.connect(settings, source="ui")))
+            stack.push_async_callback(site.checks.close)
+            yield
+        opened.clear()
+
+    site = Site(store, sessions, [*_HOSTS, *(f"{host}:*" for host in _HOSTS)])
+
+    async def first(_request: object) -> RedirectResponse:
+        return RedirectResponse("/ui/")
+
+    app = Starlette(routes=[Route("/", first), Mount("/ui", app=site)], lifespan=lifespan)
+    return app, Link(sessions, person)

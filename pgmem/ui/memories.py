@@ -1,0 +1,324 @@
+"""Memories: the list, one of them with its history and relations, and what a person changes about it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+from uuid import UUID
+
+from starlette.responses import PlainTextResponse, Response
+
+from pgmem.errors import InvalidArgument, PgmemError
+from pgmem.models import LineEntry, Node, SearchResult, Version
+from pgmem.ui import drawing, words
+from pgmem.ui.visit import Page, Redirect, Visit
+
+__all__ = [
+    "edit",
+    "edit_form",
+    "forget",
+    "listed",
+    "one",
+    "purge",
+    "purge_form",
+    "replace",
+    "replace_form",
+    "revert",
+    "text",
+]
+
+REPLACING = {"Decision": "supersede", "EntityFact": "merge"}
+_BESIDE = ("date", "owner", "status", "relevance_score", "last_validated_at")
+_SOURCES = ("source", "sources", "quote", "quotes", "url", "reference", "references", "evidence", "cited")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A version beside the one before it: the properties that differ, compared word by word."""
+
+    version: Version
+    parts: list[tuple[str, list[words.Piece], list[words.Piece]]]
+    status: tuple[str, str] | None
+
+
+async def listed(visit: Visit) -> Page:
+    """The memories, the newest first; filters are arguments of the URL."""
+    after = visit.text("after")
+    limit = visit.count("limit", 50, 200)
+    found = await visit.memory.list_memories(
+        visit.project,
+        labels=visit.texts("labels"),
+        status=visit.text("status"),
+        source=visit.text("source"),
+        agent_id=visit.text("agent"),
+        session_id=visit.text("session"),
+        after=_uuid(after) if after else None,
+        limit=limit,
+    )
+    more = found[-1].id if len(found) == limit else None
+    return Page("memories.html", {"memories": found, "next_after": more})
+
+
+async def one(visit: Visit) -> Page:
+    """A memory with everything that is known of it."""
+    node = await visit.memory.find_memory(_id(visit))
+    hops = visit.count("hops", 1, 2)
+    history, around, line, near = await asyncio.gather(
+        visit.memory.memory_history(node.label, str(node.id)),
+        visit.memory.memory_relations(node.id, hops),
+        visit.memory.memory_lineage(node.id),
+        _likeness(visit, node),
+    )
+    shown = [(name, *words.cut(value)) for name, value in words.texts(node.properties) if value != node.title]
+    data = {
+        "memory": node,
+        "history": history.versions,
+        "relations": around,
+        "lineage": line,
+        "found_by": near,
+        "hops": hops,
+    }
+    look = {
+        "texts": [part for part in shown if part[0] not in (*_SOURCES, *_BESIDE)],
+        "beside": [part for part in shown if part[0] in _BESIDE],
+        "sources": [part for part in shown if part[0] in _SOURCES],
+        "changes": _changes(history.versions),
+        "ego": drawing.ego(around, str(node.id)),
+        "line": drawing.line(line, str(node.id)),
+        "replaced": [entry for entry in line if entry.replaced_by == node.id],
+        "replaced_by": _replaced_by(line, node.id),
+        "replacing": REPLACING.get(node.label),
+        "can_change": node.label != "Card",
+    }
+    return Page("memory.html", data, look)
+
+
+async def text(visit: Visit) -> Response:
+    """The whole text of a memory, however long it is."""
+    node = await visit.memory.find_memory(_id(visit))
+    parts = [
+        node.title,
+        *(f"{name}\n{value}" for name, value in words.texts(node.properties) if value != node.title),
+    ]
+    return PlainTextResponse(words.plain("\n\n".join(parts)) + "\n")
+
+
+# Changes
+
+
+async def edit_form(visit: Visit) -> Page:
+    """The texts of a memory in a form."""
+    node = await visit.memory.find_memory(_id(visit))
+    return Page("edit.html", {"memory": node}, {"fields": _editable(node), "titled": _has_own_title(node)})
+
+
+async def edit(visit: Visit) -> Redirect:
+    """Make a new version of a memory, with the texts of the form."""
+    node = await visit.memory.find_memory(_id(visit))
+    changed: dict[str, Any] = {}
+    for name, is_list in _editable(node).items():
+        sent = visit.form.get(f"text.{name}")
+        if sent is None:
+            continue
+        value: Any = [item.strip() for item in sent.split("\n") if item.strip()] if is_list else sent
+        if value != node.properties[name]:
+            changed[name] = value
+    title = visit.form.get("title") if _has_own_title(node) else None
+    if not changed and title in (None, node.title):
+        visit.tell("Nothing was changed.")
+        return _back(visit, node.id)
+    version = visit.field("version")
+    if not version.isdecimal():
+        raise InvalidArgument("version is a whole number.")
+    done = await visit.memory.edit_memory(node.id, int(version), changed, visit.name, title)
+    visit.tell(
+        f"Saved as version {done.version}.",
+        undo=(f"/memory/{node.id}/revert", {"version": str(done.version - 1)}),
+    )
+    return _back(visit, node.id)
+
+
+async def replace_form(visit: Visit) -> Page:
+    """Choose the memory that takes the place of this one."""
+    node = await visit.memory.find_memory(_id(visit))
+    if node.label not in REPLACING:
+        raise InvalidArgument(
+            f"A {node.label} is edited, not replaced: only decisions and facts have a line."
+        )
+    question = visit.text("q")
+    choices: list[SearchResult] = []
+    if question or node.title:
+        found = await visit.memory.search_memory(
+            question or node.title, 12, project_id=node.project, labels=[node.label]
+        )
+        choices = [result for result in found.results if result.id != node.id]
+    chosen = visit.text("by")
+    other = await visit.memory.find_memory(_uuid(chosen)) if chosen else None
+    look: dict[str, Any] = {"verb": REPLACING[node.label], "pair": _pair(node, other) if other else []}
+    return Page("replace.html", {"memory": node, "choices": choices, "other": other}, look)
+
+
+async def replace(visit: Visit) -> Redirect:
+    """Let another memory take the place of this one."""
+    node = await visit.memory.find_memory(_id(visit))
+    other = visit.identity("by")
+    if node.label == "EntityFact":
+        done = await visit.memory.merge_entities(str(node.id), str(other), by=visit.name)
+        said = "Merged into"
+    else:
+        done = await visit.memory.supersede(str(node.id), str(other), by=visit.name)
+        said = "Replaced by"
+    visit.tell(
+        f"{said} {done.into_title}.",
+        undo=(f"/memory/{node.id}/revert", {"version": str(done.version - 1)}),
+    )
+    return _back(visit, node.id)
+
+
+async def forget(visit: Visit) -> Redirect:
+    """Hide a memory; its history stays."""
+    node = await visit.memory.find_memory(_id(visit))
+    done = await visit.memory.forget(
+        node.label, str(node.id), governance_token=await _approval(visit, node, "Forget")
+    )
+    undo = (f"/memory/{node.id}/revert", {"version": str(node.version)})
+    visit.tell(
+        "Forgotten: it is hidden everywhere, and its history stays."
+        if done.status == "archived"
+        else _held(done.next_step),
+        undo=undo if done.status == "archived" else None,
+    )
+    return _back(visit, node.id)
+
+
+async def revert(visit: Visit) -> Redirect:
+    """Put a memory back to an earlier version."""
+    node = await visit.memory.find_memory(_id(visit))
+    version = visit.field("version")
+    if not version.isdecimal():
+        raise InvalidArgument("version is a whole number.")
+    done = await visit.memory.revert(
+        node.label, str(node.id), int(version), governance_token=await _approval(visit, node, "Revert")
+    )
+    said = f"Version {version} is back, as version {done.version}."
+    visit.tell(said if done.status != "failed" else _held(done.next_step))
+    return _back(visit, node.id)
+
+
+async def purge_form(visit: Visit) -> Page:
+    """Say what a purge deletes and what remains, before it is done."""
+    node = await visit.memory.find_memory(_id(visit))
+    history, around = await asyncio.gather(
+        visit.memory.memory_history(node.label, str(node.id)), visit.memory.memory_relations(node.id, 1, 1000)
+    )
+    return Page(
+        "purge.html",
+        {"memory": node, "versions": len(history.versions), "relations": len(around.edges)},
+    )
+
+
+async def purge(visit: Visit) -> Redirect:
+    """Delete a memory for good, after its title was typed."""
+    node = await visit.memory.find_memory(_id(visit))
+    if visit.form.get("sure") != "yes":
+        raise InvalidArgument("Tick the box that says that you are sure; nothing was deleted.")
+    done = await visit.memory.forget(
+        node.label, str(node.id), True, governance_token=await _approval(visit, node, "Forget")
+    )
+    if done.status == "failed":
+        visit.tell(_held(done.next_step))
+        return _back(visit, node.id)
+    visit.tell(
+        f"Deleted for good, with {done.versions} earlier versions and {done.edges} relations. "
+        "That it was here, when it was deleted and by whom stays on record."
+    )
+    return Redirect(visit.url("/memories"))
+
+
+async def _approval(visit: Visit, node: Node, verb: str) -> str | None:
+    """The approval of a change of what holds globally: the person has seen the memory and pressed the button."""
+    if node.scope != "global":
+        return None
+    return (await visit.memory.request_global_write_approval(f"{verb}: {node.title}")).token
+
+
+def _held(next_step: str | None) -> str:
+    return f"Not done: it waits for a person. {next_step or ''}".strip()
+
+
+# What the pages show
+
+
+async def _likeness(visit: Visit, node: Node) -> list[SearchResult]:
+    """What a search for its title finds: where this memory stands, and what is near it."""
+    try:
+        found = await visit.memory.search_memory(node.title[:300], 6, project_id=node.project)
+    except PgmemError:
+        return []
+    return found.results
+
+
+def _changes(versions: list[Version]) -> list[Change]:
+    """Each version with what it changed, the newest first."""
+    made = []
+    for before, after in pairwise(versions):
+        parts = []
+        names = dict.fromkeys([*before.properties, *after.properties])
+        old, new = dict(words.texts(before.properties)), dict(words.texts(after.properties))
+        if before.title != after.title and before.title not in old.values():
+            parts.append(("title", *words.compared(words.plain(before.title), words.plain(after.title))))
+        for name in names:
+            if old.get(name, "") != new.get(name, ""):
+                pair = words.compared(words.plain(old.get(name, "")), words.plain(new.get(name, "")))
+                parts.append((name, *pair))
+        status = (before.status, after.status) if before.status != after.status else None
+        made.append(Change(after, parts, status))
+    first = [Change(versions[0], [], None)] if versions else []
+    return [*reversed(made), *first][:30]
+
+
+def _pair(node: Node, other: Node) -> list[tuple[str, list[words.Piece], list[words.Piece]]]:
+    old, new = dict(words.texts(node.properties)), dict(words.texts(other.properties))
+    parts = [("title", *words.compared(words.plain(node.title), words.plain(other.title)))]
+    parts += [
+        (name, *words.compared(words.plain(old.get(name, "")), words.plain(new.get(name, ""))))
+        for name in dict.fromkeys([*old, *new])
+        if old.get(name) != node.title
+    ]
+    return parts
+
+
+def _replaced_by(line: list[LineEntry], identity: UUID) -> LineEntry | None:
+    own = next((entry for entry in line if entry.id == identity), None)
+    return next((entry for entry in line if own is not None and entry.id == own.replaced_by), None)
+
+
+def _editable(node: Node) -> dict[str, bool]:
+    """The texts that a person may edit; True for a list of texts."""
+    return {
+        name: isinstance(value, list)
+        for name, value in node.properties.items()
+        if (isinstance(value, str) and value != node.key)
+        or (isinstance(value, list) and all(isinstance(item, str) for item in value))
+    }
+
+
+def _has_own_title(node: Node) -> bool:
+    return node.label == "Decision" and node.key is None and "title" not in node.properties
+
+
+def _id(visit: Visit) -> UUID:
+    return UUID(visit.parts["id"])
+
+
+def _uuid(value: str) -> UUID:
+    try:
+        return UUID(value)
+    except ValueError:
+        raise InvalidArgument(f"{value[:40]!r} is no id of a memory.") from None
+
+
+def _back(visit: Visit, identity: UUID) -> Redirect:
+    return Redirect(visit.url(f"/memory/{identity}"))

@@ -1,0 +1,92 @@
+"""Time: what was true on one day as it was known on another; two sliders, the list, the counts and the lines follow."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from pgmem.models import LineEntry, MemoryCounts
+from pgmem.pages.charts import hue_of
+from pgmem.ui import drawing
+from pgmem.ui.visit import Page, Visit
+
+__all__ = ["moment"]
+
+_LINES = 6
+_STEPS = 240
+
+
+async def moment(visit: Visit) -> Page:
+    """The memories that were true at `t`, as they were on record at `k`."""
+    true_on, known_on = visit.moment("t"), visit.moment("k")
+    present = await visit.checks.counts(visit.memory, visit.key)
+    first, last, step = _range(present)
+    limit = visit.count("limit", 25, 200)
+    if true_on is None and known_on is None:
+        counts = present
+    else:
+        counts = await visit.memory.count_memories(visit.project, true_on, known_on)
+    listed, replaced = await asyncio.gather(
+        visit.memory.list_memories(
+            visit.project, labels=visit.texts("labels"), as_of=true_on, known_at=known_on, limit=limit
+        ),
+        visit.memory.list_memories(visit.project, status="superseded", limit=_LINES * 2),
+    )
+    lines = await _lines(visit, [entry.id for entry in replaced])
+    data = {
+        "true_on": true_on,
+        "known_on": known_on,
+        "total": counts.total,
+        "labels": counts.labels,
+        "now_total": present.total,
+        "memories": listed,
+        "lines": lines,
+    }
+    low = int(first.timestamp())
+    # A whole number of steps, so that the right end of a slider is now.
+    ends = low + -(-(int(last.timestamp()) - low) // step) * step
+    look = {
+        "low": low,
+        "high": ends,
+        "step": step,
+        "true_value": min(ends, int(true_on.timestamp())) if true_on else ends,
+        "known_value": min(ends, int(known_on.timestamp())) if known_on else ends,
+        "drawn": [found for entries in lines if (found := drawing.line(entries, until=last)) is not None],
+        "at": _at(true_on, first, last),
+        "known_place": _at(known_on, first, last),
+        "axis": drawing.axis(first, last),
+        "hues": {label: hue_of(label) for label in counts.labels},
+        "most": max(counts.labels.values(), default=1),
+        "fine": (last - first) < timedelta(days=3),
+    }
+    return Page("time.html", data, look)
+
+
+def _range(present: MemoryCounts) -> tuple[datetime, datetime, int]:
+    """The first and last time of the sliders, and the seconds of a step."""
+    now = datetime.now(UTC)
+    first = min(present.first_at or now, now - timedelta(minutes=10))
+    span = (now - first).total_seconds()
+    step = next((size for size in (60, 600, 3600, 21600, 86400) if span / size <= _STEPS * 2), 86400)
+    return first - timedelta(seconds=step), now, step
+
+
+def _at(moment: datetime | None, first: datetime, last: datetime) -> float | None:
+    """The place of a time on the axis, 0 to 100."""
+    if moment is None:
+        return None
+    return max(0.0, min(100.0, 100 * (moment - first).total_seconds() / (last - first).total_seconds()))
+
+
+async def _lines(visit: Visit, replaced: list[UUID]) -> list[list[LineEntry]]:
+    """The lines that the last replaced memories stand in, each once."""
+    seen: set[UUID] = set()
+    found: list[list[LineEntry]] = []
+    for identity in replaced:
+        if identity in seen or len(found) == _LINES:
+            continue
+        entries = await visit.memory.memory_lineage(identity)
+        seen |= {entry.id for entry in entries}
+        found.append(entries)
+    return found

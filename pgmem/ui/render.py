@@ -1,0 +1,153 @@
+"""Templates to HTML: what every page needs beside its own values, and the files that pages load."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader
+
+from pgmem import pages
+from pgmem.ui import words
+from pgmem.ui.sessions import Session
+from pgmem.ui.visit import Page, Visit
+
+__all__ = ["ago", "enter", "environment", "error", "page", "static"]
+
+NAVIGATION = (
+    ("/", "Home"),
+    ("/ask", "Ask"),
+    ("/decide", "Decide"),
+    ("/time", "Time"),
+    ("/graph", "Graph"),
+    ("/health", "Health"),
+    ("/activity", "Activity"),
+)
+
+
+@cache
+def environment() -> Environment:
+    """The templates of the pages, over those that the report has too."""
+    made = pages.environment().overlay(
+        loader=ChoiceLoader([PackageLoader("pgmem.ui"), PackageLoader("pgmem.pages")])
+    )
+    made.filters.update(ago=ago, day=day, exactly=exactly, plain=words.plain, number=pages.number, rest=rest)
+    return made
+
+
+@cache
+def static(name: str) -> bytes:
+    """A file that pages load, by its name."""
+    package = "pgmem.pages" if name == "style.css" else "pgmem.ui"
+    folder = "templates" if name == "style.css" else "static"
+    return (files(package) / folder / name).read_bytes()
+
+
+@cache
+def _address(name: str) -> str:
+    """The address of a file below the base: another one when the file is another one, so that browsers may keep it."""
+    return f"/static/{name}?{sha256(static(name)).hexdigest()[:12]}"
+
+
+class _Given(dict[str, Any]):
+    """Arguments of the URL; one that was not sent is empty."""
+
+    def __missing__(self, name: str) -> str:
+        return ""
+
+
+def page(found: Page, visit: Visit, projects: Sequence[str]) -> str:
+    """Render a page."""
+    session = visit.session
+    values: dict[str, Any] = {
+        **_shared(visit.base, session),
+        "visit": visit,
+        "project": visit.project,
+        "projects": projects,
+        "section": "/" + visit.path.split("/")[1],
+        "notices": session.take_notices(),
+        **found.data,
+        **found.look,
+        "query": _Given(visit.query),
+    }
+    if "filters" in found.data:
+        values["filters"] = _Given(found.data["filters"])
+    return environment().get_template(found.template).render(values)
+
+
+def error(status: int, message: str, base: str, session: Session | None, path: str) -> str:
+    """Render an error: one sentence and the way back."""
+    values = {**_shared(base, session), "status": status, "message": message, "path": path}
+    return environment().get_template("error.html").render(values)
+
+
+def enter(base: str, wanted: str, takes_tokens: bool, trouble: str | None) -> str:
+    """Render the page to sign in on."""
+    values = {**_shared(base, None), "wanted": wanted, "takes_tokens": takes_tokens, "trouble": trouble}
+    return environment().get_template("enter.html").render(values)
+
+
+def fragment(template: str, visit: Visit, **values: Any) -> str:
+    """Render a part of a page, such as a new line of the activity."""
+    return (
+        environment()
+        .get_template(template)
+        .render({**_shared(visit.base, visit.session), "visit": visit, **values})
+    )
+
+
+def _shared(base: str, session: Session | None) -> dict[str, Any]:
+    return {
+        "base": base,
+        "csrf": session.form_token() if session else "",
+        "person": session.person if session else None,
+        "navigation": [
+            *NAVIGATION,
+            *([("/tenants", "Tenants")] if session and session.person.keeper else []),
+        ],
+        "file": _address,
+        "now": datetime.now(UTC),
+        "visit": None,
+        "project": None,
+        "projects": [],
+        "section": "",
+        "notices": [],
+    }
+
+
+def ago(moment: datetime | None) -> str:
+    """How long ago a time was, in the words that people use; a date from a month on."""
+    if moment is None:
+        return ""
+    seconds = (datetime.now(UTC) - moment).total_seconds()
+    if seconds < -60:
+        return f"on {day(moment)}"
+    for limit, size, name in (
+        (90, 1, ""),
+        (5400, 60, "minute"),
+        (129600, 3600, "hour"),
+        (2592000, 86400, "day"),
+    ):
+        if seconds < limit:
+            count = round(seconds / size)
+            return "just now" if not name else f"{count} {name}{'s' if count != 1 else ''} ago"
+    return day(moment)
+
+
+def day(moment: Any) -> str:
+    """A date as 7 March 2026."""
+    return f"{moment.day} {moment:%B %Y}" if moment is not None else ""
+
+
+def exactly(moment: datetime | None) -> str:
+    """A time to the minute, in UTC."""
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if moment is not None else ""
+
+
+def rest(excerpt: str | None, title: str) -> str:
+    """An excerpt without the title that it begins with."""
+    return (excerpt or "").removeprefix(title.removesuffix("…")).lstrip(" …")

@@ -1,0 +1,68 @@
+"""The pages beside another application, for people who sign in with a token: /ui of `pgmem mcp --transport http`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from pgmem.models import MemoryScope
+from pgmem.ui.sessions import Person, Sessions
+from pgmem.ui.site import Limit, OpenStore, Site
+
+__all__ = ["WithPages"]
+
+
+class WithPages:
+    """Answers /ui with the pages, and everything else with another application.
+
+    A person's token signs in to look and to decide. An agent's token signs in to look: what agents hold decides nothing.
+
+    Args:
+        app: the other application.
+        store: gives the memory of this process.
+        hosts: the Host headers that are answered.
+        is_secure: whether browsers reach the pages by https.
+        attempts: how often an address may try to sign in.
+        requests: how often one who is signed in may ask.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        store: OpenStore,
+        hosts: Collection[str],
+        *,
+        is_secure: bool = False,
+        attempts: Limit | None = None,
+        requests: Limit | None = None,
+    ) -> None:
+        self._app, self._store = app, store
+        self._site = Site(
+            store,
+            Sessions(),
+            hosts,
+            verify=self._person,
+            is_secure=is_secure,
+            attempts=attempts,
+            requests=requests,
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on to the pages or to the other application."""
+        base = self._site.base
+        if scope["type"] == "http" and (scope["path"] == base or scope["path"].startswith(f"{base}/")):
+            await self._site(scope, receive, send)
+            return
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            if scope["type"] == "lifespan":
+                await self._site.checks.close()
+
+    async def _person(self, token: str) -> Person | None:
+        found = await (await self._store()).verify_token(token)
+        if found is None:
+            return None
+        scope = MemoryScope(org_id=found.org_id, user_id=found.user_id, agent_id=found.name)
+        return Person(found.name, scope, token, decides=found.for_person)

@@ -1,0 +1,376 @@
+"""The pages as one ASGI application: host, cookie and form tokens are checked here, before any page."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+import re
+import time
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping
+from math import ceil
+from typing import Protocol
+from urllib.parse import parse_qs, quote, urlsplit
+
+import psycopg
+from pydantic_core import to_jsonable_python
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from pgmem.errors import (
+    AmbiguousName,
+    DatabaseUnavailable,
+    IdentityRequired,
+    MemoryNotFound,
+    NotPermitted,
+    PgmemError,
+)
+from pgmem.memory import Memory
+from pgmem.ui import render
+from pgmem.ui.checks import Checks
+from pgmem.ui.routes import ROUTES, Handler
+from pgmem.ui.sessions import Person, Session, Sessions
+from pgmem.ui.visit import Page, Redirect, Visit
+
+__all__ = ["Limit", "OpenStore", "Site"]
+
+log = logging.getLogger("pgmem")
+
+COOKIE = "pgmem_ui"
+FORM_BYTES = 5_000_000
+
+_HEADERS = {
+    "content-security-policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
+    "object-src 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+_STATUS: dict[type[PgmemError], int] = {
+    MemoryNotFound: 404,
+    AmbiguousName: 409,
+    NotPermitted: 403,
+    IdentityRequired: 403,
+    DatabaseUnavailable: 503,
+}
+_STATIC = {"page.js": "text/javascript", "icon.svg": "image/svg+xml", "style.css": "text/css"}
+
+OpenStore = Callable[[], Awaitable[Memory]]
+VerifyToken = Callable[[str], Awaitable[Person | None]]
+
+
+class Limit(Protocol):
+    """Counts what a caller does, and says how long it has to wait."""
+
+    def wait(self, caller: Hashable) -> float:
+        """Return the seconds until the caller may go on; 0 means now."""
+
+    def count(self, caller: Hashable) -> None:
+        """Count one more of the caller."""
+
+
+class _Refused(Exception):
+    """A request that is answered without a page."""
+
+    def __init__(self, status: int, message: str, session: Session | None = None) -> None:
+        super().__init__(message)
+        self.status, self.session = status, session
+
+
+class Site:
+    """The pages below a base path.
+
+    Args:
+        store: gives the memory of this process.
+        sessions: who is signed in.
+        hosts: the Host headers that are answered; a pattern may end in `:*`. A page of another name in the address bar is
+            another site, which a foreign server may have pointed here.
+        base: where the pages begin.
+        verify: finds the person of a bearer token; None where people come by a one-time link.
+        is_secure: whether the browser reaches the pages by https, so that the cookie says so.
+        attempts: how often an address may try to sign in; None does not limit it.
+        requests: how often a tenant that is signed in may ask; None does not limit it.
+    """
+
+    def __init__(
+        self,
+        store: OpenStore,
+        sessions: Sessions,
+        hosts: Collection[str],
+        *,
+        base: str = "/ui",
+        verify: VerifyToken | None = None,
+        is_secure: bool = False,
+        attempts: Limit | None = None,
+        requests: Limit | None = None,
+    ) -> None:
+        self._attempts, self._requests = attempts, requests
+        self._store, self.sessions, self.base = store, sessions, base
+        self._verify, self._is_secure = verify, is_secure
+        self._hosts = [re.escape(host).replace(r":\*", r":\d+") for host in hosts]
+        self.checks = Checks()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        request = Request(scope, receive)
+        started = time.perf_counter()
+        as_json = False
+        try:
+            self._check_host(request)
+            path = request.url.path.removeprefix(self.base)
+            as_json = path.endswith(".json")
+            path = path.removesuffix(".json") or "/"
+            if path == "/index":
+                path = "/"
+            answer = await self._answer(request, path, as_json)
+        except _Refused as refused:
+            answer = self._error(refused.status, str(refused), refused.session, as_json)
+        for name, value in _HEADERS.items():
+            answer.headers.setdefault(name, value)
+        answer.headers["server-timing"] = f"total;dur={(time.perf_counter() - started) * 1000:.1f}"
+        _compress(request, answer)
+        await answer(scope, receive, send)
+
+    # What is checked before a page
+
+    def _check_host(self, request: Request) -> None:
+        host = request.headers.get("host", "")
+        if not any(re.fullmatch(pattern, host, re.IGNORECASE) for pattern in self._hosts):
+            raise _Refused(421, "This address is not served here.")
+
+    def _check_origin(self, request: Request) -> None:
+        """A form is sent by a page of this site: browsers say which one it was, and other programs have no cookie."""
+        origin = request.headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+            raise _Refused(403, "This form was sent from another site.")
+        if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+            raise _Refused(403, "This form was sent from another site.")
+
+    async def _form(self, request: Request) -> dict[str, str]:
+        body = bytearray()
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > FORM_BYTES:
+                raise _Refused(413, f"The form has more than {FORM_BYTES} bytes; send less.")
+        try:
+            fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=500)
+        except ValueError:
+            raise _Refused(400, "The form cannot be read.") from None
+        return {name: values[-1].replace("\r\n", "\n") for name, values in fields.items()}
+
+    @property
+    def _cookie(self) -> str:
+        return f"__Secure-{COOKIE}" if self._is_secure else COOKIE
+
+    async def _session(self, request: Request) -> Session | None:
+        session = self.sessions.find(self._read_cookie(request))
+        if session is not None and session.person.token is not None and self._verify is not None:
+            # At each request, so that revoking a token ends its sessions at once.
+            person = await self._verify(session.person.token)
+            if person is None or person.scope != session.person.scope:
+                self.sessions.end(session)
+                return None
+        return session
+
+    def _cookie_name(self, request: Request) -> str:
+        # Cookies are kept by host, not by port: two pages on one machine must not sign each other out.
+        return f"{self._cookie}_{request.url.port or ''}".rstrip("_")
+
+    def _read_cookie(self, request: Request) -> str:
+        return request.cookies.get(self._cookie_name(request), "")
+
+    # Answers
+
+    async def _answer(self, request: Request, path: str, as_json: bool) -> Response:
+        if path.startswith("/static/"):
+            return _static(path.removeprefix("/static/"))
+        try:
+            session = await self._session(request)
+        except PgmemError as error:
+            return self._error(_status(error), str(error), None, as_json)
+        if path == "/enter":
+            return await self._enter(request, session)
+        if session is None:
+            if as_json or request.method != "GET":
+                raise _Refused(
+                    401, "Sign in first: open the link that pgmem ui prints, or sign in with a token."
+                )
+            wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+            return RedirectResponse(f"{self.base}/enter?next={quote(wanted, safe='')}", 303)
+        return await self._visit(request, path, as_json, session)
+
+    async def _visit(self, request: Request, path: str, as_json: bool, session: Session) -> Response:
+        _require_turn(self._requests, session.key)
+        if self._requests is not None:
+            self._requests.count(session.key)
+        posts = request.method == "POST"
+        if request.method not in ("GET", "HEAD", "POST"):
+            raise _Refused(405, "Pages are read with GET, forms are sent with POST.")
+        form: Mapping[str, str] = {}
+        if posts:
+            self._check_origin(request)
+            form = await self._form(request)
+            if not session.accepts(form.get("csrf", "")):
+                raise _Refused(
+                    403, "This form is not of your session. Go back, load the page again, and send it again."
+                )
+        if posts and path == "/leave":
+            self.sessions.end(session)
+            return self._signed_out(request)
+        if posts and not session.person.decides:
+            raise _Refused(
+                403,
+                "You signed in with an agent's token, which looks and decides nothing. The keeper of the store issues "
+                "a person's token: pgmem token issue --person.",
+                session,
+            )
+        found = _match("POST" if posts else "GET", path)
+        if found is None:
+            return self._error(404, "There is no such page.", session, as_json)
+        handler, parts = found
+        try:
+            memory = await self._memory(session.person)
+            query = dict(request.query_params)
+            visit = Visit(memory, session, self.base, path, query, form, parts, self.checks)
+            answer = await handler(visit)
+            if isinstance(answer, Response):
+                return answer
+            if isinstance(answer, Redirect):
+                return RedirectResponse(answer.path, 303)
+            return await self._page(answer, visit, as_json)
+        except PgmemError as error:
+            return self._error(_status(error), str(error), session, as_json, path)
+        except psycopg.errors.QueryCanceled:
+            return self._error(
+                503, "The database took too long for this page; try it for one project.", session, as_json
+            )
+        except Exception:
+            log.exception("The page %s failed.", path)
+            return self._error(500, "This page failed; the log of pgmem says why.", session, as_json)
+
+    async def _memory(self, person: Person) -> Memory:
+        store = await self._store()
+        return store.acting_as(person.scope, source="ui")
+
+    async def _page(self, page: Page, visit: Visit, as_json: bool) -> Response:
+        if as_json:
+            return _json(page.data, page.status)
+        return Response(render.page(page, visit, await _projects(visit)), page.status, media_type="text/html")
+
+    def _error(
+        self, status: int, message: str, session: Session | None, as_json: bool, path: str = "/"
+    ) -> Response:
+        if as_json:
+            return _json({"error": message}, status)
+        return Response(
+            render.error(status, message, self.base, session, path), status, media_type="text/html"
+        )
+
+    # Signing in and out
+
+    async def _enter(self, request: Request, session: Session | None) -> Response:
+        wanted = _own_path(request.query_params.get("next", ""), self.base)
+        if request.method == "POST":
+            self._check_origin(request)
+            form = await self._form(request)
+            token = form.get("token", "").strip()
+            wanted = _own_path(form.get("next", ""), self.base)
+            address = request.client.host if request.client else "?"
+            _require_turn(self._attempts, address)
+            person = await self._person(token)
+            if person is None:
+                if self._attempts is not None:
+                    self._attempts.count(address)
+                page = render.enter(
+                    self.base, wanted, self._verify is not None, "This token is unknown, revoked or expired."
+                )
+                return Response(page, 403, media_type="text/html")
+            return self._signed_in(request, person, wanted)
+        link = request.query_params.get("token")
+        if link is not None and (person := self.sessions.follow(link)) is not None:
+            return self._signed_in(request, person, wanted)
+        if session is not None:
+            return RedirectResponse(wanted, 303)
+        trouble = "This link was used already, or is too old." if link is not None else None
+        page = render.enter(self.base, wanted, self._verify is not None, trouble)
+        return Response(page, 403 if link is not None else 200, media_type="text/html")
+
+    async def _person(self, token: str) -> Person | None:
+        if self._verify is None or not token.isascii() or not 0 < len(token) <= 200:
+            return None
+        return await self._verify(token)
+
+    def _signed_in(self, request: Request, person: Person, wanted: str) -> Response:
+        session = self.sessions.begin(person)
+        answer = RedirectResponse(wanted, 303)
+        answer.set_cookie(
+            self._cookie_name(request),
+            session.key,
+            path=self.base,
+            httponly=True,
+            samesite="strict",
+            secure=self._is_secure,
+        )
+        return answer
+
+    def _signed_out(self, request: Request) -> Response:
+        answer = RedirectResponse(f"{self.base}/enter", 303)
+        answer.delete_cookie(self._cookie_name(request), path=self.base)
+        return answer
+
+
+def _require_turn(limit: Limit | None, caller: Hashable) -> None:
+    wait = limit.wait(caller) if limit is not None else 0
+    if wait > 0:
+        raise _Refused(429, f"Too many requests: wait {ceil(wait)} s and try again.")
+
+
+def _match(method: str, path: str) -> tuple[Handler, dict[str, str]] | None:
+    for route in ROUTES:
+        if route.method == method and (found := route.pattern.fullmatch(path)):
+            return route.handler, found.groupdict()
+    return None
+
+
+def _status(error: PgmemError) -> int:
+    return next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 400)
+
+
+def _own_path(path: str, base: str) -> str:
+    """A path of this site; anything else, such as the address of another one, becomes the first page."""
+    is_own = path == base or path.startswith((f"{base}/", f"{base}?"))
+    return path if is_own and "\\" not in path and not urlsplit(path).netloc else f"{base}/"
+
+
+async def _projects(visit: Visit) -> list[str]:
+    """The names of the projects for the head of the page, read at most every ten seconds."""
+    now = time.monotonic()
+    if visit.session.projects is None or now - visit.session.projects[0] > 10:
+        names = [entry.name for entry in await visit.memory.list_projects()]
+        visit.session.projects = (now, names)
+    return visit.session.projects[1]
+
+
+def _json(data: object, status: int) -> Response:
+    text = json.dumps(to_jsonable_python(data, fallback=str), ensure_ascii=False, indent=1)
+    return Response(text, status, media_type="application/json")
+
+
+def _static(name: str) -> Response:
+    kind = _STATIC.get(name)
+    if kind is None:
+        raise _Refused(404, "There is no such file.")
+    return Response(render.static(name), 200, {"cache-control": "private, max-age=31536000, immutable"}, kind)
+
+
+def _compress(request: Request, answer: Response) -> None:
+    """Compress what is longer than a packet; a stream has no body to compress."""
+    body = getattr(answer, "body", b"")
+    if len(body) > 1200 and "gzip" in request.headers.get("accept-encoding", ""):
+        answer.body = gzip.compress(body, 6)
+        answer.headers["content-encoding"] = "gzip"
+        answer.headers["content-length"] = str(len(answer.body))
+        answer.headers["vary"] = "accept-encoding"

@@ -1,0 +1,72 @@
+"""Tenants, for the keeper of the store: who is there, tokens, erasure."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from pgmem.errors import InvalidArgument, NotPermitted
+from pgmem.ui.visit import Page, Redirect, Visit
+
+__all__ = ["erase", "erase_form", "issue", "revoke", "tenants"]
+
+
+def _require_keeper(visit: Visit) -> None:
+    if not visit.session.person.keeper:
+        raise NotPermitted("Tenants are for the keeper of the store: run pgmem ui where the store is kept.")
+
+
+async def tenants(visit: Visit) -> Page:
+    """The tenants with their counts, and the tokens."""
+    _require_keeper(visit)
+    found, tokens = await asyncio.gather(visit.memory.list_tenants(), visit.memory.list_tokens())
+    return Page("tenants.html", {"tenants": found, "tokens": tokens})
+
+
+async def issue(visit: Visit) -> Page:
+    """Issue a token; this page alone shows it."""
+    _require_keeper(visit)
+    days = visit.form.get("days", "").strip()
+    if days and not (days.isdecimal() and 1 <= int(days) <= 3660):
+        raise InvalidArgument(
+            "days is a whole number from 1 to 3660, or empty for a token that does not end."
+        )
+    until = datetime.now(UTC) + timedelta(days=int(days)) if days else None
+    made = await visit.memory.issue_token(
+        visit.form.get("org_id", ""),
+        visit.form.get("user_id", ""),
+        visit.form.get("name", "").strip() or None,
+        until,
+        visit.form.get("for_person") == "yes",
+    )
+    found, tokens = await asyncio.gather(visit.memory.list_tenants(), visit.memory.list_tokens())
+    return Page("tenants.html", {"tenants": found, "tokens": tokens, "issued": replace(made)}, status=201)
+
+
+async def revoke(visit: Visit) -> Redirect:
+    """Revoke a token at once."""
+    _require_keeper(visit)
+    done = await visit.memory.revoke_token(UUID(visit.parts["id"]))
+    visit.tell(f"{done.name} is revoked: it lets nobody in from now on.")
+    return Redirect(visit.url("/tenants"))
+
+
+async def erase_form(visit: Visit) -> Page:
+    """What an erasure would delete, before it is done."""
+    _require_keeper(visit)
+    org, user = visit.text("org") or "", visit.text("user") or ""
+    counted = await visit.memory.erase_subject(org, user, True)
+    return Page("erase.html", {"org": org, "user": user, "counted": counted, "receipt": None})
+
+
+async def erase(visit: Visit) -> Page:
+    """Erase a tenant, after its name was typed; the answer is the receipt."""
+    _require_keeper(visit)
+    org, user = visit.form.get("org", ""), visit.form.get("user", "")
+    name = "/".join(filter(None, (org, user)))
+    if visit.form.get("typed", "").strip() != name:
+        raise InvalidArgument(f"Type {name} to erase it; nothing was deleted.")
+    done = await visit.memory.erase_subject(org, user, False, visit.name)
+    return Page("erase.html", {"org": org, "user": user, "counted": done, "receipt": done.receipt_id})

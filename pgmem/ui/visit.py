@@ -1,0 +1,169 @@
+"""One request: who asks, for what, and the page that answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from pgmem.errors import InvalidArgument
+from pgmem.memory import Memory
+from pgmem.ui.checks import Checks, Key
+from pgmem.ui.sessions import Notice, Session
+
+__all__ = ["Page", "Redirect", "Visit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """An answer: a template with its values.
+
+    Attributes:
+        template: its name.
+        data: what the page shows, which is also the answer in JSON.
+        look: values that only the template needs, such as geometry.
+        status: of HTTP.
+    """
+
+    template: str
+    data: dict[str, Any]
+    look: dict[str, Any] = field(default_factory=dict)
+    status: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Redirect:
+    """An answer to a form: go on to this path."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A request of a person who is signed in.
+
+    Attributes:
+        memory: acts for the person.
+        session: of the browser.
+        base: where the pages begin, such as /ui.
+        path: below the base, without .json.
+        query: the arguments of the URL.
+        form: the fields of a form; empty for a look.
+        parts: the parts of the path that vary.
+        checks: the reports on the state of the memory, which are made in the background.
+    """
+
+    memory: Memory
+    session: Session
+    base: str
+    path: str
+    query: Mapping[str, str]
+    form: Mapping[str, str]
+    parts: Mapping[str, str]
+    checks: Checks
+
+    @property
+    def name(self) -> str:
+        """The name of the person, recorded with what is decided."""
+        return self.session.person.name
+
+    @property
+    def key(self) -> Key:
+        """What a report is kept under: organisation, user and project."""
+        scope = self.session.person.scope
+        return (scope.org_id if scope else "", scope.user_id if scope else "", self.project)
+
+    @property
+    def project(self) -> str | None:
+        """The project that the page is about; None for all."""
+        return self.text("project")
+
+    def text(self, name: str) -> str | None:
+        """An argument of the URL; None if it is empty."""
+        return (self.query.get(name) or "").strip() or None
+
+    def texts(self, name: str) -> list[str] | None:
+        """An argument of the URL that lists words separated by commas; None if it is empty."""
+        return [part.strip() for part in (self.text(name) or "").split(",") if part.strip()] or None
+
+    def count(self, name: str, standard: int, most: int) -> int:
+        """An argument of the URL that is a whole number from 1.
+
+        Raises:
+            InvalidArgument: it is none, or more than `most`.
+        """
+        value = self.text(name)
+        if value is None:
+            return standard
+        if not value.isdecimal() or not 1 <= int(value) <= most:
+            raise InvalidArgument(f"{name} is a whole number from 1 to {most}, not {value[:40]!r}.")
+        return int(value)
+
+    def number(self, name: str) -> float | None:
+        """An argument of the URL that is a number from 0 to 1.
+
+        Raises:
+            InvalidArgument: it is another text.
+        """
+        value = self.text(name)
+        if value is None:
+            return None
+        try:
+            found = float(value)
+        except ValueError:
+            found = -1.0
+        if not 0 <= found <= 1:
+            raise InvalidArgument(f"{name} is a number from 0 to 1, not {value[:40]!r}.")
+        return found
+
+    def moment(self, name: str) -> datetime | None:
+        """An argument of the URL that is a time: a date, a date and a time, or seconds since 1970.
+
+        Raises:
+            InvalidArgument: it is another text.
+        """
+        value = self.text(name)
+        if value is None:
+            return None
+        try:
+            if value.lstrip("-").isdecimal():
+                return datetime.fromtimestamp(int(value), UTC)
+            found = datetime.fromisoformat(value)
+        except (ValueError, OverflowError, OSError):
+            raise InvalidArgument(f"{name} is a time such as 2026-03-31, not {value[:40]!r}.") from None
+        return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+    def field(self, name: str) -> str:
+        """A field of the form.
+
+        Raises:
+            InvalidArgument: the form has no such field, or it is empty.
+        """
+        value = self.form.get(name, "").strip()
+        if not value:
+            raise InvalidArgument(f"{name} must not be empty.")
+        return value
+
+    def identity(self, name: str) -> UUID:
+        """A field of the form that is an id.
+
+        Raises:
+            InvalidArgument: it is none.
+        """
+        try:
+            return UUID(self.field(name))
+        except ValueError:
+            raise InvalidArgument(f"{name} is an id such as 0190c5a0-7d2e-7000-8000-000000000000.") from None
+
+    def tell(self, text: str, **more: Any) -> None:
+        """Show a sentence at the head of the next page."""
+        self.session.notices.append(Notice(text, **more))
+
+    def url(self, path: str, **query: object) -> str:
+        """The address of a page, with the project of this one; an argument that is None is left out."""
+        given = {"project": self.project, **query}
+        kept = {name: str(value) for name, value in given.items() if value not in (None, "")}
+        return f"{self.base}{path}" + (f"?{urlencode(kept)}" if kept else "")

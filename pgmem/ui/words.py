@@ -1,0 +1,115 @@
+"""Texts as a page shows them: matched words marked, two texts compared word by word, cut where they are too long."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any
+
+from pgmem.neutral import visible
+
+__all__ = ["Piece", "compared", "cut", "marked", "plain", "texts"]
+
+_WORD = re.compile(r"\w+|\s+|[^\w\s]+")
+_MOST = 1500  # words of a text that is compared word by word; longer ones are compared line by line
+
+SHOWN = 20_000
+"""Characters of a text that a page shows; the rest is behind a link."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a text: same, marked, gone or new."""
+
+    text: str
+    kind: str = "same"
+
+
+def plain(value: object) -> str:
+    """A text without characters that nobody sees or that turn its direction."""
+    return visible(str(value))
+
+
+def cut(text: str, most: int = SHOWN) -> tuple[str, int]:
+    """The beginning of a text, and how many characters are left out."""
+    return (text, 0) if len(text) <= most else (text[:most], len(text) - most)
+
+
+def marked(text: str, stems: Sequence[str]) -> list[Piece]:
+    """A text in pieces; a word whose stem is one of `stems` is marked."""
+    if not stems:
+        return [Piece(text)]
+    pieces: list[Piece] = []
+    for token in _WORD.findall(text):
+        kind = "marked" if any(_is_form(token.lower(), stem) for stem in stems) else "same"
+        _add(pieces, token, kind)
+    return pieces
+
+
+def _is_form(word: str, stem: str) -> bool:
+    """Whether a word may have this stem: stems of PostgreSQL are beginnings, but for a last y, which becomes i."""
+    if word == stem:
+        return True
+    root = stem[:-1] if len(stem) > 3 and stem[-1] in "ie" else stem
+    return len(stem) > 2 and word.startswith(root) and len(word) <= len(stem) + 5
+
+
+def compared(old: str, new: str) -> tuple[list[Piece], list[Piece]]:
+    """Two texts, each in pieces: what the old one alone has is gone, what the new one alone has is new."""
+    first, second = _tokens(old), _tokens(new)
+    if len(first) > _MOST or len(second) > _MOST:
+        first, second = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    left: list[Piece] = []
+    right: list[Piece] = []
+    if len(first) > _MOST or len(second) > _MOST:
+        return [Piece(old, "same" if old == new else "gone")], [Piece(new, "same" if old == new else "new")]
+    for tag, a, b, c, d in _steps(first, second):
+        _add(left, "".join(first[a:b]), "same" if tag == "equal" else "gone")
+        _add(right, "".join(second[c:d]), "same" if tag == "equal" else "new")
+    return left, right
+
+
+def _steps(first: list[str], second: list[str]) -> list[tuple[str, int, int, int, int]]:
+    """The steps from one list to another; a word or two that happen to stay between changes are changed too."""
+    found = SequenceMatcher(None, first, second, autojunk=False).get_opcodes()
+    merged: list[tuple[str, int, int, int, int]] = []
+    for place, (tag, a, b, c, d) in enumerate(found):
+        inside = 0 < place < len(found) - 1
+        stays = tag == "equal" and (not inside or sum(token.isalnum() for token in first[a:b]) >= 3)
+        kind = "equal" if stays else "replace"
+        if merged and merged[-1][0] == kind:
+            merged[-1] = (kind, merged[-1][1], b, merged[-1][3], d)
+        else:
+            merged.append((kind, a, b, c, d))
+    return merged
+
+
+def _tokens(text: str) -> list[str]:
+    return _WORD.findall(text)
+
+
+def _add(pieces: list[Piece], text: str, kind: str) -> None:
+    if not text:
+        return
+    if pieces and pieces[-1].kind == kind:
+        pieces[-1] = Piece(pieces[-1].text + text, kind)
+    else:
+        pieces.append(Piece(text, kind))
+
+
+def texts(properties: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Name and text of each property of a memory that is not empty; a list is one item a line."""
+    found = []
+    for name, value in properties.items():
+        if value in (None, "", []):
+            continue
+        if isinstance(value, list):
+            text = "\n".join(str(item) for item in value)
+        elif isinstance(value, dict):
+            text = "\n".join(f"{key}: {item}" for key, item in value.items())
+        else:
+            text = str(value)
+        found.append((name, text))
+    return found

@@ -1,0 +1,124 @@
+"""The verbs of a fresh install: rows of pgmem.verb with the catalog entries of their functions."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import psycopg
+from psycopg.rows import class_row, dict_row
+
+from pgmem import errors
+
+__all__ = ["Argument", "Verb", "domains", "verbs"]
+
+_VERBS = """
+select v.*, p.proretset as many, p.provolatile <> 'v' as stable, obj_description(p.oid, 'pg_proc') as comment,
+       coalesce((select jsonb_agg(jsonb_build_object('name', substr(a.name, 3), 'type', format_type(a.type, null),
+                   'default', pg_get_function_arg_default(p.oid, a.place::integer),
+                   'sent_by', coalesce(g.sent_by, 'anyone'), 'meaning', g.meaning) order by a.place)
+                 from unnest(p.proargnames, p.proargmodes, coalesce(p.proallargtypes, p.proargtypes::oid[]))
+                      with ordinality as a(name, mode, type, place)
+                 left join pgmem.argument g on g.name = substr(a.name, 3)
+                 where coalesce(a.mode, 'i') = 'i'), '[]') as given,
+       pg_get_function_arguments(p.oid) as signature, pg_get_function_result(p.oid) as result
+from pgmem.verb v join pg_proc p on p.proname = v.name and p.pronamespace = 'pgmem'::regnamespace
+order by v.place
+"""
+
+_DOMAINS = """
+select t.typname as name, pg_get_constraintdef(c.oid) as rule
+from pg_type t join pg_constraint c on c.contypid = t.oid and c.contype = 'c'
+where t.typnamespace = 'pgmem'::regnamespace order by 1
+"""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a verb: its SQL type, its default, which callers send it, and its meaning."""
+
+    name: str
+    type: str
+    default: str | None
+    sent_by: str
+    meaning: str
+
+
+@dataclass
+class Verb:
+    """A declared verb."""
+
+    place: int
+    chapter: str
+    name: str
+    summary: str
+    rights: str
+    effect: str
+    answer: str | None
+    patience: str | None
+    toolset: str | None
+    description: str | None
+    hidden: list[str]
+    many: bool
+    stable: bool
+    comment: str
+    given: list[dict[str, Any]]
+    signature: str
+    result: str
+
+    @cached_property
+    def arguments(self) -> list[Argument]:
+        """The arguments in order, each with its meaning: from the comment, or else from pgmem.argument.
+
+        Raises:
+            ValueError: the comment describes an argument that the verb does not take.
+        """
+        meanings = dict(self._lines)
+        names = {row["name"] for row in self.given}
+        if unknown := {name for name, _ in self._lines if not self._is_error(name)} - names:
+            raise ValueError(
+                f"The comment on {self.name} describes {', '.join(sorted(unknown))}, which it does not take."
+            )
+        return [
+            Argument(**{**row, "meaning": meanings.get(row["name"]) or row["meaning"] or ""})
+            for row in self.given
+        ]
+
+    @cached_property
+    def sent(self) -> list[Argument]:
+        """The arguments that a caller of the Python method sends."""
+        return [argument for argument in self.arguments if argument.sent_by != "python"]
+
+    @cached_property
+    def text(self) -> str:
+        """The comment without the lines that describe arguments and errors."""
+        kept = re.sub(r"^\w+: .+(\n  .+)*\n?", "", inspect.cleandoc(self.comment), flags=re.MULTILINE)
+        return re.sub(r"\n{3,}", "\n\n", kept).strip()
+
+    @property
+    def raises(self) -> list[tuple[str, str]]:
+        """The exceptions, each with the condition in which it is raised."""
+        return [(name, when) for name, when in self._lines if self._is_error(name)]
+
+    @cached_property
+    def _lines(self) -> list[tuple[str, str]]:
+        found = re.findall(r"^(\w+): (.+(?:\n  .+)*)", inspect.cleandoc(self.comment), re.MULTILINE)
+        return [(name, " ".join(text.split())) for name, text in found]
+
+    @staticmethod
+    def _is_error(name: str) -> bool:
+        return name in errors.__all__
+
+
+def verbs(connection: psycopg.Connection[Any]) -> list[Verb]:
+    """Return the declared verbs, in the order of the chapters."""
+    return connection.cursor(row_factory=class_row(Verb)).execute(_VERBS).fetchall()
+
+
+def domains(connection: psycopg.Connection[Any]) -> dict[str, str]:
+    """Return the checks of the domains by name."""
+    rows = connection.cursor(row_factory=dict_row).execute(_DOMAINS).fetchall()
+    return {row["name"]: row["rule"] for row in rows}

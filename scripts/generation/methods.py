@@ -1,0 +1,267 @@
+"""pgmem/_verbs.py, the verbs as data, and pgmem/engines/verbs.py, the verbs as methods of `Memory`."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+import textwrap
+from dataclasses import fields
+from pathlib import Path
+
+from generation.catalog import Argument, Verb
+from pgmem import models
+from pgmem.engines.hooks import Hooks
+
+__all__ = ["methods", "table"]
+
+WRITTEN = "Written by scripts/generate from the chapters of sql/; do not edit."
+PYTHON = {
+    "text": "str",
+    "uuid": "UUID",
+    "smallint": "int",
+    "integer": "int",
+    "bigint": "int",
+    "double precision": "float",
+    "boolean": "bool",
+    "date": "Date | str",
+    "timestamp with time zone": "datetime",
+    "jsonb": "Mapping[str, Any]",
+    "text[]": "Sequence[str]",
+    "uuid[]": "Sequence[UUID]",
+    "real[]": "Sequence[float]",
+    "pgmem.objects": "Sequence[Mapping[str, Any]]",
+    "pgmem.related_entities": "Sequence[RelatedEntity]",
+    "pgmem.card_evidence_list": "Sequence[CardEvidence]",
+}
+
+
+def methods(verbs: list[Verb], domains: dict[str, str]) -> str:
+    """Return the module of the generated methods."""
+    made = [verb for verb in verbs if verb.answer]
+    used = {argument.type.removeprefix("pgmem.") for verb in made for argument in verb.sent}
+    kinds = {name: kind for name, rule in domains.items() if name in used and (kind := alias(rule))}
+    body = "\n\n".join(method(verb, kinds) for verb in made)
+    names = sorted(
+        set(re.findall(r"\b[A-Z]\w+", re.sub(r'""".*?"""', "", body, flags=re.DOTALL))) & set(models.__all__)
+    )
+    aliases = "".join(f"{camel(name)} = {kind}\n" for name, kind in kinds.items())
+    return formatted(
+        f'"""The verbs as methods; each calls its verb, or the hook of the verb.\n\n{WRITTEN}\n"""\n\n'
+        "from __future__ import annotations\n\n"
+        "from collections.abc import Callable, Mapping, Sequence\nfrom datetime import date as Date\n"
+        "from datetime import datetime\nfrom typing import Annotated, Any, Literal\nfrom uuid import UUID\n\n"
+        "from annotated_types import Ge, Le\nfrom pydantic import JsonValue\n\n"
+        "from pgmem.engines.hooks import Hooks\n"
+        f'from pgmem.models import {", ".join(names)}\n\n__all__ = ["Verbs"]\n\n{aliases}\n\n'
+        f'class Verbs(Hooks):\n    """The verbs as methods; `Memory` inherits them."""\n\n{body}\n'
+    )
+
+
+def table(verbs: list[Verb]) -> str:
+    """Return the module of the verb table."""
+    rows = []
+    for verb in verbs:
+        parts = [repr(verb.name), repr(verb.effect), repr(verb.rights)]
+        if verb.patience:
+            parts.append(f"patience={verb.patience!r}")
+        if verb.toolset:
+            meanings = {
+                a.name: a.meaning for a in verb.sent if a.sent_by == "anyone" and a.name not in verb.hidden
+            }
+            parts += [
+                f"toolset={verb.toolset!r}",
+                f"description={verb.description!r}",
+                f"arguments={meanings!r}",
+            ]
+        rows.append(f"        Verb({', '.join(parts)}),\n")
+    return formatted(TABLE.format(written=WRITTEN, rows="".join(rows)))
+
+
+TABLE = '''\
+"""The verbs as sql/ declares them.
+
+{written}
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+__all__ = ["VERBS", "Verb"]
+
+
+@dataclass(frozen=True)
+class Verb:
+    """The effect of a verb, who may call it, how long a caller waits for it, and its tool for agents."""
+
+    name: str
+    effect: Literal["read", "look", "write", "repeat", "remove"]
+    rights: Literal["reader", "writer", "worker", "reviewer", "owner"]
+    patience: Literal["answer", "report", "rebuild"] | None = None
+    toolset: str | None = None
+    description: str = ""
+    arguments: dict[str, str] = field(default_factory=dict)
+
+
+VERBS = {{
+    verb.name: verb
+    for verb in (
+{rows}    )
+}}
+'''
+
+
+def method(verb: Verb, kinds: dict[str, str]) -> str:
+    """Return a verb as a method."""
+    types = {argument.name: python_type(argument, kinds) for argument in verb.sent}
+    taken = [f"{a.name}: {types[a.name]}{default(a, types[a.name])}," for a in verb.sent]
+    hook = getattr(Hooks, f"_{verb.name}", None)
+    extra = list(inspect.signature(hook).parameters.values())[2:] if hook else []
+    taken += [f"{p.name}: {p.annotation} = {p.default!r}," for p in extra]
+    lines = [
+        f"async def {verb.name}(",
+        "    self,",
+        *(f"    {line}" for line in taken),
+        f") -> {verb.answer}:",
+    ]
+    lines.append(textwrap.indent(docstring(verb), "    "))
+    params = "{" + ", ".join(f"{a.name!r}: {sent(a)}" for a in verb.sent) + "}"
+    if not verb.sent:
+        params = "{}"
+    if len(verb.sent) > 10:  # one argument on a line would make the method longer than 60 lines
+        lines.append(f"    params = {{\n{compact(verb.sent)}\n    }}  # fmt: skip")
+        params = "params"
+    passed = "".join(f", {p.name}={p.name}" for p in extra)
+    lines.append(f"    return await {call(verb, bool(hook), params, passed)}")
+    if verb.answer == "None":
+        lines[-1] = lines[-1].replace("return await", "await")
+    return textwrap.indent("\n".join(lines), "    ")
+
+
+def compact(arguments: list[Argument]) -> str:
+    """Return the items of the dict of arguments in lines of at most 100 characters."""
+    items = [f"{a.name!r}: {sent(a)},".replace("'", '"').replace(" ", "\0") for a in arguments]
+    filled = textwrap.fill(" ".join(items), 90, break_long_words=False, break_on_hyphens=False)
+    return textwrap.indent(filled.replace("\0", " "), "        ")
+
+
+def call(verb: Verb, has_hook: bool, params: str, passed: str) -> str:
+    """Return the call in a method: of its hook, of a save, or of the verb."""
+    name, answer = verb.name, str(verb.answer)
+    if has_hook:
+        return f"self._{name}({params}{passed})"
+    if answer == "SaveResult" and any(argument.sent_by == "python" for argument in verb.arguments):
+        return f"self._save({name!r}, {params})"
+    if answer == "None":
+        return f"self._rows({name!r}, {params})"
+    if answer in ("int", "dict[str, JsonValue]"):
+        return f"self._value({name!r}, {answer}, {params})"
+    if match := re.fullmatch(r"list\[(\w+)\]", answer):
+        return f"self._all({name!r}, {match[1]}, {params})"
+    if answer.endswith("|None"):
+        return f"self._first({name!r}, {answer.removesuffix('|None')}, {params})"
+    if verb.many:
+        (field,) = fields(getattr(models, answer))
+        row = re.fullmatch(r"list\[(\w+)\]", str(field.type))
+        if row is None:
+            raise ValueError(f"{answer}.{field.name} of {name} is no list of a class in models.")
+        return f"self._list({name!r}, {answer}, {row[1]}, {params})"
+    return f"self._one({name!r}, {answer}, {params})"
+
+
+def docstring(verb: Verb) -> str:
+    """Return the comment as a docstring with Args and Raises."""
+    parts = [textwrap.fill(" ".join(p.split()), 100, break_on_hyphens=False) for p in verb.text.split("\n\n")]
+    described = [f"{a.name}: {a.meaning}" for a in verb.sent if a.meaning]
+    hook = getattr(Hooks, f"_{verb.name}", None)
+    if hook and "progress" in inspect.signature(hook).parameters:
+        described.append("progress: Called after each batch with how many are done and how many remain.")
+    for head, entries in (("Args", described), ("Raises", [f"{name}: {when}" for name, when in verb.raises])):
+        if entries:
+            parts.append(f"{head}:\n" + "\n".join(entry(text) for text in entries))
+    text = "\n\n".join(parts)
+    return f'"""{text}' + ('\n"""' if "\n" in text else '"""')
+
+
+def entry(text: str) -> str:
+    """Return an entry of Args or Raises."""
+    return textwrap.fill(
+        text, 100, initial_indent="    ", subsequent_indent="        ", break_on_hyphens=False
+    )
+
+
+def alias(rule: str) -> str | None:
+    """Return the Python type of a domain, a choice of texts or a number between bounds; None if it has a plain type."""
+    if match := re.search(r"one_of\(.*?'\{(.*?)\}'::text\[\]", rule):
+        return f"Literal[{', '.join(map(repr, match[1].split(',')))}]"
+    if match := re.search(
+        r"integer_between\(.*?, VALUE, (\d+), (\d+)|integer_between\(.*?(\d+), (\d+)", rule
+    ):
+        least, most = (part for part in match.groups() if part is not None)
+        return f"Annotated[int, Ge({least}), Le({most})]"
+    if match := re.search(
+        r"number_between\(.*?\((\d+)\)::double precision, \((\d+)\)::double precision", rule
+    ):
+        return f"Annotated[float, Ge({match[1]}), Le({match[2]})]"
+    return None
+
+
+def camel(name: str) -> str:
+    """Return the Python name of a domain."""
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
+def python_type(argument: Argument, kinds: dict[str, str]) -> str:
+    """Return the Python type of an argument."""
+    name = argument.type.removeprefix("pgmem.")
+    return camel(name) if name in kinds else PYTHON[argument.type]
+
+
+def default(argument: Argument, kind: str) -> str:
+    """Return ` | None = None`, ` = 'project'`, or nothing if the argument is required."""
+    text = argument.default
+    if text is None:
+        return ""
+    if text.startswith("NULL"):
+        return " | None = None"
+    if kind.startswith("Sequence"):
+        return " = ()"
+    if kind.startswith("Mapping"):
+        return " | None = None"
+    value = re.sub(r"::[\w. ]+(\[\])?", "", text).strip("()")
+    if value.startswith("'") and kind in ("int", "float"):
+        value = value.strip("'")
+    return f" = {value.capitalize() if value in ('true', 'false') else value}"
+
+
+def sent(argument: Argument) -> str:
+    """Return an argument as it is passed to SQL; an empty list of objects is left to the default in SQL."""
+    if argument.type in ("pgmem.objects", "pgmem.related_entities", "pgmem.card_evidence_list"):
+        return f"list({argument.name}) or None" if "NULL" not in str(argument.default) else argument.name
+    if argument.type.endswith("[]"):
+        return (
+            argument.name
+            if argument.default and argument.default.startswith("NULL")
+            else f"list({argument.name})"
+        )
+    if argument.type == "jsonb" and argument.default and not argument.default.startswith("NULL"):
+        return f"{argument.name} or {{}}"
+    return argument.name
+
+
+def formatted(code: str) -> str:
+    """Return the code as ruff formats it."""
+    root = Path(__file__).parent.parent.parent
+    for command in (("check", "--fix", "--quiet", "--select=I,F401"), ("format", "--quiet")):
+        code = subprocess.run(
+            [sys.executable, "-m", "ruff", *command, "--stdin-filename=pgmem/engines/verbs.py", "-"],
+            input=code,
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=root,
+        ).stdout
+    return code

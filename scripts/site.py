@@ -1,0 +1,24 @@
+"""What mkdocs does besides: sql/README.md, the map of the engine, and its chapters are on the site too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File
+
+ROOT = Path(__file__).parent.parent
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the page, and the chapters that it links to."""
+    for path in (ROOT / "sql" / "README.md", *(ROOT / "sql").glob("*.sql")):
+        files.append(File.generated(config, f"sql/{path.name}", abs_src_path=str(path)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Point links that leave docs/ for that page to its place on the site."""
+    depth = page.file.src_uri.count("/")
+    markdown = markdown.replace(f"]({'../' * (depth + 1)}sql/README.md", f"]({'../' * depth}sql/README.md")
+    return markdown.replace("](../docs/", "](../") if page.file.src_uri == "sql/README.md" else markdown

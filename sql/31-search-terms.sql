@@ -1,0 +1,266 @@
+-- The words of a text and of a query
+--
+-- A text is found by its lexemes, which the text search configuration of its project makes; Chinese, Japanese and
+-- Korean, which are written without blanks, by pairs of neighbouring signs. A query brings more than lexemes: the names
+-- of agents and entities that stand in it, and the dates it names. All of it is found here, inside the verb, so that
+-- the same query with the same vector ranks the same from psql, Python and MCP.
+--
+-- Verbs: search_terms. Locks: none.
+-- Callers: 12-nodes (the lexemes of a memory), 32-search-candidates, 33-search-memory.
+
+
+create or replace function pgmem.segment(p_text text) returns text
+language plpgsql immutable strict parallel safe
+set search_path = pgmem, pg_temp
+as $$
+declare
+  v_run  text;
+  v_text text := p_text;
+begin
+  -- Chinese, Japanese and Korean are written without blanks: a run of them is searched by its pairs of neighbours.
+  if p_text !~ '[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]' then
+    return p_text;
+  end if;
+  for v_run in
+    select distinct m[1]
+    from regexp_matches(p_text, '([\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]{2,})', 'g') m
+               order by 1 desc loop
+    v_text := replace(v_text, v_run, ' ' || (select string_agg(substr(v_run, i, 2), ' ' order by i)
+      from generate_series(1, length(v_run) - 1) i) || ' ');
+  end loop;
+  return v_text;
+end;
+$$;
+comment on function pgmem.segment is
+  'A text as the parser can take it: runs of CJK characters become overlapping pairs.';
+
+
+create or replace function pgmem.long_text_vector(p_config text, p_text text) returns tsvector
+language plpgsql stable parallel safe
+set search_path = pgmem, pg_temp
+as $$
+declare
+  v_length integer := length(p_text);
+begin
+  loop
+    begin
+      return to_tsvector(p_config::regconfig, pgmem.segment(left(p_text, v_length)));
+    exception when program_limit_exceeded then
+      v_length := v_length / 2;
+    end;
+  end loop;
+end;
+$$;
+comment on function pgmem.long_text_vector is
+  'The lexemes of a long text; of its beginning where all of them would exceed the 1 MB that a tsvector can hold.';
+
+
+-- A set-returning function, as such a one is merged into the statement that uses it.
+create or replace function pgmem.text_vector(p_config text, p_text text) returns table (tsv tsvector)
+language sql stable parallel safe
+begin atomic
+  select case when length(p_text) < 60000 then to_tsvector(p_config::regconfig, pgmem.segment(p_text))
+    else pgmem.long_text_vector(p_config, p_text) end;
+end;
+comment on function pgmem.text_vector is 'The lexemes of a text with their places; one row.';
+
+
+create or replace function pgmem.asks(p_text text) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select right(rtrim(p_text, e' \t\r\n"'')'), 1) in ('?', '？');
+end;
+comment on function pgmem.asks is 'Whether a text ends in a question mark.';
+
+
+create or replace function pgmem.query_lexemes(p_text text, p_config text) returns text[]
+language plpgsql immutable parallel safe
+set search_path = pgmem, pg_temp
+as $$
+begin
+  return tsvector_to_array(to_tsvector(p_config::regconfig, pgmem.segment(left(p_text, 10000))));
+end;
+$$;
+comment on function pgmem.query_lexemes(text, text) is 'The lexemes a query asks for, stop words left out.';
+
+
+-- A name of one word is compared as a word; only one of several words, or with signs in it, needs a regular expression.
+create or replace function pgmem.names_in(
+  p_query text,
+  p_tenants text[],
+  p_project_seq bigint
+) returns text[]
+language sql stable
+set search_path = pgmem, pg_temp
+as $$
+  with word as materialized (
+    select array_agg(distinct m[1]) as words from regexp_matches(lower(left(p_query, 10000)), '(\w+)', 'g') m
+  )
+  select coalesce(array_agg(distinct known.name), '{}')
+  from (
+    select w.name from pgmem.project_writers(p_tenants, p_project_seq) w
+    union all
+    select e.key from word cross join unnest(word.words) as w(name) cross join lateral (
+      select n.key from pgmem.node n
+      where pgmem.name_hash(coalesce(n.key, n.title)) = pgmem.name_hash(w.name)
+        and lower(n.key) = w.name and n.label in ('EntityFact', 'Person') and n.tenant = any (p_tenants)
+        and n.status = 'active' and (p_project_seq is null or n.project_seq = p_project_seq) offset 0) e
+    where length(w.name) > 2
+  ) known cross join word
+  where case when lower(known.name) ~ '^\w+$' then lower(known.name) = any (word.words)
+    else strpos(lower(p_query), lower(known.name)) > 0 and p_query ~* ('\m' || pgmem.literal(known.name) || '\M') end;
+$$;
+comment on function pgmem.names_in is
+  'Names of agents that wrote in a project, and of its entities, that stand in a query.';
+
+
+create or replace function pgmem.literal(p_text text) returns text
+language sql immutable strict parallel safe
+begin atomic
+  select regexp_replace(p_text, '([.*+?^${}()|\[\]\\])', '\\\1', 'g');
+end;
+comment on function pgmem.literal is 'A regular expression that matches a text as it is written.';
+
+
+-- A loose index scan: each step jumps to the next writer, whatever the number of memories.
+create or replace function pgmem.project_writers(
+  p_tenants text[],
+  p_project_seq bigint
+) returns table (
+  name text
+)
+language sql stable
+set search_path = pgmem, pg_temp
+as $$
+  with recursive writer(name, found) as (
+    (select n.agent_id, 1 from pgmem.node n
+     where n.project_seq = p_project_seq and n.agent_id is not null and n.tenant = any (p_tenants)
+     order by n.agent_id limit 1)
+    union all
+    select (select n.agent_id from pgmem.node n
+            where n.project_seq = p_project_seq and n.agent_id > w.name and n.tenant = any (p_tenants)
+            order by n.agent_id limit 1), w.found + 1
+    from writer w where w.name is not null and w.found < 200
+  )
+  select w.name from writer w where w.name is not null;
+$$;
+comment on function pgmem.project_writers(text[], bigint) is 'The agents that have written in a project, at most 200.';
+
+
+create or replace function pgmem.try_date(p_text text) returns timestamptz
+language plpgsql stable parallel safe
+set search_path = pgmem, pg_temp
+as $$
+begin
+  return p_text::timestamptz;
+exception when invalid_datetime_format or datetime_field_overflow then
+  return null;
+end;
+$$;
+comment on function pgmem.try_date(text) is 'A date, or null where the text is none (31 February).';
+
+
+create or replace function pgmem.dates_asked(p_query text) returns tstzrange[]
+language sql stable strict parallel safe
+set search_path = pgmem, pg_temp
+as $$
+  -- Days, months and years in words or ISO form; the narrowest that is named counts, each as the span it covers.
+  with name(pattern) as (
+    values ('(?:january|february|march|april|may|june|july|august|september|october|november|december'
+      '|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)')
+  ), told(kind, day) as (
+    select 'day', pgmem.try_date(concat_ws(' ', m[1], m[2], m[3]))
+    from name, regexp_matches(lower(p_query),
+      '\m(\d{1,2})(?:st|nd|rd|th)?\s+(?:of\s+)?(' || pattern || '),?\s+(\d{4})\M', 'g') m
+    union all
+    select 'day', pgmem.try_date(concat_ws(' ', m[2], m[1], m[3]))
+    from name, regexp_matches(lower(p_query), '\m(' || pattern || ')\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})\M', 'g') m
+    union all
+    select 'day', pgmem.try_date(m[1]) from regexp_matches(p_query, '\m(\d{4}-\d{2}-\d{2})\M', 'g') m
+    union all
+    select 'month', pgmem.try_date(concat_ws(' ', '1', m[1], m[2]))
+    from name, regexp_matches(lower(p_query), '\m(' || pattern || ')(?:\s+of)?,?\s+(\d{4})\M', 'g') m
+    union all
+    select 'year', pgmem.try_date(m[1] || '-01-01') from regexp_matches(p_query, '\m((?:19|20)\d{2})\M', 'g') m
+  )
+  select array_agg(tstzrange(day, day + case kind
+    when 'day' then interval '1 day' when 'month' then interval '1 month' else interval '1 year' end))
+  from told
+  where day is not null
+    and kind = (
+      select t.kind from told t where t.day is not null order by array_position('{day,month,year}', t.kind) limit 1);
+$$;
+comment on function pgmem.dates_asked is
+  'The spans of time a query names: days, else months, else years; null when none.';
+
+
+create or replace function pgmem.date_match(p_told timestamptz, p_asked tstzrange[]) returns float8
+language sql stable parallel safe
+set search_path = pgmem, pg_temp
+as $$
+  -- 1 within the span, less by e for every week outside it: an event is often recorded some days later.
+  select coalesce(max(case when p_told <@ span then 1.0 else exp(-least(100, least(
+      abs(extract(epoch from p_told - lower(span))),
+      abs(extract(epoch from p_told - upper(span))))::float8 / 604800)) end), 0)
+  from unnest(p_asked) as span;
+$$;
+comment on function pgmem.date_match is
+  'How near a time is to the spans a query names: 1 inside, falling by e a week outside.';
+
+
+-- Bounded, as the door keeps it: 200 agents, and the 300 entities and people that were saved last.
+create or replace function pgmem.known_names(p_tenants text[], p_project_seq bigint) returns text[]
+language sql stable
+set search_path = pgmem, pg_temp
+as $$
+  select array(
+    select w.name from pgmem.project_writers(p_tenants, p_project_seq) w
+    union
+    select named.key
+    from unnest('{EntityFact,Person}'::text[]) as l(label)
+    cross join unnest(p_tenants) as t(tenant)
+    cross join lateral (
+      select n.key from pgmem.node n
+      where n.label = l.label and n.tenant = t.tenant and n.project_seq = p_project_seq and n.status = 'active'
+        and n.key is not null limit 300) named);
+$$;
+comment on function pgmem.known_names is 'Names of agents that wrote in a project, and of entities in it.';
+
+
+create or replace function pgmem.search_terms(
+  p_query text,
+  p_project_id text default null,
+  out text_to_embed text,
+  out names text[],
+  out known text[]
+)
+language plpgsql stable security definer
+set search_path = pgmem, pg_temp
+as $$
+declare
+  v_caller pgmem.caller := pgmem.caller();
+  v_scope  pgmem.scope_state := pgmem.resolve_scope(v_caller, p_project_id, null);
+  v_name   text;
+begin
+  known := case when v_scope.project_seq is null then '{}'
+    else pgmem.known_names(v_caller.tenants, v_scope.project_seq) end;
+  names := pgmem.names_in(coalesce(p_query, ''), v_caller.tenants, v_scope.project_seq);
+  text_to_embed := p_query;
+  foreach v_name in array names loop
+    text_to_embed := regexp_replace(text_to_embed, '\m' || pgmem.literal(v_name) || '(''s)?\M', '', 'gi');
+  end loop;
+  -- A model ranks texts that merely mention a name; names are matched exactly.
+  if pgmem.normalize(text_to_embed) = '' then
+    text_to_embed := p_query;
+  end if;
+end;
+$$;
+comment on function pgmem.search_terms is $$
+What of a query to embed: without the names of agents and entities, which search matches exactly.
+
+known are the names of the project, at most 200 agents and 300 entities and people of each tenant: a door that keeps
+them for a moment strips a query without asking again.
+
+query: words or a question.
+$$;
+select pgmem.declare_verb('search_terms', p_rights => 'reader', p_effect => 'read');

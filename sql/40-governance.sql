@@ -1,0 +1,186 @@
+-- Governance tokens
+--
+-- A memory that holds globally reaches every project of its tenant, so a person approves each global write. The
+-- agent requests a token with a preview, shows the preview, and sends the token with the write. A token is good for
+-- one write (one batch counts as one) and for the seconds of governance_token_ttl_s.
+--
+-- A token is good for the texts of its preview and no others (shows). With the setting approval = person no token is
+-- good: the write is kept as a review, and a person makes or drops it (27-save-status).
+--
+-- The store keeps the hash of a token, not the token. Its row is locked when the write checks it and spent in the
+-- same transaction, so two writes cannot share it, and a write that rolls back gives it back.
+--
+-- Verbs: request_global_write_approval.
+-- Locks: check_token locks the row of the token, after the save_id and before any scope.
+-- Callers: 20-saving and 26-save-batch call check_token and spend_token; 36-history and 37-forgetting call
+-- spend_token, and check_token through require_approval (06-caller).
+
+
+create or replace function pgmem.request_global_write_approval(
+  p_content_preview text,
+  out token text,
+  out expires_at timestamptz,
+  out ttl_seconds integer,
+  out instructions text
+)
+language plpgsql security definer
+set search_path = pgmem, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_caller  pgmem.caller := pgmem.require_writer();
+  v_preview text := pgmem.clean_text(p_content_preview, 'content_preview', true);
+  v_node    pgmem.node := pgmem.new_node('GovernanceToken', v_caller);
+begin
+  -- Two random UUIDs: 244 random bits from the server's strong source.
+  token := replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
+  ttl_seconds := pgmem.setting_int('governance_token_ttl_s');
+  expires_at := pgmem.clock() + make_interval(secs => ttl_seconds);
+  v_node.key := gen_random_uuid()::text;
+  v_node.title := 'Approval of one global write';
+  v_node.props := jsonb_build_object('name', v_node.key, 'expires_at', expires_at, 'used', false);
+  v_node := pgmem.insert_node(v_node);
+  insert into pgmem.governance_token
+    (id, secret_hash, preview, org_id, user_id, node_seq, issued_to, issued_at, expires_at)
+  values (v_node.key::uuid, sha256(convert_to(token, 'UTF8')), v_preview, v_caller.org_id,
+          v_caller.user_id, v_node.seq, v_caller.agent_id, pgmem.clock(), expires_at);
+  instructions := format('Show the preview to the person you work for. If it is approved, send this token as '
+    'governance_token within %s seconds; it is good for one call.', ttl_seconds);
+end;
+$$;
+comment on function pgmem.request_global_write_approval is $$
+Request a token for one global write; the person sees the preview before the token is sent.
+
+The token expires after ttl_seconds. Only this answer holds it; the store keeps its hash.
+
+content_preview: All texts that would be written; for the person to approve, such as title and rationale. The token
+  is good for these texts alone; to forget or revert a memory it is "Forget: " or "Revert: " and the title.
+
+InvalidArgument: the preview is empty or too long.
+IdentityRequired: the store has tenants and the caller has no identity.
+WrongIsolation: the transaction is not READ COMMITTED.
+$$;
+select pgmem.declare_verb('request_global_write_approval', p_rights => 'writer', p_effect => 'write',
+  p_answer => 'GovernanceToken', p_toolset => 'core',
+  p_description =>
+    'Before a save with scope global: show the person the preview, pass the token. One call, 60 seconds.');
+
+
+-- Every text that is stored, wherever it stands in the arguments; names, dates and numbers beside the texts are not
+-- compared.
+create or replace function pgmem.approved_texts(p_arguments jsonb) returns text[]
+language sql immutable parallel safe
+begin atomic
+  select array(
+    select value #>> '{}' from jsonb_path_query(
+      p_arguments - array['project_id', 'scope', 'focus', 'share', 'owner', 'date', 'confidence', 'relevance_score',
+                          'last_validated_at', 'valid_from', 'valid_to', 'related_entities'],
+      'strict $.** ? (@.type() == "string")') as value);
+end;
+comment on function pgmem.approved_texts is 'The texts of a save that a person must have been shown.';
+
+
+-- Blanks are equal, and so are the ways in which Unicode writes a letter; all else counts, because a case or a sign can
+-- turn a command round.
+create or replace function pgmem.shows(p_preview text, p_verb text, p_texts text[]) returns boolean
+language plpgsql immutable
+set search_path = pgmem, pg_temp
+as $$
+declare
+  v_rest  text := btrim(regexp_replace(normalize(p_preview), '\s+', ' ', 'g'));
+  v_text  text;
+  v_place integer;
+begin
+  if p_verb in ('forget', 'revert') then
+    -- The command comes first, and a title such as t also stands inside its name.
+    if v_rest !~* ('^\W*' || p_verb || '\M') then
+      return false;
+    end if;
+    v_rest := regexp_replace(v_rest, '^\W*' || p_verb || '\M', '', 'i');
+  end if;
+  foreach v_text in array array(select t from unnest(p_texts) t order by length(t) desc) loop
+    v_text := btrim(regexp_replace(normalize(v_text), '\s+', ' ', 'g'));
+    continue when v_text = '';
+    v_place := strpos(v_rest, v_text);
+    if v_place = 0 then
+      return false;
+    end if;
+    v_rest := overlay(v_rest placing e'\n' from v_place for length(v_text));
+  end loop;
+  if v_rest ~* '\m(forget|revert)\M' then
+    return false;
+  end if;
+  -- What is left between the texts: signs, numbers of a list, and the names of their fields.
+  return regexp_replace(v_rest, '\m(save|global|scope|decision|title|rationale|pattern|trigger|'
+    'repeatable|steps?|exclusions?|context|content|topic|entity|name|fact|session|objective|\d+[.)])(\M|(?=\s|$))',
+    '', 'gi') !~ '[[:alnum:]]';
+end;
+$$;
+comment on function pgmem.shows is
+  'Whether a preview is the texts of a write and nothing else: signs and the names of fields may stand between them.';
+
+
+create or replace function pgmem.check_token(
+  p_token text,
+  p_caller pgmem.caller,
+  p_verb text,
+  p_texts text[]
+) returns uuid
+language plpgsql
+set search_path = pgmem, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_id      uuid;
+  v_preview text;
+begin
+  if pgmem.setting_text('approval') = 'person' and not pgmem.decides(p_caller) then
+    -- A batch is not decided as a whole.
+    perform pgmem.refuse('failed', 'A person approves what holds globally in this store.',
+      case p_verb
+        when 'store_session_with_learnings' then 'Save the global parts by themselves: each waits for a person.'
+        else 'It is kept until a person decides: pgmem review, or resolve_review(save_id, new | drop) in SQL.' end,
+      case when p_verb <> 'store_session_with_learnings' then 'manual_review' end);
+  end if;
+  if coalesce(btrim(p_token), '') = '' then
+    perform pgmem.refuse('failed',
+      'Global writes require a governance token. Call request_global_write_approval first.',
+      'Call request_global_write_approval, then send its token as governance_token.');
+  end if;
+  select t.id, t.preview into v_id, v_preview from pgmem.governance_token t
+  where t.secret_hash = sha256(convert_to(btrim(p_token), 'UTF8')) and t.tenant = p_caller.tenant
+    and t.used_at is null and t.expires_at > pgmem.clock() for update;
+  if v_id is null then
+    perform pgmem.refuse('failed', 'Governance token is invalid, expired, or already used.',
+      'Call request_global_write_approval, then send its token as governance_token.');
+  elsif not pgmem.shows(v_preview, p_verb, p_texts) then
+    perform pgmem.refuse('failed', 'Governance token was given for another text than this one.',
+      format('Call request_global_write_approval with content_preview %s and show it to the person.', quote_literal(
+        case when p_verb in ('forget', 'revert') then initcap(p_verb) || ': ' else '' end
+        || array_to_string(p_texts, e'\n'))));
+  end if;
+  return v_id;
+end;
+$$;
+comment on function pgmem.check_token is
+  'Lock an unused and unexpired token of the caller''s tenant for these texts; any other refuses the save.';
+
+
+create or replace function pgmem.spend_token(p_token_id uuid, p_save_id uuid) returns void
+language plpgsql
+set search_path = pgmem, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_seq bigint;
+begin
+  update pgmem.governance_token t
+  set used_at = pgmem.clock(), used_by = p_save_id, spent_by = (pgmem.caller()).agent_id
+  where t.id = p_token_id
+  returning t.node_seq into v_seq;
+  update pgmem.node n set status = 'archived', props = n.props || '{"used": true}', updated_at = pgmem.now()
+  where n.seq = v_seq;
+end;
+$$;
+comment on function pgmem.spend_token is
+  'Mark a token as used by a save, or by a node that is reverted or forgotten; it is unused again if that rolls back.';

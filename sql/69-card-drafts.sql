@@ -1,0 +1,483 @@
+-- Card drafts
+--
+-- How agents and people propose cards. A draft is one statement about one file; it waits for a person
+-- (73-card-decisions). The digest of the symbols that it names, else of the file, as the last run saw them becomes
+-- evidence: it anchors the card, so that a later change there makes the card stale. A draft that repeats a live card is
+-- not stored; one that repeats a rejected card is, and names it. The receipt of a finished change gives several drafts,
+-- all of them or none.
+--
+-- validate_claims finds sentences by which a text gives memory, or an agent, a permission that only a person can
+-- give.
+--
+-- Verbs: validate_claims, record_candidate, propose_from_receipt.
+-- Locks: the scope lock of the cards, before duplicates and capacity are looked at, so that neither can change
+-- meanwhile.
+-- Callers: clients, 70-card-intents.
+
+
+create or replace function pgmem.validate_claims(
+  p_text text,
+  p_project_id text default null,
+  out valid boolean,
+  out errors text[],
+  out warnings text[]
+)
+language plpgsql stable security definer
+set search_path = pgmem, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  -- "According to memory, you may …" is one clause.
+  v_text text := regexp_replace(regexp_replace(pgmem.clean_text(p_text, 'text', true), '[’‘]', '''', 'g'),
+                   '\m(according to|as per|per|by)\s+((the|our|its)\s+)?(cards?|memory)\s*,', '\1 \4', 'gi');
+  -- A negation up to four words before the verb: "memory does not by itself allow edits" is right.
+  v_not  constant text := '\m(cannot|can''t|can not|does not|doesn''t|do not|don''t|did not|must not|may not|will not|'
+    'is not|are not|was not|were not|never|not)(\W+\w+){0,4}\W+';
+  v_none constant text := '\mnot\s+(only|just|merely|simply)\M';
+  v_is   constant text := '\W+((is|are|was|were)\W+)?';
+begin
+  if p_project_id is not null then
+    perform pgmem.card_scope(pgmem.caller(), p_project_id);
+  end if;
+  select coalesce(array_agg(distinct format('Claim may grant permission memory cannot provide: %s.', r.label)), '{}')
+  into errors
+  from regexp_split_to_table(v_text, '[.!?;]+(\s+|$)|\n+|,\s+|\s+but\s+') as clause
+  cross join (values
+    ('permission to edit', 'memory',
+     '(allow|allows|allowed|permit|permits|permitted|authorize|authorizes|authorized|authorise|authorises|authorised|'
+     'grant|grants)\M(\W+\w+){0,4}?\W+(edit|edits|editing|change|changes|changing|write|writes|writing)'),
+    ('permission to edit', 'memory|cards?',
+     '((you|one|agents?) (may|can|are free to)|(is|it''s) (safe|fine|ok|okay|allowed) to|require[sd]?( it| you)?( to)?|'
+     'no need to ask before)\M(\W+\w+){0,3}?\W+'
+     '(edit|edits|editing|modify|modifies|modifying|change|changes|changing|write|writes|delete|touch)'),
+    ('permission to edit', 'memory',
+     '(edit|edits|editing|change|changes|write|writes)' || v_is
+     || '(allowed|permitted|authorized|authorised|granted)'),
+    ('overriding findings', 'memory', '(override|overrides|overrode|overriding|overridden)'),
+    ('approval by an agent', 'mcp|agent|agents', '(approve|approves|approved|approving|promote|promotes|promoted)'),
+    ('a wider scope', 'memory',
+     'scope\W+((is|was|has been|can be|may be)\W+)?(expanded|widened|extended|enlarged)'),
+    ('clearing findings', 'memory',
+     '(finding|findings)\W+((is|are|was|were|can be|may be)\W+)?(cleared|closed|resolved|dismissed|waived|ignored)'),
+    ('skipping verification', 'memory',
+     '(skip|skips|skipped|bypass|bypasses|bypassed|replace|replaces|replaced)\M(\W+\w+){0,3}?\W+'
+     '(verification|review|tests|checks)')
+  ) as r(label, subject, verb)
+  where clause ~* ('\m(' || r.subject || ')\M')
+    and clause ~* ('\m' || r.verb || '\M')
+    and (clause !~* (v_not || r.verb || '\M') or clause ~* v_none)
+    and not (r.label = 'approval by an agent' and clause ~* '\m(merge|pull) requests?\M|\mpull request|\mPRs?\M')
+    and not (r.subject = 'memory' and clause ~* '\m(low|virtual|shared|main|physical|heap|stack|out of)[ -]memory\M');
+  warnings := pgmem.statement_warnings(length(v_text)) || coalesce((
+    select array_agg(format('Relies on stale card %s without saying that it is stale.', n.id) order by n.seq)
+    from pgmem.visible_node n
+    where n.label = 'Card' and n.status = 'stale' and v_text !~* '\mstale\M'
+      and n.id in (
+        select (m[1])::uuid
+        from regexp_matches(v_text, '([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})', 'gi') m)), '{}');
+  valid := errors = '{}';
+end;
+$$;
+comment on function pgmem.validate_claims is $$
+Check whether a text claims a permission that memory cannot give, such as one to edit.
+
+A clause is refused if it says that memory allows edits, overrides or clears findings, widens a
+scope or replaces verification, or that an agent approves. A text that relies on a stale card
+without saying so, and a long one, are given a warning. Nothing is stored.
+
+text: The text to check, such as the statement of a card.
+
+ContractError: no such project.
+InvalidArgument: the text is empty.
+$$;
+select pgmem.declare_verb('validate_claims', p_rights => 'reader', p_effect => 'read', p_answer => 'ClaimCheck');
+
+
+create or replace function pgmem.anchor_symbols(
+  p_file pgmem.card_file,
+  p_symbols text[],
+  p_statement text
+) returns text[]
+language sql immutable
+set search_path = pgmem, pg_temp
+as $$
+  -- A symbol is named by its dotted name, by its name within the file, or in the statement as name() or `name`.
+  select coalesce(array_agg(k order by k collate "C"), '{}')
+  from jsonb_object_keys(coalesce((p_file).symbols, '{}')) k
+  where k = any (p_symbols) or (p_file).module || '.' || k = any (p_symbols)
+    or (cardinality(p_symbols) = 0 and p_statement ~ ('(^|[^[:alnum:]_.])(`' || k || '(\(\))?`|' || k || '\(\))'));
+$$;
+comment on function pgmem.anchor_symbols is
+  'The symbols of a file that a card is about: those given, else those that its statement names as code.';
+
+
+create or replace function pgmem.store_candidate(
+  p_node pgmem.node,
+  p_statement text,
+  p_path text,
+  p_record_type text,
+  p_symbols text[],
+  p_evidence jsonb,
+  p_ingest_source text,
+  p_by text,
+  out node pgmem.node,
+  out identity_key text,
+  out existing uuid,
+  out rejected uuid
+)
+language plpgsql
+set search_path = pgmem, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_identity text := pgmem.card_identity(p_record_type, p_path, p_statement);
+  v_file     pgmem.card_file;
+  v_names    text[];
+  v_evidence jsonb := '[]';
+begin
+  identity_key := format('%s:path:%s:agent_candidate:%s', p_record_type, p_path, left(v_identity, 12));
+  existing := (pgmem.same_content(p_node.scope_key, v_identity)).id;
+  if existing is not null then
+    return;
+  end if;
+  select n.id into rejected from pgmem.node n
+  where n.label = 'Card' and n.scope_key = p_node.scope_key and n.content_hash = v_identity and n.status = 'rejected'
+  order by n.seq desc limit 1;
+  select f.* into v_file from pgmem.card_file f
+  where f.tenant = p_node.tenant and f.project_seq = p_node.project_seq and f.path = p_path;
+  v_names := pgmem.anchor_symbols(v_file, coalesce(p_symbols, '{}'), p_statement);
+  if cardinality(v_names) > 0 then
+    v_evidence := (select jsonb_agg(jsonb_build_object('kind', 'code', 'ref', p_path || '#' || name,
+                                                       'digest', v_file.symbols ->> name))
+                   from unnest(v_names[1:5]) name);
+    p_symbols := array(select distinct s from unnest(p_symbols || array(
+      select v_file.module || '.' || name from unnest(v_names) name where v_file.module is not null)) s
+      where not s = any (v_names));
+  elsif v_file.digest is not null then
+    v_evidence := v_evidence || jsonb_build_array(jsonb_build_object('ref', p_path, 'digest', v_file.digest, 'kind',
+      case when p_path ~ '(^|/)(tests?/|test_[^/]*$)' then 'test' when p_path ~* '\.(md|rst|txt)$' then 'doc'
+           else 'code' end));
+  end if;
+  if v_file.last_commit is not null then
+    v_evidence := v_evidence || jsonb_build_array(jsonb_build_object('kind', 'git_commit', 'ref', v_file.last_commit));
+  end if;
+  p_node.status := 'draft';
+  p_node.props := jsonb_build_object('record_type', p_record_type, 'statement', p_statement, 'confidence', 'inferred',
+    'origin', case when p_by = 'agent' or p_ingest_source <> 'human' then 'agent' else 'human' end,
+    'ingest_source', p_ingest_source, 'path', p_path);
+  node := pgmem.insert_card(p_node, v_identity, pgmem.path_subjects(p_path, v_file.module, p_symbols),
+    v_evidence || coalesce(p_evidence, '[]'), 'recorded', p_by);
+end;
+$$;
+comment on function pgmem.store_candidate is
+  'Store a draft, or return the live card that says the same. The caller has placed the node and holds its scope lock.';
+
+
+create or replace function pgmem.require_known_file(p_place pgmem.node, p_path text) returns void
+language plpgsql stable
+set search_path = pgmem, pg_temp
+as $$
+begin
+  -- A folder of known files is known, too; before the first run nothing is.
+  if exists (select from pgmem.card_file f
+             where f.tenant = p_place.tenant and f.project_seq = p_place.project_seq)
+      and not exists (
+        select from pgmem.card_file f
+        where f.tenant = p_place.tenant and f.project_seq = p_place.project_seq
+          and (f.path = p_path or starts_with(f.path, p_path || '/') or p_path in ('', '.'))) then
+    raise exception using errcode = 'PM010', message = format('%s is no file of the repository as it was last seen; '
+      'send a path that is there, or run pgmem cards refresh first.', quote_literal(left(p_path, 200)));
+  end if;
+end;
+$$;
+comment on function pgmem.require_known_file is
+  'An error for a path that is not among the files of a project, where a run has seen them.';
+
+
+-- One fact a card, and no transcript. Rewordings are found by their words: half of them in common.
+create or replace function pgmem.wording_warnings(p_scope_key bigint, p_statement text) returns text[]
+language plpgsql stable
+set search_path = pgmem, pg_temp
+as $$
+declare
+  v_warnings text[] := '{}';
+  v_words    text[] := pgmem.tokens(p_statement);
+begin
+  if p_statement ~* '(^|\n|[.!?]\s+)(user|assistant|human|system|ai)\s*:' then
+    v_warnings := v_warnings || 'It reads like a transcript: state the fact, not the conversation.'::text;
+  end if;
+  if (select count(*) from regexp_split_to_table(p_statement, '[.!?]+(\s+|$)') s where s ~ '\w') > 2 then
+    v_warnings := v_warnings || 'It holds several sentences: one fact a card.'::text;
+  end if;
+  return v_warnings || coalesce((
+    select array_agg(format('Card %s says nearly the same: %s', n.id, left(n.props ->> 'statement', 120))
+                     order by n.seq)
+    from (select n.* from pgmem.node n
+          where n.scope_key = p_scope_key and n.label = 'Card' and n.status in ('draft', 'active', 'stale')
+            and pgmem.jaccard(v_words, pgmem.tokens(n.props ->> 'statement')) >= 0.5
+          order by n.seq limit 3) n), '{}');
+end;
+$$;
+comment on function pgmem.wording_warnings is
+  'What is to be said of a statement: a transcript, several facts, or a rewording of cards of the same scope.';
+
+
+create or replace function pgmem.record_candidate(
+  p_record_type text,
+  p_statement text,
+  p_subject_path text,
+  p_project_id text,
+  p_symbols text[] default '{}',
+  p_evidence pgmem.card_evidence_list default '[]',
+  p_share pgmem.sharing default null,
+  out card_id uuid,
+  out status text,
+  out identity_key text,
+  out statement_length integer,
+  out warnings text[],
+  out previously_rejected uuid,
+  out message text,
+  out next_step text
+)
+language plpgsql security definer
+set search_path = pgmem, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_caller pgmem.caller := pgmem.require_writer();
+  v_by     text := pgmem.card_writer(v_caller);
+  v_scope  pgmem.scope_state;
+  v_node   pgmem.node;
+  v_text   text;
+  v_path   text;
+  v_made   record;
+begin
+  perform pgmem.require_record_type(p_record_type);
+  select c.statement, c.warnings into v_text, warnings from pgmem.check_statement(p_statement) c;
+  if btrim(coalesce(p_subject_path, '')) = '' then
+    raise exception using errcode = 'PM010',
+      message = 'record_candidate requires subject_path linking the observation to a repo file.';
+  end if;
+  v_path := pgmem.clean_path(p_subject_path);
+  v_scope := pgmem.card_scope(v_caller, p_project_id);
+  v_node := pgmem.place_card(v_scope, v_caller, p_share);
+  perform pgmem.require_known_file(v_node, v_path);
+  perform pgmem.lock_scope(v_node.scope_key);
+  perform pgmem.require_draft_room(v_node.scope_key, 1);
+  warnings := warnings || pgmem.wording_warnings(v_node.scope_key, v_text);
+  v_made := pgmem.store_candidate(v_node, v_text, v_path, p_record_type, p_symbols, p_evidence,
+    case v_by when 'human' then 'human' else 'agent' end, v_by);
+  if v_made.existing is not null then
+    raise exception using errcode = 'PM010', message = format('Candidate already exists for identity_key=%s (card %s).',
+      v_made.identity_key, v_made.existing);
+  end if;
+  card_id := (v_made.node).id;
+  status := (v_made.node).status;
+  identity_key := v_made.identity_key;
+  statement_length := length(v_text);
+  previously_rejected := v_made.rejected;
+  message := case when v_made.rejected is null then 'Recorded as a draft.' else
+    format('Recorded as a draft again: the same card was rejected before (%s). '
+      'Say what has changed when you ask for its approval.', v_made.rejected) end;
+  next_step := 'A person approves or rejects it: pgmem cards review.';
+end;
+$$;
+comment on function pgmem.record_candidate is $$
+Draft a card: one fact about one file of the repository.
+
+A person approves or rejects it. If the same card was rejected before, `previously_rejected` is its
+id.
+
+record_type: The type of card, such as risk_note or contract_note; docs/explanation/engineering-memory.md
+  lists the twelve.
+statement: One fact, 1 to 1000 characters; 300 is the target.
+subject_path: The file it is about, relative to the repository.
+symbols: Dotted names that it is about too; default none.
+evidence: Objects with kind (such as code, test or doc), ref and, for a file, digest; default none.
+
+ContractError: the type is unknown, the statement empty or too long, the path not in the repository,
+  the evidence invalid, or the same card is there already; no such project.
+CapacityReached: the project has max_candidates drafts or max_records cards.
+$$;
+select pgmem.declare_verb('record_candidate', p_rights => 'writer', p_effect => 'write', p_answer => 'Candidate');
+
+
+create or replace function pgmem.receipt_paths(p_receipt jsonb, p_intent pgmem.card_intent) returns text[]
+language sql immutable
+set search_path = pgmem, pg_temp
+as $$
+  select array(
+    select pgmem.clean_path(path)
+    from jsonb_array_elements_text(case
+        when jsonb_typeof(p_receipt -> 'scope') = 'array' then p_receipt -> 'scope'
+        when cardinality((p_intent).changed_paths) > 0 then to_jsonb((p_intent).changed_paths)
+        when (p_intent).id is not null then to_jsonb((p_intent).paths)
+        when jsonb_typeof(p_receipt -> 'changed_paths') = 'array' then p_receipt -> 'changed_paths'
+        else '[]' end) with ordinality as e(path, place)
+    -- Claims are filed under the first path: one that was declared comes before those changed on the way.
+    order by not coalesce((select bool_or(path = declared or starts_with(path, declared || '/'))
+                           from unnest((p_intent).paths) declared), true), place);
+$$;
+comment on function pgmem.receipt_paths is
+  'The paths of a receipt: its scope, else those of its intent, else changed_paths; those declared before others.';
+
+
+create or replace function pgmem.receipt_drafts(
+  p_receipt jsonb,
+  p_intent pgmem.card_intent,
+  p_place pgmem.node,
+  p_paths text[]
+) returns table (
+  place integer,
+  record_type text,
+  path text,
+  statement text
+)
+language sql stable
+set search_path = pgmem, pg_temp
+as $$
+  select 0, 'module_role', p,
+    coalesce(f.module, replace(substr(pgmem.module_match(p), 2), '/', '.')) || ' was part of a finished change'
+      || coalesce(': ' || left(regexp_replace(
+           coalesce(p_receipt ->> 'description', (p_intent).description), '\s+', ' ', 'g'), 200), '') || '.'
+  from unnest(p_paths[1:10]) as p
+  left join pgmem.card_file f on f.tenant = (p_place).tenant and f.project_seq = (p_place).project_seq and f.path = p
+  where p like '%.py' and not exists (
+    -- A module whose role a card states already needs no other.
+    select from pgmem.card_subject s join pgmem.node n on n.seq = s.node_seq
+    where s.scope_key = (p_place).scope_key and s.match = p collate "C" and s.relation = 'about'
+      and s.status in ('active', 'draft', 'stale') and n.props ->> 'record_type' = 'module_role')
+  union all
+  select 1, 'change_rationale', p_paths[1], claim
+  from jsonb_array_elements_text(coalesce(nullif(p_receipt -> 'claims', 'null'), '[]')) claim
+  union all
+  select 2, 'architecture_decision', p_paths[1], p_receipt ->> 'review'
+  where btrim(coalesce(p_receipt ->> 'review', '')) <> ''
+$$;
+comment on function pgmem.receipt_drafts is
+  'The drafts of a receipt: a role for each of its first 10 modules, a rationale for each claim, a decision.';
+
+
+create or replace function pgmem.draft_receipt(
+  p_receipt jsonb,
+  p_scope pgmem.scope_state,
+  p_caller pgmem.caller,
+  p_share text
+) returns jsonb
+language plpgsql
+set search_path = pgmem, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_node     pgmem.node := pgmem.place_card(p_scope, p_caller, p_share);
+  v_intent   pgmem.card_intent;
+  v_paths    text[];
+  v_draft    record;
+  v_made     record;
+  v_checked  record;
+  v_evidence jsonb := '[]';
+  v_drafted  jsonb := '[]';
+  v_existing jsonb := '[]';
+  v_notes    jsonb := '[]';
+  v_warnings jsonb := '[]';
+begin
+  if jsonb_typeof(p_receipt) <> 'object' or exists (
+      select from unnest(array['scope', 'changed_paths', 'claims', 'contract_notes']) as name
+      where jsonb_typeof(coalesce(p_receipt -> name, '[]')) not in ('array', 'null')) then
+    raise exception using errcode = 'PM010',
+      message = 'A receipt is an object: {"intent_id": "…"} or {"scope": ["path"]}, and changed_paths, claims, '
+        'contract_notes (lists of texts), review, description (texts).';
+  end if;
+  if lower(p_receipt ->> 'status') in ('rejected', 'failed', 'error', 'aborted', 'cancelled')
+      or lower(p_receipt ->> 'verify') in ('failed', 'rejected', 'error') then
+    return jsonb_build_object('drafted', '[]'::jsonb, 'existing', '[]'::jsonb, 'proposal_only', '[]'::jsonb,
+      'warnings', jsonb_build_array('The receipt says that the change was not accepted: nothing is drafted from it.'),
+      'next_step', 'Send the receipt of a change that was verified.');
+  end if;
+  perform pgmem.lock_scope(v_node.scope_key);
+  if p_receipt ? 'intent_id' then
+    select i.* into v_intent from pgmem.card_intent i
+    where i.id = (p_receipt ->> 'intent_id')::uuid and i.tenant = p_caller.tenant
+      and i.project_seq = p_scope.project_seq;
+    if v_intent.finished_at is null then
+      raise exception using errcode = 'PM010',
+        message = format('Intent %s is not finished in this project; call finish_intent first.',
+          p_receipt ->> 'intent_id');
+    end if;
+    v_evidence := jsonb_build_array(jsonb_build_object('kind', 'receipt', 'ref', 'intent:' || v_intent.id));
+  end if;
+  v_paths := pgmem.receipt_paths(p_receipt, v_intent);
+  if cardinality(v_paths) = 0 then
+    raise exception using errcode = 'PM010',
+      message = 'A receipt needs paths: a finished intent_id, scope or changed_paths.';
+  end if;
+  for v_draft in
+    select * from pgmem.receipt_drafts(p_receipt, v_intent, v_node, v_paths) order by place, path, statement
+  loop
+    v_checked := pgmem.check_statement(v_draft.statement);
+    perform pgmem.require_draft_room(v_node.scope_key, 1);
+    v_node.id := gen_random_uuid();
+    v_made := pgmem.store_candidate(v_node, v_checked.statement, v_draft.path, v_draft.record_type, '{}', v_evidence,
+      'receipt', pgmem.card_writer(p_caller));
+    v_warnings := v_warnings || to_jsonb(v_checked.warnings);
+    if v_made.existing is not null then
+      v_existing := v_existing || jsonb_build_object('id', v_made.existing, 'type', v_draft.record_type,
+        'path', v_draft.path);
+    else
+      v_drafted := v_drafted || jsonb_strip_nulls(jsonb_build_object('id', (v_made.node).id,
+        'type', v_draft.record_type, 'path', v_draft.path, 'previously_rejected', v_made.rejected));
+    end if;
+  end loop;
+  select coalesce(jsonb_agg(jsonb_build_object('type', 'contract_note', 'path', v_paths[1],
+           'statement', (pgmem.check_statement(note)).statement, 'proposal_only', true)), '[]')
+  into v_notes from jsonb_array_elements_text(coalesce(nullif(p_receipt -> 'contract_notes', 'null'), '[]')) note;
+  return jsonb_build_object('drafted', v_drafted, 'existing', v_existing, 'proposal_only', v_notes,
+    'warnings', v_warnings, 'next_step', 'A person approves or rejects the drafts: pgmem cards review. '
+      'Contract notes are not stored: record them by record_candidate.');
+end;
+$$;
+comment on function pgmem.draft_receipt is
+  'Store the drafts of a receipt, all or none, and name the cards that are there already.';
+
+
+create or replace function pgmem.propose_from_receipt(
+  p_receipt jsonb,
+  p_project_id text,
+  p_share pgmem.sharing default null,
+  out drafted jsonb,
+  out existing jsonb,
+  out proposal_only jsonb,
+  out warnings jsonb,
+  out next_step text
+)
+language plpgsql security definer
+set search_path = pgmem, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_caller pgmem.caller := pgmem.require_writer();
+  v_answer jsonb;
+begin
+  v_answer := pgmem.draft_receipt(
+    coalesce(p_receipt, '{}'), pgmem.card_scope(v_caller, p_project_id), v_caller, p_share);
+  drafted := v_answer -> 'drafted';
+  existing := v_answer -> 'existing';
+  proposal_only := v_answer -> 'proposal_only';
+  warnings := v_answer -> 'warnings';
+  next_step := v_answer ->> 'next_step';
+end;
+$$;
+comment on function pgmem.propose_from_receipt is $$
+Draft cards from the receipt of a finished change, all of them or none.
+
+The first ten modules give module_role cards, each claim a change_rationale, the review an
+architecture_decision. Contract notes come back as proposals and are not stored.
+
+receipt: An object with intent_id (of a finished intent), scope or changed_paths, and claims,
+  contract_notes (lists of texts), review, description (texts).
+
+ContractError: the receipt names no paths or an unfinished intent, or a text does not fit; no such
+  project.
+CapacityReached: not all drafts fit.
+$$;
+select pgmem.declare_verb('propose_from_receipt', p_rights => 'writer', p_effect => 'write', p_answer => 'Proposal');

@@ -1,0 +1,736 @@
+-- Views: what an analyst reads
+--
+-- Each kind of memory as a table of its own, with rows of every status. A view reads a function that runs with the
+-- rights of the owner and returns the rows of the caller's tenants. A reader has no right to a table: what a condition
+-- of its own would find out through a plan (rows removed by a filter, an index that was or was not entered), it would
+-- find out about rows of others. So conditions are evaluated on what the function returned. An upgrade drops and makes
+-- the views again only where the text of a chapter of views has changed, because an analyst's own views that read them
+-- are dropped with them.
+--
+-- Every column has a comment: psql shows them with \d+, and docs/reference/views.md is made of them.
+--
+-- Locks: none. Callers: pgmem psql, analysts; no verb reads them.
+
+
+create or replace function pgmem.rows_of_approval() returns table (
+  id uuid,
+  preview text,
+  org_id text,
+  user_id text,
+  issued_to text,
+  issued_at timestamp with time zone,
+  expires_at timestamp with time zone,
+  used_at timestamp with time zone,
+  used_by uuid,
+  spent_by text
+)
+language sql stable security definer
+set search_path = pgmem, pg_temp
+as $$
+  select t.id, t.preview, t.org_id, t.user_id, t.issued_to, t.issued_at, t.expires_at, t.used_at, t.used_by, t.spent_by
+  from pgmem.governance_token t
+  where t.tenant = any ((select pgmem.visible_tenants())::text[]);
+$$;
+comment on function pgmem.rows_of_approval is 'The rows of the view approval.';
+
+
+create or replace view pgmem.approval with (security_invoker = true) as select * from pgmem.rows_of_approval();
+comment on view pgmem.approval is
+  'Approvals of global writes: what for, requested by which agent, when, and used by which save.';
+comment on column pgmem.approval.id is 'The id of the approval.';
+comment on column pgmem.approval.preview is 'The text that was to be saved; empty: removed with age or by a purge.';
+comment on column pgmem.approval.org_id is 'The organisation that it was issued to; empty: none.';
+comment on column pgmem.approval.user_id is 'The user that it was issued to; empty: none.';
+comment on column pgmem.approval.issued_to is 'The agent that requested it, as it named itself.';
+comment on column pgmem.approval.issued_at is 'When it was issued.';
+comment on column pgmem.approval.expires_at is 'When it expires if it is not used.';
+comment on column pgmem.approval.used_at is 'When it was used; null: not used.';
+comment on column pgmem.approval.used_by is 'The save that used it: its save_id.';
+comment on column pgmem.approval.spent_by is 'The agent that used it, as the server found it.';
+
+
+create or replace function pgmem.rows_of_card() returns table (
+  id uuid,
+  record_type text,
+  statement text,
+  status text,
+  confidence text,
+  origin text,
+  ingest_source text,
+  path text,
+  project text,
+  stale_reason text,
+  approved_by text,
+  approved_at timestamp with time zone,
+  evidence_count bigint,
+  agent_id text,
+  org_id text,
+  user_id text,
+  created_at timestamp with time zone,
+  updated_at timestamp with time zone
+)
+language sql stable security definer
+set search_path = pgmem, pg_temp
+as $$
+  select n.id, n.props ->> 'record_type' as record_type, n.props ->> 'statement' as statement, n.status,
+         n.props ->> 'confidence' as confidence, n.props ->> 'origin' as origin,
+         n.props ->> 'ingest_source' as ingest_source, n.props ->> 'path' as path, n.project,
+         n.props ->> 'stale_reason' as stale_reason, n.props ->> 'approved_by' as approved_by,
+         (n.props ->> 'approved_at')::timestamptz as approved_at,
+         (select count(*) from pgmem.card_evidence e where e.node_seq = n.seq) as evidence_count,
+         n.agent_id, n.org_id, n.user_id, n.created_at, n.updated_at
+  from pgmem.visible_node n where n.label = 'Card';
+$$;
+comment on function pgmem.rows_of_card is 'The rows of the view card.';
+
+
+create or replace view pgmem.card with (security_invoker = true) as select * from pgmem.rows_of_card();
+comment on view pgmem.card is
+  'Engineering memory: cards of every status; agents see those with status = ''active''.';
+comment on column pgmem.card.id is 'The id of the card.';
+comment on column pgmem.card.record_type is 'What kind of statement it is, such as risk_note or module_role.';
+comment on column pgmem.card.statement is 'What the card says.';
+comment on column pgmem.card.status is
+  'draft, active, stale, historical, superseded, rejected or archived; agents see active.';
+comment on column pgmem.card.confidence is
+  'inferred (drafted), supported (found in the repository) or verified (approved by a person).';
+comment on column pgmem.card.origin is 'What made it: agent, human or system (a run over the repository).';
+comment on column pgmem.card.ingest_source is
+  'What it was drawn from, such as git, doc, test, contract, receipt or human.';
+comment on column pgmem.card.path is 'The file or folder of the repository that it is about.';
+comment on column pgmem.card.project is 'The project it belongs to; null: none.';
+comment on column pgmem.card.stale_reason is 'Why it became stale; null: it is not.';
+comment on column pgmem.card.approved_by is 'The person who approved it; null: nobody has.';
+comment on column pgmem.card.approved_at is 'When it was approved; null: never.';
+comment on column pgmem.card.evidence_count is 'How many pieces of evidence it has.';
+comment on column pgmem.card.agent_id is 'The agent that saved it, as it named itself.';
+comment on column pgmem.card.org_id is 'The organisation that owns it; empty: none.';
+comment on column pgmem.card.user_id is 'The user that owns it; empty: it is shared in the organisation, or public.';
+comment on column pgmem.card.created_at is 'When it was drafted or found.';
+comment on column pgmem.card.updated_at is 'When it last changed.';
+
+
+create or replace function pgmem.rows_of_conflict() returns table (
+  id uuid,
+  label text,
+  title text,
+  with_id uuid,
+  with_label text,
+  with_title text,
+  project text,
+  with_project text,
+  status text,
+  with_status text,
+  created_at timestamp with time zone
+)
+language sql stable security definer
+set search_path = pgmem, pg_temp
+as $$
+  select a.id, a.label, a.title, b.id as with_id, b.label as with_label, b.title as with_title,
+         a.project, b.project as with_project, a.status, b.status as with_status, e.created_at
+  from pgmem.edge e join pgmem.visible_node a on a.seq = e.src join pgmem.visible_node b on b.seq = e.dst
+  where e.rel = 'CONFLICTS_WITH';
+$$;
+comment on function pgmem.rows_of_conflict is 'The rows of the view conflict.';
+
+
+create or replace view pgmem.conflict with (security_invoker = true) as select * from pgmem.rows_of_conflict();
+comment on view pgmem.conflict is
+  'Pairs of memories that contradict each other.';
+comment on column pgmem.conflict.id is 'The id of the one memory.';
+comment on column pgmem.conflict.label is 'The kind of the one memory, such as Decision.';
+comment on column pgmem.conflict.title is 'The title of the one memory.';
+comment on column pgmem.conflict.with_id is 'The id of the other memory.';
+comment on column pgmem.conflict.with_label is 'The kind of the other memory.';
+comment on column pgmem.conflict.with_title is 'The title of the other memory.';
+comment on column pgmem.conflict.project is 'The project of the one memory; null: none.';
+comment on column pgmem.conflict.with_project is 'The project of the other memory; null: none.';
+comment on column pgmem.conflict.status is 'The status of the one memory; the conflict is open while both are active.';
+comment on column pgmem.conflict.with_status is 'The status of the other memory.';
+comment on column pgmem.conflict.created_at is 'When the conflict was recorded.';
+
+
+create or replace function pgmem.rows_of_context() returns table (
+  id uuid,
+  topic text,
+  content text,
+  relevance_score double precision,
+  project text,
+  scope text,
+  focus text,
+  status text,
+  source text,
+  trust_level double precision,
+  org_id text,
+  user_id text,
+  created_at timestamp with time zone,
+  updated_at timestamp with time zone
+)
+language sql stable security definer
+set search_path = pgmem, pg_temp
+as $$
+  select n.id, n.props ->> 'topic' as topic, n.props ->> 'content' as content,
+         (n.props ->> 'relevance_score')::float8 as relevance_score,
+         n.project, n.scope, n.focus, n.status, n.source, n.trust_level, n.org_id, n.user_id, n.created_at, n.updated_at
+  from pgmem.visible_node n where n.label = 'Context';
+$$;
+comment on function pgmem.rows_of_context is 'The rows of the view context.';
+
+
+create or replace view pgmem.context with (security_invoker = true) as select * from pgmem.rows_of_context();
+comment on view pgmem.context is
+  'Free notes with their topics.';
+comment on column pgmem.context.id is 'The id of the memory, in every verb and export.';
+comment on column pgmem.context.topic is 'What the note is about; null: not named.';
+comment on column pgmem.context.content is 'The note itself.';
+comment on column pgmem.context.relevance_score is 'How relevant it is, 0 to 1, as its writer said.';
+comment on column pgmem.context.project is 'The project it belongs to; null: none.';
+comment on column pgmem.context.scope is 'How widely it holds: global, project or focus.';
+comment on column pgmem.context.focus is 'The focus area within the project; null: none.';
+comment on column pgmem.context.status is
+  'What became of it: active is live; superseded, archived, expired and merged are not.';
+comment on column pgmem.context.source is 'The way it was saved: mcp, sdk, cli, sync or sql.';
+comment on column pgmem.context.trust_level is 'How far the source is trusted, 0 to 1.';
+comment on column pgmem.context.org_id is 'The organisation that owns it; empty: none.';
+comment on column pgmem.context.user_id is 'The user that owns it; empty: it is shared in the organisation, or public.';
+comment on column pgmem.context.created_at is 'When it was first saved.';
+comment on column pgmem.context.updated_at is 'When it last changed.';
+
+
+create or replace function pgmem.rows_of_decision() returns table (
+  id uuid,
+  title text,
+  rationale text,
+  owner text,
+  date date,
+  project text,
+  scope text,
+  focus text,
+  status text,
+  confidence double precision,
+  superseded_by uuid,
+  valid_from timestamp with time zone,
+  valid_to timestamp with time zone,
+  source text,
+  trust_level double precision,
+  agent_id text,
+  org_id text,
+  user_id text,
+  created_at timestamp with time zone,
+  updated_at timestamp with time zone
+)
+language sql stable security definer
+set search_path = pgmem, pg_temp
+as $$
+  select n.id, n.title, n.props ->> 'rationale' as rationale, n.props ->> 'owner' as owner,
+         (n.props ->> 'date')::date as date,
+         n.project, n.scope, n.focus, n.status, pgmem.confidence(n.initial_confidence, n.updated_at) as confidence,
+         (select newer.id from pgmem.edge e join pgmem.visible_node newer on newer.seq = e.src
+          where e.dst = n.seq and e.rel = 'SUPERSEDES' order by e.seq desc limit 1) as superseded_by,
+         n.valid_from, n.valid_to, n.source, n.trust_level, n.agent_id, n.org_id, n.user_id, n.created_at, n.updated_at
+  from pgmem.visible_node n where n.label = 'Decision';
+$$;
+comment on function pgmem.rows_of_decision is 'The rows of the view decision.';
+
+
+create or replace view pgmem.decision with (security_invoker = true) as select * from pgmem.rows_of_decision();
+comment on view pgmem.decision is
+  'Decisions of every status with their rationale; agents see those with status = ''active''.';
+comment on column pgmem.decision.id is 'The id of the memory, in every verb and export.';
+comment on column pgmem.decision.title is 'What was decided, in one line.';
+comment on column pgmem.decision.rationale is 'Why it was decided.';
+comment on column pgmem.decision.owner is 'The person or team that owns it; null: not named.';
+comment on column pgmem.decision.date is 'The day of the decision.';
+comment on column pgmem.decision.project is 'The project it belongs to; null: none.';
+comment on column pgmem.decision.scope is 'How widely it holds: global, project or focus.';
+comment on column pgmem.decision.focus is 'The focus area within the project; null: none.';
+comment on column pgmem.decision.status is
+  'What became of it: active is live; superseded, archived, expired and merged are not.';
+comment on column pgmem.decision.confidence is 'Confidence at this moment, 0 to 1, after decay.';
+comment on column pgmem.decision.superseded_by is 'The id of the decision that superseded it; null: none has.';
+comment on column pgmem.decision.valid_from is 'When it begins to hold; null: when it was saved.';
+comment on column pgmem.decision.valid_to is 'When it ceases to hold; null: an open end.';
+comment on column pgmem.decision.source is 'The way it was saved: mcp, sdk, cli, sync or sql.';
+comment on column pgmem.decision.trust_level is 'How far the source is trusted, 0 to 1.';
+comment on column pgmem.decision.agent_id is 'The agent that saved it, as it named itself.';
+comment on column pgmem.decision.org_id is 'The organisation that owns it; empty: none.';
+comment on column pgmem.decision.user_id is
+  'The user that owns it; empty: it is shared in the organisation, or public.';
+comment on column pgmem.decision.created_at is 'When it was first saved.';
+comment on column pgmem.decision.updated_at is 'When it last changed.';
+
+
+create or replace function pgmem.rows_of_entity_fact() returns table (
+  id uuid,
+  entity_name text,
+  fact text,
+  version integer,
+  project text,
+  scope text,
+  focus text,
+  status text,
+  source text,
+  trust_level double precision,
+  org_id text,
+  user_id text,
+  created_at timestamp with time zone,
+  updated_at timestamp with time zone
+)
+language sql stable security definer
+set search_path = pgmem, pg_temp
+as $$
+  select n.id, n.key as entity_name, n.props ->> 'fact' as fact, n.version, n.project, n.scope, n.focus, n.status,
+         n.source, n.trust_level, n.org_id, n.user_id, n.created_at, n.updated_at
+  from pgmem.visible_node n where n.label = 'EntityFact';
+$$;
+comment on function pgmem.rows_of_entity_fact is 'The rows of the view entity_fact.';
+
+
+create or replace view pgmem.entity_fact with (security_invoker = true) as select * from pgmem.rows_of_entity_fact();
+comment on view pgmem.entity_fact is
+  'What is known of named things at present.';
+comment on column pgmem.entity_fact.id is 'The id of the memory, in every verb and export.';
+comment on column pgmem.entity_fact.entity_name is 'The name of the thing.';
+comment on column pgmem.entity_fact.fact is 'What is known of it at present.';
+comment on column pgmem.entity_fact.version is 'The number of its states so far; node_version holds the earlier ones.';
+comment on column pgmem.entity_fact.project is 'The project it belongs to; null: none.';
+comment on column pgmem.entity_fact.scope is 'How widely it holds: global, project or focus.';
+comment on column pgmem.entity_fact.focus is 'The focus area within the project; null: none.';
+comment on column pgmem.entity_fact.status is
+  'What became of it: active is live; superseded, archived, expired and merged are not.';
+comment on column pgmem.entity_fact.source is 'The way it was saved: mcp, sdk, cli, sync or sql.';
+comment on column pgmem.entity_fact.trust_level is 'How far the source is trusted, 0 to 1.';
+comment on column pgmem.entity_fact.org_id is 'The organisation that owns it; empty: none.';
+comment on column pgmem.entity_fact.user_id is
+  'The user that owns it; empty: it is shared in the organisation, or public.';
+comment on column pgmem.entity_fact.created_at is 'When it was first saved.';
+comment on column pgmem.entity_fact.updated_at is 'When it last changed.';
+
+
+create or replace function pgmem.rows_of_graph_edge() returns table (
+  from_id uuid,
+  from_label text,
+  from_title text,
+  rel text,
+  to_id uuid,
+  to_label text,
+  to_title text,
+  created_at timestamp with time zone
+)
+language sql stable security definer
+set search_path = pgmem, pg_temp
+as $$
+  select s.id as from_id, s.label as from_label, s.title as from_title, e.rel,
+         d.id as to_id, d.label as to_label, d.title as to_title, e.created_at
+  from pgmem.edge e join pgmem.visible_node s on s.seq = e.src join pgmem.visible_node d on d.seq = e.dst
+  union all
+  select n.id, n.label, n.title, 'BELONGS_TO', p.id, p.label, p.title, n.created_at
+  from pgmem.visible_node n
+  join pgmem.visible_node p on p.seq = case n.scope when 'global' then 1 else n.project_seq end
+  union all
+  select n.id, n.label, n.title, 'HAS_FOCUS', f.id, f.label, f.title, n.created_at
+  from pgmem.visible_node n join pgmem.visible_node f on f.seq = n.focus_seq;
+$$;
+comment on function pgmem.rows_of_graph_edge is 'The rows of the view graph_edge.';
+
+
+create or replace view pgmem.graph_edge with (security_invoker = true) as select * from pgmem.rows_of_graph_edge();
+comment on view pgmem.graph_edge is
+  'Every edge of the graph, with BELONGS_TO and HAS_FOCUS.';
+comment on column pgmem.graph_edge.from_id is 'The id of the node that the edge leaves.';
+comment on column pgmem.graph_edge.from_label is 'The label of that node.';
+comment on column pgmem.graph_edge.from_title is 'The title of that node.';
+comment on column pgmem.graph_edge.rel is 'The relation, such as SUPERSEDES, CONFLICTS_WITH or BELONGS_TO.';
+comment on column pgmem.graph_edge.to_id is 'The id of the node that the edge enters.';
+comment on column pgmem.graph_edge.to_label is 'The label of that node.';
+comment on column pgmem.graph_edge.to_title is 'The title of that node.';
+comment on column pgmem.graph_edge.created_at is
+  'When the edge was made; of BELONGS_TO and HAS_FOCUS, when its node was.';
+
+
+create or replace function pgmem.rows_of_lineage() returns table (
+  newest_id uuid,
+  newest_title text,
+  age integer,
+  id uuid,
+  title text,
+  rationale text,
+  status text,
+  project text,
+  created_at timestamp with time zone,
+  valid_to timestamp with time zone
+)
+language sql stable security definer
+set search_path = pgmem, pg_temp
+as $$
+  with recursive line as (
+    select n.seq as newest, n.seq, 0 as age from pgmem.visible_node n
+    where n.label = 'Decision'
+      and not exists (select from pgmem.visible_edge e where e.dst = n.seq and e.rel = 'SUPERSEDES')
+      and exists (select from pgmem.visible_edge e where e.src = n.seq and e.rel = 'SUPERSEDES')
+    union all
+    select line.newest, e.dst, line.age + 1
+    from line join pgmem.visible_edge e on e.src = line.seq and e.rel = 'SUPERSEDES'
+  )
+  select newest.id as newest_id, newest.title as newest_title, line.age, n.id, n.title,
+         n.props ->> 'rationale' as rationale, n.status, n.project, n.created_at, n.valid_to
+  from line join pgmem.visible_node newest on newest.seq = line.newest join pgmem.visible_node n on n.seq = line.seq;
+$$;
+comment on function pgmem.rows_of_lineage is 'The rows of the view lineage.';
+
+
+create or replace view pgmem.lineage with (security_invoker = true) as select * from pgmem.rows_of_lineage();
+comment on view pgmem.lineage is
+  'Decisions that superseded others, each with the line of those before it; age 0 is the present one.';
+comment on column pgmem.lineage.newest_id is 'The id of the decision at the head of the line.';
+comment on column pgmem.lineage.newest_title is 'The title of the decision at the head of the line.';
+comment on column pgmem.lineage.age is 'How many decisions in the line are newer: 0 is the present one.';
+comment on column pgmem.lineage.id is 'The id of the decision at this place of the line.';
+comment on column pgmem.lineage.title is 'What was decided, in one line.';
+comment on column pgmem.lineage.rationale is 'Why it was decided.';
+comment on column pgmem.lineage.status is
+  'What became of it: active is live; superseded, archived, expired and merged are not.';
+comment on column pgmem.lineage.project is 'The project it belongs to; null: none.';
+comment on column pgmem.lineage.created_at is 'When it was first saved.';
+comment on column pgmem.lineage.valid_to is 'When it ceased to hold; null: it holds.';
+
+
+create or replace function pgmem.rows_of_memory() returns table (
+  id uuid,
+  label text,
+  name text,
+  title text,
+  summary text,
+  properties jsonb,
+  project text,
+  scope text,
+  focus text,
+  status text,
+  live boolean,
+  confidence double precision,
+  trust_level double precision,
+  source text,
+  agent_id text,
+  session_id text,
+  valid_from timestamp with time zone,
+  valid_to timestamp with time zone,
+  version integer,
+  org_id text,
+  user_id text,
+  created_at timestamp with time zone,
+  updated_at timestamp with time zone
+)
+language sql stable security definer
+set search_path = pgmem, pg_temp
+as $$
+  select n.id, n.label, n.key, n.title, pgmem.excerpt(pgmem.search_text(n.label, n.title, n.props)), n.props, n.project, n.scope, n.focus, n.status,
+         pgmem.is_live(n.status, n.valid_from, n.valid_to), pgmem.confidence(n.initial_confidence, n.updated_at),
+         n.trust_level, n.source, n.agent_id, n.session_id, n.valid_from, n.valid_to, n.version, n.org_id, n.user_id,
+         n.created_at, n.updated_at
+  from pgmem.visible_node n where pgmem.is_memory(n.label);
+$$;
+comment on function pgmem.rows_of_memory is 'The rows of the view memory.';
+
+
+create or replace view pgmem.memory with (security_invoker = true) as select * from pgmem.rows_of_memory();
+comment on view pgmem.memory is
+  'Memories of all kinds and every status in one table; agents see those that are live.';
+comment on column pgmem.memory.id is 'The id of the memory, in every verb and export.';
+comment on column pgmem.memory.label is 'The kind of memory, such as Decision, Context or Technology.';
+comment on column pgmem.memory.name is 'The name, of kinds that are named; null: it has a title alone.';
+comment on column pgmem.memory.title is 'The title; of a named kind, the name.';
+comment on column pgmem.memory.summary is 'The beginning of its text.';
+comment on column pgmem.memory.properties is 'Everything that is known of it, by name.';
+comment on column pgmem.memory.project is 'The project it belongs to; null: none.';
+comment on column pgmem.memory.scope is 'How widely it holds: global, project or focus; null: it belongs to no project.';
+comment on column pgmem.memory.focus is 'The focus area within the project; null: none.';
+comment on column pgmem.memory.status is
+  'What became of it: active and approved are live; superseded, archived, expired and merged are not.';
+comment on column pgmem.memory.live is 'Whether agents see it now, by its status and its period.';
+comment on column pgmem.memory.confidence is 'Confidence at this moment, 0 to 1, after decay.';
+comment on column pgmem.memory.trust_level is 'How far the source is trusted, 0 to 1.';
+comment on column pgmem.memory.source is 'The way it was saved: mcp, sdk, cli, sync or sql.';
+comment on column pgmem.memory.agent_id is 'The agent that saved it, as it named itself.';
+comment on column pgmem.memory.session_id is 'The session in which it was saved; null: none was named.';
+comment on column pgmem.memory.valid_from is 'When it begins to hold; null: when it was saved.';
+comment on column pgmem.memory.valid_to is 'When it ceases to hold; null: an open end.';
+comment on column pgmem.memory.version is 'The number of its states so far.';
+comment on column pgmem.memory.org_id is 'The organisation that owns it; empty: none.';
+comment on column pgmem.memory.user_id is 'The user that owns it; empty: it is shared in the organisation, or public.';
+comment on column pgmem.memory.created_at is 'When it was first saved.';
+comment on column pgmem.memory.updated_at is 'When it last changed.';
+
+
+create or replace function pgmem.rows_of_memory_by_day() returns table (
+  day date,
+  project text,
+  label text,
+  saved bigint,
+  changed bigint,
+  total bigint
+)
+language sql stable security definer
+set search_path = pgmem, pg_temp
+as $$
+  with memory as materialized (
+    select n.seq, coalesce(n.project, '') as project, n.label::text, n.created_at::date as day
+    from pgmem.visible_node n where pgmem.is_memory(n.label)
+  ), event as (
+    select m.project, m.label, m.day, 1 as saved, 0 as changed from memory m
+    union all
+    select m.project, m.label, v.replaced_at::date, 0, 1 from memory m join pgmem.visible_version v on v.node_seq = m.seq
+  ), sum as (
+    select e.project, e.label, e.day, sum(e.saved) as saved, sum(e.changed) as changed
+    from event e group by e.project, e.label, e.day
+  ), span as (
+    select s.project, s.label, min(s.day) as first from sum s group by s.project, s.label
+  )
+  select d.day::date, nullif(p.project, ''), p.label, coalesce(s.saved, 0)::bigint, coalesce(s.changed, 0)::bigint,
+         (sum(coalesce(s.saved, 0)) over (partition by p.project, p.label order by d.day))::bigint
+  from span p
+  cross join lateral generate_series(p.first, pgmem.now()::date, interval '1 day') as d(day)
+  left join sum s on s.project = p.project and s.label = p.label and s.day = d.day::date;
+$$;
+comment on function pgmem.rows_of_memory_by_day is 'The rows of the view memory_by_day.';
+
+
+create or replace view pgmem.memory_by_day with (security_invoker = true) as
+  select * from pgmem.rows_of_memory_by_day();
+comment on view pgmem.memory_by_day is
+  'How memory grows: a row for each day, project and kind, from the first memory of that kind to today, without gaps.';
+comment on column pgmem.memory_by_day.day is 'The day, in the time zone of the session.';
+comment on column pgmem.memory_by_day.project is 'The project; null: memories that belong to none.';
+comment on column pgmem.memory_by_day.label is 'The kind of memory, such as Decision.';
+comment on column pgmem.memory_by_day.saved is 'How many memories were first saved on that day.';
+comment on column pgmem.memory_by_day.changed is 'How many earlier states were replaced on that day.';
+comment on column pgmem.memory_by_day.total is 'How many memories of the kind had been saved by the end of that day.';
+
+
+create or replace function pgmem.rows_of_pattern() returns table (
+  id uuid,
+  "trigger" text,
+  repeatable_steps text[],
+  exclusions text[],
+  last_validated_at timestamp with time zone,
+  project text,
+  scope text,
+  focus text,
+  status text,
+  source text,
+  trust_level double precision,
+  org_id text,
+  user_id text,
+  created_at timestamp with time zone,
+  updated_at timestamp with time zone
+)
+language sql stable security definer
+set search_path = pgmem, pg_temp
+as $$
+  select n.id, n.props ->> 'trigger' as trigger,
+         array(select jsonb_array_elements_text(n.props -> 'repeatable_steps')) as repeatable_steps,
+         array(select jsonb_array_elements_text(n.props -> 'exclusions')) as exclusions,
+         (n.props ->> 'last_validated_at')::timestamptz as last_validated_at,
+         n.project, n.scope, n.focus, n.status, n.source, n.trust_level, n.org_id, n.user_id, n.created_at, n.updated_at
+  from pgmem.visible_node n where n.label = 'Pattern';
+$$;
+comment on function pgmem.rows_of_pattern is 'The rows of the view pattern.';
+
+
+create or replace view pgmem.pattern with (security_invoker = true) as select * from pgmem.rows_of_pattern();
+comment on view pgmem.pattern is
+  'Repeatable ways of working: when they apply, their steps, and when they do not apply.';
+comment on column pgmem.pattern.id is 'The id of the memory, in every verb and export.';
+comment on column pgmem.pattern.trigger is 'When the pattern applies.';
+comment on column pgmem.pattern.repeatable_steps is 'Its steps, in order.';
+comment on column pgmem.pattern.exclusions is 'When it does not apply.';
+comment on column pgmem.pattern.last_validated_at is 'When it was last found to work; null: never recorded.';
+comment on column pgmem.pattern.project is 'The project it belongs to; null: none.';
+comment on column pgmem.pattern.scope is 'How widely it holds: global, project or focus.';
+comment on column pgmem.pattern.focus is 'The focus area within the project; null: none.';
+comment on column pgmem.pattern.status is
+  'What became of it: active is live; superseded, archived, expired and merged are not.';
+comment on column pgmem.pattern.source is 'The way it was saved: mcp, sdk, cli, sync or sql.';
+comment on column pgmem.pattern.trust_level is 'How far the source is trusted, 0 to 1.';
+comment on column pgmem.pattern.org_id is 'The organisation that owns it; empty: none.';
+comment on column pgmem.pattern.user_id is 'The user that owns it; empty: it is shared in the organisation, or public.';
+comment on column pgmem.pattern.created_at is 'When it was first saved.';
+comment on column pgmem.pattern.updated_at is 'When it last changed.';
+
+
+create or replace function pgmem.rows_of_project() returns table (
+  id uuid,
+  name text,
+  last_hygiene_at timestamp with time zone,
+  memories bigint,
+  focus_areas text[],
+  org_id text,
+  user_id text,
+  created_at timestamp with time zone
+)
+language sql stable security definer
+set search_path = pgmem, pg_temp
+as $$
+  select p.id, p.key as name, (p.props ->> 'last_hygiene_at')::timestamptz as last_hygiene_at,
+         (select count(*) from pgmem.visible_node n
+          where n.project_seq = p.seq and n.scope is not null and n.status = 'active') as memories,
+         array(select f.key::text from pgmem.visible_node f
+               where f.project_seq = p.seq and f.label = 'FocusArea' order by f.key) as focus_areas,
+         p.org_id, p.user_id, p.created_at
+  from pgmem.visible_node p where p.label = 'Project' and p.status = 'active';
+$$;
+comment on function pgmem.rows_of_project is 'The rows of the view project.';
+
+
+create or replace view pgmem.project with (security_invoker = true) as select * from pgmem.rows_of_project();
+comment on view pgmem.project is
+  'Active projects with their focus areas and the number of their memories.';
+comment on column pgmem.project.id is 'The id of the project.';
+comment on column pgmem.project.name is 'Its name: the project_id of every verb.';
+comment on column pgmem.project.last_hygiene_at is 'When it last had a whole hygiene report; null: never.';
+comment on column pgmem.project.memories is 'How many active memories it has.';
+comment on column pgmem.project.focus_areas is 'The names of its focus areas.';
+comment on column pgmem.project.org_id is 'The organisation that owns it; empty: none.';
+comment on column pgmem.project.user_id is 'The user that owns it; empty: it is shared in the organisation, or public.';
+comment on column pgmem.project.created_at is 'When it was first saved.';
+
+
+create or replace function pgmem.rows_of_save() returns table (
+  save_id uuid,
+  verb text,
+  project text,
+  status text,
+  dedup_outcome text,
+  artifact_id uuid,
+  candidate_id uuid,
+  message text,
+  attempts integer,
+  resolved_by text,
+  org_id text,
+  user_id text,
+  created_at timestamp with time zone,
+  updated_at timestamp with time zone
+)
+language sql stable security definer
+set search_path = pgmem, pg_temp
+as $$
+  select a.save_id, a.verb, a.project, a.status, a.dedup_outcome, a.artifact_id, a.candidate_id, a.message, a.attempts,
+         a.resolved_by, a.org_id, a.user_id, a.created_at, a.updated_at
+  from pgmem.visible_attempt a;
+$$;
+comment on function pgmem.rows_of_save is 'The rows of the view save.';
+
+
+create or replace view pgmem.save with (security_invoker = true) as select * from pgmem.rows_of_save();
+comment on view pgmem.save is
+  'Every save and its outcome; retry_save or resolve_review saves one that is not saved.';
+comment on column pgmem.save.save_id is 'The id of the save: with it the same save is made once.';
+comment on column pgmem.save.verb is 'The verb that was called, such as save_decision.';
+comment on column pgmem.save.project is 'The project it was for; null: none.';
+comment on column pgmem.save.status is 'saved, partial, pending_retry, failed, blocked_scope or dropped.';
+comment on column pgmem.save.dedup_outcome is 'new, duplicate_skip, supersede or manual_review; null: not reached.';
+comment on column pgmem.save.artifact_id is 'The id of the memory that it saved or found; null: none.';
+comment on column pgmem.save.candidate_id is 'The id of the memory that it resembles; null: none.';
+comment on column pgmem.save.message is 'What happened, in words.';
+comment on column pgmem.save.attempts is 'How often it was tried.';
+comment on column pgmem.save.resolved_by is 'The person who resolved it; null: nobody has.';
+comment on column pgmem.save.org_id is 'The organisation that owns it; empty: none.';
+comment on column pgmem.save.user_id is 'The user that owns it; empty: it is shared in the organisation, or public.';
+comment on column pgmem.save.created_at is 'When it was first tried.';
+comment on column pgmem.save.updated_at is 'When it was last tried or resolved.';
+
+
+create or replace function pgmem.rows_of_session() returns table (
+  id uuid,
+  objective text,
+  actions_taken text[],
+  decisions_made text[],
+  open_items text[],
+  next_actions text[],
+  produced bigint,
+  project text,
+  scope text,
+  focus text,
+  status text,
+  source text,
+  org_id text,
+  user_id text,
+  created_at timestamp with time zone
+)
+language sql stable security definer
+set search_path = pgmem, pg_temp
+as $$
+  select n.id, n.props ->> 'objective' as objective,
+         array(select jsonb_array_elements_text(n.props -> 'actions_taken')) as actions_taken,
+         array(select jsonb_array_elements_text(n.props -> 'decisions_made')) as decisions_made,
+         array(select jsonb_array_elements_text(n.props -> 'open_items')) as open_items,
+         array(select jsonb_array_elements_text(n.props -> 'next_actions')) as next_actions,
+         (select count(*) from pgmem.visible_edge e where e.src = n.seq and e.rel = 'PRODUCED') as produced,
+         n.project, n.scope, n.focus, n.status, n.source, n.org_id, n.user_id, n.created_at
+  from pgmem.visible_node n where n.label = 'Session';
+$$;
+comment on function pgmem.rows_of_session is 'The rows of the view session.';
+
+
+create or replace view pgmem.session with (security_invoker = true) as select * from pgmem.rows_of_session();
+comment on view pgmem.session is
+  'Sessions: what was done, what is open and what comes next.';
+comment on column pgmem.session.id is 'The id of the memory, in every verb and export.';
+comment on column pgmem.session.objective is 'What the session was for.';
+comment on column pgmem.session.actions_taken is 'What was done.';
+comment on column pgmem.session.decisions_made is 'What was decided, in words.';
+comment on column pgmem.session.open_items is 'What is open.';
+comment on column pgmem.session.next_actions is 'What comes next.';
+comment on column pgmem.session.produced is 'How many memories were saved in the session.';
+comment on column pgmem.session.project is 'The project it belongs to; null: none.';
+comment on column pgmem.session.scope is 'How widely it holds: global, project or focus.';
+comment on column pgmem.session.focus is 'The focus area within the project; null: none.';
+comment on column pgmem.session.status is
+  'What became of it: active is live; superseded, archived, expired and merged are not.';
+comment on column pgmem.session.source is 'The way it was saved: mcp, sdk, cli, sync or sql.';
+comment on column pgmem.session.org_id is 'The organisation that owns it; empty: none.';
+comment on column pgmem.session.user_id is 'The user that owns it; empty: it is shared in the organisation, or public.';
+comment on column pgmem.session.created_at is 'When it was first saved.';
+
+
+create or replace function pgmem.rows_of_turn() returns table (
+  id uuid,
+  session_id text,
+  place integer,
+  role text,
+  content text,
+  said_at timestamp with time zone,
+  client text,
+  agent text,
+  project text,
+  trust_level double precision,
+  org_id text,
+  user_id text,
+  captured_at timestamp with time zone
+)
+language sql stable security definer
+set search_path = pgmem, pg_temp
+as $$
+  select n.id, n.session_id, n.session_place as place, n.props ->> 'role' as role, n.props ->> 'content' as content,
+         n.valid_from as said_at, n.props ->> 'client' as client, n.props ->> 'agent' as agent, n.project,
+         n.trust_level, n.org_id, n.user_id, n.created_at as captured_at
+  from pgmem.visible_node n where n.label = 'Turn' and n.status = 'captured';
+$$;
+comment on function pgmem.rows_of_turn is 'The rows of the view turn.';
+
+
+create or replace view pgmem.turn with (security_invoker = true) as select * from pgmem.rows_of_turn();
+comment on view pgmem.turn is
+  'What was said in conversations, as it was captured: source text, not memories.';
+comment on column pgmem.turn.id is 'The id of the turn, in every verb and export.';
+comment on column pgmem.turn.session_id is 'The conversation: client:session.';
+comment on column pgmem.turn.place is 'Its place in the conversation, from 1 on.';
+comment on column pgmem.turn.role is 'Who said it: user, assistant, system or tool.';
+comment on column pgmem.turn.content is 'What was said.';
+comment on column pgmem.turn.said_at is 'When it was said; null: not known.';
+comment on column pgmem.turn.client is 'The program that the conversation was held in, such as claude-code.';
+comment on column pgmem.turn.agent is 'The subagent that said it; null: none.';
+comment on column pgmem.turn.project is 'The project it belongs to; null: none.';
+comment on column pgmem.turn.trust_level is 'How far it is trusted, 0 to 1.';
+comment on column pgmem.turn.org_id is 'The organisation that owns it; empty: none.';
+comment on column pgmem.turn.user_id is 'The user that owns it; empty: it is public.';
+comment on column pgmem.turn.captured_at is 'When it was captured; turn_days later it is deleted.';

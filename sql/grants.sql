@@ -1,2 +1,0 @@
--- Again at the end of every install, for the functions that are written then.
-select pgmem.grant_rights();

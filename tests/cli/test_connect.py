@@ -1,0 +1,211 @@
+"""`pgmem connect`: what stands in the settings of a client stays, and everything can be taken back."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from pgmem.cli import app
+from pgmem.clients import jsonc
+from pgmem.clients.catalog import CLIENTS
+from pgmem.clients.connect import plugin_folder
+
+FILES = {
+    "claude-code": (".claude.json", ".claude/settings.json"),
+    "cursor": (".cursor/mcp.json", ".cursor/hooks.json"),
+    "codex": (".codex/config.toml", ".codex/hooks.json"),
+    "gemini-cli": (".gemini/settings.json",),
+    "windsurf": (".codeium/windsurf/mcp_config.json",),
+    "zed": (".config/zed/settings.json",),
+}
+ZED = """// Zed settings
+{
+  "theme": "One Dark", // the dark one
+  "context_servers": {
+    /* of the team */
+    "other": { "source": "custom", "command": "other", "args": [] },
+  },
+}
+"""
+CLAUDE = """{
+    "model": "opus",
+    "hooks": {
+        "Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]
+    }
+}
+"""
+CODEX = """# mine
+model = "o4"  # fast
+
+[mcp_servers.other]
+command = "other"
+"""
+
+
+def connect(home: Path, *arguments: str) -> str:
+    done = CliRunner().invoke(
+        app,
+        ["connect", *arguments, "--home", str(home)],
+        env={
+            "XDG_CONFIG_HOME": "",
+            "CODEX_HOME": "",
+            "CLAUDE_CONFIG_DIR": "",
+            "PGMEM_DSN": "",
+            "PGMEM_DATA_DIR": "",
+        },
+    )
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and not path.name.endswith(".before-pgmem")
+    }
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_every_client_gets_the_server_once_and_undo_leaves_nothing(client: str, tmp_path: Path) -> None:
+    shown = connect(tmp_path, client)
+    first = tree(tmp_path)
+    assert first
+    assert "+" in shown
+    for name, text in first.items():
+        read = tomllib.loads(text.decode()) if name.endswith(".toml") else json.loads(text)
+        assert "pgmem" in json.dumps(read)
+    for expected in FILES.get(client, ()):
+        assert expected in first
+    assert connect(tmp_path, client) == "Nothing to change.\n"
+    connect(tmp_path, client, "--undo")
+    assert tree(tmp_path) == {}
+    assert connect(tmp_path, client, "--undo") == "Nothing to change.\n"
+
+
+@pytest.mark.parametrize(
+    ("client", "file", "text"),
+    [
+        ("zed", ".config/zed/settings.json", ZED),
+        ("claude-code", ".claude/settings.json", CLAUDE),
+        ("codex", ".codex/config.toml", CODEX),
+        ("cursor", ".cursor/mcp.json", '{"mcpServers":{"other":{"command":"x"}}}'),
+        ("gemini-cli", ".gemini/settings.json", "{}\n"),
+    ],
+)
+def test_what_was_there_stays_with_its_comments_and_undo_gives_it_back(
+    client: str, file: str, text: str, tmp_path: Path
+) -> None:
+    path = tmp_path / file
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    path.chmod(0o600)
+    connect(tmp_path, client)
+    assert path.with_name(path.name + ".before-pgmem").read_text() == text
+    assert path.stat().st_mode & 0o777 == 0o600
+    for comment in re.findall(r"(?://|#) \w.*|/\*.*?\*/", text):
+        assert comment in path.read_text()
+    connect(tmp_path, client, "--undo")
+    if text.strip() == "{}":
+        assert not path.exists()
+    else:
+        assert path.read_text() == text
+
+
+def test_a_dry_run_shows_and_writes_nothing(tmp_path: Path) -> None:
+    assert '"mcpServers"' in connect(tmp_path, "claude-code", "--dry-run")
+    assert tree(tmp_path) == {}
+
+
+def test_hooks_of_others_stay_and_an_older_command_of_pgmem_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / ".claude" / "settings.json"
+    path.parent.mkdir()
+    old = {"hooks": [{"type": "command", "command": "/old/bin/pgmem hook Stop --client claude-code"}]}
+    other = {"hooks": [{"type": "command", "command": "say done"}]}
+    path.write_text(json.dumps({"hooks": {"Stop": [other, old]}}))
+    connect(tmp_path, "claude-code")
+    stop = json.loads(path.read_text())["hooks"]["Stop"]
+    assert stop[0] == other
+    assert len(stop) == 2
+    assert "/old/bin" not in json.dumps(stop)
+    connect(tmp_path, "claude-code", "--undo")
+    assert json.loads(path.read_text()) == {"hooks": {"Stop": [other]}}
+
+
+def test_a_file_that_is_no_json_is_left_alone_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / ".claude.json").write_text('{"mcpServers": }')
+    done = CliRunner().invoke(app, ["connect", "claude-code", "--home", str(tmp_path)])
+    assert done.exit_code == 1
+    assert "line 1" in done.output
+    assert list(tree(tmp_path)) == [".claude.json"]
+
+
+def test_a_mistyped_client_is_told_the_known_ones(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["connect", "cluade-code", "--home", str(tmp_path)])
+    assert done.exit_code != 0
+    assert "Did you mean claude-code?" in done.output
+
+
+def test_the_hooks_that_are_written_run(tmp_path: Path) -> None:
+    connect(tmp_path, "claude-code")
+    written = json.loads((tmp_path / ".claude" / "settings.json").read_text())["hooks"]
+    command = written["SessionEnd"][0]["hooks"][0]["command"]
+    done = subprocess.run(
+        shlex.split(command),
+        input="{}",
+        text=True,
+        capture_output=True,
+        check=False,
+        env={
+            "PGMEM_DATA_DIR": str(tmp_path / "data"),
+            "PATH": "/usr/bin:/bin",
+            "PYTHONPATH": str(Path(__file__).parents[2]),
+        },
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_the_plugin_holds_what_claude_code_reads(tmp_path: Path) -> None:
+    folder = plugin_folder()
+    assert connect(tmp_path, "claude-code", "--plugin").strip() == str(folder)
+    assert json.loads((folder / ".claude-plugin" / "plugin.json").read_text())["name"] == "pgmem"
+    hooks = json.loads((folder / "hooks" / "hooks.json").read_text())["hooks"]
+    connect(tmp_path, "claude-code")
+    assert list(hooks) == list(json.loads((tmp_path / ".claude" / "settings.json").read_text())["hooks"])
+    assert json.loads((folder / ".mcp.json").read_text())["mcpServers"]["pgmem"]["args"] == ["mcp"]
+    assert (
+        (folder / "skills" / "pgmem-memory" / "SKILL.md").read_text().startswith("---\nname: pgmem-memory\n")
+    )
+
+
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.dictionaries(st.text(max_size=5), plain, max_size=4), st.sampled_from([None, 0, 2, "\t"]), plain)
+def test_put_and_take_are_as_those_of_a_dict(before: dict[str, Any], indent: Any, value: Any) -> None:
+    text = json.dumps(before, indent=indent)
+    inside = before.get("servers")
+    if inside is not None and not isinstance(inside, dict):
+        with pytest.raises(jsonc.Unreadable):
+            jsonc.put(text, ("servers", "pgmem"), value)
+        return
+    after = jsonc.put(text, ("servers", "pgmem"), value)
+    assert json.loads(after) == {**before, "servers": {**(inside or {}), "pgmem": value}}
+    rest = {k: v for k, v in (inside or {}).items() if k != "pgmem"}
+    left = {k: v for k, v in before.items() if k != "servers"} | ({"servers": rest} if rest else {})
+    assert json.loads(jsonc.take(after, ("servers", "pgmem"))) == left

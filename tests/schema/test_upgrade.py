@@ -1,0 +1,271 @@
+"""An installed store becomes this release, whatever its functions took or answered before."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+
+from pgmem.database import schema
+from tests.conftest import as_admin, caller, is_managed, past_the_pooler, prepare_vector
+from tests.schema.conftest import ROOT, MakeDatabase, MakeRole, Program, schema_of
+
+RELEASED = Path(__file__).parent / "released"
+UPGRADE = "import sys; from pgmem.database import schema; print(schema.upgrade(sys.argv[1], ()).changed)"
+TIERS = {"no extension": (), "vectors": ("vector",), "all": ("vector", "age")}
+
+
+def install_released(dsn: str, program: Program, tmp_path: Path, release: str = "0.1.0") -> None:
+    """Install a release from what its `pgmem init --sql` printed, and save something with it."""
+    file = tmp_path / f"{release}.sql"
+    file.write_bytes(gzip.decompress((RELEASED / f"{release}.sql.gz").read_bytes()))
+    program("psql", "--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", "--file", str(file), dsn)
+    with psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection:
+        call = caller(connection)
+        assert call("save_session", objective="open", project_id="shop")["status"] == "saved"
+        saved = call("save_decision", title="Take cards", rationale="all banks", project_id="shop")
+        assert saved["status"] == "saved"
+        call("upsert_entity", entity_name="bank", fact="closed on Sunday", project_id="shop")
+        call("upsert_entity", entity_name="bank", fact="open on Sunday", project_id="shop")
+
+
+def has_what_was_saved(dsn: str) -> None:
+    """The memories of `install_released` are there, and the store takes more."""
+    with psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection:
+        call = caller(connection)
+        assert call("search_memory", query="cards", project_id="shop")["title"] == "Take cards"
+        history = connection.execute("select * from pgmem.memory_history('EntityFact', 'bank')").fetchall()
+        assert [version["version"] for version in history] == [1, 2]
+        again = call("save_decision", title="Take cards", rationale="all banks", project_id="shop")
+        assert again["dedup_outcome"] == "duplicate_skip"
+        assert (
+            call("save_decision", title="Refuse cash", rationale="r", project_id="shop")["status"] == "saved"
+        )
+        graph = connection.execute("select age_version is not null as graph from pgmem.status()").fetchone()
+        if graph == {"graph": True}:
+            assert connection.execute("select * from pgmem.check_graph()").fetchall() == []
+
+
+def make_extensions(dsn: str, wanted: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the extensions that the server has."""
+    made = []
+    with psycopg.connect(as_admin(dsn), autocommit=True) as connection:
+        offered = {
+            row[0] for row in connection.execute("select name from pg_available_extensions").fetchall()
+        }
+        for name in wanted:
+            if name in offered and name == "vector" and is_managed():
+                prepare_vector(connection)
+                made.append(name)
+            elif name in offered and not is_managed():
+                connection.execute(f"create extension {name}".encode())
+                made.append(name)
+    return tuple(made)
+
+
+CHANGES = (
+    ("22-save-decision.sql", "  p_embedding real[]", "  p_tags text[] default null,\n  p_embedding real[]"),
+    ("28-remember.sql", "  p_valid_to timestamptz default null,\n", ""),
+    ("28-remember.sql", "coalesce(p_valid_to, ", "coalesce(null::timestamptz, "),
+    ("34-neighbours.sql", "  p_hops pgmem.hops", "  p_hops bigint"),
+    ("02-words.sql", "p_b text[]) returns float8", "p_b text[]) returns numeric"),
+)
+
+
+def change_arguments(folder: Path) -> None:
+    """Let a verb gain an argument, one lose it, one change its type, a private function change what it returns."""
+    for chapter, old, new in CHANGES:
+        path = folder / chapter
+        text = path.read_text(encoding="utf-8")
+        assert old in text, (chapter, old)
+        path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_store_of_release_0_1_0_becomes_what_an_install_makes(
+    tier: str, database: MakeDatabase, program: Program, tmp_path: Path
+) -> None:
+    old, new = past_the_pooler(database()), past_the_pooler(database())
+    extensions = make_extensions(old, TIERS[tier])
+    make_extensions(new, TIERS[tier])
+    install_released(old, program, tmp_path)
+    assert schema.upgrade(old, extensions).changed is True
+    has_what_was_saved(old)
+    schema.upgrade(new, extensions)
+    assert schema_of(old) == schema_of(new)
+    assert schema.upgrade(old, extensions).changed is False
+
+
+def test_the_states_of_a_store_of_release_0_1_0_get_their_periods(
+    database: MakeDatabase, program: Program, tmp_path: Path
+) -> None:
+    """B14: a migration does once what the triggers do at every write, and an import of an older export too."""
+    dsn = past_the_pooler(database())
+    install_released(dsn, program, tmp_path)
+    with psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection:
+        call = caller(connection)
+        thing = {"label": "Technology", "project_id": "shop"}
+        for properties, dates in (
+            (
+                {"name": "HarbourDB", "notes": "Oracle"},
+                {"valid_from": "2020-01-01", "valid_to": "2020-06-30"},
+            ),
+            ({"name": "HarbourDB", "notes": "Postgres"}, {"valid_from": "2020-07-01"}),
+            ({"name": "HarbourDB", "notes": "Postgres"}, {"valid_from": "2020-08-01"}),
+            ({"name": "undated"}, {}),
+            ({"name": "undated", "notes": "changed"}, {}),
+            ({"name": "ended"}, {"valid_to": "2020-01-01"}),
+        ):
+            call("remember", **thing, properties=properties, **dates)
+        call("forget", label="Technology", key="undated")
+        call("save_decision", title="Take cards too", rationale="all banks", project_id="shop")
+    schema.upgrade(dsn, ())
+    with psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection:
+        call = caller(connection)
+
+        def notes(day: str) -> object:
+            return call("get_node", label="Technology", key="HarbourDB", as_of=day)["properties"]["notes"]
+
+        assert [notes(day) for day in ("2020-03-01", "2020-08-01", "2025-01-01")] == [
+            "Oracle",
+            *["Postgres"] * 2,
+        ]
+        assert call("get_node", label="Technology", key="ended", as_of="2019-01-01")["status"] == "active"
+        differing = connection.execute(
+            "select r.record from pgmem.node n cross join lateral pgmem.node_record(n, false) as r(record)"
+            " cross join lateral (select jsonb_agg(v.value - '{begins_at,ends_at}'::text[]) as versions"
+            "   from jsonb_array_elements(coalesce(r.record -> 'versions', '[]')) v) bare"
+            " cross join lateral pgmem.with_periods(n, r.record - 'begins_at'"
+            "   || jsonb_build_object('versions', coalesce(bare.versions, '[]'))) as computed(record)"
+            " where n.begins_at is distinct from (computed.record ->> 'begins_at')::timestamptz"
+            "   or exists (select from pgmem.node_version v"
+            "     join jsonb_array_elements(computed.record -> 'versions') c on (c ->> 'version')::integer = v.version"
+            "     where v.node_seq = n.seq and (v.begins_at, v.ends_at) is distinct from"
+            "       ((c ->> 'begins_at')::timestamptz, (c ->> 'ends_at')::timestamptz))"
+        ).fetchall()
+        assert differing == []
+        assert connection.execute("select count(*) as n from pgmem.node_version").fetchone() == {"n": 5}
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_verb_of_release_0_1_0_gains_loses_and_changes_an_argument(
+    tier: str, database: MakeDatabase, program: Program, tmp_path: Path, sql_folder: Path
+) -> None:
+    dsn = past_the_pooler(database())
+    extensions = make_extensions(dsn, TIERS[tier])
+    install_released(dsn, program, tmp_path)
+    change_arguments(sql_folder)
+    schema.upgrade(dsn, extensions)
+    changed_verbs(dsn)
+
+
+def test_a_verb_of_an_installed_store_gains_loses_and_changes_an_argument(
+    database: MakeDatabase,
+    program: Program,
+    tmp_path: Path,
+    sql_folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dsn = past_the_pooler(database())
+    install_released(dsn, program, tmp_path)
+    schema.upgrade(dsn)
+    before = functions(dsn)
+    change_arguments(sql_folder)
+    assert schema.upgrade(dsn).changed is True
+    changed_verbs(dsn)
+    after = functions(dsn)
+    # Only what changed, or is bound to what changed, is another function now.
+    kept = {name for name, oid in before.items() if after.get(name) == oid}
+    assert {"save_session", "retrieve_context", "caller", "forget"} <= kept
+    assert not {"save_decision", "remember", "neighbours", "jaccard"} & kept
+
+
+def test_a_function_that_is_gone_is_dropped(empty: str, sql_folder: Path) -> None:
+    schema.upgrade(empty)
+    chapter = sql_folder / "61-routing.sql"
+    chapter.write_text(
+        chapter.read_text(encoding="utf-8").replace("pgmem.route_analysis", "pgmem.routed"), encoding="utf-8"
+    )
+    schema.upgrade(empty)
+    names = functions(empty)
+    assert "route_analysis" not in names
+    assert "routed" in names
+
+
+def test_a_role_without_superuser_upgrades_the_store_it_owns(
+    empty: str, role: MakeRole, program: Program, tmp_path: Path, sql_folder: Path
+) -> None:
+    own = role(past_the_pooler(empty))
+    install_released(own, program, tmp_path)
+    change_arguments(sql_folder)
+    schema.upgrade(own, ())
+    changed_verbs(own)
+
+
+def test_several_installers_upgrade_a_store_once(
+    database: MakeDatabase, program: Program, tmp_path: Path
+) -> None:
+    dsn = past_the_pooler(database())
+    install_released(dsn, program, tmp_path)
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", UPGRADE, dsn], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        for _ in range(4)
+    ]
+    answers = [process.communicate(timeout=300) for process in running]
+    assert [process.returncode for process in running] == [0] * 4, [err.decode()[-500:] for _, err in answers]
+    assert sorted(out.decode().strip() for out, _ in answers) == ["False"] * 3 + ["True"]
+    has_what_was_saved(dsn)
+
+
+def test_a_failed_upgrade_names_the_chapter_and_the_line_and_changes_nothing(
+    empty: str, sql_folder: Path
+) -> None:
+    schema.upgrade(empty)
+    before = schema_of(empty)
+    chapter = sql_folder / "34-neighbours.sql"
+    text = chapter.read_text(encoding="utf-8")
+    chapter.write_text(text + "\nselect nothing from nowhere;\n", encoding="utf-8")
+    with pytest.raises(Exception, match="nowhere") as caught:
+        schema.upgrade(empty)
+    assert caught.value.__notes__ == [f"in sql/34-neighbours.sql, line {text.count(chr(10)) + 2}"]
+    assert schema_of(empty) == before
+
+
+def functions(dsn: str) -> dict[str, int]:
+    """The functions of the schema with their oids."""
+    with psycopg.connect(dsn) as connection:
+        return dict(
+            connection.execute(
+                "select proname, oid from pg_proc where pronamespace = 'pgmem'::regnamespace"
+            ).fetchall()
+        )
+
+
+def changed_verbs(dsn: str) -> None:
+    """The store works with the arguments of `change_arguments`, and no function has a namesake."""
+    has_what_was_saved(dsn)
+    with psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection:
+        call = caller(connection)
+        assert (
+            call("save_decision", title="Print receipts", rationale="r", project_id="shop", tags=["paper"])[
+                "status"
+            ]
+            == "saved"
+        )
+        with pytest.raises(psycopg.errors.UndefinedFunction):
+            call("remember", label="Technology", properties={"name": "x"}, valid_to="2030-01-01")
+        twice = connection.execute(
+            "select proname from pg_proc where pronamespace = 'pgmem'::regnamespace group by 1 having count(*) > 1"
+        ).fetchall()
+        assert twice == []
+        kinds = connection.execute(
+            "select proname, format_type(prorettype, null) as kind from pg_proc where proname = 'jaccard'"
+        ).fetchall()
+        assert [row["kind"] for row in kinds] == ["numeric"]

@@ -1,0 +1,73 @@
+"""The views that an analyst reads: every column explained, types that any tool knows, all kinds in one table, days."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import psycopg
+import pytest
+from psycopg.rows import DictRow
+
+from tests.conftest import Call
+from tests.sql.conftest import Rows, rows
+
+__all__ = ["rows"]
+
+COLUMNS = """
+  select c.relname as view, a.attname as column, col_description(c.oid, a.attnum) as comment,
+         coalesce(element.typtype, t.typtype) as kind, coalesce(element.typname, t.typname) as type
+  from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
+  join pg_type t on t.oid = a.atttypid left join pg_type element on element.oid = t.typelem and t.typcategory = 'A'
+  where c.relnamespace = 'pgmem'::regnamespace and c.relkind = 'v' and c.reloptions @> '{security_invoker=true}'
+"""
+
+
+def test_every_column_of_a_view_is_explained_and_has_a_plain_type(rows: Rows) -> None:
+    """U12: three of 367 columns had comments, and domain types are a risk in BI tools."""
+    found = rows(COLUMNS)
+    assert len({row["view"] for row in found}) == 15
+    assert [f"{row['view']}.{row['column']}" for row in found if not row["comment"]] == []
+    assert [f"{row['view']}.{row['column']} {row['type']}" for row in found if row["kind"] != "b"] == []
+
+
+def test_the_views_of_the_verbs_are_no_analyst_s(rows: Rows) -> None:
+    """U12: internal views are out of the sight of readers, whose tools list what they may read."""
+    hidden = rows(
+        "select c.relname from pg_class c where c.relnamespace = 'pgmem'::regnamespace and c.relkind = 'v'"
+        " and not coalesce(c.reloptions @> '{security_invoker=true}', false)"
+        " and exists (select from aclexplode(c.relacl) a where a.grantee <> c.relowner)"
+    )
+    assert hidden == []
+
+
+def test_all_kinds_of_memory_stand_in_one_view(call: Call, rows: Rows) -> None:
+    call("save_session", objective="Open the shop", project_id="shop")
+    call("save_decision", title="Sell tea", rationale="People ask", project_id="shop", confidence=0.5)
+    call("remember", label="Technology", properties={"name": "Redis", "summary": "A cache"})
+    call("forget", label="Decision", key="Sell tea", project_id="shop")
+    found = rows(
+        "select label, name, title, summary, status, live, project, confidence from pgmem.memory order by label"
+    )
+    assert [tuple(row.values()) for row in found] == [
+        ("Decision", None, "Sell tea", found[0]["summary"], "archived", False, "shop", 0.5),
+        ("Session", None, "Open the shop", found[1]["summary"], "active", True, "shop", 1.0),
+        ("Technology", "Redis", "Redis", found[2]["summary"], "active", True, None, 1.0),
+    ]  # fmt: skip
+    assert ("People ask" in found[0]["summary"], "A cache" in found[2]["summary"]) == (True, True)
+
+
+@pytest.mark.usefixtures("clock")
+def test_a_series_by_day_has_no_gaps(call: Call, rows: Rows, connection: psycopg.Connection[DictRow]) -> None:
+    for day, title in (("2026-03-01", "Sell tea"), ("2026-03-04", "Paint the door")):
+        connection.execute("select set_config('pgmem.now', %s, false)", (f"{day}T12:00:00+00:00",))
+        call("save_session", objective=title, project_id="shop")
+        call("upsert_entity", entity_name="Door", fact=title, project_id="shop")
+    found = rows("select * from pgmem.memory_by_day where label = 'EntityFact' order by day")
+    assert [(row["day"], row["saved"], row["changed"], row["total"]) for row in found] == [
+        (date(2026, 3, 1), 1, 0, 1),
+        (date(2026, 3, 2), 0, 0, 1),
+        (date(2026, 3, 3), 0, 0, 1),
+        (date(2026, 3, 4), 0, 1, 1),
+    ]
+    sessions = rows("select day, total from pgmem.memory_by_day where label = 'Session' order by day")
+    assert [row["total"] for row in sessions] == [1, 1, 1, 2]

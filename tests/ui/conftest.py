@@ -1,0 +1,157 @@
+"""A store with something of everything, the pages over it on a real port, and a real Chromium."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from psycopg.rows import DictRow
+
+from tests.conftest import Call, caller
+from tests.ui.serving import browser_path, serving
+
+Person = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """A browser. Its driver runs an event loop, so it ends before the asynchronous tests of another module begin."""
+    path = browser_path()
+    if path is None:
+        pytest.skip("no Chromium is installed here: apt-get install chromium")
+    with sync_playwright() as driver:
+        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = driver.chromium.launch(executable_path=path, args=arguments)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def agent(connection: psycopg.Connection[DictRow]) -> Call:
+    """`agent("save_decision", title=…)`: a verb as an agent calls it over MCP."""
+    connection.execute(
+        "select set_config('pgmem.source', 'mcp', false), set_config('pgmem.agent_id', 'claude', false)"
+    )
+    return caller(connection)
+
+
+@pytest.fixture
+def store(agent: Call) -> dict[str, Any]:
+    """A store with a line of decisions, a review, facts with two names, relations, a card and an insight; ids by name."""
+    agent(
+        "save_session",
+        objective="Set up the harbour",
+        project_id="harbour",
+        actions_taken=["made the repository"],
+    )
+    first = agent(
+        "save_decision",
+        title="Send mail from the web request now",
+        rationale="One process.",
+        project_id="harbour",
+    )
+    queue = agent(
+        "save_decision",
+        title="Send mail from the web request later",
+        rationale="Mondays were slow.",
+        project_id="harbour",
+    )
+    assert queue["dedup_outcome"] == "supersede", queue
+    kept = agent(
+        "save_decision",
+        title="Keep bookings in one database",
+        rationale="They change together.",
+        project_id="harbour",
+    )
+    review = agent(
+        "save_decision",
+        title="Keep bookings in one archive",
+        rationale="They are never changed.",
+        project_id="harbour",
+    )
+    assert review["dedup_outcome"] == "manual_review", review
+    mail = agent(
+        "upsert_entity", entity_name="Mail provider", fact="Ten messages a second.", project_id="harbour"
+    )
+    post = agent("upsert_entity", entity_name="Postmark", fact="Sends our mail.", project_id="harbour")
+    agent(
+        "remember",
+        label="Technology",
+        properties={"name": "Worker"},
+        relations={"USES": [{"name": "Mail provider", "label": "EntityFact"}]},
+        project_id="harbour",
+    )
+    card = agent(
+        "record_candidate",
+        record_type="risk_note",
+        statement="retry() waits in local time.",
+        subject_path="mail/queue.py",
+        project_id="harbour",
+        evidence=[{"kind": "code", "ref": "mail/queue.py:88"}],
+    )
+    return {
+        "replaced": first["artifact_id"],
+        "queue": queue["artifact_id"],
+        "kept": kept["artifact_id"],
+        "review": review["save_id"],
+        "mail": mail["artifact_id"],
+        "post": post["artifact_id"],
+        "card": card["card_id"],
+    }
+
+
+class Pages:
+    """The pages on a port: their address, and browsers that are signed in."""
+
+    def __init__(self, address: str, link: Callable[[], str], browser: Browser, stack: ExitStack) -> None:
+        self.address, self.link = address, link
+        self._browser, self._stack = browser, stack
+        self.requested: list[str] = []
+        self.complaints: list[str] = []
+
+    def context(self, **options: Any) -> BrowserContext:
+        """A browser of its own, signed in."""
+        context = self._browser.new_context(**options)
+        self._stack.callback(context.close)
+        context.set_default_timeout(15_000)
+        page = context.new_page()
+        page.goto(self.link())
+        page.close()
+        return context
+
+    def page(self, path: str = "/", **options: Any) -> Page:
+        """A page in a browser of its own, opened at a path."""
+        page = self.context(**options).new_page()
+        page.on("request", lambda request: self.requested.append(request.url))
+        page.on("console", self._heard)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.goto(self.address + "/ui" + path)
+        return page
+
+    def _heard(self, said: ConsoleMessage) -> None:
+        # A page that says what does not work has a status of 4xx, which the browser notes.
+        if said.type == "error" and not re.search(r"responded with a status of 4\d\d", said.text):
+            self.complaints.append(said.text)
+
+    def foreign(self) -> list[str]:
+        """The requests of all pages that left the origin."""
+        own = urlsplit(self.address).netloc
+        return [url for url in self.requested if urlsplit(url).netloc != own]
+
+
+@pytest.fixture
+def pages(dsn: str, tmp_path: Path, chromium: Browser) -> Iterator[Pages]:
+    """`pages.page("/ask")`: the page for the person at this machine, in a browser of its own."""
+    with serving(dsn, tmp_path, embedding_provider="none") as (address, link), ExitStack() as stack:
+        found = Pages(address, link, chromium, stack)
+        yield found
+        assert found.foreign() == []
+        assert found.complaints == []

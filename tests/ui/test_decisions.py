@@ -1,0 +1,246 @@
+"""What a person decides and changes, end to end."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.conftest import Call
+from tests.ui.conftest import Pages
+
+
+def status_of(call: Call, identity: object) -> dict[str, Any]:
+    return dict(call("find_memory", id=identity))
+
+
+@pytest.mark.parametrize(
+    ("key", "told", "candidate", "titles"),
+    [
+        ("k", "Dropped: nothing was saved.", "active", 1),
+        ("s", "the old one is superseded", "superseded", 1),
+        ("n", "Saved beside the old one.", "active", 2),
+    ],
+)
+def test_one_key_decides_a_review(
+    pages: Pages, store: dict[str, Any], agent: Call, key: str, told: str, candidate: str, titles: int
+) -> None:
+    page = pages.page("/decide")
+    expect(page.locator(".compare ins").first).to_contain_text("archive")
+    page.keyboard.press(key)
+    expect(page.get_by_role("status")).to_contain_text(told)
+    assert status_of(agent, store["kept"])["status"] == candidate
+    resolved = agent("get_review", save_id=store["review"])
+    assert (resolved["resolved_by"], resolved["is_open"]) == ("ada", False)
+    expect(page.get_by_text("Nothing waits for you.")).to_be_visible()
+    live = page.request.get(f"{pages.address}/ui/memories.json?labels=Decision&status=active").json()[
+        "memories"
+    ]
+    assert sum("Keep bookings" in one["title"] for one in live) == titles
+
+
+@pytest.mark.parametrize("key", ["s", "n"])
+def test_undo_takes_a_decision_back(pages: Pages, store: dict[str, Any], agent: Call, key: str) -> None:
+    page = pages.page("/decide")
+    page.keyboard.press(key)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("status")).to_contain_text("Taken back")
+    assert status_of(agent, store["kept"])["status"] == "active"
+    saved = agent("get_review", save_id=store["review"])["artifact_id"]
+    assert status_of(agent, saved)["status"] == "archived"
+
+
+def test_the_second_of_two_people_is_told_that_it_is_decided_and_by_whom(
+    pages: Pages, store: dict[str, Any], agent: Call
+) -> None:
+    one, other = pages.page("/decide"), pages.page("/decide")
+    one.get_by_role("button", name="Keep the old").click()
+    expect(one.get_by_role("status")).to_contain_text("Dropped")
+    other.get_by_role("button", name="Supersede").click()
+    expect(other.get_by_role("status")).to_contain_text("decided already, by ada. Nothing was changed.")
+    expect(other.locator(".lede")).to_contain_text("it was dropped, by ada")
+    assert status_of(agent, store["kept"])["status"] == "active"
+
+
+def test_a_review_whose_candidate_changed_is_not_decided_blindly(
+    pages: Pages, store: dict[str, Any], agent: Call
+) -> None:
+    page = pages.page("/decide")
+    newer = agent(
+        "save_decision", title="Keep bookings in one database always", rationale="Yes.", project_id="harbour"
+    )
+    assert newer["dedup_outcome"] == "supersede", newer
+    page.get_by_role("button", name="Supersede").click()
+    expect(page.locator(".lede")).to_contain_text("has changed since it was shown")
+
+
+def test_an_approval_shows_the_exact_text_and_saves_it(
+    pages: Pages, store: dict[str, Any], agent: Call
+) -> None:
+    agent("set_setting", name="approval", value="person")
+    held = agent(
+        "save_decision",
+        title="Answer in their language",
+        rationale="Twice the answers.",
+        project_id="harbour",
+        scope="global",
+    )
+    assert held["dedup_outcome"] == "manual_review", held
+    page = pages.page("/decide/approvals")
+    expect(page.locator(".body")).to_contain_text("Twice the answers.")
+    page.keyboard.press("n")
+    expect(page.get_by_role("status")).to_contain_text("Approved and saved.")
+    page.get_by_role("link", name="Look at it").click()
+    expect(page.locator(".about").first).to_contain_text("global")
+
+
+def test_a_change_that_an_agent_asks_for_is_made_or_dropped(
+    pages: Pages, store: dict[str, Any], agent: Call
+) -> None:
+    page = pages.page(f"/memory/{store['kept']}/edit")
+    page.get_by_label("Rationale").fill("They change together, always.")
+    page.get_by_role("button", name="Save the new version").click()
+    asked = agent("forget", label="Decision", key=str(store["kept"]))
+    assert asked["status"] == "failed", asked
+    page.goto(f"{pages.address}/ui/decide/{asked['save_id']}")
+    expect(page.get_by_text("An agent asks to forget this.")).to_be_visible()
+    page.keyboard.press("s")
+    expect(page.get_by_role("status")).to_contain_text("the memory was changed")
+    assert status_of(agent, store["kept"])["status"] == "archived"
+
+
+def test_insights_and_cards_are_decided(pages: Pages, store: dict[str, Any], agent: Call) -> None:
+    agent(
+        "merge_node",
+        label="Insight",
+        key="Mail is late on Mondays",
+        properties={"summary": "Seen four times."},
+    )
+    page = pages.page("/decide/insights")
+    page.keyboard.press("a")
+    expect(page.get_by_role("status")).to_contain_text("Approved: it is a memory now.")
+    page.goto(f"{pages.address}/ui/decide/cards")
+    expect(page.get_by_text("mail/queue.py:88")).to_be_visible()
+    page.keyboard.press("r")
+    expect(page.get_by_role("status")).to_contain_text("Rejected")
+    assert status_of(agent, store["card"])["status"] == "rejected"
+
+
+def test_an_edit_is_a_new_version_with_a_persons_trust_and_can_be_undone(
+    pages: Pages, store: dict[str, Any], agent: Call
+) -> None:
+    page = pages.page(f"/memory/{store['kept']}")
+    page.get_by_role("link", name="Edit").click()
+    page.get_by_label("Rationale").fill("They change together, and the team knows it.")
+    page.get_by_role("button", name="Save the new version").click()
+    expect(page.get_by_role("status")).to_contain_text("Saved as version 2.")
+    node = status_of(agent, store["kept"])
+    assert (node["source"], node["trust_level"], node["agent_id"]) == ("ui", 1.0, "ada")
+    expect(page.locator("ol.line ins")).to_contain_text("and the team knows it")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("status")).to_contain_text("Version 1 is back, as version 3.")
+
+
+def test_an_edit_of_what_has_changed_meanwhile_is_refused(pages: Pages, store: dict[str, Any]) -> None:
+    path = f"/memory/{store['mail']}/edit"
+    one, other = pages.page(path), pages.page(path)
+    for page, text in ((one, "Twelve a second."), (other, "Fourteen a second.")):
+        page.get_by_label("Fact").fill(text)
+        page.get_by_role("button", name="Save the new version").click()
+    expect(one.get_by_role("status")).to_contain_text("Saved as version 2.")
+    expect(other.locator(".lede")).to_contain_text("has changed since it was shown: it is at version 2")
+
+
+def test_supersede_and_merge_compare_first(pages: Pages, store: dict[str, Any], agent: Call) -> None:
+    page = pages.page(f"/memory/{store['mail']}")
+    page.get_by_role("link", name="Merge").click()
+    page.get_by_role("searchbox", name="Find it").fill("Postmark mail")
+    page.get_by_role("button", name="Search").click()
+    page.get_by_role("link", name="Postmark").click()
+    expect(page.locator(".compare")).to_contain_text("Ten messages a second.")
+    page.get_by_role("button", name="Merge").click()
+    expect(page.get_by_role("status")).to_contain_text("Merged into Postmark.")
+    assert status_of(agent, store["mail"])["status"] == "merged"
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("status")).to_contain_text("is back")
+    page.goto(f"{pages.address}/ui/memory/{store['kept']}/replace?by={store['queue']}")
+    page.get_by_role("button", name="Supersede").click()
+    expect(page.get_by_role("status")).to_contain_text("Replaced by")
+    assert status_of(agent, store["kept"])["status"] == "superseded"
+
+
+def test_forget_hides_and_revert_brings_back(pages: Pages, store: dict[str, Any], agent: Call) -> None:
+    page = pages.page(f"/memory/{store['post']}")
+    page.get_by_role("button", name="Forget").click()
+    expect(page.get_by_role("status")).to_contain_text("Forgotten")
+    assert status_of(agent, store["post"])["status"] == "archived"
+    page.get_by_role("button", name="Put version 1 back").click()
+    assert status_of(agent, store["post"])["status"] == "active"
+
+
+def test_a_purge_asks_says_what_remains_and_leaves_a_tombstone(pages: Pages, store: dict[str, Any]) -> None:
+    page = pages.page(f"/memory/{store['post']}")
+    page.get_by_role("link", name="Purge…").click()
+    expect(page.get_by_text("What remains")).to_be_visible()
+    page.get_by_role("checkbox", name="I am sure").check()
+    page.get_by_role("button", name="Delete for good").click()
+    expect(page.get_by_role("status")).to_contain_text("Deleted for good")
+    page.goto(f"{pages.address}/ui/memory/{store['post']}")
+    expect(page.locator(".lede")).to_contain_text("It was purged on")
+
+
+def test_a_global_memory_is_forgotten_by_the_press_of_a_person(pages: Pages, agent: Call) -> None:
+    agent("save_session", objective="Begin", project_id="harbour")
+    preview = "Answer in their language\nTwice the answers."
+    token = agent("request_global_write_approval", content_preview=preview)["token"]
+    saved = agent(
+        "save_decision",
+        title="Answer in their language",
+        rationale="Twice the answers.",
+        project_id="harbour",
+        scope="global",
+        governance_token=token,
+    )
+    page = pages.page(f"/memory/{saved['artifact_id']}")
+    page.get_by_role("button", name="Forget").click()
+    expect(page.get_by_role("status")).to_contain_text("Forgotten")
+
+
+def test_a_failed_save_is_tried_again_or_dropped(pages: Pages, agent: Call) -> None:
+    blocked = agent("save_decision", title="A title", rationale="Why.", project_id="nowhere")
+    assert blocked["status"] in ("blocked_scope", "failed"), blocked
+    agent("save_session", objective="Begin", project_id="nowhere")
+    page = pages.page("/decide/saves")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("status")).to_contain_text("saved")
+    expect(page.get_by_text("Every save was made.")).to_be_visible()
+
+
+def issued(page: Page, **fields: str) -> str:
+    for label, value in fields.items():
+        page.get_by_label(label).fill(value)
+    page.get_by_role("button", name="Issue").click()
+    return page.locator("code.secret").inner_text()
+
+
+def test_a_token_is_shown_once_and_revoked_and_a_tenant_is_erased_with_a_receipt(
+    pages: Pages, store: dict[str, Any], agent: Call
+) -> None:
+    page = pages.page("/tenants")
+    token = issued(page, Organisation="acme", User="bo")
+    assert re.fullmatch("pgmem_[0-9a-f]{64}", token)
+    page.goto(f"{pages.address}/ui/tenants")
+    assert token not in page.content()
+    page.get_by_role("button", name="Revoke").click()
+    expect(page.get_by_role("status")).to_contain_text("is revoked")
+    page.get_by_role("link", name="Erase…").first.click()
+    page.get_by_label("Type acme/bo to erase it").fill("acme")
+    page.get_by_role("button", name="Erase for good").click()
+    expect(page.locator(".lede")).to_contain_text("nothing was deleted")
+    page.goto(f"{pages.address}/ui/tenants/erase?org=acme&user=bo")
+    page.get_by_label("Type acme/bo to erase it").fill("acme/bo")
+    page.get_by_role("button", name="Erase for good").click()
+    expect(page.get_by_role("heading", name="Erased")).to_be_visible()
+    expect(page.locator(".facts")).to_contain_text("Receipt")

@@ -1,0 +1,210 @@
+"""Every page: it answers, as JSON too, without script, alone on its origin, and for people who do not see it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from tests.conftest import Call
+from tests.ui.conftest import Pages
+
+PLAIN = (
+    "/",
+    "/ask",
+    "/ask?q=mail",
+    "/memories",
+    "/decide",
+    "/decide/approvals",
+    "/decide/insights",
+    "/decide/cards",
+    "/decide/saves",
+    "/time",
+    "/time?t=2026-01-01&k=2026-01-02",
+    "/graph",
+    "/health",
+    "/activity",
+    "/tenants",
+)
+
+
+def of_memory(store: dict[str, Any]) -> tuple[str, ...]:
+    one = f"/memory/{store['queue']}"
+    return (
+        one,
+        f"{one}?hops=2",
+        f"{one}/edit",
+        f"{one}/replace",
+        f"{one}/purge",
+        f"/decide/{store['review']}",
+    )
+
+
+def test_every_page_answers_and_its_json_holds_the_same(pages: Pages, store: dict[str, Any]) -> None:
+    context = pages.context()
+    for path in (*PLAIN, *of_memory(store)):
+        where, _, query = path.partition("?")
+        page = context.request.get(f"{pages.address}/ui{path}")
+        assert page.status == 200, (path, page.text()[-600:])
+        assert "<h1" in page.text(), path
+        assert len(page.headers["content-security-policy"]) > 20
+        twin = context.request.get(f"{pages.address}/ui{where}.json" + (f"?{query}" if query else ""))
+        assert twin.status == 200, path
+        assert twin.json(), path
+
+
+def test_a_page_has_names_roles_and_contrast(pages: Pages, store: dict[str, Any]) -> None:
+    """axe-core finds nothing to object to, light and dark, wide and narrow."""
+    wrong: dict[str, set[str]] = {}
+    for scheme, width in (("light", 1280), ("dark", 390)):
+        page = pages.page(
+            "/", color_scheme=scheme, viewport={"width": width, "height": 900}, reduced_motion="reduce"
+        )
+        for path in (*PLAIN, *of_memory(store)):
+            page.goto(f"{pages.address}/ui{path}")
+            for rule in Axe().run(page).response["violations"]:
+                for node in rule["nodes"]:
+                    found = f"{node['html'][:150]}: {node.get('failureSummary', '')[:250]}"
+                    wrong.setdefault(f"{rule['id']}: {found}", set()).add(f"{path} {scheme}")
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("width", [360, 390, 768, 1280, 1920])
+def test_no_page_is_wider_than_the_screen(pages: Pages, store: dict[str, Any], width: int) -> None:
+    page = pages.page("/", viewport={"width": width, "height": 800})
+    for path in (*PLAIN, *of_memory(store)):
+        page.goto(f"{pages.address}/ui{path}")
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, path
+
+
+def test_a_page_twice_as_large_is_not_wider_than_the_screen(pages: Pages, store: dict[str, Any]) -> None:
+    page = pages.page("/", viewport={"width": 640, "height": 800})
+    for path in PLAIN:
+        page.goto(f"{pages.address}/ui{path}")
+        page.evaluate("document.documentElement.style.setProperty('font-size', '32px')")
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, path
+
+
+def test_an_empty_store_says_what_to_do_first(pages: Pages) -> None:
+    page = pages.page("/")
+    expect(page.get_by_role("heading", level=1)).to_have_text("An empty memory")
+    expect(page.get_by_text("pgmem mcp", exact=True)).to_be_visible()
+    for path in PLAIN:
+        page.goto(f"{pages.address}/ui{path}")
+        expect(page.locator("h1")).to_be_visible()
+
+
+def test_search_marks_the_words_and_draws_the_parts_of_the_score(pages: Pages, store: dict[str, Any]) -> None:
+    page = pages.page("/")
+    page.keyboard.press("/")
+    page.keyboard.type("mail provider messages")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/ask"))
+    first = page.locator(".results > li").first
+    expect(first.locator("mark").first).to_have_text(re.compile("mail", re.IGNORECASE))
+    assert first.locator(".score svg rect").count() >= 1
+    first.locator("summary").click()
+    expect(first.locator("dl")).to_contain_text("together")
+    page.keyboard.press("Escape")
+    page.locator("body").click(position={"x": 1, "y": 1})
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/memory/"))
+
+
+def test_a_question_without_an_answer_says_so(pages: Pages, store: dict[str, Any]) -> None:
+    page = pages.page("/ask?q=zebra+quark+umbrella")
+    expect(page.get_by_text("Nothing here answers that.")).to_be_visible()
+    expect(page.get_by_text("Nothing matches.")).to_be_visible()
+
+
+def test_the_filters_are_arguments_of_the_url(pages: Pages, store: dict[str, Any]) -> None:
+    context = pages.context()
+
+    def labels(query: str) -> set[str]:
+        found = context.request.get(f"{pages.address}/ui/ask.json?q=mail&{query}").json()
+        return {result["label"] for result in found["results"]}
+
+    assert labels("labels=Decision") == {"Decision"}
+    assert labels("agent=claude") == labels("")
+    assert labels("agent=nobody") == set()
+    assert labels("source=mcp") == labels("")
+    assert labels("source=ui") == labels("trust=0.9") == set()
+    assert labels("project=harbour") == labels("")
+    wrong = context.request.get(f"{pages.address}/ui/ask.json?q=mail&as_of=yesterday")
+    assert wrong.status == 400
+    assert wrong.json() == {"error": "as_of is a time such as 2026-03-31, not 'yesterday'."}
+
+
+def test_the_pages_work_without_script(pages: Pages, store: dict[str, Any]) -> None:
+    page = pages.page("/", java_script_enabled=False)
+    page.get_by_label("Ask the memory").fill("mail provider")
+    page.get_by_label("Ask the memory").press("Enter")
+    page.locator(".results a").first.click()
+    page.get_by_role("link", name="Decide").first.click()
+    page.get_by_role("button", name="Keep both").click()
+    expect(page.get_by_text("Saved beside the old one.")).to_be_visible()
+    page.get_by_role("link", name="Time").first.click()
+    page.locator("#t").fill(page.locator("#t").get_attribute("min") or "0")
+    page.get_by_role("button", name="Show").last.click()
+    expect(page.locator("#counts h2")).to_contain_text("0 memories")
+
+
+def test_a_slider_changes_the_list_and_the_counts_at_once(pages: Pages, store: dict[str, Any]) -> None:
+    page = pages.page("/time")
+    total = page.locator("#counts h2").inner_text()
+    slider = page.locator("#t")
+    slider.focus()
+    page.keyboard.press("Home")
+    expect(page.locator("#counts h2")).to_contain_text("0 memories, now")
+    expect(page.locator("#then .empty")).to_be_visible()
+    page.keyboard.press("End")
+    expect(page.locator("#counts h2")).to_have_text(total)
+    expect(page.locator("output[for=t]")).to_have_text("now")
+    page.get_by_role("button", name="Play").click()
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    page.get_by_role("button", name="Stop").click()
+
+
+def test_a_memory_shows_its_line_its_history_and_what_it_is_joined_to(
+    pages: Pages, store: dict[str, Any]
+) -> None:
+    page = pages.page(f"/memory/{store['queue']}")
+    expect(page.locator(".span .name")).to_have_count(2)
+    expect(page.locator(".drawing a")).to_have_count(2)
+    expect(page.locator(".facts")).to_contain_text("claude, an agent")
+    page.locator(".drawing a").filter(has_text="request now").click()
+    expect(page.get_by_text("Replaced by")).to_be_visible()
+    expect(page.locator("ol.line > li")).to_have_count(2)
+
+
+def test_the_activity_comes_live(pages: Pages, store: dict[str, Any], agent: Call) -> None:
+    page = pages.page("/activity")
+    expect(page.locator("[data-live-state]")).to_have_text("live")
+    agent("save_context", topic="The clocks", content="They went back.", project_id="harbour")
+    expect(page.locator("[data-live] .event")).to_contain_text("The clocks")
+
+
+def test_health_previews_a_repair_and_does_it(pages: Pages, store: dict[str, Any], agent: Call) -> None:
+    agent("upsert_entity", entity_name="Mail-provider", fact="Ten messages a second.", project_id="harbour")
+    page = pages.page("/health")
+    page.wait_for_selector("text=What to repair")
+    page.get_by_role("button", name="Repair…").first.click()
+    expect(page.locator(".compare")).to_be_visible()
+    page.get_by_role("button", name="Do it").click()
+    expect(page.get_by_role("status")).to_contain_text("replaced by")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("status")).to_contain_text("is back")
+
+
+def test_an_unknown_page_and_an_unknown_memory_say_so(pages: Pages) -> None:
+    context = pages.context()
+    assert context.request.get(f"{pages.address}/ui/nothing").status == 404
+    gone = context.request.get(f"{pages.address}/ui/memory/00000000-0000-0000-0000-000000000000.json")
+    assert gone.status == 404
+    assert "No memory" in gone.json()["error"]

@@ -1,0 +1,84 @@
+"""`pgmem ui` as a person starts it, and the report as a file."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from playwright.sync_api import Browser
+
+from tests.conftest import Call
+
+
+def test_the_command_prints_a_link_that_signs_in_and_ends_with_ctrl_c(dsn: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pgmem", "ui", "--no-open", "--by", "ada"]
+    environment = {
+        **os.environ,
+        "PGMEM_DSN": dsn,
+        "PGMEM_DATA_DIR": str(tmp_path),
+        "EMBEDDING_PROVIDER": "none",
+    }
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True
+    ) as process:
+        assert process.stdout is not None
+        link = process.stdout.readline().strip()
+        assert link.startswith("http://127.0.0.1:"), (link, process.poll())
+        with httpx2.Client(follow_redirects=True) as client:
+            page = client.get(link)
+            assert page.status_code == 200
+            assert "An empty memory" in page.text
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=20)
+
+
+def test_a_taken_port_is_one_sentence(dsn: str, tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        done = subprocess.run(
+            [sys.executable, "-m", "pgmem", "ui", "--no-open", "--port", port],
+            env={**os.environ, "PGMEM_DSN": dsn, "PGMEM_DATA_DIR": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    assert done.returncode == 1
+    assert (
+        done.stderr.strip()
+        == f"pgmem: Another program listens at port {port}; give another --port, or none for a free one."
+    )
+
+
+def test_the_report_fits_a_phone_and_breaks_no_word(
+    dsn: str, tmp_path: Path, store: dict[str, Any], agent: Call, chromium: Browser
+) -> None:
+    """clients.md: at 390 px both charts overran, and "Decision" broke into "Decisio" and "n"."""
+    file = tmp_path / "report.html"
+    done = subprocess.run(
+        [sys.executable, "-m", "pgmem", "health", "--html", str(file)],
+        env={**os.environ, "PGMEM_DSN": dsn, "PGMEM_DATA_DIR": str(tmp_path), "EMBEDDING_PROVIDER": "none"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    context = chromium.new_context(viewport={"width": 390, "height": 800})
+    try:
+        page = context.new_page()
+        page.goto(file.as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        heights = page.locator(".kind").evaluate_all(
+            "all => all.filter(e => e.offsetParent).map(e => e.getClientRects().length)"
+        )
+        assert heights
+        assert set(heights) == {1}
+    finally:
+        context.close()
