@@ -187,6 +187,25 @@ comment on function pgmem.confidence is
   'The confidence at this moment, by the store''s decay_rate and decay_max_age_days.';
 
 
+-- Read once for many items: a look-up of settings for each of them costs more than the item.
+create or replace function pgmem.ages() returns pgmem.ages
+language sql stable parallel safe
+set search_path = pgmem, pg_temp
+as $$
+  select row(
+    moment.at,
+    moment.at - make_interval(days => (s.value ->> 'freshness_recent_days')::integer),
+    moment.at - make_interval(days => (s.value ->> 'freshness_stale_days')::integer),
+    (s.value ->> 'decay_rate')::float8,
+    (s.value ->> 'decay_max_age_days')::integer)::pgmem.ages
+  from (select pgmem.now() as at) moment,
+    (select jsonb_object_agg(name, value) as value from pgmem.setting
+     where name in ('freshness_recent_days', 'freshness_stale_days', 'decay_rate', 'decay_max_age_days')) s;
+$$;
+comment on function pgmem.ages is
+  'The present moment with the settings of freshness and decay, for functions that judge many memories.';
+
+
 create or replace function pgmem.derived_trust(p_own float8, p_sources bigint[]) returns float8
 language sql stable
 set search_path = pgmem, pg_temp

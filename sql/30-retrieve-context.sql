@@ -16,8 +16,7 @@
 
 create or replace function pgmem.context_item(
   p_node pgmem.node,
-  p_recent timestamptz,
-  p_stale timestamptz
+  p_ages pgmem.ages
 ) returns jsonb
 language sql stable parallel safe
 begin atomic
@@ -31,9 +30,10 @@ begin atomic
     'created_at', (p_node).created_at,
     'updated_at', (p_node).updated_at,
     'trust_level', (p_node).trust_level,
-    'confidence', pgmem.confidence((p_node).initial_confidence, (p_node).updated_at),
-    'freshness', case when (p_node).updated_at >= p_recent then 'current'
-                      when (p_node).updated_at >= p_stale then 'recent' else 'stale' end);
+    'confidence', pgmem.decayed((p_node).initial_confidence, (p_node).updated_at, (p_ages).at, (p_ages).decay_rate,
+                                (p_ages).decay_max_age_days),
+    'freshness', case when (p_node).updated_at >= (p_ages).recent then 'current'
+                      when (p_node).updated_at >= (p_ages).stale then 'recent' else 'stale' end);
 end;
 comment on function pgmem.context_item is
   'A memory as an item of a context: its own properties, place, trust, present confidence and freshness.';
@@ -44,8 +44,7 @@ create or replace function pgmem.context_items(
   p_places text[],
   p_limits integer[],
   p_labels text[],
-  p_recent timestamptz,
-  p_stale timestamptz
+  p_ages pgmem.ages
 ) returns table (
   place_number bigint,
   in_place bigint,
@@ -61,7 +60,7 @@ begin atomic
     -- One ordered index scan for each visible tenant: a condition on all of them at once would read and sort every row.
     select newest.seq, newest.created_at, newest.item from unnest(p_tenants) as t(tenant)
     cross join lateral (
-      select n.seq, n.created_at, pgmem.context_item(n, p_recent, p_stale) as item from pgmem.node n
+      select n.seq, n.created_at, pgmem.context_item(n, p_ages) as item from pgmem.node n
       where n.place = p.place and n.tenant = t.tenant and n.scope is not null
         and pgmem.is_live_status(n.status) and n.label <> 'Card'
         and (n.valid_to is null or n.valid_to >= pgmem.now())
@@ -81,8 +80,7 @@ create or replace function pgmem.context_items_on_topic(
   p_labels text[],
   p_topic tsquery,
   p_project_seq bigint,
-  p_recent timestamptz,
-  p_stale timestamptz
+  p_ages pgmem.ages
 ) returns table (
   place_number bigint,
   in_place bigint,
@@ -96,7 +94,7 @@ as $$
          found.seq, found.item
   from unnest(p_places, p_limits) with ordinality as p(place, most, number)
   cross join lateral (
-    select n.seq, n.created_at, pgmem.context_item(row(n.*)::pgmem.node, p_recent, p_stale) as item
+    select n.seq, n.created_at, pgmem.context_item(row(n.*)::pgmem.node, p_ages) as item
     from pgmem.live_node n
     where n.place = p.place and n.scope is not null and n.label <> 'Card'
       and n.tsv @@ (p_topic && pgmem.lexeme_query('@p' || case p.place when 'global' then 0 else p_project_seq end))
@@ -131,8 +129,7 @@ create or replace function pgmem.read_context(
   p_topic text,
   p_as_of timestamptz,
   p_known_at timestamptz,
-  p_recent timestamptz,
-  p_stale timestamptz,
+  p_ages pgmem.ages,
   out items jsonb,
   out seqs bigint[],
   out truncated text[]
@@ -159,7 +156,7 @@ begin
              filter (where found.in_place = p_limits[found.place_number] + 1)
     into items, seqs, truncated
     from (select c.place_number, row_number() over (partition by c.place_number) as in_place, (c.state).seq,
-                 pgmem.state_item(c.state, p_recent, p_stale) as item
+                 pgmem.state_item(c.state, p_ages) as item
           from pgmem.context_items_at(p_places, p_limits, p_labels, v_topic, p_as_of, p_known_at) c) found;
   elsif v_topic is null then
     -- Rows come in the order of the answer: a second sort inside the aggregates would cost more than reading them.
@@ -167,14 +164,13 @@ begin
            array_agg(c.seq) filter (where c.in_place <= p_limits[c.place_number]),
            array_agg(p_names[c.place_number]) filter (where c.in_place = p_limits[c.place_number] + 1)
     into items, seqs, truncated
-    from pgmem.context_items(p_tenants, p_places, p_limits, p_labels, p_recent, p_stale) c;
+    from pgmem.context_items(p_tenants, p_places, p_limits, p_labels, p_ages) c;
   else
     select jsonb_agg(c.item) filter (where c.in_place <= p_limits[c.place_number]),
            array_agg(c.seq) filter (where c.in_place <= p_limits[c.place_number]),
            array_agg(p_names[c.place_number]) filter (where c.in_place = p_limits[c.place_number] + 1)
     into items, seqs, truncated
-    from pgmem.context_items_on_topic(p_places, p_limits, p_labels, v_topic, p_scope.project_seq, p_recent,
-                                      p_stale) c;
+    from pgmem.context_items_on_topic(p_places, p_limits, p_labels, v_topic, p_scope.project_seq, p_ages) c;
   end if;
   items := coalesce(items, '[]');
   truncated := coalesce(truncated, '{}');
@@ -253,10 +249,7 @@ as $$
 declare
   v_caller  pgmem.caller := pgmem.caller();
   v_setting jsonb := (select jsonb_object_agg(name, value) from pgmem.setting where name in
-              ('focus_limit', 'project_limit', 'global_limit', 'freshness_recent_days', 'freshness_stale_days',
-               'hygiene_due_days'));
-  v_recent  timestamptz := pgmem.now() - make_interval(days => (v_setting ->> 'freshness_recent_days')::integer);
-  v_stale   timestamptz := pgmem.now() - make_interval(days => (v_setting ->> 'freshness_stale_days')::integer);
+              ('focus_limit', 'project_limit', 'global_limit', 'hygiene_due_days'));
   v_due     timestamptz := pgmem.now() - make_interval(days => (v_setting ->> 'hygiene_due_days')::integer);
   v_scope   pgmem.scope_state;
   v_first   integer;
@@ -265,7 +258,9 @@ declare
               case when v_caller.source = 'mcp' then pgmem.setting_int('agent_token_limit') end);
 begin
   left_out := 0;
-  perform pgmem.one_of('scope', coalesce(p_scope, 'nothing'), '{global,project,focus}');
+  if p_scope is null then
+    raise exception using errcode = 'PM001', message = 'scope is empty: send global, project or focus.';
+  end if;
   if p_categories is not null then
     perform pgmem.require_label(category) from unnest(p_categories) category;
     if 'Card' = any (p_categories) then
@@ -297,7 +292,7 @@ begin
     (array[v_scope.project_seq::text || '/' || v_scope.focus, v_scope.project_seq::text, 'global'])[v_first :],
     (array[v_setting ->> 'focus_limit', v_setting ->> 'project_limit',
            v_setting ->> 'global_limit']::integer[])[v_first :],
-    p_categories, p_topic, p_as_of, p_known_at, v_recent, v_stale) c;
+    p_categories, p_topic, p_as_of, p_known_at, pgmem.ages()) c;
   if v_tokens is not null then
     select k.items, k.left_out into items, left_out from pgmem.fitting_items(items, v_tokens) k;
   end if;

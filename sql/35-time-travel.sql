@@ -115,8 +115,7 @@ comment on function pgmem.find_state is
 
 create or replace function pgmem.state_item(
   p_state pgmem.recorded_state,
-  p_recent timestamptz,
-  p_stale timestamptz
+  p_ages pgmem.ages
 ) returns jsonb
 language sql stable parallel safe
 as $$
@@ -130,9 +129,10 @@ as $$
     'created_at', (p_state).created_at,
     'updated_at', (p_state).updated_at,
     'trust_level', (p_state).trust_level,
-    'confidence', pgmem.confidence((p_state).initial_confidence, (p_state).updated_at),
-    'freshness', case when (p_state).updated_at >= p_recent then 'current'
-                      when (p_state).updated_at >= p_stale then 'recent' else 'stale' end,
+    'confidence', pgmem.decayed((p_state).initial_confidence, (p_state).updated_at, (p_ages).at, (p_ages).decay_rate,
+                                (p_ages).decay_max_age_days),
+    'freshness', case when (p_state).updated_at >= (p_ages).recent then 'current'
+                      when (p_state).updated_at >= (p_ages).stale then 'recent' else 'stale' end,
     'status', (p_state).status,
     'version', (p_state).version,
     'valid_from', (p_state).valid_from,

@@ -34,7 +34,7 @@ class Request:
 
     def __init__(self, verb: str, params: Mapping[str, object]) -> None:
         self._params = {name: clean(name, value) for name, value in params.items()}
-        self._statement = statement(verb, self._params)
+        self._statement = statement(verb, *self._params)
 
     async def send(self, connection: AsyncConnection[Any], *, commit: bool = False) -> list[DictRow]:
         """Execute it on a connection whose transaction has an identity, and return the rows.
@@ -56,12 +56,13 @@ class Request:
         return await cursor.fetchall()
 
 
-def statement(verb: str, params: Mapping[str, object]) -> sql.Composed:
-    """Compose `select * from pgmem.verb(p_a => %(a)s, …)`; a Python keyword is the SQL parameter without `p_`."""
+@cache
+def statement(verb: str, *names: str) -> bytes:
+    """Compose `select * from pgmem.verb(p_a => %(a)s, …)`, once for the names of the arguments that a call gives."""
     arguments = sql.SQL(", ").join(
-        sql.SQL("{} => {}").format(sql.Identifier(f"p_{name}"), sql.Placeholder(name)) for name in params
+        sql.SQL("{} => {}").format(sql.Identifier(f"p_{name}"), sql.Placeholder(name)) for name in names
     )
-    return sql.SQL("select * from {}({})").format(sql.Identifier("pgmem", verb), arguments)
+    return sql.SQL("select * from {}({})").format(sql.Identifier("pgmem", verb), arguments).as_bytes(None)
 
 
 def clean(name: str, value: object) -> Any:

@@ -49,6 +49,7 @@ class _Shared:
     """The parts that a database shares with those that `acting_as` makes of it."""
 
     pools: Pools
+    outbox: Outbox | None = None
     replica: Replica | None = None
     watchers: list[Watcher] = field(default_factory=list)
     labels: dict[str, DescribedLabel] = field(default_factory=dict)
@@ -147,8 +148,10 @@ class Database:
     @property
     def outbox(self) -> Outbox:
         """The queue of the saves that wait for this database."""
-        dsn = self.settings.dsn
-        return Outbox(self.settings.outbox_dir, "embedded" if dsn is None else place(dsn))
+        if self._shared.outbox is None:
+            dsn = self.settings.dsn
+            self._shared.outbox = Outbox(self.settings.outbox_dir, "embedded" if dsn is None else place(dsn))
+        return self._shared.outbox
 
     async def labels(
         self, including: str | None = None, timeout_s: float | None = None
