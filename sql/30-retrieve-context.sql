@@ -259,7 +259,7 @@ declare
 begin
   left_out := 0;
   if p_scope is null then
-    raise exception using errcode = 'PM001', message = 'scope is empty: send global, project or focus.';
+    raise exception using errcode = 'PM001', message = 'scope is global, project or focus; it is null here.';
   end if;
   if p_categories is not null then
     perform pgmem.require_label(category) from unnest(p_categories) category;

@@ -420,14 +420,15 @@ begin
     (select n.seq, n.text_length, n.tsv || ''::tsvector from pgmem.node n
      where 'Turn' = any (p_filter.labels) and n.tsv @@ p_words.matching and n.status = 'captured'
        and pgmem.fits(n, p_filter) limit v_most)
-  ), hit as (
-    select m.seq, m.text_length, q.place::integer as place, q.idf, pgmem.occurrences(m.tsv, q.word)::float8 as tf
-    from matched m cross join unnest(p_words.queries, p_words.idf) with ordinality as q(word, idf, place)
-    where m.tsv @@ q.word
   )
-  select h.seq, sum(pgmem.bm25(h.idf, h.tf, h.text_length, p_words.mean_length, v_k1, v_b)) as score,
-         array_agg(h.place), array_agg(h.tf)
-  from hit h group by h.seq order by score desc, h.seq desc limit p_limit;
+  select m.seq, s.score, s.places, s.counts from matched m cross join lateral (
+    select sum(pgmem.bm25(h.idf, h.tf, m.text_length, p_words.mean_length, v_k1, v_b)) as score,
+           array_agg(h.place) as places, array_agg(h.tf) as counts
+    -- Words are counted once, not once for each use of the count.
+    from (select q.place::integer as place, q.idf, pgmem.occurrences(m.tsv, q.word)::float8 as tf
+          from unnest(p_words.queries, p_words.idf) with ordinality as q(word, idf, place)
+          where m.tsv @@ q.word offset 0) h) s
+  where s.score is not null order by s.score desc, m.seq desc limit p_limit;
 end;
 $$;
 comment on function pgmem.text_candidates is

@@ -175,12 +175,14 @@ begin
     cross join lateral (select * from pgmem.node n where n.seq = p.seq offset 0) n
     left join lateral (
       select b.seq, b.text_length from pgmem.node b
-      where v_window = 1 and n.text_length <= 300 and b.session_id = n.session_id and b.session_place is not null
+      where v_window = 1 and n.text_length <= 300 and n.session_place is not null
+        and b.session_id = n.session_id and b.session_place is not null
         and (b.session_place, b.seq) < (n.session_place, n.seq) and b.tenant = any (p_filter.tenants)
       order by b.session_place desc, b.seq desc limit 1) before on true
     left join lateral (
       select b.seq, b.text_length from pgmem.node b
-      where v_window = 1 and n.text_length <= 300 and b.session_id = n.session_id and b.session_place is not null
+      where v_window = 1 and n.text_length <= 300 and n.session_place is not null
+        and b.session_id = n.session_id and b.session_place is not null
         and (b.session_place, b.seq) > (n.session_place, n.seq) and b.tenant = any (p_filter.tenants)
       order by b.session_place, b.seq limit 1) after on true
   -- Words: those of a neighbour, and of a memory found by its vector, are counted now; a long text's only if it holds a
@@ -198,18 +200,20 @@ begin
     join word w on n.tsv @@ w.word
     where h.text_rank is null
   ), text as (
-    select t.seq, array_agg(t.place) as places, sum(pgmem.bm25(w.idf, t.tf, h.len, v_mean, v_k1, v_b)) as bm
+    select t.seq, array_agg(t.place) as places, sum(pgmem.bm25(w.idf, t.tf, h.len, v_mean, v_k1, v_b)) as bm,
+           sum(pgmem.bm25(w.idf, t.tf, h.around, 3 * v_mean, v_k1, v_b))
+             filter (where h.around <= 300 and h.before_seq is null and h.after_seq is null) as alone_bm
     from tf t join here h using (seq) join word w using (place) group by t.seq
   ), spread as (
     select h.seq, t.place, sum(t.tf) as tf, min(h.around) as around
     from here h cross join lateral (values (h.seq), (h.before_seq), (h.after_seq)) as b(seq) join tf t on t.seq = b.seq
-    where h.around <= 300 group by h.seq, t.place
+    where h.around <= 300 and (h.before_seq is not null or h.after_seq is not null) group by h.seq, t.place
   ), around as (
     select s.seq, sum(pgmem.bm25(w.idf, s.tf, s.around, 3 * v_mean, v_k1, v_b)) as bm
     from spread s join word w using (place) group by s.seq
   -- Scores.
   ), raw as (
-    select h.*, t.bm, t.places, a.bm as near_bm, v_window / (1 + power(h.around / 100.0::float8, 2)) as gate,
+    select h.*, t.bm, t.places, coalesce(a.bm, t.alone_bm) as near_bm, v_window / (1 + power(h.around / 100.0::float8, 2)) as gate,
            (h.cos + coalesce(p.cos, 0) + coalesce(x.cos, 0))
              / (1 + (p.cos is not null)::integer + (x.cos is not null)::integer) as near_cos,
            p.asks as answers

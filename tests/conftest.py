@@ -197,7 +197,7 @@ def caller(connection: psycopg.Connection[DictRow]) -> Call:
 
     def call(verb: str, /, **arguments: object) -> DictRow:
         sent = {name: clean(name, value) for name, value in arguments.items()}
-        row = connection.execute(statement(verb, sent), sent).fetchone()
+        row = connection.execute(statement(verb, *sent), sent).fetchone()
         return row if row is not None else {}
 
     return call

@@ -313,7 +313,7 @@ def over_sql(connection: AsyncConnection[Any]) -> Run:
     async def run(verb: str, arguments: Arguments) -> tuple[bool, str]:
         sent = {name: clean(name, value) for name, value in arguments.items()}
         try:
-            cursor = await connection.execute(statement(verb, sent), sent)
+            cursor = await connection.execute(statement(verb, *sent), sent)
             return True, str(await cursor.fetchall())
         except psycopg.Error as error:
             return False, f"{error.diag.message_primary} {error.diag.message_detail}"
