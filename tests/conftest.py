@@ -102,7 +102,8 @@ def server(pytestconfig: pytest.Config) -> Iterator[str]:
         with psycopg.connect(dsn, autocommit=True) as admin:
             # The run's own server, thrown away in the end: it need not survive a power cut, and a database per test is
             # a thousand files. Tests of crashes start servers of their own.
-            for setting in ("fsync", "synchronous_commit", "full_page_writes"):
+            # Nor does it vacuum by itself: which tables have statistics, and so which plan a test meets, is up to the test.
+            for setting in ("fsync", "synchronous_commit", "full_page_writes", "autovacuum"):
                 admin.execute(sql.SQL("alter system set {} = off").format(sql.Identifier(setting)))
             admin.execute("alter system set checkpoint_timeout = '1h'")
             admin.execute("select pg_reload_conf()")

@@ -283,6 +283,28 @@ def longmemeval(
 
 
 @app.command()
+def texts(
+    data: DataFile,
+    json_file: JsonFile = None,
+    count: Annotated[int, typer.Option("--texts", min=10, help="Texts to save.")] = 50_000,
+    asked: Annotated[int, typer.Option("--queries", min=1, help="Queries to put.")] = 1_000,
+    dsn: StoreDsn = None,
+) -> None:
+    """Measure what search by the rarest words loses and saves beside BM25 over all matches, on texts of a file."""
+    from pgmem.bench import texts as bench
+
+    report = _measure(
+        lambda memory, progress: bench.run(memory, data, texts=count, asked=asked, progress=progress),
+        "none", None, dsn, json_file,
+    )  # fmt: skip
+    terminal().print(
+        f"{report['queries']} queries on {report['texts']} texts: {report['kept']:.1%} of the best ten are kept"
+    )
+    for way in ("bounded", "full"):
+        terminal().print(f"{way}: p50 {report[way]['p50_ms']:.2f} ms, p95 {report[way]['p95_ms']:.2f} ms")
+
+
+@app.command()
 def hooks(
     json_file: JsonFile = None,
     memories: Annotated[int, typer.Option("--memories", min=10, help="Decisions in the project.")] = 1_000,
