@@ -13,8 +13,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import anyio
 from anyio.from_thread import BlockingPortal
 
-from pgmem.errors import MemoryNotOpen
 from pgmem.engines.verbs import Verbs
+from pgmem.errors import MemoryNotOpen
 from pgmem.memory import Memory, Opening
 from pgmem.models import Exported, Imported
 
