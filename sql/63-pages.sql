@@ -1,8 +1,8 @@
 -- Pages: what a person looks at
 --
 -- The page (pgmem/ui) shows memories by id, lists them, draws what joins them, and counts what waits for a person.
--- These verbs give it that; agents have others. All but edit_memory read, and none reads more rows than it names a limit
--- for: a page is quick in a store of any size. edit_memory is a person's correction of a memory in place.
+-- These verbs give it that; agents have others. All but edit_memory read, and none reads more rows than a limit that
+-- it names: a page is quick in a store of any size. edit_memory is a person's correction of a memory in place.
 --
 -- A list goes on after the last memory of the page before (p_after), by seq, the order of writing: no page is counted
 -- through, and nothing is shown twice where others write meanwhile.
@@ -235,8 +235,9 @@ create or replace function pgmem.edges_among(p_seqs bigint[], p_limit integer) r
 language sql stable
 set search_path = pgmem, pg_temp
 as $$
-  select coalesce(jsonb_agg(jsonb_build_object('from_id', s.id, 'rel_type', e.rel, 'to_id', d.id,
-                                               'by', e.props ->> 'by', 'created_at', e.created_at) order by e.seq), '[]')
+  select coalesce(jsonb_agg(jsonb_build_object(
+           'from_id', s.id, 'rel_type', e.rel, 'to_id', d.id,
+           'by', e.props ->> 'by', 'created_at', e.created_at) order by e.seq), '[]')
   from (select e.* from unnest(p_seqs) as one(seq)
         cross join lateral (select * from pgmem.edge e where e.src = one.seq and e.dst = any (p_seqs) offset 0) e
         limit p_limit) e
@@ -379,7 +380,8 @@ begin
   else
     v_newest := array(
       select s.seq from pgmem.states_at(p_as_of, p_known_at) s
-      where pgmem.is_memory(s.label) and (v_project is null or s.project_seq = v_project) order by s.seq desc limit 3000);
+      where pgmem.is_memory(s.label) and (v_project is null or s.project_seq = v_project)
+      order by s.seq desc limit 3000);
   end if;
   with joined as (
     select e.src, e.dst from unnest(v_newest) as one(seq)
@@ -673,7 +675,8 @@ begin
   select n.* into v_node from pgmem.visible_node n where n.id = p_id;
   if v_node.version is distinct from p_version then
     raise exception using errcode = 'PM001', message = format(
-      'The memory has changed since it was shown: it is at version %s. Look at it, then edit it again.', v_node.version);
+      'The memory has changed since it was shown: it is at version %s. Look at it, then edit it again.',
+      v_node.version);
   elsif not pgmem.is_live_status(v_node.status) then
     raise exception using errcode = 'PM001',
       message = format('The memory is %s; only a live one is edited. revert brings it back.', v_node.status);
@@ -712,7 +715,8 @@ $$;
 comment on function pgmem.edit_memory is $$
 Correct a live memory in place, as a person: a new version with the person's trust.
 
-The earlier version stays in its history. A text stays a text and a list of texts a list; a memory that is named keeps its name.
+The earlier version stays in its history. A text stays a text and a list of texts a list; a memory that is named keeps
+its name.
 
 id: The id of the memory.
 version: The version that the person was shown; another one since is refused.
