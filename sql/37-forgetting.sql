@@ -14,7 +14,8 @@
 -- Verbs: forget, forget_by_ttl, decay_scores.
 -- Locks: the governance token, the scopes (of a batch sorted), the rows.
 -- Callers: 36-history calls begin_change, 63-pages require_forgettable; 12-nodes and 36-history call
--- set_aside_embeddings, 12-nodes restore_embeddings, 12-nodes, 52-vector-search and 66-cards delete_embeddings; 85-upkeep calls decay_scores.
+-- set_aside_embeddings, 12-nodes restore_embeddings, 12-nodes, 52-vector-search and 66-cards delete_embeddings;
+-- 85-upkeep calls decay_scores.
 
 
 create or replace function pgmem.require_forgettable(

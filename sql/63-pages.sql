@@ -13,47 +13,23 @@
 -- Callers: pgmem/ui.
 
 
-create or replace function pgmem.find_memory(
-  p_id uuid,
-  out id uuid,
-  out label text,
-  out key text,
-  out title text,
-  out status text,
-  out properties jsonb,
-  out project text,
-  out scope text,
-  out focus text,
-  out valid_from timestamptz,
-  out valid_to timestamptz,
-  out confidence float8,
-  out trust_level float8,
-  out source text,
-  out version integer,
-  out created_at timestamptz,
-  out updated_at timestamptz,
-  out ingested_at timestamptz,
-  out agent_id text,
-  out session_id text,
-  out archived_at timestamptz
-)
+create or replace function pgmem.find_memory(p_id uuid) returns pgmem.memory_state
 language plpgsql stable security definer
 set search_path = pgmem, pg_temp
 as $$
-#variable_conflict use_column
+declare
+  v_state pgmem.memory_state;
 begin
-  select n.id, n.label, n.key, n.title, n.status, n.props, n.project, n.scope, n.focus, n.valid_from, n.valid_to,
-         pgmem.confidence(n.initial_confidence, n.updated_at), n.trust_level, n.source, n.version, n.created_at,
-         n.updated_at, n.recorded_at, n.agent_id, n.session_id, case when n.status = 'archived' then n.recorded_at end
-  into id, label, key, title, status, properties, project, scope, focus, valid_from, valid_to,
-       confidence, trust_level, source, version, created_at, updated_at, ingested_at, agent_id, session_id, archived_at
-  from pgmem.visible_node n where n.id = p_id and pgmem.is_memory(n.label);
-  if id is null then
+  select s.* into v_state
+  from pgmem.visible_node n join pgmem.memory_state s on s.id = n.id and s.version = n.version
+  where n.id = p_id and pgmem.is_memory(n.label);
+  if v_state.id is null then
     raise exception using errcode = 'PM002', message = format(
       'No memory %s is here.%s', p_id,
       (select format(' It was purged on %s by %s.', t.purged_at::date, t.purged_by) from pgmem.tombstone t
        where t.id = p_id and t.tenant = any (pgmem.visible_tenants())));
   end if;
+  return v_state;
 end;
 $$;
 comment on function pgmem.find_memory is $$

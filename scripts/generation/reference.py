@@ -318,8 +318,8 @@ def signature(verb: catalog.Verb) -> str:
         argument = re.sub(r"::[a-z ]+(\[\])?$", "", argument)
         (given if mode in ("OUT", "INOUT") else taken).append(rest if mode in ("OUT", "INOUT") else argument)
     result = verb.result
-    if match := re.fullmatch(r"TABLE\((.*)\)", result, re.DOTALL):
-        given, result = split(match[1]), "rows"
+    if match := re.fullmatch(r"(TABLE|ROW)\((.*)\)", result, re.DOTALL):
+        given, result = split(match[2]), "rows" if match[1] == "TABLE" else "one row"
     lines = [f"pgmem.{verb.name}("]
     lines += [f"  {argument}{',' if n < len(taken) else ''}" for n, argument in enumerate(taken, 1)]
     lines[-1:] = [lines[-1] + ")"] if not taken else [lines[-1], ")"]
