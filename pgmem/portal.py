@@ -7,17 +7,18 @@ import threading
 from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import Future
 from contextlib import ExitStack
-from functools import partial
-from typing import Any, ParamSpec, TypeVar
+from functools import partial, wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import anyio
 from anyio.from_thread import BlockingPortal
 
+from pgmem.engines.verbs import Verbs
 from pgmem.errors import MemoryNotOpen
 from pgmem.memory import Memory, Opening
 from pgmem.models import Exported, Imported
 
-__all__ = ["Operations", "Portal", "Thread"]
+__all__ = ["Operations", "Portal", "Thread", "waiting"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -131,6 +132,16 @@ class Portal:
 
 def _unopened() -> Opening:
     raise MemoryNotOpen("Make the memory by Memory.connect(…).")
+
+
+def waiting(method: Callable[Concatenate[Verbs, P], Awaitable[T]]) -> Callable[Concatenate[Portal, P], T]:
+    """Return a method to await as one of a portal that waits for the answer, with its signature and docstring."""
+
+    @wraps(method)
+    def call(portal: Portal, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return portal.call(method, portal.opened, *args, **kwargs)
+
+    return call
 
 
 class Operations(Portal):

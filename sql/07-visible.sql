@@ -5,8 +5,8 @@
 -- A function that reads node itself does so by scope_key or by tenants that it looked up once, and says so.
 --
 -- live_node adds the rule of what is live (05-truth). recorded_state puts the present and the earlier states of nodes
--- together; reads of the past take them from it through states_at (35-time-travel). The last three are what hygiene
--- and reflection look at.
+-- together; reads of the past take them from it through states_at (35-time-travel). memory_state is what verbs return
+-- of them. The last three are what hygiene and reflection look at.
 --
 -- Locks: none. An upgrade drops and makes these views again only where their text changed.
 -- Callers: all chapters that read.
@@ -59,6 +59,16 @@ select v.node_seq, n.id, v.label, v.key, v.title, v.props, v.status, v.scope, v.
 from pgmem.visible_version v join pgmem.visible_node n on n.seq = v.node_seq;
 comment on view pgmem.recorded_state is
   'Every recorded state of visible nodes with its effective period, the present one with replaced_at = infinity.';
+
+
+create or replace view pgmem.memory_state as
+select s.id, s.label, s.key, s.title, s.status, s.props as properties, s.project, s.scope, s.focus,
+       s.valid_from, s.valid_to, pgmem.confidence(s.initial_confidence, s.updated_at) as confidence, s.trust_level,
+       s.source, s.version, s.created_at, s.updated_at, s.ingested_at, s.agent_id, s.session_id,
+       case when s.status = 'archived' then s.ingested_at end as archived_at
+from pgmem.recorded_state s;
+comment on view pgmem.memory_state is
+  'The states of visible nodes as get_node and find_memory return them; a node has one of each version.';
 
 
 create or replace view pgmem.hygiene_node as

@@ -115,8 +115,9 @@ begin
       select * into v_label from pgmem.label l where l.name = v_wanted.stub_label;
       -- Naming a node neither makes one of a label that a verb writes nor brings a forgotten one back.
       if v_label.verb is not null or v_label.key_field is null
-          or exists (select from (select * from pgmem.node
-                                  where pgmem.name_hash(coalesce(key, title)) = pgmem.name_hash(v_wanted.name) offset 0) n
+          or exists (select from (
+                       select * from pgmem.node
+                       where pgmem.name_hash(coalesce(key, title)) = pgmem.name_hash(v_wanted.name) offset 0) n
                      where n.scope_key = pgmem.scope_key(p_node.tenant, p_node.place, v_label.name)
                        and pgmem.folded(n.key) = pgmem.folded(v_wanted.name)) then
         v_meant := v_meant

@@ -217,65 +217,23 @@ create or replace function pgmem.get_node(
   p_key text,
   p_project_id text default null,
   p_as_of timestamptz default null,
-  p_known_at timestamptz default null,
-  out id uuid,
-  out label text,
-  out key text,
-  out title text,
-  out status text,
-  out properties jsonb,
-  out project text,
-  out scope text,
-  out focus text,
-  out valid_from timestamptz,
-  out valid_to timestamptz,
-  out confidence float8,
-  out trust_level float8,
-  out source text,
-  out version integer,
-  out created_at timestamptz,
-  out updated_at timestamptz,
-  out ingested_at timestamptz,
-  out agent_id text,
-  out session_id text,
-  out archived_at timestamptz
-)
+  p_known_at timestamptz default null
+) returns pgmem.memory_state
 language plpgsql stable security definer
 set search_path = pgmem, pg_temp
 as $$
-#variable_conflict use_column
 declare
   v_project_seq bigint := pgmem.find_project(p_project_id);
-  v_node        pgmem.node;
-  v_state       pgmem.recorded_state;
+  v_found       record;
+  v_state       pgmem.memory_state;
 begin
   if p_as_of is null and p_known_at is null then
-    v_node := pgmem.find_recorded(p_label, p_key, v_project_seq);
-    select s.* into v_state from pgmem.recorded_state s where s.seq = v_node.seq and s.replaced_at = 'infinity';
+    v_found := pgmem.find_recorded(p_label, p_key, v_project_seq);
   else
-    v_state := pgmem.find_state(p_label, p_key, v_project_seq, p_as_of, p_known_at);
+    v_found := pgmem.find_state(p_label, p_key, v_project_seq, p_as_of, p_known_at);
   end if;
-  id := v_state.id;
-  label := v_state.label;
-  key := v_state.key;
-  title := v_state.title;
-  status := v_state.status;
-  properties := v_state.props;
-  project := v_state.project;
-  scope := v_state.scope;
-  focus := v_state.focus;
-  valid_from := v_state.valid_from;
-  valid_to := v_state.valid_to;
-  confidence := pgmem.confidence(v_state.initial_confidence, v_state.updated_at);
-  trust_level := v_state.trust_level;
-  source := v_state.source;
-  version := v_state.version;
-  created_at := v_state.created_at;
-  updated_at := v_state.updated_at;
-  ingested_at := v_state.ingested_at;
-  agent_id := v_state.agent_id;
-  session_id := v_state.session_id;
-  archived_at := case when status = 'archived' then v_state.ingested_at end;
+  select s.* into v_state from pgmem.memory_state s where s.id = v_found.id and s.version = v_found.version;
+  return v_state;
 end;
 $$;
 comment on function pgmem.get_node is $$

@@ -181,19 +181,13 @@ set search_path = pgmem, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_caller      pgmem.caller := pgmem.require_writer();
-  v_project_seq bigint := pgmem.find_project(p_project_id);
-  v_node        pgmem.node := pgmem.find_recorded(p_label, p_key, v_project_seq);
-  v_token_id    uuid;
-  v_held        pgmem.save_result;
+  v_caller pgmem.caller := pgmem.require_writer();
+  v_change record := pgmem.begin_change(
+    'revert', v_caller, p_label, p_key, p_project_id, false, p_governance_token);
+  v_node   pgmem.node := v_change.node;
+  v_held   pgmem.save_result;
 begin
-  perform pgmem.require_forgettable(v_node, v_caller);
-  if v_node.scope = 'global' and not pgmem.needs_review(v_node, v_caller, false) then
-    v_token_id := pgmem.require_approval(p_governance_token, v_caller, 'revert', array[v_node.title::text]);
-  end if;
-  perform pgmem.lock_scope(v_node.scope_key);
-  select n.* into v_node from pgmem.visible_node n where n.seq = v_node.seq;
-  if v_node.seq is not null and pgmem.needs_review(v_node, v_caller, false) then
+  if pgmem.needs_review(v_node, v_caller, false) then
     v_held := pgmem.hold_change(v_caller, 'revert', jsonb_strip_nulls(jsonb_build_object('label', v_node.label,
       'key', v_node.id, 'title', v_node.title, 'version', p_version, 'project_id', v_node.project)), v_node);
     status := v_held.status;
@@ -204,9 +198,7 @@ begin
     v_node := pgmem.put_back(v_node, p_version, v_caller);
     status := v_node.status;
   end if;
-  if v_token_id is not null then
-    perform pgmem.spend_token(v_token_id, v_node.id);
-  end if;
+  perform pgmem.spend_token(v_change.token_id, v_node.id);
   id := v_node.id;
   label := v_node.label;
   key := v_node.key;

@@ -13,8 +13,9 @@
 --
 -- Verbs: forget, forget_by_ttl, decay_scores.
 -- Locks: the governance token, the scopes (of a batch sorted), the rows.
--- Callers: 36-history calls require_forgettable; 12-nodes and 36-history call set_aside_embeddings, 12-nodes
--- restore_embeddings, 12-nodes, 52-vector-search and 66-cards delete_embeddings; 85-upkeep calls decay_scores.
+-- Callers: 36-history calls begin_change, 63-pages require_forgettable; 12-nodes and 36-history call
+-- set_aside_embeddings, 12-nodes restore_embeddings, 12-nodes, 52-vector-search and 66-cards delete_embeddings;
+-- 85-upkeep calls decay_scores.
 
 
 create or replace function pgmem.require_forgettable(
@@ -163,6 +164,39 @@ comment on function pgmem.forget_node is
   'Hide a node, or purge it and leave its tombstone. The caller holds its scope lock.';
 
 
+-- The lock is a statement of its own: the read after it sees what others did to the memory meanwhile.
+create or replace function pgmem.begin_change(
+  p_verb text,
+  p_caller pgmem.caller,
+  p_label text,
+  p_key text,
+  p_project_id text,
+  p_purge boolean,
+  p_governance_token text,
+  out node pgmem.node,
+  out token_id uuid
+)
+language plpgsql
+set search_path = pgmem, pg_temp
+as $$
+begin
+  node := pgmem.find_recorded(p_label, p_key, pgmem.find_project(p_project_id));
+  perform pgmem.require_forgettable(node, p_caller);
+  if node.scope = 'global' and not pgmem.needs_review(node, p_caller, p_purge) then
+    token_id := pgmem.require_approval(p_governance_token, p_caller, p_verb, array[node.title::text]);
+  end if;
+  perform pgmem.lock_scope(node.scope_key);
+  select n.* into node from pgmem.visible_node n where n.seq = node.seq;
+  if node.seq is null then
+    raise exception using errcode = 'PM002',
+      message = format('No %s named %s is here.', p_label, quote_literal(left(p_key, 80)));
+  end if;
+end;
+$$;
+comment on function pgmem.begin_change is
+  'The memory that revert or forget names, its scope locked, and the approval of a global one for it to spend.';
+
+
 create or replace function pgmem.forget(
   p_label text,
   p_key text,
@@ -186,22 +220,12 @@ set search_path = pgmem, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_caller      pgmem.caller := pgmem.require_writer();
-  v_project_seq bigint := pgmem.find_project(p_project_id);
-  v_node        pgmem.node := pgmem.find_recorded(p_label, p_key, v_project_seq);
-  v_token_id    uuid;
-  v_held        pgmem.save_result;
+  v_caller pgmem.caller := pgmem.require_writer();
+  v_change record := pgmem.begin_change(
+    'forget', v_caller, p_label, p_key, p_project_id, p_purge, p_governance_token);
+  v_node   pgmem.node := v_change.node;
+  v_held   pgmem.save_result;
 begin
-  perform pgmem.require_forgettable(v_node, v_caller);
-  if v_node.scope = 'global' and not pgmem.needs_review(v_node, v_caller, p_purge) then
-    v_token_id := pgmem.require_approval(p_governance_token, v_caller, 'forget', array[v_node.title::text]);
-  end if;
-  perform pgmem.lock_scope(v_node.scope_key);
-  select n.* into v_node from pgmem.visible_node n where n.seq = v_node.seq;
-  if v_node.seq is null then
-    raise exception using errcode = 'PM002',
-      message = format('No %s named %s is here.', p_label, quote_literal(left(p_key, 80)));
-  end if;
   id := v_node.id;
   label := v_node.label;
   key := v_node.key;
@@ -220,9 +244,7 @@ begin
     select f.status, f.edges, f.versions, f.vectors into status, edges, versions, vectors
     from pgmem.forget_node(v_node, v_caller, p_purge) f;
   end if;
-  if v_token_id is not null then
-    perform pgmem.spend_token(v_token_id, v_node.id);
-  end if;
+  perform pgmem.spend_token(v_change.token_id, v_node.id);
 end;
 $$;
 comment on function pgmem.forget is $$

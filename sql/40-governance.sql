@@ -13,7 +13,7 @@
 -- Verbs: request_global_write_approval.
 -- Locks: check_token locks the row of the token, after the save_id and before any scope.
 -- Callers: 20-saving and 26-save-batch call check_token and spend_token; 36-history and 37-forgetting call
--- spend_token, and check_token through require_approval (06-caller).
+-- spend_token, and check_token through begin_change and require_approval (06-caller).
 
 
 create or replace function pgmem.request_global_write_approval(
@@ -174,6 +174,9 @@ as $$
 declare
   v_seq bigint;
 begin
+  if p_token_id is null then
+    return;
+  end if;
   update pgmem.governance_token t
   set used_at = pgmem.clock(), used_by = p_save_id, spent_by = (pgmem.caller()).agent_id
   where t.id = p_token_id
@@ -183,4 +186,4 @@ begin
 end;
 $$;
 comment on function pgmem.spend_token is
-  'Mark a token as used by a save, or by a node that is reverted or forgotten; it is unused again if that rolls back.';
+  'Mark a token, if there is one, as used by a save or by a node that is reverted or forgotten; a rollback undoes it.';

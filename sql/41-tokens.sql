@@ -70,7 +70,8 @@ $$;
 comment on function pgmem.issue_token is $$
 Issue a bearer token bound to a tenant; only this answer holds the token.
 
-In a store with one user, a token without org_id and user_id acts for that user, and the store stays one without tenants.
+In a store with one user, a token without org_id and user_id acts for that user, and the store stays one without
+tenants.
 
 org_id: The organisation the token acts for; empty: none.
 user_id: The user the token acts for; empty: the organisation as a whole.

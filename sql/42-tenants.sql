@@ -218,8 +218,8 @@ org_id: The organisation of the tenant; empty: none.
 user_id: The user of the tenant; empty: the organisation as a whole.
 back: The other way: from the tenant to no tenant.
 
-InvalidArgument: no tenant is named, some of the names or contents are there already, or the way back is asked for while a
-  token or a login is bound to a tenant.
+InvalidArgument: no tenant is named, some of the names or contents are there already, or the way back is asked for while
+  a token or a login is bound to a tenant.
 $$;
 select pgmem.declare_verb('adopt', p_rights => 'owner', p_effect => 'repeat', p_answer => 'Adoption',
   p_patience => 'rebuild');

@@ -1,8 +1,8 @@
 -- Pages: what a person looks at
 --
 -- The page (pgmem/ui) shows memories by id, lists them, draws what joins them, and counts what waits for a person.
--- These verbs give it that; agents have others. All but edit_memory read, and none reads more rows than it names a limit
--- for: a page is quick in a store of any size. edit_memory is a person's correction of a memory in place.
+-- These verbs give it that; agents have others. All but edit_memory read, and none reads more rows than a limit that
+-- it names: a page is quick in a store of any size. edit_memory is a person's correction of a memory in place.
 --
 -- A list goes on after the last memory of the page before (p_after), by seq, the order of writing: no page is counted
 -- through, and nothing is shown twice where others write meanwhile.
@@ -13,47 +13,23 @@
 -- Callers: pgmem/ui.
 
 
-create or replace function pgmem.find_memory(
-  p_id uuid,
-  out id uuid,
-  out label text,
-  out key text,
-  out title text,
-  out status text,
-  out properties jsonb,
-  out project text,
-  out scope text,
-  out focus text,
-  out valid_from timestamptz,
-  out valid_to timestamptz,
-  out confidence float8,
-  out trust_level float8,
-  out source text,
-  out version integer,
-  out created_at timestamptz,
-  out updated_at timestamptz,
-  out ingested_at timestamptz,
-  out agent_id text,
-  out session_id text,
-  out archived_at timestamptz
-)
+create or replace function pgmem.find_memory(p_id uuid) returns pgmem.memory_state
 language plpgsql stable security definer
 set search_path = pgmem, pg_temp
 as $$
-#variable_conflict use_column
+declare
+  v_state pgmem.memory_state;
 begin
-  select n.id, n.label, n.key, n.title, n.status, n.props, n.project, n.scope, n.focus, n.valid_from, n.valid_to,
-         pgmem.confidence(n.initial_confidence, n.updated_at), n.trust_level, n.source, n.version, n.created_at,
-         n.updated_at, n.recorded_at, n.agent_id, n.session_id, case when n.status = 'archived' then n.recorded_at end
-  into id, label, key, title, status, properties, project, scope, focus, valid_from, valid_to,
-       confidence, trust_level, source, version, created_at, updated_at, ingested_at, agent_id, session_id, archived_at
-  from pgmem.visible_node n where n.id = p_id and pgmem.is_memory(n.label);
-  if id is null then
+  select s.* into v_state
+  from pgmem.visible_node n join pgmem.memory_state s on s.id = n.id and s.version = n.version
+  where n.id = p_id and pgmem.is_memory(n.label);
+  if v_state.id is null then
     raise exception using errcode = 'PM002', message = format(
       'No memory %s is here.%s', p_id,
       (select format(' It was purged on %s by %s.', t.purged_at::date, t.purged_by) from pgmem.tombstone t
        where t.id = p_id and t.tenant = any (pgmem.visible_tenants())));
   end if;
+  return v_state;
 end;
 $$;
 comment on function pgmem.find_memory is $$
@@ -235,8 +211,9 @@ create or replace function pgmem.edges_among(p_seqs bigint[], p_limit integer) r
 language sql stable
 set search_path = pgmem, pg_temp
 as $$
-  select coalesce(jsonb_agg(jsonb_build_object('from_id', s.id, 'rel_type', e.rel, 'to_id', d.id,
-                                               'by', e.props ->> 'by', 'created_at', e.created_at) order by e.seq), '[]')
+  select coalesce(jsonb_agg(jsonb_build_object(
+           'from_id', s.id, 'rel_type', e.rel, 'to_id', d.id,
+           'by', e.props ->> 'by', 'created_at', e.created_at) order by e.seq), '[]')
   from (select e.* from unnest(p_seqs) as one(seq)
         cross join lateral (select * from pgmem.edge e where e.src = one.seq and e.dst = any (p_seqs) offset 0) e
         limit p_limit) e
@@ -379,7 +356,8 @@ begin
   else
     v_newest := array(
       select s.seq from pgmem.states_at(p_as_of, p_known_at) s
-      where pgmem.is_memory(s.label) and (v_project is null or s.project_seq = v_project) order by s.seq desc limit 3000);
+      where pgmem.is_memory(s.label) and (v_project is null or s.project_seq = v_project)
+      order by s.seq desc limit 3000);
   end if;
   with joined as (
     select e.src, e.dst from unnest(v_newest) as one(seq)
@@ -673,7 +651,8 @@ begin
   select n.* into v_node from pgmem.visible_node n where n.id = p_id;
   if v_node.version is distinct from p_version then
     raise exception using errcode = 'PM001', message = format(
-      'The memory has changed since it was shown: it is at version %s. Look at it, then edit it again.', v_node.version);
+      'The memory has changed since it was shown: it is at version %s. Look at it, then edit it again.',
+      v_node.version);
   elsif not pgmem.is_live_status(v_node.status) then
     raise exception using errcode = 'PM001',
       message = format('The memory is %s; only a live one is edited. revert brings it back.', v_node.status);
@@ -712,7 +691,8 @@ $$;
 comment on function pgmem.edit_memory is $$
 Correct a live memory in place, as a person: a new version with the person's trust.
 
-The earlier version stays in its history. A text stays a text and a list of texts a list; a memory that is named keeps its name.
+The earlier version stays in its history. A text stays a text and a list of texts a list; a memory that is named keeps
+its name.
 
 id: The id of the memory.
 version: The version that the person was shown; another one since is refused.

@@ -102,7 +102,8 @@ begin
   end loop;
 end;
 $$;
-comment on function pgmem.quote_place is 'Where a quote stands in a text, cut within no word and no number; 0: nowhere.';
+comment on function pgmem.quote_place is
+  'Where a quote stands in a text, cut within no word and no number; 0: nowhere.';
 
 
 create or replace function pgmem.words_joined(p_text text) returns setof text

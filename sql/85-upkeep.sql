@@ -1,8 +1,8 @@
 -- Upkeep: the hourly sweep, and the numbers of a probe
 --
 -- sweep removes old records of finished saves and old turns, and archives memories that have decayed, a batch a call;
--- while more remains, the next call goes on. The row of the task in pgmem.upkeep says when it was last finished, and its
--- lock says that a worker is at it, so any number of workers may call.
+-- while more remains, the next call goes on. The row of the task in pgmem.upkeep says when it was last finished, and
+-- its lock says that a worker is at it, so any number of workers may call.
 --
 -- backlog is read by probes every few seconds, so it counts neither memories nor vectors.
 --

@@ -7,7 +7,8 @@
 -- the views again only where the text of a chapter of views has changed, because an analyst's own views that read them
 -- are dropped with them.
 --
--- Every column has a comment: psql shows them with \d+, and docs/reference/views.md is made of them.
+-- Every column has a comment: psql shows them with \d+, and docs/reference/views.md is made of them. What a
+-- column means in several views stands at the end.
 --
 -- Locks: none. Callers: pgmem psql, analysts; no verb reads them.
 
@@ -98,16 +99,11 @@ comment on column pgmem.card.origin is 'What made it: agent, human or system (a 
 comment on column pgmem.card.ingest_source is
   'What it was drawn from, such as git, doc, test, contract, receipt or human.';
 comment on column pgmem.card.path is 'The file or folder of the repository that it is about.';
-comment on column pgmem.card.project is 'The project it belongs to; null: none.';
 comment on column pgmem.card.stale_reason is 'Why it became stale; null: it is not.';
 comment on column pgmem.card.approved_by is 'The person who approved it; null: nobody has.';
 comment on column pgmem.card.approved_at is 'When it was approved; null: never.';
 comment on column pgmem.card.evidence_count is 'How many pieces of evidence it has.';
-comment on column pgmem.card.agent_id is 'The agent that saved it, as it named itself.';
-comment on column pgmem.card.org_id is 'The organisation that owns it; empty: none.';
-comment on column pgmem.card.user_id is 'The user that owns it; empty: it is shared in the organisation, or public.';
 comment on column pgmem.card.created_at is 'When it was drafted or found.';
-comment on column pgmem.card.updated_at is 'When it last changed.';
 
 
 create or replace function pgmem.rows_of_conflict() returns table (
@@ -180,21 +176,9 @@ comment on function pgmem.rows_of_context is 'The rows of the view context.';
 create or replace view pgmem.context with (security_invoker = true) as select * from pgmem.rows_of_context();
 comment on view pgmem.context is
   'Free notes with their topics.';
-comment on column pgmem.context.id is 'The id of the memory, in every verb and export.';
 comment on column pgmem.context.topic is 'What the note is about; null: not named.';
 comment on column pgmem.context.content is 'The note itself.';
 comment on column pgmem.context.relevance_score is 'How relevant it is, 0 to 1, as its writer said.';
-comment on column pgmem.context.project is 'The project it belongs to; null: none.';
-comment on column pgmem.context.scope is 'How widely it holds: global, project or focus.';
-comment on column pgmem.context.focus is 'The focus area within the project; null: none.';
-comment on column pgmem.context.status is
-  'What became of it: active is live; superseded, archived, expired and merged are not.';
-comment on column pgmem.context.source is 'The way it was saved: mcp, sdk, cli, sync or sql.';
-comment on column pgmem.context.trust_level is 'How far the source is trusted, 0 to 1.';
-comment on column pgmem.context.org_id is 'The organisation that owns it; empty: none.';
-comment on column pgmem.context.user_id is 'The user that owns it; empty: it is shared in the organisation, or public.';
-comment on column pgmem.context.created_at is 'When it was first saved.';
-comment on column pgmem.context.updated_at is 'When it last changed.';
 
 
 create or replace function pgmem.rows_of_decision() returns table (
@@ -236,28 +220,9 @@ comment on function pgmem.rows_of_decision is 'The rows of the view decision.';
 create or replace view pgmem.decision with (security_invoker = true) as select * from pgmem.rows_of_decision();
 comment on view pgmem.decision is
   'Decisions of every status with their rationale; agents see those with status = ''active''.';
-comment on column pgmem.decision.id is 'The id of the memory, in every verb and export.';
-comment on column pgmem.decision.title is 'What was decided, in one line.';
-comment on column pgmem.decision.rationale is 'Why it was decided.';
 comment on column pgmem.decision.owner is 'The person or team that owns it; null: not named.';
 comment on column pgmem.decision.date is 'The day of the decision.';
-comment on column pgmem.decision.project is 'The project it belongs to; null: none.';
-comment on column pgmem.decision.scope is 'How widely it holds: global, project or focus.';
-comment on column pgmem.decision.focus is 'The focus area within the project; null: none.';
-comment on column pgmem.decision.status is
-  'What became of it: active is live; superseded, archived, expired and merged are not.';
-comment on column pgmem.decision.confidence is 'Confidence at this moment, 0 to 1, after decay.';
 comment on column pgmem.decision.superseded_by is 'The id of the decision that superseded it; null: none has.';
-comment on column pgmem.decision.valid_from is 'When it begins to hold; null: when it was saved.';
-comment on column pgmem.decision.valid_to is 'When it ceases to hold; null: an open end.';
-comment on column pgmem.decision.source is 'The way it was saved: mcp, sdk, cli, sync or sql.';
-comment on column pgmem.decision.trust_level is 'How far the source is trusted, 0 to 1.';
-comment on column pgmem.decision.agent_id is 'The agent that saved it, as it named itself.';
-comment on column pgmem.decision.org_id is 'The organisation that owns it; empty: none.';
-comment on column pgmem.decision.user_id is
-  'The user that owns it; empty: it is shared in the organisation, or public.';
-comment on column pgmem.decision.created_at is 'When it was first saved.';
-comment on column pgmem.decision.updated_at is 'When it last changed.';
 
 
 create or replace function pgmem.rows_of_entity_fact() returns table (
@@ -289,22 +254,9 @@ comment on function pgmem.rows_of_entity_fact is 'The rows of the view entity_fa
 create or replace view pgmem.entity_fact with (security_invoker = true) as select * from pgmem.rows_of_entity_fact();
 comment on view pgmem.entity_fact is
   'What is known of named things at present.';
-comment on column pgmem.entity_fact.id is 'The id of the memory, in every verb and export.';
 comment on column pgmem.entity_fact.entity_name is 'The name of the thing.';
 comment on column pgmem.entity_fact.fact is 'What is known of it at present.';
 comment on column pgmem.entity_fact.version is 'The number of its states so far; node_version holds the earlier ones.';
-comment on column pgmem.entity_fact.project is 'The project it belongs to; null: none.';
-comment on column pgmem.entity_fact.scope is 'How widely it holds: global, project or focus.';
-comment on column pgmem.entity_fact.focus is 'The focus area within the project; null: none.';
-comment on column pgmem.entity_fact.status is
-  'What became of it: active is live; superseded, archived, expired and merged are not.';
-comment on column pgmem.entity_fact.source is 'The way it was saved: mcp, sdk, cli, sync or sql.';
-comment on column pgmem.entity_fact.trust_level is 'How far the source is trusted, 0 to 1.';
-comment on column pgmem.entity_fact.org_id is 'The organisation that owns it; empty: none.';
-comment on column pgmem.entity_fact.user_id is
-  'The user that owns it; empty: it is shared in the organisation, or public.';
-comment on column pgmem.entity_fact.created_at is 'When it was first saved.';
-comment on column pgmem.entity_fact.updated_at is 'When it last changed.';
 
 
 create or replace function pgmem.rows_of_graph_edge() returns table (
@@ -386,12 +338,6 @@ comment on column pgmem.lineage.newest_id is 'The id of the decision at the head
 comment on column pgmem.lineage.newest_title is 'The title of the decision at the head of the line.';
 comment on column pgmem.lineage.age is 'How many decisions in the line are newer: 0 is the present one.';
 comment on column pgmem.lineage.id is 'The id of the decision at this place of the line.';
-comment on column pgmem.lineage.title is 'What was decided, in one line.';
-comment on column pgmem.lineage.rationale is 'Why it was decided.';
-comment on column pgmem.lineage.status is
-  'What became of it: active is live; superseded, archived, expired and merged are not.';
-comment on column pgmem.lineage.project is 'The project it belongs to; null: none.';
-comment on column pgmem.lineage.created_at is 'When it was first saved.';
 comment on column pgmem.lineage.valid_to is 'When it ceased to hold; null: it holds.';
 
 
@@ -423,7 +369,8 @@ create or replace function pgmem.rows_of_memory() returns table (
 language sql stable security definer
 set search_path = pgmem, pg_temp
 as $$
-  select n.id, n.label, n.key, n.title, pgmem.excerpt(pgmem.search_text(n.label, n.title, n.props)), n.props, n.project, n.scope, n.focus, n.status,
+  select n.id, n.label, n.key, n.title, pgmem.excerpt(pgmem.search_text(n.label, n.title, n.props)), n.props,
+         n.project, n.scope, n.focus, n.status,
          pgmem.is_live(n.status, n.valid_from, n.valid_to), pgmem.confidence(n.initial_confidence, n.updated_at),
          n.trust_level, n.source, n.agent_id, n.session_id, n.valid_from, n.valid_to, n.version, n.org_id, n.user_id,
          n.created_at, n.updated_at
@@ -435,30 +382,18 @@ comment on function pgmem.rows_of_memory is 'The rows of the view memory.';
 create or replace view pgmem.memory with (security_invoker = true) as select * from pgmem.rows_of_memory();
 comment on view pgmem.memory is
   'Memories of all kinds and every status in one table; agents see those that are live.';
-comment on column pgmem.memory.id is 'The id of the memory, in every verb and export.';
 comment on column pgmem.memory.label is 'The kind of memory, such as Decision, Context or Technology.';
 comment on column pgmem.memory.name is 'The name, of kinds that are named; null: it has a title alone.';
 comment on column pgmem.memory.title is 'The title; of a named kind, the name.';
 comment on column pgmem.memory.summary is 'The beginning of its text.';
 comment on column pgmem.memory.properties is 'Everything that is known of it, by name.';
-comment on column pgmem.memory.project is 'The project it belongs to; null: none.';
-comment on column pgmem.memory.scope is 'How widely it holds: global, project or focus; null: it belongs to no project.';
-comment on column pgmem.memory.focus is 'The focus area within the project; null: none.';
+comment on column pgmem.memory.scope is
+  'How widely it holds: global, project or focus; null: it belongs to no project.';
 comment on column pgmem.memory.status is
   'What became of it: active and approved are live; superseded, archived, expired and merged are not.';
 comment on column pgmem.memory.live is 'Whether agents see it now, by its status and its period.';
-comment on column pgmem.memory.confidence is 'Confidence at this moment, 0 to 1, after decay.';
-comment on column pgmem.memory.trust_level is 'How far the source is trusted, 0 to 1.';
-comment on column pgmem.memory.source is 'The way it was saved: mcp, sdk, cli, sync or sql.';
-comment on column pgmem.memory.agent_id is 'The agent that saved it, as it named itself.';
 comment on column pgmem.memory.session_id is 'The session in which it was saved; null: none was named.';
-comment on column pgmem.memory.valid_from is 'When it begins to hold; null: when it was saved.';
-comment on column pgmem.memory.valid_to is 'When it ceases to hold; null: an open end.';
 comment on column pgmem.memory.version is 'The number of its states so far.';
-comment on column pgmem.memory.org_id is 'The organisation that owns it; empty: none.';
-comment on column pgmem.memory.user_id is 'The user that owns it; empty: it is shared in the organisation, or public.';
-comment on column pgmem.memory.created_at is 'When it was first saved.';
-comment on column pgmem.memory.updated_at is 'When it last changed.';
 
 
 create or replace function pgmem.rows_of_memory_by_day() returns table (
@@ -478,7 +413,8 @@ as $$
   ), event as (
     select m.project, m.label, m.day, 1 as saved, 0 as changed from memory m
     union all
-    select m.project, m.label, v.replaced_at::date, 0, 1 from memory m join pgmem.visible_version v on v.node_seq = m.seq
+    select m.project, m.label, v.replaced_at::date, 0, 1
+    from memory m join pgmem.visible_version v on v.node_seq = m.seq
   ), sum as (
     select e.project, e.label, e.day, sum(e.saved) as saved, sum(e.changed) as changed
     from event e group by e.project, e.label, e.day
@@ -539,22 +475,10 @@ comment on function pgmem.rows_of_pattern is 'The rows of the view pattern.';
 create or replace view pgmem.pattern with (security_invoker = true) as select * from pgmem.rows_of_pattern();
 comment on view pgmem.pattern is
   'Repeatable ways of working: when they apply, their steps, and when they do not apply.';
-comment on column pgmem.pattern.id is 'The id of the memory, in every verb and export.';
 comment on column pgmem.pattern.trigger is 'When the pattern applies.';
 comment on column pgmem.pattern.repeatable_steps is 'Its steps, in order.';
 comment on column pgmem.pattern.exclusions is 'When it does not apply.';
 comment on column pgmem.pattern.last_validated_at is 'When it was last found to work; null: never recorded.';
-comment on column pgmem.pattern.project is 'The project it belongs to; null: none.';
-comment on column pgmem.pattern.scope is 'How widely it holds: global, project or focus.';
-comment on column pgmem.pattern.focus is 'The focus area within the project; null: none.';
-comment on column pgmem.pattern.status is
-  'What became of it: active is live; superseded, archived, expired and merged are not.';
-comment on column pgmem.pattern.source is 'The way it was saved: mcp, sdk, cli, sync or sql.';
-comment on column pgmem.pattern.trust_level is 'How far the source is trusted, 0 to 1.';
-comment on column pgmem.pattern.org_id is 'The organisation that owns it; empty: none.';
-comment on column pgmem.pattern.user_id is 'The user that owns it; empty: it is shared in the organisation, or public.';
-comment on column pgmem.pattern.created_at is 'When it was first saved.';
-comment on column pgmem.pattern.updated_at is 'When it last changed.';
 
 
 create or replace function pgmem.rows_of_project() returns table (
@@ -589,9 +513,6 @@ comment on column pgmem.project.name is 'Its name: the project_id of every verb.
 comment on column pgmem.project.last_hygiene_at is 'When it last had a whole hygiene report; null: never.';
 comment on column pgmem.project.memories is 'How many active memories it has.';
 comment on column pgmem.project.focus_areas is 'The names of its focus areas.';
-comment on column pgmem.project.org_id is 'The organisation that owns it; empty: none.';
-comment on column pgmem.project.user_id is 'The user that owns it; empty: it is shared in the organisation, or public.';
-comment on column pgmem.project.created_at is 'When it was first saved.';
 
 
 create or replace function pgmem.rows_of_save() returns table (
@@ -633,8 +554,6 @@ comment on column pgmem.save.candidate_id is 'The id of the memory that it resem
 comment on column pgmem.save.message is 'What happened, in words.';
 comment on column pgmem.save.attempts is 'How often it was tried.';
 comment on column pgmem.save.resolved_by is 'The person who resolved it; null: nobody has.';
-comment on column pgmem.save.org_id is 'The organisation that owns it; empty: none.';
-comment on column pgmem.save.user_id is 'The user that owns it; empty: it is shared in the organisation, or public.';
 comment on column pgmem.save.created_at is 'When it was first tried.';
 comment on column pgmem.save.updated_at is 'When it was last tried or resolved.';
 
@@ -674,22 +593,12 @@ comment on function pgmem.rows_of_session is 'The rows of the view session.';
 create or replace view pgmem.session with (security_invoker = true) as select * from pgmem.rows_of_session();
 comment on view pgmem.session is
   'Sessions: what was done, what is open and what comes next.';
-comment on column pgmem.session.id is 'The id of the memory, in every verb and export.';
 comment on column pgmem.session.objective is 'What the session was for.';
 comment on column pgmem.session.actions_taken is 'What was done.';
 comment on column pgmem.session.decisions_made is 'What was decided, in words.';
 comment on column pgmem.session.open_items is 'What is open.';
 comment on column pgmem.session.next_actions is 'What comes next.';
 comment on column pgmem.session.produced is 'How many memories were saved in the session.';
-comment on column pgmem.session.project is 'The project it belongs to; null: none.';
-comment on column pgmem.session.scope is 'How widely it holds: global, project or focus.';
-comment on column pgmem.session.focus is 'The focus area within the project; null: none.';
-comment on column pgmem.session.status is
-  'What became of it: active is live; superseded, archived, expired and merged are not.';
-comment on column pgmem.session.source is 'The way it was saved: mcp, sdk, cli, sync or sql.';
-comment on column pgmem.session.org_id is 'The organisation that owns it; empty: none.';
-comment on column pgmem.session.user_id is 'The user that owns it; empty: it is shared in the organisation, or public.';
-comment on column pgmem.session.created_at is 'When it was first saved.';
 
 
 create or replace function pgmem.rows_of_turn() returns table (
@@ -729,8 +638,41 @@ comment on column pgmem.turn.content is 'What was said.';
 comment on column pgmem.turn.said_at is 'When it was said; null: not known.';
 comment on column pgmem.turn.client is 'The program that the conversation was held in, such as claude-code.';
 comment on column pgmem.turn.agent is 'The subagent that said it; null: none.';
-comment on column pgmem.turn.project is 'The project it belongs to; null: none.';
 comment on column pgmem.turn.trust_level is 'How far it is trusted, 0 to 1.';
-comment on column pgmem.turn.org_id is 'The organisation that owns it; empty: none.';
 comment on column pgmem.turn.user_id is 'The user that owns it; empty: it is public.';
 comment on column pgmem.turn.captured_at is 'When it was captured; turn_days later it is deleted.';
+
+
+-- What a column means in several views is written once, for those that have no comment of their own.
+do $$
+declare
+  v_column record;
+begin
+  for v_column in
+    select c.relname as view, a.attname as name, said.meaning
+    from (values
+        ('id', 'The id of the memory, in every verb and export.'),
+        ('title', 'What was decided, in one line.'),
+        ('rationale', 'Why it was decided.'),
+        ('project', 'The project it belongs to; null: none.'),
+        ('scope', 'How widely it holds: global, project or focus.'),
+        ('focus', 'The focus area within the project; null: none.'),
+        ('status', 'What became of it: active is live; superseded, archived, expired and merged are not.'),
+        ('confidence', 'Confidence at this moment, 0 to 1, after decay.'),
+        ('trust_level', 'How far the source is trusted, 0 to 1.'),
+        ('source', 'The way it was saved: mcp, sdk, cli, sync or sql.'),
+        ('agent_id', 'The agent that saved it, as it named itself.'),
+        ('valid_from', 'When it begins to hold; null: when it was saved.'),
+        ('valid_to', 'When it ceases to hold; null: an open end.'),
+        ('org_id', 'The organisation that owns it; empty: none.'),
+        ('user_id', 'The user that owns it; empty: it is shared in the organisation, or public.'),
+        ('created_at', 'When it was first saved.'),
+        ('updated_at', 'When it last changed.')
+    ) said(name, meaning)
+    join pg_attribute a on a.attname = said.name
+    join pg_class c on c.oid = a.attrelid and c.relkind = 'v' and c.relnamespace = 'pgmem'::regnamespace
+    where pg_get_viewdef(c.oid) ~ 'rows_of_' and col_description(c.oid, a.attnum) is null
+  loop
+    execute format('comment on column pgmem.%I.%I is %L', v_column.view, v_column.name, v_column.meaning);
+  end loop;
+end $$;

@@ -148,9 +148,9 @@ async def _turn(client: Client, calls: int, times: dict[str, list[float]]) -> No
 def _flood(address: str, token: str, kind: str, answers: dict[int, int]) -> Iterator[None]:
     """Flood from another process for the time of the block, once the first answer is there; add up its answers."""
     context = multiprocessing.get_context("spawn")
-    begun, stopped, told = context.Event(), context.Event(), context.Queue()
+    begun, stopped, counted = context.Event(), context.Event(), context.Queue()
     process = context.Process(
-        target=_flooding, args=(address, token, kind, begun, stopped, told), daemon=True
+        target=_flooding, args=(address, token, kind, begun, stopped, counted), daemon=True
     )
     process.start()
     try:
@@ -158,17 +158,17 @@ def _flood(address: str, token: str, kind: str, answers: dict[int, int]) -> Iter
         yield
     finally:
         stopped.set()
-        for status, count in told.get(timeout=60).items():
+        for status, count in counted.get(timeout=60).items():
             answers[status] = answers.get(status, 0) + count
         process.join(60)
 
 
-def _flooding(address: str, token: str, kind: str, begun: Event, stopped: Event, told: Any) -> None:
+def _flooding(address: str, token: str, kind: str, begun: Event, stopped: Event, counted: Any) -> None:
     os.nice(10)  # an attacker has a machine of its own
-    asyncio.run(_send(address, token, kind, begun, stopped, told))
+    asyncio.run(_send(address, token, kind, begun, stopped, counted))
 
 
-async def _send(address: str, token: str, kind: str, begun: Event, stopped: Event, told: Any) -> None:
+async def _send(address: str, token: str, kind: str, begun: Event, stopped: Event, counted: Any) -> None:
     answers: dict[int, int] = {}
     headers = {
         "accept": "application/json, text/event-stream",
@@ -192,4 +192,4 @@ async def _send(address: str, token: str, kind: str, begun: Event, stopped: Even
     async with httpx2.AsyncClient(base_url=address, timeout=120) as http, anyio.create_task_group() as tasks:
         for place in range(_AT_ONCE):
             tasks.start_soon(one, place)
-    told.put(answers)
+    counted.put(answers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -57,27 +57,17 @@ def speed(
                 lambda: run(dsn, sizes=sizes or (1_000, 100_000), quick=quick, progress=progress)
             )
         )
-    if json_file is not None:
-        json_file.write_text(
-            json.dumps(report.as_json(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
-        )
-    table = Table(title=f"PostgreSQL {report.server_version}, tier {report.tier}; p50 and p95 in ms")
-    for heading in ("", "n", "p50", "p95", "floor p50", "ratio", "a second", "share", "bar", "met"):
-        table.add_column(heading, justify="left" if heading in ("", "bar", "met") else "right")
+    _write_json(json_file, report.as_json())
+    rows = []
     for row in report.rows:
-        met = None if row.met is None else "yes" if row.met else "NO"
-        figures = (
-            row.p50_ms,
-            row.p95_ms,
-            row.floor_p50_ms,
-            row.ratio,
-            row.rate_per_s,
-            row.share,
-            row.bar,
-            met,
-        )
-        table.add_row(*cells(row.name, row.n, *figures))
-    terminal().print(table)
+        times = (row.p50_ms, row.p95_ms, row.floor_p50_ms, row.ratio, row.rate_per_s)
+        rows.append((row.name, row.n, *times, row.share, row.bar, _met(row.met)))
+    _print(
+        f"PostgreSQL {report.server_version}, tier {report.tier}; p50 and p95 in ms",
+        ("", "n", "p50", "p95", "floor p50", "ratio", "a second", "share", "bar", "met"),
+        rows,
+        left=("", "bar", "met"),
+    )
 
 
 ServerDsn = Annotated[
@@ -96,16 +86,17 @@ def fairness(json_file: JsonFile = None, dsn: ServerDsn = None) -> None:
     with _progress_bars() as progress:
         report = _on_server(dsn, lambda server: run(server, progress=progress))
     _write_json(json_file, report.as_json())
-    table = Table(title="p95 in ms of one tenant, quiet and beside a flood of another one")
-    for heading in ("flood", "call", "quiet", "flooded", "ratio", "bar", "met", "answers to the flood"):
-        table.add_column(heading, justify="right" if heading in ("quiet", "flooded", "ratio") else "left")
+    rows = []
     for row in report.rows:
         answers = ", ".join(f"{count} × {status}" for status, count in sorted(row.flood_answers.items()))
-        met = "yes" if row.met else "NO"
-        table.add_row(
-            *cells(row.flood, row.call, row.quiet_p95_ms, row.flooded_p95_ms, row.ratio, "< 3", met, answers)
-        )
-    terminal().print(table)
+        figures = (row.quiet_p95_ms, row.flooded_p95_ms, row.ratio, "< 3", _met(row.met))
+        rows.append((row.flood, row.call, *figures, answers))
+    _print(
+        "p95 in ms of one tenant, quiet and beside a flood of another one",
+        ("flood", "call", "quiet", "flooded", "ratio", "bar", "met", "answers to the flood"),
+        rows,
+        left=("flood", "call", "bar", "met", "answers to the flood"),
+    )
 
 
 @app.command()
@@ -116,13 +107,16 @@ def http(json_file: JsonFile = None, dsn: ServerDsn = None) -> None:
     with _progress_bars() as progress:
         report = _on_server(dsn, lambda server: run(server, progress=progress))
     _write_json(json_file, report.as_json())
-    table = Table(title="calls a second, by the clock and by the processor time of server and PostgreSQL")
-    for heading in ("call", "door", "a second", "a second and core", "of the library", "bar", "met"):
-        table.add_column(heading, justify="left" if heading in ("call", "door", "bar", "met") else "right")
+    rows = []
     for row in report.rows:
-        held = ("", "") if row.met is None else ("≥ 0.5", "yes" if row.met else "NO")
-        table.add_row(*cells(row.call, row.door, row.calls_per_s, row.calls_per_core_s, row.share, *held))
-    terminal().print(table)
+        figures = (row.calls_per_s, row.calls_per_core_s, row.share)
+        rows.append((row.call, row.door, *figures, "" if row.met is None else "≥ 0.5", _met(row.met)))
+    _print(
+        "calls a second, by the clock and by the processor time of server and PostgreSQL",
+        ("call", "door", "a second", "a second and core", "of the library", "bar", "met"),
+        rows,
+        left=("call", "door", "bar", "met"),
+    )
 
 
 R = TypeVar("R")
@@ -143,6 +137,32 @@ def _on_server(dsn: str | None, measure: Callable[[str], Awaitable[R]]) -> R:
 def _write_json(json_file: Path | None, report: dict[str, Any]) -> None:
     if json_file is not None:
         json_file.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _print(
+    title: str, headings: Sequence[str], rows: Iterable[Sequence[object]], *, left: Sequence[str] = ("",)
+) -> None:
+    """Print a table; the columns of `left` hold words, the others figures."""
+    table = Table(title=title, title_justify="left")
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading in left else "right")
+    for row in rows:
+        table.add_row(*cells(*row))
+    terminal().print(table)
+
+
+def _print_means(title: str, metrics: Sequence[str], rows: dict[str, dict[str, Any]]) -> None:
+    """Print a table of mean metrics; a row that no question counts for is left out."""
+    figures = (
+        (name, row["n"], *(f"{row[metric]:.1f}" for metric in metrics))
+        for name, row in rows.items()
+        if row["n"]
+    )
+    _print(title, ("", "n", *metrics), figures)
+
+
+def _met(met: bool | None) -> str:
+    return {None: "", True: "yes", False: "NO"}[met]
 
 
 DataFile = Annotated[
@@ -177,37 +197,32 @@ def locomo(
         return bench.run(memory, data, ablation=ablation, progress=progress)
 
     report = _measure(start, provider, model, dsn, json_file)
-    console = terminal()
     metrics = ("R@1", "R@5", "R@10", "R@20", "hit@10", "all@10", "NDCG@10", "MRR")
     for split, means in report["splits"].items():
-        n, error = means["turn"]["n"], means["turn"].get("SE(R@10)")
-        table = Table(
-            title=f"LoCoMo, {split} conversations, {report['provider']}: {n} questions, SE(R@10) {error}",
-            title_justify="left",
-        )
-        for heading in ("", "n", *metrics):
-            table.add_column(heading, justify="left" if heading == "" else "right")
+        rows = {}
         for unit in ("turn", "session"):
-            rows = {
-                f"by {unit}": means[unit],
-                f"by {unit}, no adversarial": means[unit]["without_adversarial"],
-            }
+            rows[f"by {unit}"] = means[unit]
+            rows[f"by {unit}, no adversarial"] = means[unit]["without_adversarial"]
             if unit == "turn":
                 rows |= means[unit]["by_category"]
-            for name, row in rows.items():
-                if row["n"]:
-                    table.add_row(*cells(name, row["n"], *(f"{row[metric]:.1f}" for metric in metrics)))
-        console.print(table)
+        n, error = means["turn"]["n"], means["turn"].get("SE(R@10)")
+        _print_means(
+            f"LoCoMo, {split} conversations, {report['provider']}: {n} questions, SE(R@10) {error}",
+            metrics,
+            rows,
+        )
         _print_trust(report)
     if ablation:
-        table = Table(title="Turn R@10 / NDCG@10 when a signal is left out", title_justify="left")
-        for heading in ("", "odd", "all"):
-            table.add_column(heading, justify="left" if heading == "" else "right")
-        whole = {split: report["splits"][split]["turn"] for split in ("odd", "all")}
-        for name, row in {"with every signal": whole, **report["ablation"]}.items():
-            shown = (f"{row[split]['R@10']:.1f} / {row[split]['NDCG@10']:.1f}" for split in ("odd", "all"))
-            table.add_row(*cells(name, *shown))
-        console.print(table)
+        splits = ("odd", "all")
+        whole = {split: report["splits"][split]["turn"] for split in splits}
+        _print(
+            "Turn R@10 / NDCG@10 when a signal is left out",
+            ("", *splits),
+            (
+                (name, *(f"{row[split]['R@10']:.1f} / {row[split]['NDCG@10']:.1f}" for split in splits))
+                for name, row in {"with every signal": whole, **report["ablation"]}.items()
+            ),
+        )
 
 
 def _print_trust(figures: dict[str, Any]) -> None:
@@ -236,16 +251,11 @@ def beam(
     report = _measure(
         lambda memory, progress: bench.run(memory, data, progress=progress), provider, model, dsn, json_file
     )
-    metrics = ("R@1", "R@5", "R@10", "all@10", "NDCG@10", "MRR")
-    table = Table(
-        title=f"BEAM, {report['provider']}: {report['questions']} questions about {report['messages']} messages",
-        title_justify="left",
+    _print_means(
+        f"BEAM, {report['provider']}: {report['questions']} questions about {report['messages']} messages",
+        ("R@1", "R@5", "R@10", "all@10", "NDCG@10", "MRR"),
+        {"all": report["all"], **report["by_kind"]},
     )
-    for heading in ("", "n", *metrics):
-        table.add_column(heading, justify="left" if heading == "" else "right")
-    for name, row in {"all": report["all"], **report["by_kind"]}.items():
-        table.add_row(*cells(name, row["n"], *(f"{row[metric]:.1f}" for metric in metrics)))
-    terminal().print(table)
     for name, spread in report["leave_one_out"].items():
         terminal().print(f"{name} when one chat is left out: {spread['least']} to {spread['most']}")
     _print_trust(report)
@@ -265,20 +275,14 @@ def longmemeval(
     report = _measure(
         lambda memory, progress: bench.run(memory, data, progress=progress), provider, model, dsn, json_file
     )
-    metrics = ("any@1", "any@5", "any@10", "all@5", "all@10", "NDCG@10")
-    table = Table(
-        title=f"LongMemEval's schema, {report['provider']}: {report['questions']} questions, "
-        f"{report['left_out']} abstention questions left out",
-        title_justify="left",
-    )
-    for heading in ("", "n", *metrics):
-        table.add_column(heading, justify="left" if heading == "" else "right")
     rows = {f"by {unit}": report[unit] for unit in ("session", "turn")}
     rows |= {f"{kind}, by session": means["session"] for kind, means in report["by_type"].items()}
-    for name, row in rows.items():
-        if row["n"]:
-            table.add_row(*cells(name, row["n"], *(f"{row[metric]:.1f}" for metric in metrics)))
-    terminal().print(table)
+    _print_means(
+        f"LongMemEval's schema, {report['provider']}: {report['questions']} questions, "
+        f"{report['left_out']} abstention questions left out",
+        ("any@1", "any@5", "any@10", "all@5", "all@10", "NDCG@10"),
+        rows,
+    )
     _print_trust(report)
 
 
@@ -327,19 +331,17 @@ def hooks(
 
     with _progress_bars() as progress:
         report = exit_on_error(lambda: anyio.run(run, progress))
-    if json_file is not None:
-        json_file.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    table = Table(
-        title=f"pgmem hook as a process, {memories} memories; ms; bar: p95 up to {report['bar_ms']:g}",
-        title_justify="left",
-    )
-    for heading in ("event", "n", "p50", "p95", "processor p50", "met"):
-        table.add_column(heading, justify="left" if heading in ("event", "met") else "right")
+    _write_json(json_file, report)
+    rows = []
     for row in report["rows"]:
-        met = {None: "", True: "yes", False: "NO"}[row["met"]]
         figures = (f"{row[name]:.0f}" for name in ("p50_ms", "p95_ms", "cpu_p50_ms"))
-        table.add_row(*cells(row["event"], row["n"], *figures, met))
-    terminal().print(table)
+        rows.append((row["event"], row["n"], *figures, _met(row["met"])))
+    _print(
+        f"pgmem hook as a process, {memories} memories; ms; bar: p95 up to {report['bar_ms']:g}",
+        ("event", "n", "p50", "p95", "processor p50", "met"),
+        rows,
+        left=("event", "met"),
+    )
     typer.echo(f"{report['prompts']['answered']} of {report['prompts']['asked']} prompts were answered.")
 
 
@@ -366,18 +368,18 @@ def ui(
         report = exit_on_error(
             lambda: bench.run(dsn, memories=memories, rounds=rounds, data=data or (), progress=progress)
         )
-    if json_file is not None:
-        json_file.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    table = Table(
-        title=f"{report['memories']} memories; bars: p95 {report['bar_ms']:g} ms, {report['bar_weight'] // 1000} kB compressed"
-    )
-    for heading in ("page", "p50 ms", "p95 ms", "kB", "met"):
-        table.add_column(heading, justify="left" if heading in ("page", "met") else "right")
+    _write_json(json_file, report)
+    rows = []
     for row in report["pages"]:
         met = row["p95_ms"] <= report["bar_ms"] and row["weight"] <= report["bar_weight"]
         figures = (f"{row['p50_ms']:.1f}", f"{row['p95_ms']:.1f}", f"{row['weight'] / 1000:.1f}")
-        table.add_row(*cells(row["page"], *figures, "yes" if met else "NO"))
-    terminal().print(table)
+        rows.append((row["page"], *figures, _met(met)))
+    _print(
+        f"{report['memories']} memories; bars: p95 {report['bar_ms']:g} ms, {report['bar_weight'] // 1000} kB compressed",
+        ("page", "p50 ms", "p95 ms", "kB", "met"),
+        rows,
+        left=("page", "met"),
+    )
     if not report["met"]:
         raise typer.Exit(1)
 
@@ -415,8 +417,7 @@ def _measure(
         except ValueError as error:
             typer.echo(f"pgmem: --data: {error}", err=True)
             raise typer.Exit(2) from None
-    if json_file is not None:
-        json_file.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    _write_json(json_file, report)
     return report
 
 
@@ -461,22 +462,17 @@ def cards(
         report = exit_on_error(lambda: measure(repository, progress, skip=skip))
         if tree:
             report["times"] = exit_on_error(lambda: time_tree(dsn, tree, progress))
-    if json_file is not None:
-        json_file.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    table = Table(
-        title=f"{report['repository']}, {report['commits']} commits after {report['base'][:9]}",
-        title_justify="left",
+    _write_json(json_file, report)
+    precision = report["precision"]
+    ways = (("cards", "cards"), ("name", "same name"), ("most_changed", "most changed files"))
+    rows = [(name, precision[way]["files"], precision[way]["tests"]) for way, name in ways]
+    rows.append(("best possible", report["best_possible"]["files"], report["best_possible"]["tests"]))
+    rows.append(("cards / better baseline", report["ratio"]["files"], report["ratio"]["tests"]))
+    rows.append(("questions", report["questions"].get("files", 0), report["questions"].get("tests", 0)))
+    _print(
+        f"{report['repository']}, {report['commits']} commits after {report['base'][:9]}",
+        ("", "changes with, P@5", "tests, P@3"),
+        rows,
     )
-    for heading in ("", "changes with, P@5", "tests, P@3"):
-        table.add_column(heading, justify="left" if not heading else "right")
-    for way, told in (("cards", "cards"), ("name", "same name"), ("most_changed", "most changed files")):
-        table.add_row(*cells(told, report["precision"][way]["files"], report["precision"][way]["tests"]))
-    table.add_row(*cells("best possible", report["best_possible"]["files"], report["best_possible"]["tests"]))
-    table.add_row(*cells("cards / better baseline", report["ratio"]["files"], report["ratio"]["tests"]))
-    table.add_row(
-        *cells("questions", report["questions"].get("files", 0), report["questions"].get("tests", 0))
-    )
-    console = terminal()
-    console.print(table)
     for name, value in report.get("times", {}).items():
-        console.print(f"{name}: {value}")
+        typer.echo(f"{name}: {value}")

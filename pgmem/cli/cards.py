@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import re
 import sys
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -174,9 +175,9 @@ def _show_digest(console: Console, digest: PathDigest) -> None:
     for card in digest.cards:
         mark = f" [may be outdated: {card.stale.replace('_', ' ')}]" if card.stale else ""
         kind = card.kind.replace("_", " ")
-        told = card.statement.removeprefix("Changes with ").removeprefix("Tests: ")
+        statement = card.statement.removeprefix("Changes with ").removeprefix("Tests: ")
         console.print(
-            Text.assemble((f"  {kind:12} ", "dim"), told, (mark, "yellow"), (f"  {card.id}", "dim")),
+            Text.assemble((f"  {kind:12} ", "dim"), statement, (mark, "yellow"), (f"  {card.id}", "dim")),
             soft_wrap=True,
         )
     if not digest.cards:
@@ -282,8 +283,8 @@ def comment(changed: list[str], digests: list[PathDigest], *, markdown: bool) ->
     """A review comment about the files of a change."""
     bold, code = ("**", "`") if markdown else ("", "")
     lines = [f"{bold}What memory knows of this change{bold} ({len(changed)} files)", ""]
-    told = [digest for digest in digests if digest.cards]
-    for digest in told:
+    known = [digest for digest in digests if digest.cards]
+    for digest in known:
         lines += [f"{bold}{code}{digest.path}{code}{bold}", ""]
         for card in digest.cards:
             if card.kind in ("role", "surface", "owners", "unproven"):
@@ -291,19 +292,19 @@ def comment(changed: list[str], digests: list[PathDigest], *, markdown: bool) ->
             mark = f" {bold}(may be outdated: {card.stale.replace('_', ' ')}){bold}" if card.stale else ""
             lines.append(f"- {_KINDS.get(card.kind, '')}{card.statement}{mark} [{card.id}]")
         lines.append("")
-    stale = [card for digest in told for card in digest.cards if card.kind in ("approved", "decision")]
+    stale = [card for digest in known for card in digest.cards if card.kind in ("approved", "decision")]
     if stale:
         lines += [f"{bold}Check whether these still hold{bold}", ""]
         lines += [f"- {card.statement} [{card.id}]" for card in stale]
         lines.append("")
-    missing = _left_alone(changed, told)
+    missing = _left_alone(changed, known)
     if missing:
         lines += [f"{bold}Usually changed together, but not here{bold}", ""]
         lines += [
             f"- {code}{other}{code}: with {code}{path}{code} in {share}" for other, path, share in missing
         ]
         lines.append("")
-    if not told:
+    if not known:
         lines.append("No card is about these files.")
     return "\n".join(lines).rstrip()
 
@@ -438,9 +439,7 @@ def approve(
     ] = None,
 ) -> None:
     """Approve a draft or stale card; it becomes active and verified."""
-    _require_person(sure)
-    chosen = _chosen(store, card_id)
-    _show_decision(store, store.run(lambda m: m.approve_card(chosen, by, reason, supersedes or ())))
+    _decide(store, card_id, sure, lambda m, card: m.approve_card(card, by, reason, supersedes or ()))
 
 
 @app.command()
@@ -453,9 +452,7 @@ def reject(
     reason: Reason = None,
 ) -> None:
     """Reject a draft."""
-    _require_person(sure)
-    chosen = _chosen(store, card_id)
-    _show_decision(store, store.run(lambda m: m.reject_card(chosen, by, reason)))
+    _decide(store, card_id, sure, lambda m, card: m.reject_card(card, by, reason))
 
 
 @app.command()
@@ -468,9 +465,7 @@ def archive(
     reason: Reason = None,
 ) -> None:
     """Archive a card, so that it is no longer used."""
-    _require_person(sure)
-    chosen = _chosen(store, card_id)
-    _show_decision(store, store.run(lambda m: m.archive_card(chosen, by, reason)))
+    _decide(store, card_id, sure, lambda m, card: m.archive_card(card, by, reason))
 
 
 @app.command()
@@ -518,7 +513,13 @@ def _refuse(message: str) -> None:
     raise typer.Exit(2)
 
 
-def _show_decision(store: Store, card: CardDecision) -> None:
+def _decide(
+    store: Store, card_id: str, sure: bool, decide: Callable[[Memory, UUID], Awaitable[CardDecision]]
+) -> None:
+    """Decide on a card as a person, and print what became of it."""
+    _require_person(sure)
+    chosen = _chosen(store, card_id)
+    card = store.run(lambda memory: decide(memory, chosen))
     if not store.print_json({name: value for name, value in asdict(card).items() if value is not None}):
         typer.echo(f"{card.card_id}: {card.status}{', ' + card.confidence if card.confidence else ''}")
 

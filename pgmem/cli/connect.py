@@ -5,13 +5,16 @@ from __future__ import annotations
 import difflib
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
 from pgmem.cli.options import DataDir, DryRun, Dsn, exit_on_error, terminal
 from pgmem.neutral import visible
+
+if TYPE_CHECKING:
+    from pgmem.clients.connect import Edit
 
 __all__ = ["connect", "hook"]
 
@@ -61,18 +64,8 @@ def connect(
     if not found:
         typer.echo("Nothing to change.")
         return
-    console = terminal()
     for edit in found:
-        lines = difflib.unified_diff(
-            (edit.before or "").splitlines(),
-            (edit.after or "").splitlines(),
-            str(edit.file) if edit.before is not None else "no file",
-            str(edit.file) if edit.after is not None else "no file",
-            lineterm="",
-        )
-        for line in lines:
-            style = {"+": "green", "-": "red", "@": "dim"}.get(line[:1], "")
-            console.print(Text(visible(line), style=style), soft_wrap=True)
+        _show(edit)
         if not dry_run:
             backup = exit_on_error(lambda edit=edit: write(edit))  # type: ignore[misc]
             kept = f" What was there is in {backup}." if backup else ""
@@ -81,6 +74,21 @@ def connect(
         typer.echo("Nothing is written (--dry-run).")
     elif not undo:
         typer.echo(f"Start {client} anew. `pgmem connect {client} --undo` takes this back.")
+
+
+def _show(edit: Edit) -> None:
+    """Print what an edit changes in its file."""
+    lines = difflib.unified_diff(
+        (edit.before or "").splitlines(),
+        (edit.after or "").splitlines(),
+        str(edit.file) if edit.before is not None else "no file",
+        str(edit.file) if edit.after is not None else "no file",
+        lineterm="",
+    )
+    console = terminal()
+    for line in lines:
+        style = {"+": "green", "-": "red", "@": "dim"}.get(line[:1], "")
+        console.print(Text(visible(line), style=style), soft_wrap=True)
 
 
 def hook(

@@ -32,6 +32,23 @@ AllTenants = Annotated[
         "--all-tenants", help="The rows of every tenant, each with its tenant; for the owner of the store."
     ),
 ]
+System = Annotated[
+    Source,
+    typer.Option(
+        "--from",
+        help="The system that wrote it; for markdown, a folder of notes. claude-code, codex, chatgpt and claude: "
+        "conversations, which become turns.",
+    ),
+]
+IntoProject = Annotated[
+    str | None,
+    typer.Option(
+        "--project",
+        "-p",
+        help="The project for another system's memories; created if it does not exist. Unset for claude-code and "
+        "codex: that of the folder that a conversation was held in.",
+    ),
+]
 
 
 @store_command
@@ -76,23 +93,8 @@ def import_(
             help="A file of pgmem export, compressed or not, - for stdin; or a file or folder, see --from."
         ),
     ],
-    source: Annotated[
-        Source,
-        typer.Option(
-            "--from",
-            help="The system that wrote it; for markdown, a folder of notes. claude-code, codex, chatgpt and claude: "
-            "conversations, which become turns.",
-        ),
-    ] = Source.pgmem,
-    project: Annotated[
-        str | None,
-        typer.Option(
-            "--project",
-            "-p",
-            help="The project for another system's memories; created if it does not exist. Unset for claude-code and "
-            "codex: that of the folder that a conversation was held in.",
-        ),
-    ] = None,
+    source: System = Source.pgmem,
+    project: IntoProject = None,
     of_user: Annotated[
         str | None,
         typer.Option("--of-user", help="mem0: only this user's memories, if the file holds several users'."),
@@ -110,6 +112,39 @@ def import_(
     ] = False,
 ) -> None:
     """Import an export of pgmem, or another system's memories. Safe to repeat: nothing is imported twice."""
+    _require_fitting(source, file, project, dry_run=dry_run, forget_deleted=forget_deleted)
+
+    async def run(memory: Memory) -> Imported:
+        if reembed and not await memory.register_embedder():
+            raise InvalidArgument(
+                "Embedding is off: PGMEM_EMBEDDING_PROVIDER is none, or the server has no pgvector."
+            )
+        if source.is_conversations:
+            with _progress("importing turns") as report:
+                return await transcripts.load(memory, source, file, project, report)
+        if source is Source.pgmem:
+            with _reading(file) as lines, _progress("importing") as report:
+                done = await memory.import_lines(
+                    lines, vectors=not reembed, all_tenants=all_tenants, progress=report
+                )
+        else:
+            done = await _import_records(
+                memory, source, file, project or "", of_user, dry_run, forget_deleted
+            )
+        if not dry_run:
+            # The texts of another system have no vectors yet.
+            await settle(
+                memory, reembed or (source is not Source.pgmem and bool(await memory.register_embedder()))
+            )
+        return done
+
+    show(store.run(run), store.as_json)
+
+
+def _require_fitting(
+    source: Source, file: Path, project: str | None, *, dry_run: bool, forget_deleted: bool
+) -> None:
+    """Exit with 2 if the options do not fit the system, or the file is not what that system writes."""
     if source is not Source.pgmem and project is None and source not in (Source.claude_code, Source.codex):
         _usage_error("--project: name the project that these memories belong to.")
     if dry_run and source is Source.pgmem:
@@ -130,39 +165,22 @@ def import_(
     ):
         _usage_error(f"{file} is no file.")
 
-    async def run(memory: Memory) -> Imported:
-        if reembed and not await memory.register_embedder():
-            raise InvalidArgument(
-                "Embedding is off: PGMEM_EMBEDDING_PROVIDER is none, or the server has no pgvector."
-            )
-        if source is Source.pgmem:
-            with _reading(file) as lines, _progress("importing") as report:
-                done = await memory.import_lines(
-                    lines, vectors=not reembed, all_tenants=all_tenants, progress=report
-                )
-        elif source.is_conversations:
-            with _progress("importing turns") as report:
-                return await transcripts.load(memory, source, file, project, report)
-        else:
-            reading = read(source, file, Vocabulary.of(await memory.describe_schema()), of_user)
-            with _progress("importing") as report:
-                done = await load(
-                    memory,
-                    source,
-                    reading,
-                    project or "",
-                    report,
-                    dry_run=dry_run,
-                    forget_deleted=forget_deleted,
-                )
-        if not dry_run:
-            # The texts of another system have no vectors yet.
-            await settle(
-                memory, reembed or (source is not Source.pgmem and bool(await memory.register_embedder()))
-            )
-        return done
 
-    show(store.run(run), store.as_json)
+async def _import_records(
+    memory: Memory,
+    source: Source,
+    file: Path,
+    project: str,
+    of_user: str | None,
+    dry_run: bool,
+    forget_deleted: bool,
+) -> Imported:
+    """Import the memories of another system."""
+    reading = read(source, file, Vocabulary.of(await memory.describe_schema()), of_user)
+    with _progress("importing") as report:
+        return await load(
+            memory, source, reading, project, report, dry_run=dry_run, forget_deleted=forget_deleted
+        )
 
 
 def _usage_error(message: str) -> NoReturn:

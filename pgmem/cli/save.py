@@ -6,6 +6,7 @@ import inspect
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import update_wrapper
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
@@ -33,133 +34,119 @@ Input = Annotated[
     ),
 ]
 InProject = Annotated[str | None, typer.Option("--project", "-p", help="The name of the project.")]
-Scope = Annotated[
-    Literal["global", "project", "focus"] | None,
-    typer.Option(help="How widely it holds. Default: project."),
-]
-Focus = Annotated[str | None, typer.Option(help="The name of the focus area.")]
 Share = Annotated[Literal["private", "org"] | None, typer.Option(help="Whose it is. Default: yours.")]
-Token = Annotated[
-    str | None, typer.Option("--governance-token", help="A governance token, which a global save needs.")
-]
-SaveId = Annotated[
-    str | None, typer.Option("--save-id", help="A UUID of this save: sent again, it is made once.")
-]
 
 
-@save.command()
-@store_command
+def _placed(
+    project_id: InProject = None,
+    focus: Annotated[str | None, typer.Option(help="The name of the focus area.")] = None,
+    scope: Annotated[
+        Literal["global", "project", "focus"] | None,
+        typer.Option(help="How widely it holds. Default: project."),
+    ] = None,
+    share: Share = None,
+    governance_token: Annotated[
+        str | None, typer.Option("--governance-token", help="A governance token, which a global save needs.")
+    ] = None,
+    save_id: Annotated[
+        str | None, typer.Option("--save-id", help="A UUID of this save: sent again, it is made once.")
+    ] = None,
+    given: Input = None,
+) -> None:
+    """The options that every save of one memory takes."""
+
+
+def _saves(verb: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a command of a declaration, whose parameters are arguments of the verb; `_placed` declares the others."""
+
+    def command(declared: Callable[..., None]) -> Callable[..., None]:
+        def run(store: Store, /, **own: Any) -> None:
+            _save(store, verb, own.pop("given"), **own)
+
+        update_wrapper(run, declared)
+        parameters = [
+            parameter
+            for function in (declared, _placed)
+            for parameter in inspect.signature(function, eval_str=True).parameters.values()
+        ]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        return save.command()(store_command(run))
+
+    return command
+
+
+def _related(given: list[str] | None) -> list[dict[str, str]] | None:
+    """The related entities of RELATION=NAME pairs."""
+    found = _pairs("--related", given)
+    return [{"relationship_type": relation, "entity_name": name} for relation, name in found] or None
+
+
+@_saves("save_session")
 def session(
     store: Store,
     objective: Annotated[str | None, typer.Argument(help="The aim of the session; - reads stdin.")] = None,
-    project: InProject = None,
-    did: Annotated[list[str] | None, typer.Option(help="What was done; repeatable.")] = None,
-    decided: Annotated[list[str] | None, typer.Option(help="What was decided, in a few words.")] = None,
-    left_open: Annotated[list[str] | None, typer.Option("--open", help="What is not finished.")] = None,
-    then: Annotated[list[str] | None, typer.Option("--next", help="What comes next; repeatable.")] = None,
-    focus: Focus = None,
-    scope: Scope = None,
-    share: Share = None,
-    governance_token: Token = None,
-    save_id: SaveId = None,
-    given: Input = None,
+    actions_taken: Annotated[
+        list[str] | None, typer.Option("--did", help="What was done; repeatable.")
+    ] = None,
+    decisions_made: Annotated[
+        list[str] | None, typer.Option("--decided", help="What was decided, in a few words.")
+    ] = None,
+    open_items: Annotated[list[str] | None, typer.Option("--open", help="What is not finished.")] = None,
+    next_actions: Annotated[
+        list[str] | None, typer.Option("--next", help="What comes next; repeatable.")
+    ] = None,
 ) -> None:
     """Save what happened in a session. It creates the project if it is new."""
-    words = {"actions_taken": did, "decisions_made": decided, "open_items": left_open, "next_actions": then}
-    more = {"focus": focus, "scope": scope, "share": share, "save_id": save_id}
-    more["governance_token"] = governance_token
-    _save(store, "save_session", given, objective=objective, project_id=project, **words, **more)
 
 
-@save.command()
-@store_command
+@_saves("save_decision")
 def decision(
     store: Store,
     title: Annotated[str | None, typer.Argument(help="What was decided, on one line.")] = None,
     rationale: Annotated[str | None, typer.Argument(help="Why; - reads stdin.")] = None,
-    project: InProject = None,
     owner: Annotated[str | None, typer.Option(help="Who decided it.")] = None,
     date: Annotated[str | None, typer.Option(help="The day, such as 2026-05-01. Default: today.")] = None,
     confidence: Annotated[float | None, typer.Option(min=0, max=1, help="How certain it is.")] = None,
-    focus: Focus = None,
-    scope: Scope = None,
-    share: Share = None,
-    governance_token: Token = None,
-    save_id: SaveId = None,
-    given: Input = None,
 ) -> None:
     """Save a decision and why. A repeat is skipped, a near title is superseded or waits for review."""
-    more = {"owner": owner, "date": date, "confidence": confidence, "focus": focus, "scope": scope}
-    more |= {"share": share, "governance_token": governance_token, "save_id": save_id}
-    _save(store, "save_decision", given, title=title, rationale=rationale, project_id=project, **more)
 
 
-@save.command()
-@store_command
+@_saves("save_pattern")
 def pattern(
     store: Store,
     trigger: Annotated[str | None, typer.Argument(help="When the pattern applies.")] = None,
-    steps: Annotated[list[str] | None, typer.Argument(help="The steps, in order.")] = None,
-    project: InProject = None,
-    exclusion: Annotated[list[str] | None, typer.Option(help="When it does not apply; repeatable.")] = None,
-    focus: Focus = None,
-    scope: Scope = None,
-    share: Share = None,
-    governance_token: Token = None,
-    save_id: SaveId = None,
-    given: Input = None,
+    repeatable_steps: Annotated[
+        list[str] | None, typer.Argument(metavar="steps", help="The steps, in order.")
+    ] = None,
+    exclusions: Annotated[
+        list[str] | None, typer.Option("--exclusion", help="When it does not apply; repeatable.")
+    ] = None,
 ) -> None:
     """Save a pattern: when it applies, and the steps to repeat."""
-    more = {"exclusions": exclusion, "focus": focus, "scope": scope, "share": share, "save_id": save_id}
-    more["governance_token"] = governance_token
-    _save(store, "save_pattern", given, trigger=trigger, repeatable_steps=steps, project_id=project, **more)
 
 
-@save.command("context")
-@store_command
+@_saves("save_context")
 def context(
     store: Store,
     content: Annotated[str | None, typer.Argument(help="The text of the note; - reads stdin.")] = None,
-    project: InProject = None,
     topic: Annotated[str | None, typer.Option(help="What it is about; it becomes the title.")] = None,
-    focus: Focus = None,
-    scope: Scope = None,
-    share: Share = None,
-    governance_token: Token = None,
-    save_id: SaveId = None,
-    given: Input = None,
 ) -> None:
     """Save a note about a project."""
-    more = {"topic": topic, "focus": focus, "scope": scope, "share": share, "save_id": save_id}
-    more["governance_token"] = governance_token
-    _save(store, "save_context", given, content=content, project_id=project, **more)
 
 
-@save.command()
-@store_command
+@_saves("upsert_entity")
 def entity(
     store: Store,
-    name: Annotated[str | None, typer.Argument(help="The name of the entity.")] = None,
+    entity_name: Annotated[str | None, typer.Argument(metavar="name", help="The name of the entity.")] = None,
     fact: Annotated[str | None, typer.Argument(help="What is true of it now; - reads stdin.")] = None,
-    project: InProject = None,
-    related: Annotated[
-        list[str] | None, typer.Option(help="A relation and a name, such as USES=Redis; repeatable.")
+    related_entities: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--related", callback=_related, help="A relation and a name, such as USES=Redis; repeatable."
+        ),
     ] = None,
-    focus: Focus = None,
-    scope: Scope = None,
-    share: Share = None,
-    governance_token: Token = None,
-    save_id: SaveId = None,
-    given: Input = None,
 ) -> None:
     """Save the fact that is true of an entity now; the earlier fact stays in its history."""
-    others = [
-        {"relationship_type": relation, "entity_name": target}
-        for relation, target in _pairs("--related", related)
-    ]
-    more: dict[str, Any] = {"focus": focus, "scope": scope, "share": share, "save_id": save_id}
-    more |= {"governance_token": governance_token, "related_entities": others or None}
-    _save(store, "upsert_entity", given, entity_name=name, fact=fact, project_id=project, **more)
 
 
 @save.command()

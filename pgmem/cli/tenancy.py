@@ -70,8 +70,8 @@ def adopt(
         names = [
             f"{name}={value}" for name, value in (("DEFAULT_ORG_ID", org), ("DEFAULT_USER_ID", user)) if value
         ]
-        told = f"Without {' and '.join(names)}" if back else f"Set {' and '.join(names)}"
-        typer.echo(f"{told} this machine works with them.", err=True)
+        advice = f"Without {' and '.join(names)}" if back else f"Set {' and '.join(names)}"
+        typer.echo(f"{advice} this machine works with them.", err=True)
     for pair in done.collisions:
         typer.echo(f"exists already: {pair.label} {pair.name}", err=True)
 

@@ -349,6 +349,7 @@ declare
   v_heads_kept boolean := exists (select from pgmem.schema_function);
   v_dropped    oid[];
   v_view       text;
+  v_functions  text;
 begin
   with recursive required(oid) as (
     -- What a default, constraint, trigger or policy calls, and what that calls.
@@ -376,7 +377,11 @@ begin
   for v_view in select viewname from pg_views where schemaname = 'pgmem' loop
     execute format('drop view if exists pgmem.%I cascade', v_view);
   end loop;
-  execute (select 'drop function ' || string_agg(p.oid::regprocedure::text, ', ') from pg_proc p where p.oid = any (v_dropped));
+  -- Those that return rows of a view went with it.
+  select string_agg(p.oid::regprocedure::text, ', ') into v_functions from pg_proc p where p.oid = any (v_dropped);
+  if v_functions is not null then
+    execute 'drop function ' || v_functions;
+  end if;
 end $$;
 """
 

@@ -2,8 +2,8 @@
 
 final = alpha * vector + (1 - alpha) * fulltext + beta * min(graph, cap) + gamma * trust + delta * confidence
 
-Each arm is min-max normalised over its own candidates; a single one, or equal ones, are 1, and who is none of
-them is 0. graph is the share of the other candidates within one hop. With fusion rrf the first two terms are
+Each arm is min-max normalised over its own candidates; equal scores become 1, and a candidate missing from an arm
+scores 0. graph is the share of the other candidates within one hop. With fusion rrf the first two terms are
 replaced by sum 1 / (k + rank) over the arms, min-max normalised over all candidates.
 """
 
@@ -109,7 +109,7 @@ class HybridSearchEngine:
     the arms are asked one by one and fused here.
 
     Args:
-        graph: full text, neighbours, and who is trusted.
+        graph: full text, neighbours and trust.
         vector: the nearest vectors; `dimensions` 0: full text only.
         embedder: makes the query's vector.
         config: the weights; None: those of the store, or the defaults where it has none.

@@ -114,9 +114,9 @@ def _item(
     kept |= {f"{name}_told": properties[name] for name in _TIMES if properties.get(name) and not times[name]}
     numbers = {name: proportion(properties.get(name)) for name in ("confidence", "trust_level")}
     for name, value in numbers.items():
-        told = kept.pop(name, None)
-        if value is None and told is not None:
-            kept[f"{name}_told"] = told
+        given = kept.pop(name, None)
+        if value is None and given is not None:
+            kept[f"{name}_told"] = given
     status = str(kept.pop("status", None) or "active")
     if status not in _STATUSES:
         kept["status_told"] = status

@@ -177,11 +177,11 @@ def _first_moment(front: dict[str, Any], names: tuple[str, ...]) -> datetime | N
 def _tags(front: dict[str, Any], body: str) -> list[str]:
     """The tags of the front matter, then those in the text."""
     found: list[str] = []
-    for told in (front.get("tags"), front.get("tag")):
-        if isinstance(told, list | tuple | set):
-            found += [str(tag).lstrip("#") for tag in told if tag is not None]
-        elif told is not None:
-            found += [tag.lstrip("#") for tag in re.split(r"[,\s]+", str(told)) if tag]
+    for named in (front.get("tags"), front.get("tag")):
+        if isinstance(named, list | tuple | set):
+            found += [str(tag).lstrip("#") for tag in named if tag is not None]
+        elif named is not None:
+            found += [tag.lstrip("#") for tag in re.split(r"[,\s]+", str(named)) if tag]
     found += _TAG.findall(_CODE.sub(" ", body))
     return list(dict.fromkeys(found))
 

@@ -122,8 +122,8 @@ class Admission:
 
     async def _admit(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         if _is_ambiguous(scope):
-            told = "Send one Authorization header, and Content-Length or Transfer-Encoding, not both."
-            await answer.refuse(scope, receive, 400, told)
+            message = "Send one Authorization header, and Content-Length or Transfer-Encoding, not both."
+            await answer.refuse(scope, receive, 400, message)
             return
         secret = _bearer(scope)
         key = sha256(secret.encode()).digest() if secret else b""

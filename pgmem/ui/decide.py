@@ -120,7 +120,7 @@ async def review(visit: Visit) -> Page:
 
 
 async def resolve(visit: Visit) -> Redirect:
-    """Decide one review; who comes second is told that it is decided, and by whom."""
+    """Decide one review; the second person learns that it is decided, and by whom."""
     save_id = UUID(visit.parts["id"])
     outcome = visit.field("outcome")
     if outcome not in ("new", "supersede", "drop", "retry"):
@@ -285,10 +285,10 @@ async def decide_card(visit: Visit) -> Redirect:
     reason = visit.form.get("reason", "").strip() or None
     if action == "approve":
         await visit.memory.approve_card(card, visit.name, reason)
-        visit.tell("Approved: agents are told this card from now on.")
+        visit.tell("Approved: agents get this card from now on.")
     elif action == "reject":
         await visit.memory.reject_card(card, visit.name, reason)
-        visit.tell("Rejected: an agent that drafts it again is told so.")
+        visit.tell("Rejected: an agent that drafts it again learns that it was.")
     else:
         raise InvalidArgument(f"action is approve or reject, not {action[:40]!r}.")
     return Redirect(visit.url("/decide/cards"))

@@ -24,7 +24,13 @@ select v.*, p.proretset as many, p.provolatile <> 'v' as stable, obj_description
                       with ordinality as a(name, mode, type, place)
                  left join pgmem.argument g on g.name = substr(a.name, 3)
                  where coalesce(a.mode, 'i') = 'i'), '[]') as given,
-       pg_get_function_arguments(p.oid) as signature, pg_get_function_result(p.oid) as result
+       pg_get_function_arguments(p.oid) as signature,
+       -- Of a composite its columns: ROW(…), or TABLE(…) if the verb returns a set.
+       coalesce((select format(case when p.proretset then 'TABLE(%s)' else 'ROW(%s)' end,
+                               string_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod), ', ' order by a.attnum))
+                 from pg_type t join pg_attribute a on a.attrelid = t.typrelid and a.attnum > 0 and not a.attisdropped
+                 where t.oid = p.prorettype and t.typtype = 'c' having count(*) > 0),
+                pg_get_function_result(p.oid)) as result
 from pgmem.verb v join pg_proc p on p.proname = v.name and p.pronamespace = 'pgmem'::regnamespace
 order by v.place
 """

@@ -58,10 +58,10 @@ def cli_page() -> str:
         name = " ".join(("pgmem", *path))
         arguments = [p for p in command.params if p.param_type_name == "argument"]
         options = [p for p in command.params if p.param_type_name == "option" and p.name != "help"]
-        words = [a.name.upper() if a.required else f"[{a.name.upper()}]" for a in arguments]
+        words = [name_of(a) if a.required else f"[{name_of(a)}]" for a in arguments]
         usage = " ".join([name, *words, *(["[OPTIONS]"] if options else [])])
         parts.append(f"\n## {name}\n\n{inspect.cleandoc(command.help or '')}\n\n```text\n{usage}\n```\n")
-        rows = [(code(a.name.upper()), a.help, default_of(a)) for a in arguments]
+        rows = [(code(name_of(a)), a.help, default_of(a)) for a in arguments]
         rows += [(", ".join(map(code, sorted(o.opts, key=len))), o.help, default_of(o)) for o in options]
         if rows:
             parts.append("\n" + table(("argument or option", "meaning", "default"), rows))
@@ -75,6 +75,11 @@ def commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, .
         return
     for name in command.list_commands(None):
         yield from commands(command.get_command(None, name), (*path, name))
+
+
+def name_of(argument: Any) -> str:
+    """Return the name of an argument as the help shows it."""
+    return str(argument.metavar or argument.name).strip("[]").upper()
 
 
 def default_of(parameter: Any) -> str:
@@ -313,8 +318,8 @@ def signature(verb: catalog.Verb) -> str:
         argument = re.sub(r"::[a-z ]+(\[\])?$", "", argument)
         (given if mode in ("OUT", "INOUT") else taken).append(rest if mode in ("OUT", "INOUT") else argument)
     result = verb.result
-    if match := re.fullmatch(r"TABLE\((.*)\)", result, re.DOTALL):
-        given, result = split(match[1]), "rows"
+    if match := re.fullmatch(r"(TABLE|ROW)\((.*)\)", result, re.DOTALL):
+        given, result = split(match[2]), "rows" if match[1] == "TABLE" else "one row"
     lines = [f"pgmem.{verb.name}("]
     lines += [f"  {argument}{',' if n < len(taken) else ''}" for n, argument in enumerate(taken, 1)]
     lines[-1:] = [lines[-1] + ")"] if not taken else [lines[-1], ")"]

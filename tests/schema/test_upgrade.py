@@ -197,6 +197,22 @@ def test_a_function_that_is_gone_is_dropped(empty: str, sql_folder: Path) -> Non
     assert "routed" in names
 
 
+def test_a_verb_that_alone_is_changed_and_returns_rows_of_a_view_is_made_again(
+    empty: str, sql_folder: Path
+) -> None:
+    schema.upgrade(empty)
+    before = functions(empty)
+    chapter = sql_folder / "35-time-travel.sql"
+    text = chapter.read_text(encoding="utf-8")
+    head = "create or replace function pgmem.get_node(\n  p_label text,"
+    assert head in text
+    chapter.write_text(text.replace(head, head.replace(" text,", " varchar,")), encoding="utf-8")
+    schema.upgrade(empty)
+    after = functions(empty)
+    assert after.keys() == before.keys()
+    assert after["get_node"] != before["get_node"]
+
+
 def test_a_role_without_superuser_upgrades_the_store_it_owns(
     empty: str, role: MakeRole, program: Program, tmp_path: Path, sql_folder: Path
 ) -> None:

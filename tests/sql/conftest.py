@@ -16,6 +16,17 @@ Rows = Callable[..., list[DictRow]]
 Picture = Callable[..., dict[str, str]]
 ActAs = Callable[..., None]
 
+SAVES: dict[str, dict[str, object]] = {
+    "save_session": {"objective": "o", "project_id": "shop"},
+    "save_decision": {"title": "t", "rationale": "r", "project_id": "shop"},
+    "save_pattern": {"trigger": "t", "repeatable_steps": ["s"], "project_id": "shop"},
+    "save_context": {"content": "c", "project_id": "shop"},
+    "upsert_entity": {"entity_name": "e", "fact": "f", "project_id": "shop"},
+    "store_session_with_learnings": {"session": {"objective": "o"}, "project_id": "shop"},
+    "request_global_write_approval": {"content_preview": "p"},
+}
+"""Arguments that the verbs take which store what an agent says."""
+
 
 @pytest.fixture
 def rows(connection: psycopg.Connection[DictRow]) -> Rows:

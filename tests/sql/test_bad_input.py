@@ -16,7 +16,7 @@ from psycopg.types.json import Jsonb
 
 from pgmem.errors import InvalidArgument
 from tests.conftest import Call, GraphDifferences, caller, new_database
-from tests.sql.conftest import Picture
+from tests.sql.conftest import SAVES, Picture
 
 DROP = "'; drop schema pgmem cascade; --"
 HUGE = "x " * 500_000
@@ -25,13 +25,7 @@ SAVE_ID = UUID("00000000-0000-4000-8000-000000000001")
 
 # Every verb of the core with arguments it takes.
 GOOD: dict[str, dict[str, object]] = {
-    "save_session": {"objective": "o", "project_id": "shop"},
-    "save_decision": {"title": "t", "rationale": "r", "project_id": "shop"},
-    "save_pattern": {"trigger": "t", "repeatable_steps": ["s"], "project_id": "shop"},
-    "save_context": {"content": "c", "project_id": "shop"},
-    "upsert_entity": {"entity_name": "e", "fact": "f", "project_id": "shop"},
-    "store_session_with_learnings": {"session": {"objective": "o"}, "project_id": "shop"},
-    "request_global_write_approval": {"content_preview": "p"},
+    **SAVES,
     "retrieve_context": {"project_id": "shop", "scope": "project"},
     "search_memory": {"query": "q"},
     "get_scope_state": {"project_id": "shop"},

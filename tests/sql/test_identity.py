@@ -13,18 +13,12 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import DictRow, dict_row
 
 from tests.conftest import GRAPH_TIERS, Call, as_admin, caller, past_the_pooler, tier
-from tests.sql.conftest import ActAs, Each, Picture, Rows
+from tests.sql.conftest import SAVES, ActAs, Each, Picture, Rows
 
 Login = Callable[..., psycopg.Connection[DictRow]]
 
 WRITES: dict[str, dict[str, object]] = {
-    "save_session": {"objective": "o", "project_id": "shop"},
-    "save_decision": {"title": "t", "rationale": "r", "project_id": "shop"},
-    "save_pattern": {"trigger": "t", "repeatable_steps": ["s"], "project_id": "shop"},
-    "save_context": {"content": "c", "project_id": "shop"},
-    "upsert_entity": {"entity_name": "e", "fact": "f", "project_id": "shop"},
-    "store_session_with_learnings": {"session": {"objective": "o"}, "project_id": "shop"},
-    "request_global_write_approval": {"content_preview": "p"},
+    **SAVES,
     "relate": {"from_label": "Decision", "from_key": "a", "rel_type": "CONFLICTS_WITH", "to_label": "Decision", "to_key": "b"},
     "resolve_review": {"save_id": uuid4(), "outcome": "new", "by": "ana"},
     "retry_save": {"save_id": uuid4()},

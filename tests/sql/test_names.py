@@ -1,4 +1,4 @@
-"""Names: how they are stored and compared, whose comes first, and what a near one is told of."""
+"""Names: how they are stored and compared, whose comes first, and the advice on a near one."""
 
 from __future__ import annotations
 
