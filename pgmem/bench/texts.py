@@ -44,7 +44,9 @@ def read(file: Path, count: int) -> list[str]:
         found = _packages(lines) if first.startswith("Package:") else (line.strip() for line in lines)
         texts = [text for text, _ in zip((text for text in found if text), range(count), strict=False)]
     if not texts:
-        raise ValueError(f"{file.name} holds no text; send one text a line, or what apt-cache dumpavail prints.")
+        raise ValueError(
+            f"{file.name} holds no text; send one text a line, or what apt-cache dumpavail prints."
+        )
     return texts
 
 

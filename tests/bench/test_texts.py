@@ -42,7 +42,9 @@ def test_package_descriptions_and_lines_are_read(tmp_path: Path) -> None:
 async def test_a_bound_that_cuts_off_good_answers_shows(tmp_path: Path, dsn: str) -> None:
     """R9: forty texts hold both words; a bound of three candidates loses most of the best ten, the store's loses none."""
     file = tmp_path / "texts"
-    file.write_text("".join(f"{'river ' * (1 + i % 5)}bridge number {i}\n" for i in range(40)), encoding="utf-8")
+    file.write_text(
+        "".join(f"{'river ' * (1 + i % 5)}bridge number {i}\n" for i in range(40)), encoding="utf-8"
+    )
     async with Memory.connect(load(dsn=dsn, embedding_provider="none")) as memory:
         kept = await texts.run(memory, file, asked=5)
         limits = {row.name: row.value for row in await memory.list_settings()}
