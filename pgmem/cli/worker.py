@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import signal
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import anyio
 import typer
@@ -20,9 +20,10 @@ from pgmem.cli.options import (
     with_memory,
 )
 from pgmem.errors import DatabaseUnavailable, summary
-from pgmem.memory import Memory
-from pgmem.settings import Settings
 from pgmem.telemetry import logs, tracing
+
+if TYPE_CHECKING:
+    from pgmem.settings import Settings
 
 __all__ = ["worker"]
 
@@ -56,7 +57,7 @@ def worker(
     """
     settings = load_settings(dsn, env_file, data_dir)
     if once:
-        done = with_memory(settings, Memory.maintain)
+        done = with_memory(settings, lambda m: m.maintain())
         if as_json:
             print_json(done)
         else:
@@ -69,6 +70,8 @@ def worker(
 
 
 async def _rounds(settings: Settings, host: str, port: int | None) -> None:
+    from pgmem.memory import Memory
+
     stopping = anyio.Event()
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         async with anyio.create_task_group() as tasks:
