@@ -22,6 +22,7 @@ PgmemError
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -47,6 +48,7 @@ __all__ = [
     "TierMissing",
     "UnsuitableDatabase",
     "WrongIsolation",
+    "cannot_listen",
     "described",
     "first_line",
     "summary",
@@ -172,6 +174,13 @@ def described(error: BaseException) -> str:
 def first_line(error: BaseException) -> str:
     """Return the first line of the message of an error, or the name of its class if it has no message."""
     return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
+def cannot_listen(host: str, port: int, error: OSError) -> str:
+    """Return why nobody can listen at an address, and what to do if another program listens there."""
+    taken = "another program does; give another port"
+    why = taken if error.errno == errno.EADDRINUSE else error.strerror or first_line(error)
+    return f"Nobody can listen at {host} port {port}: {why}."
 
 
 @contextmanager

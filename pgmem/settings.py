@@ -314,6 +314,18 @@ class Settings(StoreSettings):
         validation_alias=AliasChoices("PGMEM_OPENAI_API_KEY", "OPENAI_API_KEY"),
         description="API key of that server.",
     )
+    extraction_model: str | None = Field(
+        None,
+        description="Model that says what of the kept turns should last, asked by pgmem worker; if unset, none is asked.",
+    )
+    extraction_url: str = Field(
+        "http://localhost:11434/v1",
+        description="URL of its server, which speaks OpenAI's protocol; Ollama's if unset. It is sent the turns.",
+    )
+    extraction_api_key: SecretStr | None = Field(None, description="API key of that server.")
+    extraction_tokens: int = Field(
+        50_000, ge=1_000, description="Maximum number of tokens that a worker spends on that model in a day."
+    )
     outbox_days: float = Field(7.0, gt=0, description="Days after which a queued save is recorded as failed.")
     prepare: bool | None = Field(
         None, description="Use prepared statements; if unset, only on the embedded server."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -13,7 +13,9 @@ from rich.console import Console
 from pgmem.cli.options import AsJson, DataDir, EnvFile, exit_on_error, load_settings, print_json
 from pgmem.database import backup as database
 from pgmem.database.embedded import EmbeddedServer
-from pgmem.settings import Settings
+
+if TYPE_CHECKING:
+    from pgmem.settings import Settings
 
 __all__ = ["backup", "restore"]
 

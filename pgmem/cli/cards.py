@@ -8,7 +8,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
@@ -22,12 +22,14 @@ from rich.text import Text
 from pgmem.cli import options
 from pgmem.cli.options import DryRun, Store, cells, exit_on_error, store_command, terminal
 from pgmem.errors import InvalidArgument
-from pgmem.memory import Memory
-from pgmem.models import Card as CardRecord
-from pgmem.models import CardDecision, CardRefresh, MemoryAnswer, PathDigest
 from pgmem.repository import scan
 from pgmem.repository.git import Git, GitUnavailable
 from pgmem.settings import Settings
+
+if TYPE_CHECKING:
+    from pgmem.memory import Memory
+    from pgmem.models import Card as CardRecord
+    from pgmem.models import CardDecision, CardRefresh, MemoryAnswer, PathDigest
 
 __all__ = ["app"]
 

@@ -47,7 +47,7 @@ def connect(
     from pgmem.clients.connect import edits, plugin_folder, write
 
     if client not in catalog.CLIENTS:
-        near = difflib.get_close_matches(client, catalog.CLIENTS, n=1, cutoff=0.3)
+        near = difflib.get_close_matches(client, catalog.CLIENTS, n=1, cutoff=0.5)
         wanted = f"Did you mean {near[0]}? " if near else ""
         raise typer.BadParameter(
             f"{client} is no client that pgmem knows. {wanted}Known: {', '.join(catalog.CLIENTS)}."

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import anyio
 import psycopg
@@ -22,7 +22,9 @@ from rich.text import Text
 from pgmem.cli.options import Dsn, cells, exit_on_error, load_settings, print_json, terminal
 from pgmem.database.embedded import EmbeddedServer
 from pgmem.errors import PgmemError
-from pgmem.settings import Settings
+
+if TYPE_CHECKING:
+    from pgmem.settings import Settings
 
 __all__ = ["demo"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import AsyncIterator
 from datetime import UTC
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
@@ -24,11 +25,13 @@ from pgmem.cli.options import (
 )
 from pgmem.database.database import Database
 from pgmem.database.examine import Finding, examine_server
-from pgmem.database.outbox import Outbox
 from pgmem.errors import NotPermitted, PgmemError, first_line
 from pgmem.memory import Memory
-from pgmem.models import Backlog
-from pgmem.settings import Settings
+
+if TYPE_CHECKING:
+    from pgmem.database.outbox import Outbox
+    from pgmem.models import Backlog
+    from pgmem.settings import Settings
 
 __all__ = ["doctor"]
 

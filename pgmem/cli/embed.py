@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -11,7 +11,9 @@ from rich.progress import Progress
 
 from pgmem.cli.options import Store, store_command
 from pgmem.errors import InvalidArgument
-from pgmem.memory import Memory
+
+if TYPE_CHECKING:
+    from pgmem.memory import Memory
 
 __all__ = ["reindex"]
 

@@ -19,7 +19,6 @@ from pgmem.cli.options import (
     terminal,
     with_memory,
 )
-from pgmem.memory import Memory
 
 __all__ = ["app", "cypher"]
 
@@ -57,7 +56,7 @@ def table_of(rows: list[dict[str, Any]]) -> Table:
 @store_command
 def check(store: Store) -> None:
     """Compare the graph with the tables; exit code 1 if they differ."""
-    found = store.run(Memory.check_graph)
+    found = store.run(lambda m: m.check_graph())
     if store.print_json(found):
         pass
     elif found:
@@ -73,5 +72,5 @@ def check(store: Store) -> None:
 @app.command()
 def rebuild(dsn: Dsn = None, data_dir: DataDir = None, env_file: EnvFile = None) -> None:
     """Rebuild the graph from the tables, for example after pg_restore."""
-    done = with_memory(load_settings(dsn, env_file, data_dir), Memory.rebuild_graph)
+    done = with_memory(load_settings(dsn, env_file, data_dir), lambda m: m.rebuild_graph())
     typer.echo(f"{done.vertices} vertices, {done.edges} edges.")

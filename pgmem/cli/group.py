@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 from typer.main import get_group
 
@@ -114,6 +115,7 @@ class Commands(TyperGroup):
             else:
                 where = f" See {context.command_path} --help." if context else ""
                 line = " ".join(error.format_message().replace("Value error, ", "").split())
+                line += "" if line.endswith((".", "?", "!")) else "."
                 typer.echo(f"pgmem: {line}{where}", err=True)
             sys.exit(error.exit_code)
         except typer.Abort:
@@ -124,6 +126,34 @@ class Commands(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         """Return the names of all commands, in the order of the help."""
         return [name for commands in PANELS.values() for name in commands]
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the arguments name; a name that is none is compared with those of all commands."""
+        if args and args[0] not in self.list_commands(ctx):
+            with self._all():
+                return super().resolve_command(ctx, args)
+        return super().resolve_command(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help, which imports no command."""
+        with self._all():
+            super().format_help(ctx, formatter)
+
+    @contextmanager
+    def _all(self) -> Iterator[None]:
+        """Let every command stand there by its name and what it does."""
+        from pgmem.cli._help import HELP
+
+        kept = self.commands
+        self.commands = {
+            name: TyperCommand(name, help=HELP[name], rich_help_panel=panel)
+            for panel, commands in PANELS.items()
+            for name in commands
+        }
+        try:
+            yield
+        finally:
+            self.commands = kept
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command; its module is imported now."""

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, NoReturn, TextIO
+from typing import TYPE_CHECKING, Annotated, NoReturn, TextIO
 
 import typer
 from rich.console import Console
@@ -20,8 +20,10 @@ from pgmem import bounded
 from pgmem.cli.options import Store, print_json, store_command
 from pgmem.errors import InvalidArgument
 from pgmem.importers import Source, Vocabulary, load, read, transcripts
-from pgmem.memory import Memory
-from pgmem.models import Exported, Imported
+
+if TYPE_CHECKING:
+    from pgmem.memory import Memory
+    from pgmem.models import Exported, Imported
 
 __all__ = ["export", "import_"]
 

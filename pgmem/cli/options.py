@@ -10,18 +10,18 @@ import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TypeVar
 
-import anyio
-import psycopg
 import typer
 from rich.console import Console
 from rich.text import Text
 
 from pgmem.errors import PgmemError
-from pgmem.memory import Memory
 from pgmem.neutral import for_json, visible
-from pgmem.settings import Settings, load
+
+if TYPE_CHECKING:
+    from pgmem.memory import Memory
+    from pgmem.settings import Settings
 
 __all__ = [
     "AsJson",
@@ -84,6 +84,8 @@ def terminal(*, quiet: bool = False) -> Console:
 
 def load_settings(dsn: str | None, env_file: Path | None = None, data_dir: Path | None = None) -> Settings:
     """Load the settings, with those of the command line; an invalid one ends the command with exit code 2."""
+    from pgmem.settings import load
+
     try:
         return load(env_file, dsn=dsn, data_dir=data_dir)
     except PgmemError as error:
@@ -103,7 +105,7 @@ def exit_on_error(action: Callable[[], T]) -> T:
         cause = getattr(cause, "orig", cause)
         if isinstance(cause, PgmemError):
             message = str(cause)
-        elif isinstance(cause, psycopg.Error):
+        elif (driver := sys.modules.get("psycopg")) and isinstance(cause, driver.Error):
             message = cause.diag.message_primary or str(cause).strip().partition("\n")[0]
         else:
             raise
@@ -119,6 +121,9 @@ def with_memory(settings: Settings, use: Callable[[Memory], Awaitable[T]], *, as
         use: what is done with it.
         as_it_is: return the result unchanged; else without characters that control a terminal.
     """
+    import anyio
+
+    from pgmem.memory import Memory
 
     async def run() -> T:
         async with Memory.connect(settings, source="cli") as memory:

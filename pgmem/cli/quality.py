@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from uuid import UUID
 
 import typer
@@ -19,8 +19,10 @@ from rich.text import Text
 from pgmem.cli.options import By, Project, Store, Yes, cells, store_command, terminal
 from pgmem.cli.repair import repair_command
 from pgmem.errors import MemoryNotFound
-from pgmem.memory import Memory
-from pgmem.models import Finding, Health, HygieneReport, Insight, JoinedMemories, Node, Repair
+
+if TYPE_CHECKING:
+    from pgmem.memory import Memory
+    from pgmem.models import Finding, Health, HygieneReport, Insight, JoinedMemories, Node, Repair
 
 __all__ = ["freshness", "health", "hygiene", "merge", "reflect", "retry", "supersede", "surface"]
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.table import Column, Table
 from rich.text import Text
 
 from pgmem.cli.options import Project, Store, cells, store_command, terminal
-from pgmem.models import SearchResult
+
+if TYPE_CHECKING:
+    from pgmem.models import SearchResult
 
 __all__ = ["calibrate", "neighbours", "retrieve", "search"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 from functools import partial
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 from uuid import UUID
 
 import typer
@@ -12,8 +12,10 @@ from rich.panel import Panel
 from rich.text import Text
 
 from pgmem.cli.options import By, Project, Store, print_json, store_command, terminal
-from pgmem.memory import Memory
-from pgmem.models import Review, SaveResult
+
+if TYPE_CHECKING:
+    from pgmem.memory import Memory
+    from pgmem.models import Review, SaveResult
 
 __all__ = ["review"]
 

@@ -8,15 +8,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import update_wrapper
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
 from pgmem.bounded import parse
 from pgmem.cli.options import Store, print_json, store_command
 from pgmem.errors import InvalidArgument, PgmemError
-from pgmem.memory import Memory
-from pgmem.models import BatchSaveResult, SaveResult
+
+if TYPE_CHECKING:
+    from pgmem.memory import Memory
+    from pgmem.models import BatchSaveResult, SaveResult
 
 __all__ = ["arguments", "relate", "remember", "save"]
 
@@ -191,7 +193,7 @@ def remember(
         keys = {row.name: row.key_field or "name" for row in (await memory.describe_schema()).labels}
         done = []
         for sent in arguments(
-            Memory.remember,
+            memory.remember,
             given,
             label=label,
             properties=kept or None,
@@ -236,6 +238,8 @@ def relate(
     given: Input = None,
 ) -> None:
     """Join two memories by a relation; the same call again changes nothing more."""
+    from pgmem.memory import Memory
+
     calls = arguments(
         Memory.relate,
         given,
@@ -340,6 +344,9 @@ def _checked(verb: Callable[..., Any], sent: dict[str, Any], besides: Sequence[s
 
 def _save(store: Store, verb: str, given: Path | None, **own: Any) -> None:
     """Run one or more saves; exit with 1 if one of them is not saved."""
+    from pgmem.memory import Memory
+    from pgmem.models import SaveResult
+
     calls = arguments(getattr(Memory, verb), given, **own)
 
     async def run(memory: Memory) -> list[SaveResult | BatchSaveResult]:
@@ -356,6 +363,8 @@ def _save(store: Store, verb: str, given: Path | None, **own: Any) -> None:
 
 
 def _show(result: SaveResult | BatchSaveResult) -> None:
+    from pgmem.models import BatchSaveResult
+
     if isinstance(result, BatchSaveResult):
         parts = [part for part in (result.session, *result.decisions, *result.patterns) if part is not None]
         kept = sum(part.status == "saved" for part in parts)

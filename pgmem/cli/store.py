@@ -10,7 +10,7 @@ import sys
 from contextlib import closing, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -31,9 +31,11 @@ from pgmem.cli.options import (
 from pgmem.database import schema
 from pgmem.database.embedded import EmbeddedServer
 from pgmem.errors import NotPermitted, PgmemError
-from pgmem.memory import Memory
-from pgmem.models import EmbeddingModel, Status
-from pgmem.settings import Settings
+
+if TYPE_CHECKING:
+    from pgmem.memory import Memory
+    from pgmem.models import EmbeddingModel, Status
+    from pgmem.settings import Settings
 
 __all__ = ["config", "dsn_", "init", "psql", "status"]
 
@@ -162,7 +164,7 @@ def psql(
     with closing(_server(settings)) as server:  # a server of one's own is not started
         target = settings.dsn or exit_on_error(server.start)
         if settings.dsn is None:
-            with_memory(settings, Memory.status)  # creates the schema of a new store
+            with_memory(settings, lambda m: m.status())  # creates the schema of a new store
         program = shutil.which("psql", path=str(_own_programs(server))) or shutil.which("psql")
         if program is None:
             typer.echo("pgmem: psql is not installed: install your system's PostgreSQL client.", err=True)
@@ -203,7 +205,7 @@ def dsn_(
             exit_on_error(lambda: server.keep(False))
             typer.echo("The embedded server stops when its last user leaves.", err=True)
             return
-        with_memory(settings, Memory.status)  # creates the schema of a new store
+        with_memory(settings, lambda m: m.status())  # creates the schema of a new store
         exit_on_error(server.start)
         typer.echo(exit_on_error(lambda: server.keep(True)))
         typer.echo("The embedded server runs until pgmem dsn --stop.", err=True)
@@ -238,7 +240,7 @@ def config_get(
     name: Annotated[str | None, typer.Argument(help="The setting. Default: all.")] = None,
 ) -> None:
     """Show the thresholds and limits of the store."""
-    rows = [row for row in store.run(Memory.list_settings) if name in (None, row.name)]
+    rows = [row for row in store.run(lambda m: m.list_settings()) if name in (None, row.name)]
     if not rows:
         typer.echo(f"pgmem: There is no setting {name}; pgmem config get lists them.", err=True)
         raise typer.Exit(1)

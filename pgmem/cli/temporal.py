@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.progress import Progress
 from rich.table import Table
 
 from pgmem.cli.options import Project, Store, Yes, cells, store_command, terminal
-from pgmem.models import Decay, Expiry
 from pgmem.neutral import visible
+
+if TYPE_CHECKING:
+    from pgmem.models import Decay, Expiry
 
 __all__ = ["decay", "forget", "history", "revert"]
 

@@ -11,7 +11,6 @@ import typer
 from rich.table import Table
 
 from pgmem.cli.options import By, Store, Yes, cells, store_command, terminal
-from pgmem.memory import Memory
 
 __all__ = ["erase_subject", "tenancy", "token"]
 
@@ -28,7 +27,7 @@ def list_tenants(
     store: Store,
 ) -> None:
     """List the tenants of the store with their memories, projects, tokens and logins."""
-    found = store.run(Memory.list_tenants)
+    found = store.run(lambda m: m.list_tenants())
     if store.print_json(found):
         return
     table = Table("organisation", "user", "memories", "projects", "tokens", "logins")
@@ -138,7 +137,7 @@ def list_tokens(
     store: Store,
 ) -> None:
     """List the issued tokens, without their secrets."""
-    found = store.run(Memory.list_tokens)
+    found = store.run(lambda m: m.list_tokens())
     if store.print_json(found):
         return
     table = Table("id", "name", "tenant", "for", "issued", "by", "expires", "revoked")

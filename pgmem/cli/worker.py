@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import signal
-from typing import Annotated
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
 
 import anyio
 import typer
@@ -19,15 +20,20 @@ from pgmem.cli.options import (
     print_json,
     with_memory,
 )
-from pgmem.errors import DatabaseUnavailable, summary
-from pgmem.memory import Memory
-from pgmem.settings import Settings
+from pgmem.errors import DatabaseUnavailable, PgmemError, summary
 from pgmem.telemetry import logs, tracing
+
+if TYPE_CHECKING:
+    from pgmem.engines.extractor import Extractor
+    from pgmem.memory import Memory
+    from pgmem.settings import Settings
 
 __all__ = ["worker"]
 
 log = logging.getLogger("pgmem")
 
+_COUNTED = ("calls", "tokens", "stored", "for_review", "rejected", "unreadable")
+"""What a round of extraction counts."""
 _GRACE_S = 10.0  # for the current batch, after a signal to stop
 
 
@@ -52,11 +58,16 @@ def worker(
 ) -> None:
     """Maintain the store: embed and index texts, send queued saves, delete what has expired.
 
+    With PGMEM_EXTRACTION_MODEL it also asks that model what of the kept turns should last, within PGMEM_EXTRACTION_TOKENS
+    a day.
+
     Any number of workers may run at once. SIGTERM and Ctrl-C end one after its current batch, within 10 seconds.
     """
     settings = load_settings(dsn, env_file, data_dir)
     if once:
-        done = with_memory(settings, Memory.maintain)
+        from pgmem.engines.extractor import Extractor
+
+        done = with_memory(settings, lambda m: _round(m, Extractor.of(settings)))
         if as_json:
             print_json(done)
         else:
@@ -68,7 +79,33 @@ def worker(
     exit_on_error(lambda: anyio.run(_rounds, settings, health_host, health_port))
 
 
+async def _round(
+    memory: Memory, extractor: Extractor | None, stop: Callable[[], bool] = lambda: False
+) -> dict[str, int]:
+    """Run one round of maintenance, and of extraction if a model is set; count what each did."""
+    done = await memory.maintain(stop)
+    if extractor is None:
+        return done
+    try:
+        found = await extractor.round(memory, stop)
+    except DatabaseUnavailable:
+        raise
+    except PgmemError as error:
+        log.warning("no turn is extracted: %s", summary(error))
+        return done
+    of_today = f"{found.spent} of {found.budget} tokens of today"
+    if found.stopped is not None:
+        log.warning("extraction stopped: %s; %s are spent", found.stopped, of_today)
+    elif found.calls:
+        log.info("extraction is done; %s are spent", of_today)
+    counted = {name: getattr(found, name) for name in _COUNTED}
+    return {**done, **{f"extraction_{name}": count for name, count in counted.items()}}
+
+
 async def _rounds(settings: Settings, host: str, port: int | None) -> None:
+    from pgmem.engines.extractor import Extractor
+    from pgmem.memory import Memory
+
     stopping = anyio.Event()
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         async with anyio.create_task_group() as tasks:
@@ -96,11 +133,18 @@ async def _rounds(settings: Settings, host: str, port: int | None) -> None:
                     metrics = Metrics()
                     memory.watch(metrics.tell)
                     await tasks.start(serve, Probes(memory, metrics, settings.metrics_token), host, port)
+                extractor = Extractor.of(settings)
                 every = f"every {settings.worker_interval_s:g} s"
-                typer.echo(f"worker: {memory.embedding_model}, {every}", err=True)
+                asked = ""
+                if extractor is not None:
+                    asked = (
+                        f"; turns go to {extractor.model.model} at {extractor.model.endpoint}, "
+                        f"up to {extractor.budget} tokens a day"
+                    )
+                typer.echo(f"worker: {memory.embedding_model}, {every}{asked}", err=True)
                 while not stopping.is_set():
                     try:
-                        done = await memory.maintain(stopping.is_set)
+                        done = await _round(memory, extractor, stopping.is_set)
                         log.info("a round is done", extra=done)
                         if metrics is not None:
                             metrics.worked(done)

@@ -54,7 +54,7 @@ def place(dsn: str, setting: str = "PGMEM_DSN") -> str:
         given = conninfo_to_dict(dsn)
     except psycopg.ProgrammingError:
         raise InvalidArgument(
-            f"{setting} is no connection string; send postgresql://user@host/database or host=… dbname=…"
+            f"{setting} is no connection string; write postgresql://user@host/database or host=… dbname=…"
         ) from None
     found = {name: str(given.get(name) or os.environ.get(variable, "")) for name, variable in _PLACE.items()}
     return " ".join(f"{name}={value}" for name, value in found.items() if value)

@@ -1,4 +1,4 @@
-"""Vectors from an HTTP server: one client, timeouts, retries with backoff, errors without secrets."""
+"""Answers and vectors from an HTTP server: one client, timeouts, retries with backoff, errors without secrets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pgmem.embeddings.base import BaseProvider, batches
 from pgmem.embeddings.protocol import EmbeddingConfigError, EmbeddingError
 from pgmem.embeddings.vectors import unit_vectors
 
-__all__ = ["HttpProvider"]
+__all__ = ["HttpProvider", "JsonServer"]
 
 logger = logging.getLogger("pgmem.embeddings")
 
@@ -42,8 +42,8 @@ class _Unreachable(EmbeddingError):
     """No connection, or no answer in time. Always transient."""
 
 
-class HttpProvider(BaseProvider):
-    """Sends texts to a server, 64 at a time.
+class JsonServer:
+    """A server that answers JSON with JSON.
 
     A request is tried up to three times if there is no connection, no answer in time, or a 429 or 5xx, and Retry-After
     is obeyed; any other refusal is final. Redirects are not followed, so a key reaches no other host. The proxies of
@@ -52,9 +52,10 @@ class HttpProvider(BaseProvider):
     Connections are reused within one event loop; a call from another loop opens new ones.
     """
 
-    batch_size = 64
     url_setting: ClassVar[str]
     """Name of the setting that holds the address, for messages."""
+    key_setting: ClassVar[str] = "OPENAI_API_KEY"
+    """Name of the setting that holds the key."""
     hints: ClassVar[Mapping[int, str]]
     """What the user can do about an HTTP status."""
 
@@ -62,7 +63,6 @@ class HttpProvider(BaseProvider):
         self,
         *,
         model: str,
-        dimensions: int,
         url: str,
         key: SecretStr | None = None,
         timeout: float = 30.0,
@@ -71,8 +71,7 @@ class HttpProvider(BaseProvider):
         """Check the address; no connection is opened.
 
         Args:
-            model: name that is stored with the vectors.
-            dimensions: length that every vector must have.
+            model: its name, for messages.
             url: http or https address, with a path if the API has one; may hold `user:password@`.
             key: bearer token, or None.
             timeout: seconds that one request may take in all; a call makes at most three, with waits between them.
@@ -81,10 +80,10 @@ class HttpProvider(BaseProvider):
         Raises:
             EmbeddingConfigError: the address or the key is invalid.
         """
-        super().__init__(model=model, dimensions=dimensions)
+        self.model = model
         self.timeout = timeout
         self._url, self._auth = self._address(url)
-        self._key = _usable(key)
+        self._key = _usable(key, self.key_setting)
         if self._key and self._auth:
             raise EmbeddingConfigError(
                 f"{self.url_setting}: give a key or a password in the address, not both"
@@ -104,19 +103,6 @@ class HttpProvider(BaseProvider):
         client, self._client = self._client, None
         if client is not None and self._loop == current_token():
             await client.aclose()
-
-    async def _embed(self, texts: list[str]) -> list[list[float]]:
-        vectors: list[list[float]] = []
-        for batch in batches(texts, self.batch_size):
-            vectors += await self._request_vectors(batch)
-        return vectors
-
-    @abstractmethod
-    async def _request_vectors(self, texts: list[str]) -> list[list[float]]:
-        """Get the vectors of at most `batch_size` texts from the server."""
-
-    def _checked(self, rows: object, count: int) -> list[list[float]]:
-        return unit_vectors(rows, count=count, dimensions=self.dimensions, model=self.model)
 
     async def _post(self, path: str, body: Mapping[str, object]) -> object:
         """Send JSON and return the JSON of the answer; temporary failures are retried."""
@@ -212,10 +198,55 @@ class HttpProvider(BaseProvider):
         return url.copy_with(username=None, password=None), auth
 
 
-def _usable(key: SecretStr | None) -> SecretStr | None:
+class HttpProvider(JsonServer, BaseProvider):
+    """Sends texts to a server, 64 at a time."""
+
+    batch_size = 64
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        dimensions: int,
+        url: str,
+        key: SecretStr | None = None,
+        timeout: float = 30.0,
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+    ) -> None:
+        """Check the address; no connection is opened.
+
+        Args:
+            model: name that is stored with the vectors.
+            dimensions: length that every vector must have.
+            url: as `JsonServer` takes it; key, timeout and sleep too.
+            key: bearer token, or None.
+            timeout: seconds of one request.
+            sleep: called with the seconds to wait between attempts.
+
+        Raises:
+            EmbeddingConfigError: the address or the key is invalid.
+        """
+        BaseProvider.__init__(self, model=model, dimensions=dimensions)
+        JsonServer.__init__(self, model=model, url=url, key=key, timeout=timeout, sleep=sleep)
+
+    async def _embed(self, texts: list[str]) -> list[list[float]]:
+        vectors: list[list[float]] = []
+        for batch in batches(texts, self.batch_size):
+            vectors += await self._request_vectors(batch)
+        return vectors
+
+    @abstractmethod
+    async def _request_vectors(self, texts: list[str]) -> list[list[float]]:
+        """Get the vectors of at most `batch_size` texts from the server."""
+
+    def _checked(self, rows: object, count: int) -> list[list[float]]:
+        return unit_vectors(rows, count=count, dimensions=self.dimensions, model=self.model)
+
+
+def _usable(key: SecretStr | None, setting: str) -> SecretStr | None:
     value = key.get_secret_value().strip() if key else ""
     if not (value.isascii() and value.isprintable()):
-        raise EmbeddingConfigError("OPENAI_API_KEY: has characters that no HTTP header can carry")
+        raise EmbeddingConfigError(f"{setting}: has characters that no HTTP header can carry")
     return SecretStr(value) if value else None
 
 

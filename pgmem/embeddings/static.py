@@ -1,7 +1,8 @@
-"""Static word vectors of the wordllama wheel: no download, no server, no neural network.
+"""Static word vectors of wordllama: no download, no server, no neural network.
 
-A text's vector is the mean of its tokens' vectors, scaled to length 1. wordllama is not imported, because its
-loader looks for the tokenizer in a folder that the wheel lacks, and its import configures the root logger.
+A text's vector is the mean of its tokens' vectors, scaled to length 1. The wheel of pgmem holds wordllama's two files; a
+checkout reads them from wordllama's own wheel, which is not imported: its loader looks for the tokenizer in a folder
+that the wheel lacks, and its import configures the root logger.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pgmem.embeddings.base import dimensions_of
-from pgmem.embeddings.local import LocalProvider, missing, require
+from pgmem.embeddings.local import LocalProvider, require
+from pgmem.embeddings.pieces import Pieces
 from pgmem.embeddings.protocol import EmbeddingConfigError, EmbeddingError
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULT_MODEL", "StaticProvider"]
 
+_HERE: Final = Path(__file__).parent / "wordllama"
 DEFAULT_MODEL: Final = "l2_supercat_256"
 _DIMENSIONS: Final = 256
 _LONGEST: Final = 100_000
@@ -53,18 +56,11 @@ class StaticProvider(LocalProvider):
     def _load(self) -> Encoder:
         weights, vocabulary = _files()
         np = require("numpy", provider="static", extra="static")
-        tokenizers = require("tokenizers", provider="static", extra="static")
-
-        table = _table(np, weights)
-        tokenizer = tokenizers.Tokenizer.from_file(str(vocabulary))
-        tokenizer.no_padding()
-        tokenizer.no_truncation()
-        tokenizer.encode_special_tokens = True  # "<s>" in a text is three characters, not a special token
+        table, pieces = _table(np, weights), Pieces(vocabulary)
 
         def encode(texts: list[str]) -> Rows:
-            cut = [text[:_LONGEST] for text in texts]
-            tokens = tokenizer.encode_batch_fast(cut, add_special_tokens=False)
-            means: Rows = np.stack([table[each.ids].mean(axis=0, dtype=np.float32) for each in tokens])
+            tokens = (pieces(text[:_LONGEST]) for text in texts)
+            means: Rows = np.stack([table[each].mean(axis=0, dtype=np.float32) for each in tokens])
             return means
 
         return encode
@@ -83,15 +79,13 @@ def _table(np: Any, weights: Path) -> Any:
 
 
 def _files() -> tuple[Path, Path]:
-    """Return the paths of the weights and the tokenizer in the installed wheel, without importing it."""
+    """Return the paths of the weights and the vocabulary: in this wheel, or in wordllama's."""
     spec = importlib.util.find_spec("wordllama")
-    if spec is None or not spec.submodule_search_locations:
-        raise missing("wordllama", provider="static", extra="static")
-    root = Path(spec.submodule_search_locations[0])
-    weights = next(root.glob("*/l2_supercat_256.safetensors"), None)
-    vocabulary = next(root.glob("*/l2_supercat_tokenizer_config.json"), None)
-    if weights is None or vocabulary is None:
-        raise EmbeddingError(
-            "the installed wordllama does not bundle l2_supercat_256; install version 0.2.2.post0"
-        )
-    return weights, vocabulary
+    for folder in (str(_HERE), *((spec and spec.submodule_search_locations) or ())):
+        weights = next(Path(folder).rglob("l2_supercat_256.safetensors"), None)
+        vocabulary = next(Path(folder).rglob("l2_supercat_tokenizer_config.json"), None)
+        if weights and vocabulary:
+            return weights, vocabulary
+    raise EmbeddingError(
+        "this installation of pgmem lacks the vectors of the provider static: pip install wordllama==0.2.2.post0"
+    )

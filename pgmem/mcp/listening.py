@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import uvicorn
 from starlette.types import ASGIApp
 
-from pgmem.errors import InvalidArgument, first_line
+from pgmem.errors import InvalidArgument, cannot_listen
 from pgmem.mcp.auth import http_app
 from pgmem.mcp.connections import KEEP_ALIVE_S, BoundedConnection
 from pgmem.settings import Settings
@@ -70,7 +70,7 @@ def listen(settings: Settings, host: str, port: int) -> None:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listening = socket.create_server((host, port), family=family, backlog=1024)
     except OSError as error:
-        raise InvalidArgument(f"Nobody can listen at {host} port {port}: {first_line(error)}.") from error
+        raise InvalidArgument(cannot_listen(host, port, error)) from error
     with listening:
         app = http_app(settings, host=host)
         _Telling(configured(app, host, port, settings.http_proxies)).run(sockets=[listening])

@@ -17,7 +17,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pgmem.errors import InvalidArgument, first_line
+from pgmem.errors import InvalidArgument, cannot_listen
 from pgmem.telemetry.metrics import CONTENT_TYPE, Metrics, Subject
 
 __all__ = ["Probes", "serve"]
@@ -131,7 +131,7 @@ async def serve(
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listening = socket.create_server((host, port), family=family)
     except OSError as error:
-        raise InvalidArgument(f"Nobody can listen at {host} port {port}: {first_line(error)}.") from error
+        raise InvalidArgument(cannot_listen(host, port, error)) from error
     config = uvicorn.Config(
         probes, host=host, port=port, log_config=None, access_log=False, lifespan="off", server_header=False
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -49,6 +50,24 @@ def code(value: object) -> str:
 
 
 # The command line
+
+
+def help_module() -> str:
+    """Return the module of what `pgmem --help` says of each command, so that it imports none of them."""
+    group = typer.main.get_command(cli)
+    lines = [
+        f"    {json.dumps(name)}: {json.dumps(one_line(group.get_command(None, name).help), ensure_ascii=False)},\n"
+        for name in group.list_commands(None)
+    ]
+    head = '"""What `pgmem --help` says of each command. Written by scripts/generate; do not edit."""\n\n'
+    return (
+        f'{head}from __future__ import annotations\n\n__all__ = ["HELP"]\n\nHELP = {{\n{"".join(lines)}}}\n'
+    )
+
+
+def one_line(help_text: str) -> str:
+    """Return the first paragraph of a help text."""
+    return " ".join(help_text.partition("\n\n")[0].split())
 
 
 def cli_page() -> str:
@@ -489,6 +508,7 @@ def pages(dsn: str) -> dict[Path, str]:
     """Return the text of each page by path."""
     with psycopg.connect(dsn, row_factory=dict_row) as connection:
         return {
+            ROOT / "pgmem" / "cli" / "_help.py": help_module(),
             REFERENCE / "cli.md": cli_page(),
             REFERENCE / "settings.md": settings_page(connection),
             REFERENCE / "errors.md": errors_page(),

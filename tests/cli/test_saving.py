@@ -190,3 +190,42 @@ def test_a_command_imports_only_what_it_needs() -> None:
     ).stdout.split()
     assert heavy == []
     assert int(count) < 480
+
+
+HEAVY = (
+    "pgmem.memory pgmem.models pgmem.settings pgmem.database.database pgmem.engines pgmem.mcp pgmem.ui pgmem.bench "
+    "psycopg_pool pydantic_settings sqlalchemy alembic mcp numpy jinja2 httpx2 yaml anyio"
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "also"),
+    [
+        ("--help", "psycopg pgmem.cli.options"),
+        ("search --help", ""),
+        ("save decision --help", ""),
+        ("status --help", "sqlalchemy"),
+        ("mcp --help", ""),
+        ("ui --help", ""),
+        ("psql --help", "sqlalchemy"),
+        ("tenancy --help", ""),
+    ],
+)
+def test_help_imports_nothing_of_the_engine(words: str, also: str) -> None:
+    """`pgmem --help` imported the module of every command, and each command the whole engine."""
+    code = (
+        "import atexit, sys; from pgmem.__main__ import main; "
+        f"atexit.register(lambda: print(*set({(HEAVY + ' ' + also).split()!r}) & set(sys.modules), file=sys.stderr)); "
+        f"sys.argv = ['pgmem', *{words.split()!r}]; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "Usage: pgmem" in done.stdout
+    assert done.stderr.split() == []
+
+
+def test_a_command_that_does_not_exist_names_the_nearest(run: Run) -> None:
+    asked = run("staus")
+    assert (asked.exit_code, asked.stderr) == (
+        2,
+        "pgmem: No such command 'staus'. Did you mean 'status'? See pgmem --help.\n",
+    )

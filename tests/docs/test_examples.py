@@ -103,6 +103,21 @@ def test_the_tutorial_prints_what_it_says(
     ]
 
 
+def test_psql_prints_what_the_page_says(dsn: str, tmp_path: Path) -> None:
+    for name in ("first_memory", "again", "conflict"):
+        python(f"{name}.py", dsn, tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "pgmem", "psql", "--dsn", dsn, "-f", EXAMPLES / "psql_memory.sql"],
+        env={**os.environ, "PGMEM_DATA_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == (EXAMPLES / "psql_memory.out").read_text()
+
+
 FRAMEWORKS = ("sync_memory", "langgraph_store", "memory_tool", "agents_session")
 
 
@@ -117,7 +132,7 @@ def test_the_client_of_the_reference_server_starts_its_toolset() -> None:
 
 
 def test_every_output_is_that_of_an_example() -> None:
-    named = [f"{name}.out" for name in ("first_memory", "again", "conflict", *FRAMEWORKS)]
+    named = [f"{name}.out" for name in ("first_memory", "again", "conflict", "psql_memory", *FRAMEWORKS)]
     assert sorted(path.name for path in EXAMPLES.glob("*.out")) == sorted(named)
 
 

@@ -1,4 +1,4 @@
-"""A real HTTP server that speaks Ollama's and OpenAI's embedding protocols, and fails as a test scripts it."""
+"""A real HTTP server that speaks Ollama's and OpenAI's protocols, and fails as a test scripts it."""
 
 from __future__ import annotations
 
@@ -91,6 +91,9 @@ class EmbeddingServer:
             case "POST", "/v1/embeddings":
                 data = [{"object": "embedding", "index": n, "embedding": v} for n, v in enumerate(vectors)]
                 return 200, {"object": "list", "data": data, "model": request.body["model"]}
+            case "POST", "/v1/chat/completions":
+                message = {"role": "assistant", "content": "{}"}
+                return 200, {"choices": [{"index": 0, "message": message}], "usage": {"total_tokens": 1}}
             case _:
                 return 404, {"error": "no such path"}
 

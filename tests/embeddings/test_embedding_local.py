@@ -189,7 +189,7 @@ def without(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     [
         (FastEmbedProvider(), "fastembed", "fastembed"),
         (SentenceTransformerProvider(), "sentence_transformers", "sentence-transformer"),
-        (StaticProvider(), "tokenizers", "static"),
+        (StaticProvider(), "numpy", "static"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

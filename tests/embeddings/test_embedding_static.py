@@ -13,10 +13,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
-from pgmem.embeddings import EmbeddingError
+from pgmem.embeddings import EmbeddingError, static
+from pgmem.embeddings.pieces import Pieces
 from pgmem.embeddings.static import StaticProvider
 
 pytestmark = [
@@ -127,18 +130,20 @@ async def test_wordllama_is_never_imported() -> None:
     program = (
         "import sys, anyio; from pgmem.embeddings import create_provider;"
         "assert len(anyio.run(create_provider({}).embed, 'hello')) == 256;"
-        "print(*{'wordllama', 'requests', 'toml', 'huggingface_hub'} & set(sys.modules))"
+        "print(*{'wordllama', 'tokenizers', 'requests', 'toml', 'huggingface_hub'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
 
 
-async def test_a_missing_wordllama_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_installation_without_the_vectors_says_how_to_get_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(EmbeddingError) as caught:
         await StaticProvider().embed("a")
     assert str(caught.value) == (
-        "EMBEDDING_PROVIDER=static needs the library wordllama: pip install 'pgmem-agent[static]'"
+        "this installation of pgmem lacks the vectors of the provider static: pip install wordllama==0.2.2.post0"
     )
 
 
@@ -148,5 +153,57 @@ async def test_a_wordllama_without_its_files_is_an_error(
     spec = ModuleSpec("wordllama", None, is_package=True)
     spec.submodule_search_locations = [str(tmp_path)]
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: spec)
-    with pytest.raises(EmbeddingError, match="does not bundle l2_supercat_256"):
+    with pytest.raises(EmbeddingError, match="lacks the vectors"):
         await StaticProvider().embed("a")
+
+
+async def test_the_files_of_the_wheel_come_before_those_of_wordllama(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for path in static._files():
+        (tmp_path / path.name).symlink_to(path)
+    expected = await StaticProvider().embed("a")
+    monkeypatch.setattr(static, "_HERE", tmp_path)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    assert await StaticProvider().embed("a") == expected
+
+
+@pytest.fixture(scope="module")
+def both() -> tuple[Pieces, Tokenizer]:
+    """Our reader of the vocabulary, and the library whose file it is."""
+    _, vocabulary = static._files()
+    theirs = Tokenizer.from_file(str(vocabulary))
+    theirs.no_padding()
+    theirs.no_truncation()
+    theirs.encode_special_tokens = True
+    return Pieces(vocabulary), theirs
+
+
+LETTERS = st.one_of(st.sampled_from(list("abcE ▁<>/s0\n\t日本é🎉")), st.characters(exclude_categories=["Cs"]))
+
+
+@given(text=st.text(LETTERS, max_size=60))
+@settings(max_examples=400, deadline=None)
+@example(text="<s></s><unk><0x0A>")
+@example(text="   ▁ a▁▁b   ")
+@example(text="a" * 300)
+async def test_any_text_is_cut_as_the_library_cuts_it(text: str, both: tuple[Pieces, Tokenizer]) -> None:
+    ours, theirs = both
+    assert ours(text) == theirs.encode(text, add_special_tokens=False).ids
+
+
+async def test_documents_and_code_are_cut_as_the_library_cuts_them(both: tuple[Pieces, Tokenizer]) -> None:
+    ours, theirs = both
+    root = Path(__file__).parent.parent.parent
+    for path in [
+        root / "README.md",
+        *sorted((root / "pgmem" / "embeddings").glob("*.py")),
+        root / "sql" / "README.md",
+    ]:
+        text = path.read_text(encoding="utf-8")
+        assert ours(text) == theirs.encode(text, add_special_tokens=False).ids, path
+
+
+async def test_half_a_character_is_no_error(both: tuple[Pieces, Tokenizer]) -> None:
+    ours, _ = both
+    assert ours("a\ud800") == ours("a?")

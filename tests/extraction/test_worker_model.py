@@ -1,0 +1,183 @@
+"""Extraction by a model of the operator's: what it is sent, what is stored of its answers, and where it stops."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from datetime import date
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+from typer.testing import CliRunner
+
+from pgmem import Memory
+from pgmem.cli import app
+from pgmem.engines.extractor import ChatModel, Extracted, Extractor
+from pgmem.settings import load
+from tests.conftest import Call
+from tests.embeddings.server import Answer, EmbeddingServer
+from tests.extraction.conftest import PORT, QUEUE, SAID
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def chat() -> Iterator[EmbeddingServer]:
+    """A server on a port of its own; a test scripts each answer."""
+    chat = EmbeddingServer()
+    chat.start()
+    yield chat
+    chat.stop()
+
+
+@pytest.fixture
+async def memory(dsn: str) -> AsyncIterator[Memory]:
+    async with Memory.connect(load(dsn=dsn, embedding_provider="none"), source="cli") as memory:
+        yield memory
+
+
+@pytest.fixture
+def turns(call: Call) -> None:
+    """A conversation of project shop that no extraction has looked at."""
+    call("save_session", objective="Open the shop", project_id="shop")
+    kept = [{"id": f"t{n}", "role": role, "content": content} for n, (role, content) in enumerate(SAID)]
+    call("capture_turns", turns=kept, client="codex", session_id="s-1", project_id="shop")
+
+
+def says(text: str | dict[str, Any], tokens: int | None = 700) -> Answer:
+    """An answer as OpenAI's protocol has it."""
+    content = text if isinstance(text, str) else json.dumps(text)
+    body: dict[str, Any] = {"choices": [{"message": {"role": "assistant", "content": content}}]}
+    if tokens is not None:
+        body["usage"] = {"total_tokens": tokens}
+    return Answer(raw=json.dumps(body).encode())
+
+
+async def no_wait(_: float) -> None:
+    """The pause between attempts."""
+
+
+def extractor(chat: EmbeddingServer, budget: int = 50_000, today: date = date(2026, 1, 1)) -> Extractor:
+    model = ChatModel(model="small", url=f"{chat.url}/v1", key=SecretStr("k-1"), sleep=no_wait)
+    return Extractor(model, budget, lambda: today)
+
+
+async def titles(memory: Memory) -> list[str]:
+    found = await memory.retrieve_context("shop", "project")
+    return sorted(item.title for item in found.items if item.label != "Session")
+
+
+@pytest.mark.usefixtures("turns")
+async def test_what_the_quotes_bear_out_is_stored_once_and_the_rest_refused(
+    chat: EmbeddingServer, memory: Memory
+) -> None:
+    invented = {**QUEUE, "title": "Kafka for events", "quote": "Then let us use Kafka 9 for all events."}
+    chat.script.append(says({"add": [QUEUE, PORT, invented], "thoughts": ["none"]}))
+    asked = extractor(chat)
+    done = await asked.round(memory)
+    assert done == Extracted(calls=1, tokens=700, spent=700, budget=50_000, stored=2, rejected=1)
+    assert await titles(memory) == ["RabbitMQ for the order queue", "payment gateway"]
+    assert await asked.round(memory) == Extracted(spent=700, budget=50_000)
+    assert await titles(memory) == ["RabbitMQ for the order queue", "payment gateway"]
+    (request,) = chat.requests
+    assert (request.path, request.headers["authorization"]) == ("/v1/chat/completions", "Bearer k-1")
+    assert request.body["model"] == "small"
+    shown = json.loads(request.body["messages"][1]["content"])
+    assert [turn["content"] for turn in shown["turns"]] == [content for _, content in SAID]
+
+
+@pytest.mark.usefixtures("turns")
+async def test_a_question_that_could_exceed_the_budget_is_not_asked(
+    chat: EmbeddingServer, memory: Memory
+) -> None:
+    done = await extractor(chat, budget=2_100).round(memory)
+    assert done == Extracted(
+        budget=2_100, stopped="the tokens of the day do not suffice for the next question"
+    )
+    assert chat.requests == []
+    chat.script.append(says({}))
+    assert (await extractor(chat).round(memory)).calls == 1
+
+
+@pytest.mark.usefixtures("turns")
+async def test_the_budget_stops_a_round_and_the_next_day_goes_on(
+    chat: EmbeddingServer, memory: Memory, call: Call
+) -> None:
+    call("capture_turns", turns=[{"id": "u", "role": "user", "content": "We ship on Friday."}],
+         client="codex", session_id="s-2", project_id="shop")  # fmt: skip
+    day = [date(2026, 1, 1)]
+    chat.script.extend([says({}, 4_000), says({}, 300)])
+    asked = Extractor(extractor(chat).model, 5_000, lambda: day[0])
+    first = await asked.round(memory)
+    assert (first.calls, first.spent, first.stopped) == (
+        1,
+        4_000,
+        "the tokens of the day do not suffice for the next question",
+    )
+    day[0] = date(2026, 1, 2)
+    assert await asked.round(memory) == Extracted(calls=1, tokens=300, spent=300, budget=5_000)
+
+
+@pytest.mark.usefixtures("turns")
+async def test_a_server_that_is_away_loses_no_turn_and_begins_nothing_anew(
+    chat: EmbeddingServer, memory: Memory, dsn: str, call: Call
+) -> None:
+    chat.script.extend([Answer(status=503)] * 6)
+    asked = extractor(chat)
+    for _ in range(2):
+        done = await asked.round(memory)
+        assert done.stopped is not None
+        assert "503" in done.stopped
+        assert (done.calls, done.spent) == (0, 0)
+    chat.script.append(says({"add": [QUEUE]}))
+    assert (await asked.round(memory)).stored == 1
+    assert await titles(memory) == ["RabbitMQ for the order queue"]
+    assert call("begin_extraction", session_id="codex:s-1")["extraction_id"] is None
+
+
+@pytest.mark.usefixtures("turns")
+async def test_an_unreadable_answer_is_asked_for_once_more_and_then_passed_over(
+    chat: EmbeddingServer, memory: Memory
+) -> None:
+    chat.script.extend([says("Sure! Here it is:"), says('["add"]')])
+    asked = extractor(chat)
+    done = await asked.round(memory)
+    assert done == Extracted(calls=2, tokens=1_400, spent=1_400, budget=50_000, unreadable=1)
+    assert await asked.round(memory) == Extracted(spent=1_400, budget=50_000)
+    assert len(chat.requests) == 2
+
+
+@pytest.mark.usefixtures("turns")
+async def test_an_answer_of_too_many_items_is_passed_over(chat: EmbeddingServer, memory: Memory) -> None:
+    chat.script.append(says({"add": [QUEUE] * 20_000}))
+    done = await extractor(chat).round(memory)
+    assert (done.unreadable, done.stored) == (1, 0)
+
+
+@pytest.mark.usefixtures("turns")
+async def test_a_server_that_counts_no_tokens_is_charged_by_length(
+    chat: EmbeddingServer, memory: Memory
+) -> None:
+    chat.script.append(says({}, None))
+    done = await extractor(chat).round(memory)
+    assert done.tokens > 500
+
+
+@pytest.mark.usefixtures("turns")
+def test_a_worker_asks_the_model_of_its_settings_and_tells_the_tokens(
+    chat: EmbeddingServer, dsn: str
+) -> None:
+    variables = {"PGMEM_DSN": dsn, "EMBEDDING_PROVIDER": "none"}
+    plain = CliRunner().invoke(app, ["worker", "--once"], env=variables)
+    assert (plain.exit_code, "extraction" in plain.stdout, chat.requests) == (0, False, [])
+    chat.script.append(says({"add": [QUEUE]}))
+    variables |= {"PGMEM_EXTRACTION_MODEL": "small", "PGMEM_EXTRACTION_URL": f"{chat.url}/v1"}
+    done = CliRunner().invoke(app, ["worker", "--once"], env=variables)
+    assert done.exit_code == 0, done.stderr
+    assert "extraction tokens 700, extraction stored 1, extraction for review 0" in done.stdout
