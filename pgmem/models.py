@@ -1566,15 +1566,10 @@ class MemoryFile:
 
 
 @dataclass(frozen=True, kw_only=True)
-class EditedFile:
+class EditedFile(MemoryFile):
     """A file after an edit, and the line at which it was edited, from 1."""
 
-    id: UUID
-    path: str
     text: str
-    bytes: int
-    version: int
-    updated_at: datetime
     line: int
 
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import atexit
 import threading
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from contextlib import ExitStack
 from functools import partial, wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 import anyio
 from anyio.from_thread import BlockingPortal
 
-from pgmem.engines.verbs import Verbs
 from pgmem.errors import MemoryNotOpen
 from pgmem.memory import Memory, Opening
-from pgmem.models import Exported, Imported
 
 __all__ = ["Operations", "Portal", "Thread", "waiting"]
 
@@ -134,7 +132,7 @@ def _unopened() -> Opening:
     raise MemoryNotOpen("Make the memory by Memory.connect(…).")
 
 
-def waiting(method: Callable[Concatenate[Verbs, P], Awaitable[T]]) -> Callable[Concatenate[Portal, P], T]:
+def waiting(method: Callable[Concatenate[Memory, P], Awaitable[T]]) -> Callable[Concatenate[Portal, P], T]:
     """Return a method to await as one of a portal that waits for the answer, with its signature and docstring."""
 
     @wraps(method)
@@ -147,22 +145,8 @@ def waiting(method: Callable[Concatenate[Verbs, P], Awaitable[T]]) -> Callable[C
 class Operations(Portal):
     """What operators do that is no verb."""
 
-    def export_lines(self, write: Callable[[str], object], **options: Any) -> Exported:
-        """Write everything that the caller sees as lines of JSON; the options are those of `pgmem.Memory.export_lines`."""
-        return self.call(self.opened.export_lines, write, **options)
-
-    def import_lines(self, lines: Iterable[str], **options: Any) -> Imported:
-        """Import the lines of an export; the options are those of `pgmem.Memory.import_lines`."""
-        return self.call(self.opened.import_lines, lines, **options)
-
-    def embed_waiting(self, **options: Any) -> int:
-        """Embed the texts that wait; the options are those of `pgmem.Memory.embed_waiting`."""
-        return self.call(self.opened.embed_waiting, **options)
-
-    def replay_outbox(self) -> int:
-        """Send the saves in the outbox; returns how many were recorded."""
-        return self.call(self.opened.replay_outbox)
-
-    def maintain(self) -> dict[str, int]:
-        """Do what a worker does, until nothing is left; returns how much of each kind."""
-        return self.call(self.opened.maintain)
+    export_lines = waiting(Memory.export_lines)
+    import_lines = waiting(Memory.import_lines)
+    embed_waiting = waiting(Memory.embed_waiting)
+    replay_outbox = waiting(Memory.replay_outbox)
+    maintain = waiting(Memory.maintain)

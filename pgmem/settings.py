@@ -17,6 +17,14 @@ __all__ = ["ALL_TOOLSETS", "STORE_SETTINGS", "Settings", "load"]
 Toolset = Literal["core", "graph", "quality", "cards", "extraction", "server-memory"]
 ALL_TOOLSETS: tuple[Toolset, ...] = ("core", "graph", "quality", "cards", "extraction")
 
+Proportion = Annotated[float | None, Field(ge=0, le=1)]
+Count = Annotated[int | None, Field(ge=1)]
+
+
+def _also(name: str) -> AliasChoices:
+    """Return the names of a variable that is read without the prefix too, as other systems call it."""
+    return AliasChoices(f"PGMEM_{name}", name)
+
 
 class StoreSettings(BaseSettings):
     """Thresholds and limits for every caller of a store; `pgmem init` writes them to `pgmem.setting`."""
@@ -53,15 +61,13 @@ class StoreSettings(BaseSettings):
     freshness_stale_days: int | None = Field(
         None, ge=0, description="Age in days from which a memory is stale."
     )
-    hygiene_due_days: int | None = Field(None, ge=1, description="Days between hygiene reports.")
-    hygiene_decision_days: int | None = Field(
-        None, ge=1, description="Age in days from which a decision is outdated."
+    hygiene_due_days: Count = Field(None, description="Days between hygiene reports.")
+    hygiene_decision_days: Count = Field(None, description="Age in days from which a decision is outdated.")
+    hygiene_pattern_days: Count = Field(
+        None, description="Days without validation after which a pattern is obsolete."
     )
-    hygiene_pattern_days: int | None = Field(
-        None, ge=1, description="Days without validation after which a pattern is obsolete."
-    )
-    reflection_hint_limit: int | None = Field(
-        None, ge=1, description="New memories after which a hint suggests reflection."
+    reflection_hint_limit: Count = Field(
+        None, description="New memories after which a hint suggests reflection."
     )
     governance_token_ttl_s: int | None = Field(
         None, ge=1, le=86400, description="Lifetime of a governance token in seconds."
@@ -75,54 +81,37 @@ class StoreSettings(BaseSettings):
     max_text_chars: int | None = Field(
         None, ge=100, le=200000, description="Maximum length of a text in characters."
     )
-    save_attempt_days: int | None = Field(
-        None, ge=1, description="Days that a finished save stays on record."
+    save_attempt_days: Count = Field(None, description="Days that a finished save stays on record.")
+    hybrid_alpha: Proportion = Field(
+        None, validation_alias=_also("HYBRID_ALPHA"), description="Weight of the vector search."
     )
-    hybrid_alpha: float | None = Field(
-        None,
-        ge=0,
-        le=1,
-        validation_alias=AliasChoices("PGMEM_HYBRID_ALPHA", "HYBRID_ALPHA"),
-        description="Weight of the vector search.",
+    hybrid_graph_beta: Proportion = Field(
+        None, validation_alias=_also("HYBRID_GRAPH_BETA"), description="Weight of the graph."
     )
-    hybrid_graph_beta: float | None = Field(
-        None,
-        ge=0,
-        le=1,
-        validation_alias=AliasChoices("PGMEM_HYBRID_GRAPH_BETA", "HYBRID_GRAPH_BETA"),
-        description="Weight of the graph.",
-    )
-    hybrid_trust_gamma: float | None = Field(
-        None,
-        ge=0,
-        le=1,
-        validation_alias=AliasChoices("PGMEM_HYBRID_TRUST_GAMMA", "HYBRID_TRUST_GAMMA"),
-        description="Weight of trust.",
+    hybrid_trust_gamma: Proportion = Field(
+        None, validation_alias=_also("HYBRID_TRUST_GAMMA"), description="Weight of trust."
     )
     decay_rate: float | None = Field(
         None,
         ge=0,
-        validation_alias=AliasChoices("PGMEM_DECAY_RATE", "DECAY_RATE"),
+        validation_alias=_also("DECAY_RATE"),
         description="Rate at which confidence decays per day.",
     )
     decay_max_age_days: int | None = Field(
         None,
         ge=0,
-        validation_alias=AliasChoices("PGMEM_DECAY_MAX_AGE_DAYS", "DECAY_MAX_AGE_DAYS"),
+        validation_alias=_also("DECAY_MAX_AGE_DAYS"),
         description="Days without an update after which confidence decays.",
     )
-    decay_archive_below: float | None = Field(
-        None,
-        ge=0,
-        le=1,
-        description="The worker archives memories whose confidence is lower; 0 archives none.",
+    decay_archive_below: Proportion = Field(
+        None, description="The worker archives memories whose confidence is lower; 0 archives none."
     )
     text_config: str | None = Field(None, description="Text search configuration of new projects.")
-    trust_cli: float | None = Field(None, ge=0, le=1, description="Trust in writes of the command line.")
-    trust_ui: float | None = Field(None, ge=0, le=1, description="Trust in writes of a person on the page.")
-    trust_sync: float | None = Field(None, ge=0, le=1, description="Trust in writes of a synchronisation.")
-    trust_sdk: float | None = Field(None, ge=0, le=1, description="Trust in writes of a program.")
-    trust_mcp: float | None = Field(None, ge=0, le=1, description="Trust in writes of an agent.")
+    trust_cli: Proportion = Field(None, description="Trust in writes of the command line.")
+    trust_ui: Proportion = Field(None, description="Trust in writes of a person on the page.")
+    trust_sync: Proportion = Field(None, description="Trust in writes of a synchronisation.")
+    trust_sdk: Proportion = Field(None, description="Trust in writes of a program.")
+    trust_mcp: Proportion = Field(None, description="Trust in writes of an agent.")
     require_identity: bool | None = Field(
         None, description="Without an identity, reads are empty and writes are refused."
     )
@@ -259,36 +248,36 @@ class Settings(StoreSettings):
     embedding_provider: Literal["none", "static", "ollama", "openai", "sentence_transformer", "fastembed"] = (
         Field(
             "static",
-            validation_alias=AliasChoices("PGMEM_EMBEDDING_PROVIDER", "EMBEDDING_PROVIDER"),
+            validation_alias=_also("EMBEDDING_PROVIDER"),
             description="Provider of embeddings.",
         )
     )
     graph_backend: Literal["postgres"] | None = Field(
         None,
-        validation_alias=AliasChoices("PGMEM_GRAPH_BACKEND", "GRAPH_BACKEND"),
+        validation_alias=_also("GRAPH_BACKEND"),
         description="Store of nodes; pgmem has postgres alone, and any other value stops the program.",
     )
     vector_backend: Literal["pgvector", "postgres", "none"] | None = Field(
         None,
-        validation_alias=AliasChoices("PGMEM_VECTOR_BACKEND", "VECTOR_BACKEND"),
+        validation_alias=_also("VECTOR_BACKEND"),
         description="Store of vectors: pgvector, or none, which embeds nothing and searches by words.",
     )
     embedding_model: str | None = Field(
         None,
-        validation_alias=AliasChoices("PGMEM_EMBEDDING_MODEL", "EMBEDDING_MODEL"),
+        validation_alias=_also("EMBEDDING_MODEL"),
         description="Model of the provider; if unset, the provider's default.",
     )
     embedding_dimensions: int | None = Field(
         None,
         ge=1,
         le=4000,
-        validation_alias=AliasChoices("PGMEM_EMBEDDING_DIMENSIONS", "EMBEDDING_DIMENSIONS"),
+        validation_alias=_also("EMBEDDING_DIMENSIONS"),
         description="Dimensions of the model, if pgmem does not know them.",
     )
     embedding_timeout: float = Field(
         30.0,
         gt=0,
-        validation_alias=AliasChoices("PGMEM_EMBEDDING_TIMEOUT", "EMBEDDING_TIMEOUT"),
+        validation_alias=_also("EMBEDDING_TIMEOUT"),
         description="Timeout of a call of the provider in seconds.",
     )
     embedding_patience_s: float = Field(
@@ -301,17 +290,17 @@ class Settings(StoreSettings):
     )
     ollama_url: str = Field(
         "http://localhost:11434",
-        validation_alias=AliasChoices("PGMEM_OLLAMA_URL", "OLLAMA_URL"),
+        validation_alias=_also("OLLAMA_URL"),
         description="URL of Ollama.",
     )
     openai_base_url: str | None = Field(
         None,
-        validation_alias=AliasChoices("PGMEM_OPENAI_BASE_URL", "OPENAI_BASE_URL"),
+        validation_alias=_also("OPENAI_BASE_URL"),
         description="URL of an OpenAI-compatible server.",
     )
     openai_api_key: SecretStr | None = Field(
         None,
-        validation_alias=AliasChoices("PGMEM_OPENAI_API_KEY", "OPENAI_API_KEY"),
+        validation_alias=_also("OPENAI_API_KEY"),
         description="API key of that server.",
     )
     extraction_model: str | None = Field(

@@ -31,6 +31,10 @@ app = typer.Typer(help="Measure speed and retrieval quality on this machine.", n
 JsonFile = Annotated[
     Path | None, typer.Option("--json", dir_okay=False, help="Write the figures to this file.")
 ]
+Databases = Annotated[
+    str | None,
+    typer.Option("--dsn", help="A server to create databases on. Default: a temporary embedded one."),
+]
 
 
 @app.command()
@@ -43,10 +47,7 @@ def speed(
         ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Few rounds on little data: a smoke test.")] = False,
-    dsn: Annotated[
-        str | None,
-        typer.Option("--dsn", help="A server to create databases on. Default: a temporary embedded one."),
-    ] = None,
+    dsn: Databases = None,
 ) -> None:
     """Measure saves, retrieval, search, graph queries and startup, each beside a floor of the same run."""
     from pgmem.bench.speed import run
@@ -356,10 +357,7 @@ def ui(
     memories: Annotated[int, typer.Option(min=100, help="Memories in the store.")] = 100_000,
     rounds: Annotated[int, typer.Option(min=5, help="Requests for each page.")] = 30,
     json_file: JsonFile = None,
-    dsn: Annotated[
-        str | None,
-        typer.Option("--dsn", help="A server to create a database on. Default: a temporary embedded one."),
-    ] = None,
+    dsn: Databases = None,
 ) -> None:
     """Measure the pages of pgmem ui on a large store: server time and weight; exit code 1 if a bar is missed."""
     from pgmem.bench import ui as bench
@@ -449,10 +447,7 @@ def cards(
     tree: Annotated[
         int, typer.Option("--tree", min=0, help="Time a tree of so many installed Python files too; 0: none.")
     ] = 0,
-    dsn: Annotated[
-        str | None,
-        typer.Option("--dsn", help="A server to create databases on. Default: a temporary embedded one."),
-    ] = None,
+    dsn: Databases = None,
 ) -> None:
     """Measure how well cards foretell what changes together and which tests cover a file, and how fast a tree is read."""
     from pgmem.bench.held_back import measure
