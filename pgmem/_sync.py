@@ -995,7 +995,7 @@ class Verbs(Portal):
             project_id=project_id,
         )
 
-    def request_global_write_approval(self, content_preview: str) -> GovernanceToken:
+    def request_global_write_approval(self, content_preview: str, asked: bool = False) -> GovernanceToken:
         """Request a token for one global write; the person sees the preview before the token is sent.
 
         The token expires after ttl_seconds. Only this answer holds it; the store keeps its hash.
@@ -1004,13 +1004,28 @@ class Verbs(Portal):
             content_preview: All texts that would be written; for the person to approve, such as title and
                 rationale. The token is good for these texts alone; to forget or revert a memory it is
                 "Forget: " or "Revert: " and the title.
+            asked: The client has shown the preview to its person, who said yes. It counts from the owner
+                and trusted logins, which the server uses, and not from agents.
 
         Raises:
             InvalidArgument: the preview is empty or too long.
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
         """
-        return self.call(self.opened.request_global_write_approval, content_preview=content_preview)
+        return self.call(
+            self.opened.request_global_write_approval, content_preview=content_preview, asked=asked
+        )
+
+    def preview_global_write(self, arguments: Mapping[str, Any]) -> str:
+        """Return the texts of a global save, for a person to approve; empty where asking would not help.
+
+        That is where nothing in it is global, the project does not exist, or the write waits for a reviewer
+        in any case.
+
+        Args:
+            arguments: The arguments of the save, an object.
+        """
+        return self.call(self.opened.preview_global_write, arguments=arguments)
 
     def verify_token(self, token: str) -> ApiToken | None:
         """Find the tenant that a bearer token is bound to; None where it is unknown, revoked or expired.
@@ -1576,7 +1591,7 @@ class Verbs(Portal):
 
         Raises:
             MemoryNotFound: no such insight is here.
-            NotPermitted: the setting approval is person, and the caller is none.
+            NotPermitted: the setting approval is not self, and the caller is no person.
             InvalidArgument: it was judged otherwise before, or the action is another word.
         """
         return self.call(self.opened.review_insight, title=title, action=action)
