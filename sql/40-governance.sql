@@ -4,9 +4,9 @@
 -- agent requests a token with a preview, shows the preview, and sends the token with the write. A token is good for
 -- one write (one batch counts as one) and for the seconds of governance_token_ttl_s.
 --
--- A token is good for the texts of its preview and no others (shows). The setting approval says who gives it. self: the
--- agent that asks. client: the server asked the agent's person through the MCP client, and says so; only a trusted login
--- can. person: no token is good. A write without approval is kept as a review, and a person makes or drops it
+-- A token is good for the texts of its preview and no others (shows). The setting approval says who gives it. self:
+-- the agent that asks. client: the server asked the agent's person through the MCP client, and says so; only a trusted
+-- login can. person: no token is good. A write without approval is kept as a review, and a person makes or drops it
 -- (27-save-status).
 --
 -- The store keeps the hash of a token, not the token. Its row is locked when the write checks it and spent in the

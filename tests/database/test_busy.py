@@ -19,7 +19,7 @@ __all__ = ["make_login", "roles"]
 pytestmark = pytest.mark.anyio
 
 TOLD = "busy: no connection became free for 0.3 s. Nothing was read or saved; wait 0.3 s"
-NOTE = {"content": "Kept for later", "project_id": "shop"}
+NOTE = ("Kept for later", "shop")
 
 
 def settings(dsn: str, folder: Path, pool_size: int) -> Settings:
@@ -37,7 +37,7 @@ async def busy(memory: Memory) -> None:
     """A read and a save meet a memory whose connections are all in use."""
     with pytest.raises(Busy, match=TOLD):
         await memory.get_scope_state("shop")
-    saved = await memory.save_context(**NOTE)
+    saved = await memory.save_context(*NOTE)
     assert (saved.status, saved.save_id is not None) == ("failed", True)
     assert TOLD in str(saved.message)
     assert "Save again with this save_id" in str(saved.next_step)
@@ -51,7 +51,7 @@ async def test_a_pool_that_is_exhausted_is_busy_and_not_away(dsn: str, tmp_path:
         await memory.save_session("open", "shop")
         async with memory._database.transaction(), memory._database.transaction():
             await busy(memory)
-        assert (await memory.save_context(**NOTE)).status == "saved"
+        assert (await memory.save_context(*NOTE)).status == "saved"
 
 
 async def test_a_server_without_a_free_connection_is_busy_and_not_away(
@@ -64,4 +64,4 @@ async def test_a_server_without_a_free_connection_is_busy_and_not_away(
     async with Memory.connect(settings(limited, tmp_path, 4)) as memory:
         async with memory._database.transaction():
             await busy(memory)
-        assert (await memory.save_context(**NOTE)).status == "saved"
+        assert (await memory.save_context(*NOTE)).status == "saved"
