@@ -173,6 +173,7 @@ def test_what_a_session_shadows_is_not_found(alice: Session, carol: Session, row
     assert row == {"org_id": "acme", "user_id": "alice", "source": "sql"}
     found = alice.execute("select title, rationale from pgmem.decision").fetchall()
     assert {str(row["rationale"]) for row in found} == {"said alice", "r"}
+    alice.execute("drop owned by current_user cascade")  # the login is dropped before its session has ended
 
 
 @pytest.mark.parametrize(
