@@ -329,6 +329,7 @@ VERBS = {
                 "content_preview": 'All texts that would be written; for the person to approve, such as title and rationale. The token is good for these texts alone; to forget or revert a memory it is "Forget: " or "Revert: " and the title.'
             },
         ),
+        Verb("preview_global_write", "look", "reader"),
         Verb("issue_token", "write", "reviewer"),
         Verb("verify_token", "look", "reader"),
         Verb("revoke_token", "remove", "reviewer"),

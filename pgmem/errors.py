@@ -15,6 +15,7 @@ PgmemError
 ├── MemoryNotOpen                 a memory is used before it is opened, or after it is closed
 ├── DatabaseUnavailable           the database cannot be reached
 │   └── OutcomeUnknown            the connection was lost after the call was sent; it may be committed
+├── Busy                          a server that answers has no connection left for the caller; nothing was done
 ├── SchemaOutdated                the database holds another version of the schema
 ├── UnsuitableDatabase            the collation or version of the database is unsuitable
 └── EmbeddedServerError           the embedded PostgreSQL cannot be started or reached
@@ -128,7 +129,7 @@ class OutcomeUnknown(DatabaseUnavailable):
 
 
 class Busy(PgmemError):
-    """The tenant uses all of its share of the server; the same call succeeds later."""
+    """The tenant uses all of its share of the server, or the database has no connection left; the same call succeeds later."""
 
 
 class SchemaOutdated(PgmemError):

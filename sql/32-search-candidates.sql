@@ -114,6 +114,7 @@ comment on function pgmem.count_words is
 create or replace function pgmem.refresh_statistics(p_all boolean default false) returns integer
 language plpgsql security definer
 set search_path = pgmem, pg_temp
+set lock_timeout = '200ms'
 as $$
 #variable_conflict use_column
 declare
@@ -129,11 +130,16 @@ begin
     select n.tenant from pgmem.node n where pgmem.is_memory(n.label) and pgmem.is_searched(n.status, '{Turn}')
     group by n.tenant order by n.tenant
   loop
-    perform from pgmem.word_count w where w.tenant = v_scope.tenant for update;
-    loop
-      v_left := pgmem.count_words(v_scope.tenant);
-      exit when not v_left;
-    end loop;
+    -- A tenant that leaves a transaction open keeps its own words uncounted, and nobody else's.
+    begin
+      perform from pgmem.word_count w where w.tenant = v_scope.tenant for update;
+      loop
+        v_left := pgmem.count_words(v_scope.tenant);
+        exit when not v_left;
+      end loop;
+    exception when lock_not_available then
+      continue;
+    end;
   end loop;
   for v_scope in
     select n.tenant, pgmem.stat_scope(n.label, n.project_seq) as project_seq, count(*) as memories
@@ -143,8 +149,12 @@ begin
     continue when not p_all and exists (
       select from pgmem.text_stat s where s.tenant = v_scope.tenant and s.project_seq = v_scope.project_seq
         and abs(s.memories - v_scope.memories) < greatest(50, s.memories / 10));
-    perform pgmem.recount(v_scope.tenant, v_scope.project_seq);
-    v_done := v_done + 1;
+    begin
+      perform pgmem.recount(v_scope.tenant, v_scope.project_seq);
+      v_done := v_done + 1;
+    exception when lock_not_available then
+      continue;
+    end;
   end loop;
   return v_done;
 end;

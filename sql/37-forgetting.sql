@@ -124,7 +124,7 @@ begin
   return p_caller.trust_level < p_node.trust_level
     -- What is shared belongs to all of the organisation.
     or p_purge and p_node.tenant <> p_caller.tenant
-    or p_node.scope = 'global' and pgmem.setting_text('approval') = 'person';
+    or p_node.scope = 'global' and pgmem.setting_text('approval') <> 'self';
 end;
 $$;
 comment on function pgmem.needs_review is

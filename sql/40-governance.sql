@@ -4,13 +4,15 @@
 -- agent requests a token with a preview, shows the preview, and sends the token with the write. A token is good for
 -- one write (one batch counts as one) and for the seconds of governance_token_ttl_s.
 --
--- A token is good for the texts of its preview and no others (shows). With the setting approval = person no token is
--- good: the write is kept as a review, and a person makes or drops it (27-save-status).
+-- A token is good for the texts of its preview and no others (shows). The setting approval says who gives it. self:
+-- the agent that asks. client: the server asked the agent's person through the MCP client, and says so; only a trusted
+-- login can. person: no token is good. A write without approval is kept as a review, and a person makes or drops it
+-- (27-save-status).
 --
 -- The store keeps the hash of a token, not the token. Its row is locked when the write checks it and spent in the
 -- same transaction, so two writes cannot share it, and a write that rolls back gives it back.
 --
--- Verbs: request_global_write_approval.
+-- Verbs: request_global_write_approval, preview_global_write.
 -- Locks: check_token locks the row of the token, after the save_id and before any scope.
 -- Callers: 20-saving and 26-save-batch call check_token and spend_token; 36-history and 37-forgetting call
 -- spend_token, and check_token through begin_change and require_approval (06-caller).
@@ -18,6 +20,7 @@
 
 create or replace function pgmem.request_global_write_approval(
   p_content_preview text,
+  p_asked boolean default false,
   out token text,
   out expires_at timestamptz,
   out ttl_seconds integer,
@@ -41,9 +44,10 @@ begin
   v_node.props := jsonb_build_object('name', v_node.key, 'expires_at', expires_at, 'used', false);
   v_node := pgmem.insert_node(v_node);
   insert into pgmem.governance_token
-    (id, secret_hash, preview, org_id, user_id, node_seq, issued_to, issued_at, expires_at)
+    (id, secret_hash, preview, org_id, user_id, node_seq, issued_to, issued_at, expires_at, asked)
   values (v_node.key::uuid, sha256(convert_to(token, 'UTF8')), v_preview, v_caller.org_id,
-          v_caller.user_id, v_node.seq, v_caller.agent_id, pgmem.clock(), expires_at);
+          v_caller.user_id, v_node.seq, v_caller.agent_id, pgmem.clock(), expires_at,
+          p_asked and pgmem.is_trusted());
   instructions := format('Show the preview to the person you work for. If it is approved, send this token as '
     'governance_token within %s seconds; it is good for one call.', ttl_seconds);
 end;
@@ -55,13 +59,15 @@ The token expires after ttl_seconds. Only this answer holds it; the store keeps 
 
 content_preview: All texts that would be written; for the person to approve, such as title and rationale. The token
   is good for these texts alone; to forget or revert a memory it is "Forget: " or "Revert: " and the title.
+asked: The client has shown the preview to its person, who said yes. It counts from the owner and trusted logins, which
+  the server uses, and not from agents.
 
 InvalidArgument: the preview is empty or too long.
 IdentityRequired: the store has tenants and the caller has no identity.
 WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('request_global_write_approval', p_rights => 'writer', p_effect => 'write',
-  p_answer => 'GovernanceToken', p_toolset => 'core',
+  p_answer => 'GovernanceToken', p_toolset => 'core', p_hidden => '{asked}',
   p_description =>
     'Before a save with scope global: show the person the preview, pass the token. One call, 60 seconds.');
 
@@ -78,6 +84,39 @@ begin atomic
       'strict $.** ? (@.type() == "string")') as value);
 end;
 comment on function pgmem.approved_texts is 'The texts of a save that a person must have been shown.';
+
+
+create or replace function pgmem.preview_global_write(p_arguments jsonb) returns text
+language plpgsql stable security definer
+set search_path = pgmem, pg_temp
+as $$
+declare
+  v_scope pgmem.scope_state := pgmem.resolve_scope(pgmem.caller(), p_arguments ->> 'project_id', null);
+  v_parts jsonb := jsonb_build_array(p_arguments - array['session', 'decisions', 'patterns'])
+                   || coalesce(p_arguments -> 'session', '[]') || coalesce(p_arguments -> 'decisions', '[]')
+                   || coalesce(p_arguments -> 'patterns', '[]');
+begin
+  -- save_session, which alone has an objective, makes the project.
+  if pgmem.setting_text('approval') = 'person'
+      or not (v_scope.write_permitted or p_arguments ? 'objective' and v_scope.scope_state = 'uncertain') then
+    return '';
+  end if;
+  return (
+    select coalesce(string_agg(text, e'\n' order by part.place, text.place), '')
+    from jsonb_array_elements(v_parts) with ordinality as part (arguments, place)
+    cross join unnest(pgmem.approved_texts(part.arguments - array['save_id', 'governance_token']))
+      with ordinality as text (text, place)
+    where part.arguments ->> 'scope' = 'global');
+end;
+$$;
+comment on function pgmem.preview_global_write is $$
+Return the texts of a global save, for a person to approve; empty where asking would not help.
+
+That is where nothing in it is global, the project does not exist, or the write waits for a reviewer in any case.
+
+arguments: The arguments of the save, an object.
+$$;
+select pgmem.declare_verb('preview_global_write', p_rights => 'reader', p_effect => 'look', p_answer => 'str');
 
 
 -- Blanks are equal, and so are the ways in which Unicode writes a letter; all else counts, because a case or a sign can
@@ -131,10 +170,16 @@ set search_path = pgmem, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_id      uuid;
-  v_preview text;
+  v_approval text := pgmem.setting_text('approval');
+  v_id       uuid;
+  v_preview  text;
+  v_asked    boolean;
 begin
-  if pgmem.setting_text('approval') = 'person' and not pgmem.decides(p_caller) then
+  select t.id, t.preview, t.asked into v_id, v_preview, v_asked from pgmem.governance_token t
+  where t.secret_hash = sha256(convert_to(btrim(p_token), 'UTF8')) and t.tenant = p_caller.tenant
+    and t.used_at is null and t.expires_at > pgmem.clock() for update;
+  if not pgmem.decides(p_caller)
+      and (v_approval = 'person' or v_approval = 'client' and v_asked is not true) then
     -- A batch is not decided as a whole.
     perform pgmem.refuse('failed', 'A person approves what holds globally in this store.',
       case p_verb
@@ -147,9 +192,6 @@ begin
       'Global writes require a governance token. Call request_global_write_approval first.',
       'Call request_global_write_approval, then send its token as governance_token.');
   end if;
-  select t.id, t.preview into v_id, v_preview from pgmem.governance_token t
-  where t.secret_hash = sha256(convert_to(btrim(p_token), 'UTF8')) and t.tenant = p_caller.tenant
-    and t.used_at is null and t.expires_at > pgmem.clock() for update;
   if v_id is null then
     perform pgmem.refuse('failed', 'Governance token is invalid, expired, or already used.',
       'Call request_global_write_approval, then send its token as governance_token.');

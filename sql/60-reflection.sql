@@ -150,7 +150,7 @@ declare
   v_node   pgmem.node;
   v_status text := case p_action when 'approve' then 'approved' when 'dismiss' then 'dismissed' end;
 begin
-  if pgmem.setting_text('approval') = 'person' and not pgmem.decides(v_caller) then
+  if pgmem.setting_text('approval') <> 'self' and not pgmem.decides(v_caller) then
     raise exception using errcode = 'PM004',
       message = 'A person judges insights in this store: pgmem insights, or review_insight in SQL as a reviewer.';
   end if;
@@ -189,7 +189,7 @@ title: Its title or id.
 action: approve or dismiss.
 
 MemoryNotFound: no such insight is here.
-NotPermitted: the setting approval is person, and the caller is none.
+NotPermitted: the setting approval is not self, and the caller is no person.
 InvalidArgument: it was judged otherwise before, or the action is another word.
 $$;
 select pgmem.declare_verb('review_insight', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Insight',

@@ -82,7 +82,8 @@ begin
     return;
   end if;
   execute format('create or replace function pgmem.%I() returns trigger language plpgsql security definer '
-    'set search_path = pgmem, pg_temp%s as %L', v_function,
+    'set search_path = pgmem, pg_temp%s set standard_conforming_strings = on set client_min_messages = notice as %L',
+    v_function,
     -- Rows, vertices and edges are found by id, however many rows the tables had when the plan was made.
     case when p_event <> 'insert' then ' set enable_hashjoin = off set enable_mergejoin = off'
       when p_table = 'edge' then ' set enable_seqscan = off' else '' end, v_body);

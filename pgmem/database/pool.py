@@ -26,7 +26,7 @@ from pgmem.database.dsn import place, with_limits
 from pgmem.database.embedded import EmbeddedServer
 from pgmem.database.identity import Identity, opening
 from pgmem.database.shares import Shares
-from pgmem.errors import DatabaseUnavailable, SchemaOutdated, first_line
+from pgmem.errors import Busy, DatabaseUnavailable, SchemaOutdated, first_line
 from pgmem.settings import Settings
 
 __all__ = ["Pool", "Pools", "give_back"]
@@ -37,6 +37,8 @@ T = TypeVar("T")
 _CHECKS = 2  # connections for token checks and probes
 _REPLICA_S = 1.0  # to get a connection to the replica; after that the primary serves the read
 _PROBE_S = 0.5  # for a primary that was found away, at each call until it answers
+_FULL = re.compile("too many (?:clients|connections)|connection slots|no more connections")
+"""What a server or a pooler says that answers and takes no further connection; libpq gives no SQLSTATE."""
 _RECOVERY_S = 4.0  # to start an embedded server that died; after that the call fails
 
 
@@ -213,6 +215,7 @@ class Pools:
 
         Raises:
             DatabaseUnavailable: no connection works; nothing was sent.
+            Busy: the server answers, and other calls keep all connections; nothing was sent.
             EmbeddedServerError: the embedded server died and cannot be started.
         """
         if pool is self.reading:
@@ -223,11 +226,27 @@ class Pools:
             await self._probe(pool)
         try:
             connection = await self._begin(pool, identity, timeout_s, self._settings.connect_timeout_s)
-        except DatabaseUnavailable:
+        except DatabaseUnavailable as error:
+            if isinstance(error.__cause__, PoolTimeout) and await self._is_full(pool):
+                wait = f"{self._settings.connect_timeout_s:g}"
+                raise Busy(
+                    f"The database is busy: no connection became free for {wait} s. Nothing was read or saved; "
+                    f"wait {wait} s and send this again."
+                ) from error
             self._away = True
             raise
         self._away = False
         return connection
+
+    async def _is_full(self, pool: Pool) -> bool:
+        """Whether the primary answers, and the pool or the server has no connection left."""
+        try:
+            with anyio.fail_after(_PROBE_S):
+                connection = await psycopg.AsyncConnection.connect(str(pool.conninfo))
+                await connection.close()
+        except (TimeoutError, psycopg.OperationalError) as error:
+            return _FULL.search(str(error)) is not None
+        return pool.get_stats()["pool_size"] >= pool.max_size
 
     async def _probe(self, pool: Pool) -> None:
         """Ask a primary that was found away whether it answers again.

@@ -23,6 +23,7 @@ from pgmem.database.outbox import QueuedSave, lane
 from pgmem.database.watch import Save
 from pgmem.engines.base import Engine
 from pgmem.errors import (
+    Busy,
     DatabaseUnavailable,
     EmbeddedServerError,
     InvalidArgument,
@@ -71,6 +72,11 @@ class Saves(Engine):
         """Remember with a vector, without secrets."""
         given = self._scrubbed("remember", {**params, "relations": params["relations"] or {}})
         return await self._one("remember", Remembered, {**given, **await self._embedding("remember", given)})
+
+    async def _preview_global_write(self, params: dict[str, Any]) -> str:
+        """Return the texts of a save as it would be made: without secrets."""
+        arguments = self._scrubbed("save_context", params["arguments"])
+        return await self._value("preview_global_write", str, {"arguments": arguments})
 
     async def _get_save_status(self, params: dict[str, Any]) -> SaveStatus:
         """Add the saves in the outbox of this machine; while the database is away, return only those."""
@@ -274,6 +280,14 @@ class Saves(Engine):
                 rows = await self._database.rows(save.verb, **call)
                 await self._replay_others(own)
                 return rows[0]
+            except Busy as error:
+                # The server answers, so nothing is kept for it here: what waits would only come on top of its load.
+                return SaveResult(
+                    status="failed",
+                    message=str(error),
+                    next_step="Save again with this save_id in a moment; nothing is saved twice.",
+                    save_id=save.save_id,
+                )
             except (DatabaseUnavailable, EmbeddedServerError) as error:
                 log.warning("save %s could not be sent: %s", save.save_id, summary(error))
                 uncertain = uncertain or isinstance(error, OutcomeUnknown)

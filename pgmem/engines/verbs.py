@@ -1217,6 +1217,7 @@ class Verbs(Hooks):
     async def request_global_write_approval(
         self,
         content_preview: str,
+        asked: bool = False,
     ) -> GovernanceToken:
         """Request a token for one global write; the person sees the preview before the token is sent.
 
@@ -1226,6 +1227,8 @@ class Verbs(Hooks):
             content_preview: All texts that would be written; for the person to approve, such as title and
                 rationale. The token is good for these texts alone; to forget or revert a memory it is
                 "Forget: " or "Revert: " and the title.
+            asked: The client has shown the preview to its person, who said yes. It counts from the owner
+                and trusted logins, which the server uses, and not from agents.
 
         Raises:
             InvalidArgument: the preview is empty or too long.
@@ -1233,8 +1236,24 @@ class Verbs(Hooks):
             WrongIsolation: the transaction is not READ COMMITTED.
         """
         return await self._one(
-            "request_global_write_approval", GovernanceToken, {"content_preview": content_preview}
+            "request_global_write_approval",
+            GovernanceToken,
+            {"content_preview": content_preview, "asked": asked},
         )
+
+    async def preview_global_write(
+        self,
+        arguments: Mapping[str, Any],
+    ) -> str:
+        """Return the texts of a global save, for a person to approve; empty where asking would not help.
+
+        That is where nothing in it is global, the project does not exist, or the write waits for a reviewer
+        in any case.
+
+        Args:
+            arguments: The arguments of the save, an object.
+        """
+        return await self._preview_global_write({"arguments": arguments})
 
     async def issue_token(
         self,
@@ -2155,7 +2174,7 @@ class Verbs(Hooks):
 
         Raises:
             MemoryNotFound: no such insight is here.
-            NotPermitted: the setting approval is person, and the caller is none.
+            NotPermitted: the setting approval is not self, and the caller is no person.
             InvalidArgument: it was judged otherwise before, or the action is another word.
         """
         return await self._one("review_insight", Insight, {"title": title, "action": action})

@@ -25,9 +25,11 @@ def read(path: Path, known: Vocabulary) -> Reading:
         if record.get("type") == "entity" and name:
             # A file that two processes wrote can name an entity twice: the observations of both are kept.
             entity = entities.setdefault(name, {**record, "observations": []})
-            seen = record.get("observations") or []
+            seen = record.get("observations")
             entity["observations"] += [
-                o for o in seen if isinstance(o, str) and o not in entity["observations"]
+                o
+                for o in (seen if isinstance(seen, list) else ())
+                if isinstance(o, str) and o not in entity["observations"]
             ]
         elif record.get("type") == "relation":
             relations.append(record)

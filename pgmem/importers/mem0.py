@@ -126,7 +126,8 @@ def _contents(path: Path, reading: Reading) -> tuple[list[dict[str, Any]], list[
     except ValueError:
         found = list(json_lines(path, text, reading))
     if isinstance(found, dict):
-        relations = found.get("relations") or []
+        given = found.get("relations")
+        relations = given if isinstance(given, list) else []
         found = next(
             (found[key] for key in ("results", "memories") if isinstance(found.get(key), list)), [found]
         )

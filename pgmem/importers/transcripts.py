@@ -212,7 +212,7 @@ def _branch(conversation: Mapping[str, Any], mapping: Mapping[str, Any]) -> list
     """Return the messages from the root to the node that the client shows; a loop of parents ends it."""
     place, messages = conversation.get("current_node"), list[Mapping[str, Any]]()
     seen = set[str]()
-    if place not in mapping:  # then the last leaf
+    if not isinstance(place, str) or place not in mapping:  # then the last leaf
         place = next(
             (key for key in reversed(list(mapping)) if not _node(mapping, key).get("children")), None
         )

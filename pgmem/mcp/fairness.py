@@ -37,6 +37,7 @@ _QUEUE = 64  # requests of a tenant that wait, so that a team's agents do not me
 _PATIENCE_S = 30.0
 _BODY_S = 30.0  # for a request to arrive as a whole
 _TOKEN_CHARS = 200
+_PATH = "/mcp"
 _VALUE_BYTES = 512  # a list of 2000 short texts takes as long as a text of 1 MB
 _VALUES = 20_000  # texts, numbers and containers in a request; a batch of 2000 memories has about 10 000
 
@@ -155,6 +156,12 @@ class Admission:
 
     async def _handle(self, tenant: Hashable, scope: Scope, receive: Receive, answer: _Answer) -> None:
         """Read a request and pass it on, unless it is too large or the tenant has sent too much of late."""
+        if scope["method"] == "GET" and scope["path"].rstrip("/") == _PATH:
+            # Nothing would ever come over a stream of a server without sessions, and it would keep a place.
+            await answer.refuse(
+                scope, receive, 405, "This server sends nothing by itself: it takes POST only."
+            )
+            return
         if (wait := self._bytes.wait(tenant, min(_declared(scope), self._most_bytes))) > 0:
             much = f"Too much at once; wait {math.ceil(wait)} s and send this again. Nothing was saved."
             await answer.refuse(scope, receive, 429, much, wait)
@@ -207,6 +214,8 @@ class _Answer:
         error = {"code": -32000, "message": message}
         body = json.dumps({"jsonrpc": "2.0", "id": None, "error": error})
         headers = {} if wait_s is None else {"retry-after": str(math.ceil(wait_s))}
+        if status == 405:
+            headers["allow"] = "POST"
         if status == 400:
             headers["connection"] = "close"  # what follows may be part of the same request to a proxy
         await Response(body, status, headers, "application/json")(scope, receive, self)

@@ -22,6 +22,7 @@ from pgmem._verbs import VERBS, Verb
 from pgmem.engines.routing import SERVERLESS
 from pgmem.engines.verbs import RowLimit
 from pgmem.errors import DatabaseUnavailable, PgmemError, summary
+from pgmem.mcp import approval as approvals
 from pgmem.mcp.app import App
 from pgmem.mcp.shapes import SHAPES
 from pgmem.memory import Memory
@@ -92,7 +93,9 @@ def _tool(verb: Verb, app: App, injected: Any) -> Callable[..., Awaitable[Any]]:
     kinds = get_type_hints(method, include_extras=True)
     defaults = signature(method).parameters
 
-    async def call(memory: Memory, **arguments: Any) -> Any:
+    async def call(memory: Memory, shown: str = "", approval: Any = None, **arguments: Any) -> Any:
+        if shown:
+            arguments["governance_token"] = await approvals.token(memory, shown, approval)
         return await getattr(memory, verb.name)(**arguments)
 
     taken = [Parameter("memory", Parameter.KEYWORD_ONLY, annotation=injected)]
@@ -101,6 +104,10 @@ def _tool(verb: Verb, app: App, injected: Any) -> Callable[..., Awaitable[Any]]:
         said = Field(description=_brief(verb.arguments[name]))
         kind: Any = Annotated[_shaped(name, kinds[name]), said]
         taken.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind))
+    if approvals.asks(verb):
+        sent = {part.name: part.annotation for part in taken if part.name != "memory"}
+        for name, kind in approvals.injected(injected, sent).items():
+            taken.append(Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind))
     call.__name__, call.__doc__ = verb.name, verb.description
     call.__annotations__ = {part.name: part.annotation for part in taken} | {"return": kinds["return"]}
     call.__signature__ = Signature(taken, return_annotation=kinds["return"])  # type: ignore[attr-defined]

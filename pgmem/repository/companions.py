@@ -83,7 +83,7 @@ class Companions:
                 for path in paths:
                     self._folders[kind][path] += weight
         for path in self._all:
-            self._all[path] /= whole
+            self._all[path] /= whole or 1.0
         self._commonest = sorted(self._all, key=lambda path: (-self._all[path], path))[:_CANDIDATES]
         self._near: dict[tuple[str, str, bool], list[str]] = {}
         self._tested: dict[str, dict[str, float]] | None = None

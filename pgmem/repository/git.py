@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import threading
+import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -72,6 +73,7 @@ _LOG = (
 _DIFF = ("diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
 _MOST_COMMITS = 20_000
 _MOST_BYTES = 2_000_000
+_MOST_CHARS = 500  # of a line that names a co-author
 _CO_AUTHOR = re.compile(r"^[ \t]*co-authored-by:[ \t]*(.+?)[ \t]*<([^>\n]*)>", re.IGNORECASE | re.MULTILINE)
 _VERSION = re.compile(r"\d+\.\d+|^v?\d+$")
 
@@ -109,7 +111,7 @@ class _Inert:
         if program is None:
             raise GitUnavailable("git is not installed")
         self._program = program
-        self._root = root
+        self.root = root
         self._trusted = self._safe_directories()
 
     def text(self, *arguments: str) -> str:
@@ -129,7 +131,7 @@ class _Inert:
         try:
             done = subprocess.run(
                 self._command(*arguments),
-                cwd=self._root,
+                cwd=self.root,
                 env=_environment(),
                 input=given,
                 capture_output=True,
@@ -153,7 +155,7 @@ class _Inert:
         late = threading.Event()
         with subprocess.Popen(
             self._command(*arguments),
-            cwd=self._root,
+            cwd=self.root,
             env=_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -214,6 +216,10 @@ class Git:
 
     def __init__(self, root: Path) -> None:
         self._git = _Inert(root)
+        # core.worktree may name any directory of this machine.
+        top = self._git.text("rev-parse", "--show-toplevel").rstrip("\n")
+        if not root.resolve().is_relative_to(Path(top).resolve()):
+            raise GitUnavailable("its work tree is another directory")
         self.commit = self._git.text(*_LOG, "-1", "--format=%H").strip()
         if not self.commit:
             raise GitUnavailable("there is no commit yet")
@@ -246,6 +252,8 @@ class Git:
         The commit is asked, not the file: git would run the filters that the repository names for the file.
         """
         found: dict[str, int] = {}
+        if not self._may_blame():
+            return []
         try:
             lines = self._git.text(
                 "blame", "--no-textconv", "--line-porcelain", "HEAD", "--", path
@@ -262,6 +270,15 @@ class Git:
                     if text in words:
                         found.setdefault(text, at)
         return list(found.items())
+
+    def _may_blame(self) -> bool:
+        """Whether the files that the settings name for blame are small and plain: git reads each to its end."""
+        try:
+            named = self._git.text("config", "--null", "--type=path", "--get-all", "blame.ignoreRevsFile")
+        except GitUnavailable:  # none is named
+            return True
+        files = [self._git.root / name for name in named.split("\0") if name]
+        return all(file.is_file() and file.stat().st_size <= _MOST_BYTES for file in files)
 
     def diff(self, commit: str, path: str) -> str:
         """What changed in a file between a commit and the one that is checked out."""
@@ -357,8 +374,12 @@ class Git:
 def _commit(head: str, changes: list[tuple[str, str, str]]) -> Commit:
     name, at, author, address, message = head.split("\x1f", 4)
     authors = {(author.strip(), address.strip().lower()): None}
-    authors.update(((who.strip(), where.lower()), None) for who, where in _CO_AUTHOR.findall(message))
-    return Commit(name, int(at or 0), tuple(authors), message.strip(), tuple(changes))
+    # A long line of many angle brackets would be searched from each of them.
+    lines = "\n".join(line for line in message.splitlines() if len(line) <= _MOST_CHARS)
+    authors.update(((who.strip(), where.lower()), None) for who, where in _CO_AUTHOR.findall(lines))
+    # Whoever commits writes any time: one of the year 10000 would make all other commits look old.
+    seconds = min(max(int(at or 0), 0), int(time.time()))
+    return Commit(name, seconds, tuple(authors), message.strip(), tuple(changes))
 
 
 class Repository(_Inert):
@@ -373,7 +394,7 @@ class Repository(_Inert):
         try:
             done = subprocess.run(
                 self._command(*arguments),
-                cwd=self._root,
+                cwd=self.root,
                 env=_environment(),
                 stdin=subprocess.DEVNULL,
                 capture_output=True,

@@ -6,9 +6,11 @@ the rule (`open_project`); this module only reads. It imports little, because a 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
+import stat
 import tomllib
 import uuid
 from pathlib import Path
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Identity", "chosen_project", "identify", "normalised", "work_tree"]
 
+_MOST_BYTES = 65_536  # of .pgmem.toml
 _ROOTS_WAIT_S = 0.5  # git reads all of the history for its roots
 _SCP = re.compile(r"(?:[^@/]+@)?([^:/]+):(?!//|:)(.+)")
 _URL = re.compile(r"\w[\w+.-]*://(?:[^@/]*@)?([^/:]*)(?::\d+)?/(.+)")
@@ -40,15 +43,32 @@ def chosen_project(folder: Path) -> str | None:
     folder = folder.absolute()
     for place in (folder, *folder.parents):
         try:
-            text = (place / ".pgmem.toml").read_text("utf-8")
+            text = _plain(place / ".pgmem.toml")
         except (OSError, UnicodeDecodeError):
             continue
         try:
             chosen = tomllib.loads(text).get("project")
-        except tomllib.TOMLDecodeError:
+        except (tomllib.TOMLDecodeError, RecursionError):
             return None
         return chosen.strip() if isinstance(chosen, str) and chosen.strip() else None
     return None
+
+
+def _plain(path: Path) -> str:
+    """Return the text of a small file that comes with a repository: a link may lead to what never ends, and a pipe waits.
+
+    Raises:
+        OSError: it is no plain file, or longer than 64 kB.
+        UnicodeDecodeError: it is no UTF-8.
+    """
+    found = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    with open(found, "rb") as file:
+        if not stat.S_ISREG(os.fstat(found).st_mode):
+            raise OSError(errno.EINVAL, "no plain file")
+        text = file.read(_MOST_BYTES + 1)
+    if len(text) > _MOST_BYTES:
+        raise OSError(errno.EFBIG, "too long")
+    return text.decode("utf-8")
 
 
 def identify(folder: Path) -> Identity:

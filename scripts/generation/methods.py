@@ -157,7 +157,7 @@ def call(verb: Verb, has_hook: bool, params: str, passed: str) -> str:
         return f"self._save({name!r}, {params})"
     if answer == "None":
         return f"self._rows({name!r}, {params})"
-    if answer in ("int", "dict[str, JsonValue]"):
+    if answer in ("int", "str", "dict[str, JsonValue]"):
         return f"self._value({name!r}, {answer}, {params})"
     if match := re.fullmatch(r"list\[(\w+)\]", answer):
         return f"self._all({name!r}, {match[1]}, {params})"

@@ -7,8 +7,10 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import pytest
@@ -18,7 +20,7 @@ from pgmem import InvalidArgument, Memory, bounded
 from pgmem._verbs import VERBS
 from pgmem.cli import app
 from pgmem.engines.secrets import scrubbed
-from pgmem.importers import Source, Vocabulary, read
+from pgmem.importers import Source, Vocabulary, read, transcripts
 from pgmem.settings import Settings
 from tests.conftest import Call
 
@@ -294,3 +296,152 @@ async def test_an_import_brings_no_secret_in(dsn: str, tmp_path: Path, mode: str
             await memory.import_lines(other)
             found = str(await memory.retrieve_context("bank", "project"))
             assert SECRET not in found
+
+
+# What no schema promises: any value in the place of any other.
+
+ODD = (
+    *("null", "true", "-0", "1e999", "-1e999", "NaN", "1" + "0" * 4000, "253402300800", "-62135596801", '""'),
+    *('"\\ud800"', '"\\u0000"', '"</system>"', '"\\u202e"', "[]", "{}", "[[]]", "[{}]", '{"": ""}', "[null]"),
+    *('"9999-12-31T23:59:59-23:59"', '"0001-01-01T00:00:00+23:59"', '"\\u0660\\u0661"', "1.5"),
+)
+WHOLE: dict[str, list[object]] = {
+    "mem0": [
+        {
+            "results": [
+                {"id": "a", "memory": "m", "user_id": "u", "created_at": "2026-01-01", "metadata": {"a": 1}}
+            ],
+            "relations": [{"source": "x", "relationship": "knows", "target": "y"}],
+        }
+    ],
+    "mcp-memory": [
+        {"type": "entity", "name": "x", "entityType": "Concept", "observations": ["o"]},
+        {"type": "relation", "from": "x", "to": "y", "relationType": "knows"},
+    ],
+    "engrama": [
+        {
+            "type": "node",
+            "label": "Concept",
+            "key": "k",
+            "properties": {"name": "n", "tags": ["t"], "confidence": 1},
+        },
+        {"nodes": [{"label": "Concept", "properties": {"name": "n"}}], "relationships": [{"type": "USES"}]},
+    ],
+    "chatgpt": [
+        [
+            {
+                "id": "c",
+                "title": "t",
+                "current_node": "a",
+                "mapping": {
+                    "a": {
+                        "message": {
+                            "id": "m",
+                            "author": {"role": "user"},
+                            "content": {"content_type": "text", "parts": ["hi"]},
+                            "create_time": 1700000000,
+                            "metadata": {},
+                        },
+                        "parent": "a",
+                        "children": [],
+                    }
+                },
+            }
+        ]
+    ],
+    "claude": [
+        [
+            {
+                "uuid": "c",
+                "name": "n",
+                "chat_messages": [
+                    {
+                        "uuid": "m",
+                        "sender": "human",
+                        "text": "hi",
+                        "created_at": "2026-01-01",
+                        "content": [{"type": "text", "text": "hi"}],
+                    }
+                ],
+            }
+        ]
+    ],
+    "claude-code": [
+        {
+            "type": "user",
+            "sessionId": "s",
+            "cwd": "/",
+            "uuid": "m",
+            "timestamp": "2026-01-01",
+            "message": {"role": "user", "content": [{"type": "text", "text": "hi"}]},
+        }
+    ],
+    "codex": [
+        {"type": "session_meta", "timestamp": "2026-01-01", "payload": {"id": "s", "cwd": "/"}},
+        {
+            "type": "response_item",
+            "payload": {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]},
+        },
+    ],
+}
+
+
+def changed(value: object, odd: str) -> Iterator[str]:
+    """The JSON texts of a value, each with an odd one in the place of one of its parts."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            rest = "".join(f", {json.dumps(k)}: {json.dumps(v)}" for k, v in value.items() if k != key)
+            for text in changed(item, odd):
+                yield f"{{{json.dumps(key)}: {text}{rest}}}"
+    if isinstance(value, list):
+        for place, item in enumerate(value):
+            for text in changed(item, odd):
+                yield (
+                    "[" + ", ".join(json.dumps(v) if n != place else text for n, v in enumerate(value)) + "]"
+                )
+    yield odd
+
+
+@pytest.mark.parametrize("source", WHOLE)
+def test_any_value_in_the_place_of_any_other_is_read_or_refused(tmp_path: Path, source: str) -> None:
+    """A number for a list, an object for a name: TypeError and a traceback."""
+    file = tmp_path / ("rollout-s.jsonl" if source in ("claude-code", "codex") else "conversations.json")
+    tried = 0
+    for place, record in enumerate(WHOLE[source]):
+        for text in (text for odd in ODD for text in changed(record, odd)):
+            lines = [text if n == place else json.dumps(other) for n, other in enumerate(WHOLE[source])]
+            file.write_text("\n".join(lines), encoding="utf-8")
+            with suppress(InvalidArgument):
+                if Source(source).is_conversations:
+                    for conversation in transcripts.read(source, file):
+                        list(conversation.turns)
+                else:
+                    read(Source(source), file, KNOWN)
+            tried += 1
+    assert tried > 100
+
+
+UNITS = (
+    "sk-",
+    "eyJ-",
+    "eyJa=",
+    "xoxb-1-",
+    "-----BEGIN ",
+    "-----END ",
+    "aws key '",
+    "AKC",
+    "https://a:b",
+    "npm_",
+    "0",
+    "a-",
+    "=",
+)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("end", ["", "!", "."])
+def test_a_text_that_begins_like_a_secret_over_and_over_takes_no_time(unit: str, end: str) -> None:
+    """150 kB of `sk-` took 23 seconds, in which a server answers nobody; turns are redacted by default."""
+    began = perf_counter()
+    scrubbed({"content": unit * (200_000 // len(unit)) + end}, "redact")
+    assert perf_counter() - began < 3  # a tenth of a second on a quiet machine

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
+from mcp.types import ResourceTemplateReference
 from typer.testing import CliRunner
 
 from pgmem import neutral, surface
@@ -208,3 +209,16 @@ def test_a_terminal_gets_no_character_that_controls_it(
     assert HIDDEN.findall(done.output) == []
     if as_json and done.exit_code == 0:
         assert json.loads(done.stdout) is not None
+
+
+@pytest.mark.anyio
+async def test_completed_names_are_data(dsn: str, tmp_path: Path, call: Call) -> None:
+    """A name of a project is a text of a memory, and a client completes it while a person types."""
+    call("save_session", objective="o", project_id=f"shop {TAG}")
+    async with Client(create_server(load(toolsets="all", dsn=dsn, data_dir=tmp_path))) as client:
+        templates = (await client.list_resource_templates()).resource_templates
+        (template,) = [one.uri_template for one in templates if "{project_id}" in one.uri_template][:1]
+        reference = ResourceTemplateReference(type="ref/resource", uri=template)
+        found = await client.complete(reference, {"name": "project_id", "value": "shop"})
+    assert found.completion.values
+    assert [name for name in found.completion.values if not is_data(name)] == []

@@ -185,9 +185,13 @@ def test_the_graph_around_a_memory_is_walked_once(connection: Session, call: Cal
     ]
     # Each node once, with its edges: what is walked is over after a few hops, and a further one costs nothing.
     assert touched[-1] < 2 * touched[0] + 10_000
-    began = perf_counter()
-    connection.execute("select count(*) from pgmem.neighbours('Concept', 'c0', 5, 1000)")
-    assert perf_counter() - began < 2  # 15 ms on a quiet machine; it was more than 20 s
+    took = []
+    for _ in range(5):
+        began = perf_counter()
+        connection.execute("select count(*) from pgmem.neighbours('Concept', 'c0', 5, 1000)")
+        took.append(perf_counter() - began)
+    print(f"neighbours of 80 nodes and 1 600 edges, 5 hops: {1000 * min(took):.0f} ms")
+    assert min(took) < 1  # 15 ms on a quiet machine; it was more than 20 s
 
 
 def test_a_walk_reads_no_more_edges_than_its_budget(
