@@ -2580,9 +2580,10 @@ class Verbs(Hooks):
     ) -> ClaimCheck:
         """Check whether a text claims a permission that memory cannot give, such as one to edit.
 
-        A clause is refused if it says that memory allows edits, overrides or clears findings, widens a
-        scope or replaces verification, or that an agent approves. A text that relies on a stale card
-        without saying so, and a long one, are given a warning. Nothing is stored.
+        A sentence is refused if it says that memory or a card allows edits, overrides or clears findings,
+        widens a scope, replaces verification or approves, or that an agent approves; or if it rests such a
+        permission on memory. What is denied is no permission. A text that relies on a stale card without
+        saying so, and a long one, are given a warning. Nothing is stored.
 
         Args:
             text: The text to check, such as the statement of a card.
