@@ -408,6 +408,10 @@ begin
   update pgmem.card_state s set org_id = p_org_id, user_id = p_user_id where s.tenant = p_from;
   update pgmem.card_file f set org_id = p_org_id, user_id = p_user_id where f.tenant = p_from;
   update pgmem.card_run r set org_id = p_org_id, user_id = p_user_id where r.tenant = p_from;
+  delete from pgmem.card_commit c where c.tenant = p_from and exists (
+    select from pgmem.card_commit own
+    where own.tenant = v_tenant and own.project_seq = c.project_seq and own.id = c.id);
+  update pgmem.card_commit c set org_id = p_org_id, user_id = p_user_id where c.tenant = p_from;
   update pgmem.card_intent i set org_id = p_org_id, user_id = p_user_id where i.tenant = p_from;
 end;
 $$;

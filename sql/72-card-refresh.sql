@@ -530,6 +530,9 @@ begin
       counts := pgmem.refresh_cards(v_cards, v_place, v_by);
       counts := counts || pgmem.refresh_anchors(v_cards, v_place, p_report, v_by);
       counts := counts || pgmem.refresh_links(v_cards, v_place.scope_key);
+      if pgmem.remember_commits(v_place, p_report) then
+        perform pgmem.build_trajectories(v_place);
+      end if;
     end if;
     perform pgmem.touch_cards(v_place.org_id, v_place.user_id, v_place.project_seq);
     insert into pgmem.card_run as r (org_id, user_id, project_seq, fingerprint, commit_id, complete, counts, created_at)

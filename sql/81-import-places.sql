@@ -54,7 +54,7 @@ declare
   v_project pgmem.node;
   v_focus   pgmem.node;
 begin
-  if v_label.name in ('GlobalScope', 'GovernanceToken') then
+  if pgmem.is_of_store(v_label.name) then
     raise exception using errcode = 'PM001',
       message = format('A %s is made by the store itself and is not imported; leave the line out', v_label.name);
   end if;
