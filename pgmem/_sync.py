@@ -2042,7 +2042,8 @@ class Verbs(Portal):
             changed_paths: The files really changed, relative to the repository; may be empty.
             project_id: Project name.
             propose: Whether drafts are made from the receipt; default false.
-            receipt: As propose_from_receipt takes it, without intent_id and changed_paths; default: an
+            receipt: As propose_from_receipt takes it, without intent_id and changed_paths; and status,
+                verify (texts), tests (a list of texts) and commit, which a trajectory tells; default: an
                 empty object.
             share: Whose it is: private or org; unset: private where there is a user.
 

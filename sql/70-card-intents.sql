@@ -132,8 +132,8 @@ the receipt in the same transaction.
 intent_id: The id that declare_intent returned.
 changed_paths: The files really changed, relative to the repository; may be empty.
 propose: Whether drafts are made from the receipt; default false.
-receipt: As propose_from_receipt takes it, without intent_id and changed_paths; also tests, verify, status
-  object.
+receipt: As propose_from_receipt takes it, without intent_id and changed_paths; and status, verify (texts), tests (a
+  list of texts) and commit, which a trajectory tells; default: an empty object.
 
 ContractError: a path is outside the repository, the intent is finished already, or the receipt does
   not fit; no such project.

@@ -8,13 +8,15 @@ was given before.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
 import os
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cache, cached_property
@@ -165,6 +167,19 @@ class Reading:
         """What every file says of itself; those of another digest than the cache knows are parsed."""
         kept = {**self._cache.load("parsed"), **(recent := self._cache.load("recent"))}
         made: dict[str, Any] = {}
+        with _uncollected():
+            self._parse(kept, made)
+        # A few changed files are kept beside the others, because writing all of them takes longer than an answer may.
+        if made and len(recent) + len(made) <= _RECENT:
+            self._cache.store("recent", {**recent, **made})
+        elif made:
+            self._cache.store("parsed", {path: {**kept, **made}[path] for path in self._files})
+            self._cache.store("recent", {})
+        self._cache.store("files", {path: [row["stat"], row["digest"]] for path, row in self._files.items()})
+        return {path: row["parsed"] for path, row in self._files.items()}
+
+    def _parse(self, kept: Mapping[str, Any], made: dict[str, Any]) -> None:
+        """Give each file what it says of itself, as the cache holds it or from a parser."""
         for number, (path, row) in enumerate(self._files.items(), 1):
             known = kept.get(path)
             if known is None or known["digest"] != row["digest"]:
@@ -175,14 +190,6 @@ class Reading:
                 self._skipped.append(f"{path}: cannot be parsed ({error}); only its name is kept")
             if self._on_file is not None:
                 self._on_file(number, len(self._files))
-        # A few changed files are kept beside the others, because writing all of them takes longer than an answer may.
-        if made and len(recent) + len(made) <= _RECENT:
-            self._cache.store("recent", {**recent, **made})
-        elif made:
-            self._cache.store("parsed", {path: {**kept, **made}[path] for path in self._files})
-            self._cache.store("recent", {})
-        self._cache.store("files", {path: [row["stat"], row["digest"]] for path, row in self._files.items()})
-        return {path: row["parsed"] for path, row in self._files.items()}
 
     def _facts(self, parsed: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
         """What follows from all files and the history; from the cache if neither imports nor commits changed."""
@@ -250,6 +257,18 @@ class Reading:
                 text: _month(at)
                 for text, at in self._git.written(path, [m["text"] for m in parsed[path]["marks"]])
             }
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without the collector of cycles, which walks the growing syntax trees again and again and finds nothing."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def parse(path: str, data: bytes) -> dict[str, Any]:
