@@ -173,8 +173,8 @@ as $$
 #variable_conflict use_column
 declare
   v_key  bigint := pgmem.scope_key(p_place.tenant, p_place.project_seq::text, 'Trajectory');
-  v_gone bigint[];
   v_work record;
+  v_gone integer := 0;
   v_made integer := 0;
   v_all  integer := 0;
 begin
@@ -184,23 +184,27 @@ begin
   p_place.session_id := null;
   p_place.source := 'sql';
   p_place.trust_level := 0.8;
-  v_gone := array(
-    select n.seq from pgmem.node n
-    where n.label = 'Trajectory' and n.scope_key = v_key and not exists (
-      select from pgmem.trajectories_of(p_place) t where t.id = n.id and t.props = n.props));
-  perform pgmem.delete_embeddings(v_gone);
-  delete from pgmem.node n where n.seq = any (v_gone);
   for v_work in
-    select t.*, n.seq is not null as is_here
-    from pgmem.trajectories_of(p_place) t left join pgmem.node n on n.id = t.id order by t.at, t.name
+    with wanted as materialized (
+      select t.* from pgmem.trajectories_of(p_place) t
+    ), stored as materialized (
+      select n.seq, n.id, n.props from pgmem.node n where n.label = 'Trajectory' and n.scope_key = v_key
+    )
+    select w.id, w.at, w.paths, w.props, s.seq, w.props is not distinct from s.props as is_same
+    from wanted w full join stored s on s.id = w.id order by w.at, w.name
   loop
-    v_all := v_all + 1;
-    if not v_work.is_here then
+    v_all := v_all + (v_work.id is not null)::integer;
+    continue when v_work.is_same;
+    if v_work.seq is not null then
+      perform pgmem.delete_node(v_work.seq);
+      v_gone := v_gone + 1;
+    end if;
+    if v_work.id is not null then
       perform pgmem.store_trajectory(p_place, v_work.id, v_work.at, v_work.paths, v_work.props);
       v_made := v_made + 1;
     end if;
   end loop;
-  return jsonb_build_object('trajectories', v_all, 'made', v_made, 'removed', cardinality(v_gone));
+  return jsonb_build_object('trajectories', v_all, 'made', v_made, 'removed', v_gone);
 end;
 $$;
 comment on function pgmem.build_trajectories is
