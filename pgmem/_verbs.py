@@ -500,11 +500,11 @@ VERBS = {
             description="Look cards about the code up by id, path, symbol, words or state, or count them.",
             arguments={
                 "project_id": "Project name.",
-                "mode": "search, get, for_path, for_symbol, stale, drafts, coverage or status.",
+                "mode": "search, get, for_path, for_symbol, stale, drafts, coverage, status or trajectories.",
                 "record_id": "For get; the card, by 8 or more letters of its id.",
-                "path": "For for_path; relative to the repository.",
+                "path": "For for_path; for trajectories too; relative to the repository.",
                 "symbol": "For for_symbol; a dotted name.",
-                "query": "For search; words.",
+                "query": "For search; for trajectories too; words.",
                 "scope": "For coverage; paths relative to the repository.",
                 "filters": "Only such cards; lists of types, statuses and confidences, and match_mode any (the default) or all; default: none.",
                 "max_results": "How many at most, 1 to 100; default 20.",
@@ -527,7 +527,7 @@ VERBS = {
             description="Draft cards, what lasts about the code, one fact each; a person approves. Arguments name their action.",
             arguments={
                 "project_id": "Project name.",
-                "action": "record_candidate, validate_claims, propose_from_receipt, declare_intent or finish_intent; or refresh_from_run.",
+                "action": "record_candidate, validate_claims, propose_from_receipt, declare_intent or finish_intent; or refresh_from_run; or a job: rebuild_trajectories, rebuild_semantic (vectors), rebuild_projection (graph).",
                 "record_type": "record_candidate; the type of card.",
                 "statement": "record_candidate; one fact, 1 to 1000 characters, best below 300.",
                 "subject_path": "record_candidate; the file that the statement is about.",

@@ -147,6 +147,7 @@ __all__ = [
     "Tenant",
     "TenantRole",
     "TimelineCount",
+    "Trajectory",
     "Version",
     "Waiting",
 ]
@@ -1185,11 +1186,23 @@ class CardRevision:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Trajectory:
+    """What one piece of work did, on one line: day, intent, files, verification, outcome, commit."""
+
+    id: UUID
+    line: str
+    at: datetime
+    outcome: str
+    commit: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class MemoryPayload:
     """The result of a query of engineering memory; each mode sets other fields.
 
     search, for_path, for_symbol, stale and drafts set records and their counts; get sets record and revisions; coverage
-    sets the coverage of paths; status sets record_count, the counts by type and status, and the capacity.
+    sets the coverage of paths; status sets record_count, the counts by type and status, and the capacity; trajectories
+    sets trajectories and their counts.
     """
 
     records: list[Card] | None = None
@@ -1202,6 +1215,7 @@ class MemoryPayload:
     record_coverage: RecordCoverage | None = None
     observation_confidence: ObservationConfidence | None = None
     paths: list[PathCoverage] | None = None
+    trajectories: list[Trajectory] | None = None
     project_id: str | None = None
     records_by_type: dict[str, int] | None = None
     records_by_status: dict[str, int] | None = None

@@ -46,9 +46,9 @@ comment on function pgmem.inner_texts is 'All texts in a value, however deep, jo
 create or replace function pgmem.other_texts(p_label text, p_props jsonb, p_but text[]) returns text
 language sql immutable parallel safe
 begin atomic
-  -- An insight, a card and a turn hold the names of detectors, states and clients; what they say is in their text
-  -- fields.
-  select case when p_label in ('Insight', 'Card', 'GovernanceToken', 'Turn') then null else (
+  -- An insight, a card, a turn and a trajectory hold names of detectors, states and clients; what they say is in their
+  -- text fields.
+  select case when p_label in ('Insight', 'Card', 'GovernanceToken', 'Turn', 'Trajectory') then null else (
     select string_agg(case when p_label in ('Item', 'Message') then pgmem.inner_texts(p.value)
                         when jsonb_typeof(p.value) = 'array' then pgmem.joined_texts(p.value)
                         else p.value #>> '{}' end, ' ' order by p.key collate "C")

@@ -240,7 +240,7 @@ comment on function pgmem.is_place is 'Whether nodes of a label are places: memo
 create or replace function pgmem.is_of_store(p_label text) returns boolean
 language sql immutable parallel safe
 begin atomic
-  select p_label in ('GlobalScope', 'GovernanceToken');
+  select p_label in ('GlobalScope', 'GovernanceToken', 'Trajectory');
 end;
 comment on function pgmem.is_of_store is
   'Whether nodes of a label are made by the store itself: they are neither exported, imported nor named.';

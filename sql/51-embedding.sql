@@ -104,7 +104,8 @@ as $$
 begin
   insert into pgmem.embedding_queue (node_seq, model_id)
   select n.seq, p_model_id from pgmem.node n
-  where pgmem.is_memory(n.label) and n.status not in ('archived', 'merged', 'rejected', 'dismissed', 'captured')
+  where (pgmem.is_memory(n.label) or n.label = 'Trajectory')
+    and n.status not in ('archived', 'merged', 'rejected', 'dismissed', 'captured')
     and (p_all or not exists (select from pgmem.embedding e where e.node_seq = n.seq and e.model_id = p_model_id))
   on conflict do nothing;
 end;

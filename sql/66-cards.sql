@@ -178,18 +178,23 @@ comment on function pgmem.subject_words is
   'The names of a card''s subjects as its search text holds them: two properties, paths and symbols.';
 
 
-create or replace function pgmem.add_subjects(p_node pgmem.node, p_subjects jsonb) returns void
+create or replace function pgmem.add_subjects(
+  p_node pgmem.node,
+  p_subjects jsonb,
+  p_weight float8
+) returns void
 language plpgsql
 set search_path = pgmem, pg_temp
 as $$
 begin
   insert into pgmem.card_subject (node_seq, scope_key, kind, key, relation, match, status, weight)
-  select p_node.seq, p_node.scope_key, s.kind, s.key, s.relation, s.match, p_node.status, 0
+  select p_node.seq, p_node.scope_key, s.kind, s.key, s.relation, s.match, p_node.status, p_weight
   from jsonb_to_recordset(p_subjects) as s(kind text, key text, relation text, match text)
   on conflict (node_seq, kind, key) do nothing;
 end;
 $$;
-comment on function pgmem.add_subjects is 'Add subjects to a card; the same subject twice is one row.';
+comment on function pgmem.add_subjects is
+  'Add subjects to a card, with the weight it has or 0 where it is weighed afterwards; one twice is one row.';
 
 
 create or replace function pgmem.add_evidence(
@@ -260,9 +265,10 @@ begin
   p_node.initial_confidence := pgmem.card_certainty(p_node.props ->> 'confidence');
   p_node.props := p_node.props || pgmem.subject_words(p_subjects);
   p_node := pgmem.insert_node(p_node);
-  perform pgmem.add_subjects(p_node, p_subjects);
   perform pgmem.add_evidence(p_node.seq, p_evidence, p_by);
-  perform pgmem.weigh_card(p_node.seq);
+  -- A new card has no edges yet. Weighing it afterwards would write each of its subjects twice.
+  perform pgmem.add_subjects(p_node, p_subjects, pgmem.card_weight(p_node.props, p_node.status,
+    (select count(*) from pgmem.card_evidence e where e.node_seq = p_node.seq), false));
   perform pgmem.revise_card(p_node, p_action, null, p_by);
   perform pgmem.store_embedding(p_node, null);
   return p_node;
@@ -408,6 +414,10 @@ begin
   update pgmem.card_state s set org_id = p_org_id, user_id = p_user_id where s.tenant = p_from;
   update pgmem.card_file f set org_id = p_org_id, user_id = p_user_id where f.tenant = p_from;
   update pgmem.card_run r set org_id = p_org_id, user_id = p_user_id where r.tenant = p_from;
+  delete from pgmem.card_commit c where c.tenant = p_from and exists (
+    select from pgmem.card_commit own
+    where own.tenant = v_tenant and own.project_seq = c.project_seq and own.id = c.id);
+  update pgmem.card_commit c set org_id = p_org_id, user_id = p_user_id where c.tenant = p_from;
   update pgmem.card_intent i set org_id = p_org_id, user_id = p_user_id where i.tenant = p_from;
 end;
 $$;

@@ -408,6 +408,8 @@ create or replace function pgmem.query_engineering_memory(
   p_include_stale boolean default false,
   p_include_drafts boolean default null,
   p_detail_level pgmem.detail_level default 'compact',
+  p_embedding real[] default null,
+  p_embedding_model text default null,
   out mode text,
   out status text,
   out detail_level text,
@@ -428,7 +430,7 @@ declare
   v_covered  record;
 begin
   mode := pgmem.require_word(p_mode,
-    array['search', 'get', 'for_path', 'for_symbol', 'stale', 'drafts', 'coverage', 'status'],
+    array['search', 'get', 'for_path', 'for_symbol', 'stale', 'drafts', 'coverage', 'status', 'trajectories'],
     'Unknown query mode ''%s''. Allowed: %s.');
   detail_level := case when p_mode = 'get' or p_detail_level = 'full' then 'full' else 'compact' end;
   perform pgmem.check_filters(p_filters);
@@ -451,6 +453,14 @@ begin
   elsif p_mode = 'status' then
     payload := pgmem.card_counts(v_keys) || jsonb_build_object('project_id', v_scope.project_id,
       'sync', pgmem.cards_sync(v_caller.tenants, v_scope.project_seq));
+    return;
+  elsif p_mode = 'trajectories' then
+    payload := pgmem.find_trajectories(v_caller.tenants, v_scope,
+      case when btrim(p_path) <> '' then pgmem.clean_path(p_path) end,
+      pgmem.clean_text(p_query, 'query'), p_embedding, p_embedding_model, p_max_results);
+    if payload -> 'trajectories' = '[]' then
+      status := 'not_found';
+    end if;
     return;
   elsif p_mode = 'coverage' then
     if coalesce(cardinality(p_scope), 0) = 0 then
@@ -499,14 +509,15 @@ comment on function pgmem.query_engineering_memory is $$
 Look cards up by id, path, symbol, words or state, or count them.
 
 The modes are search (query), get (record_id), for_path (path), for_symbol (symbol), stale, drafts,
-coverage (scope) and status. `payload` holds records with their counts, a record with its
-revisions, the coverage, or the numbers of the project.
+coverage (scope), status and trajectories (path or query): what earlier pieces of work did, one line
+each. `payload` holds records with their counts, a record with its revisions, the coverage, the
+numbers of the project, or trajectories.
 
-mode: search, get, for_path, for_symbol, stale, drafts, coverage or status.
+mode: search, get, for_path, for_symbol, stale, drafts, coverage, status or trajectories.
 record_id: For get; the card, by 8 or more letters of its id.
-path: For for_path; relative to the repository.
+path: For for_path; for trajectories too; relative to the repository.
 symbol: For for_symbol; a dotted name.
-query: For search; words.
+query: For search; for trajectories too; words.
 scope: For coverage; paths relative to the repository.
 filters: Only such cards; lists of types, statuses and confidences, and match_mode any (the default) or all;
   default: none.

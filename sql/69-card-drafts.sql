@@ -7,12 +7,110 @@
 -- all of them or none.
 --
 -- validate_claims finds sentences by which a text gives memory, or an agent, a permission that only a person can
--- give.
+-- give: by rules over subject, verb, object and negation.
 --
 -- Verbs: validate_claims, record_candidate, propose_from_receipt.
 -- Locks: the scope lock of the cards, before duplicates and capacity are looked at, so that neither can change
 -- meanwhile.
 -- Callers: clients, 70-card-intents.
+
+
+-- A claim is a subject (memory, a card, an agent), a verb of permission, an object, and no negation that reaches them.
+-- A rule is these in their order, made of the words below; between them stand only words that the rule names.
+create or replace function pgmem.claimed_permissions(p_text text) returns text[]
+language plpgsql immutable
+set search_path = pgmem, pg_temp
+as $$
+declare
+  -- A word may hold those after it.
+  v_words constant text[] := array[
+    '{BASIS}', '(because|because of|since|as|thanks to|according to|as per|per|based on|given|due to|with|under|by|'
+      'after|via|on the (strength|basis|word) of)\W+'
+      '((the|an?|this|that|our|its|your|approved|active|engineering|memory)\W+){0,3}{SOURCE}',
+    '{SOURCE}', '(memory|cards?|risk notes?)(\W+[0-9a-f]{8}(-[0-9a-f-]+)?)?',
+    '{AGENT}', '(mcp|agents?|assistants?|copilot|claude|codex|bots?)',
+    '{MAY}', '((you|we|one|i|they|agents?|anyone|it)( now)?( may| can| could|( are| is|''re)( now)? (free|allowed|'
+      'permitted|cleared|entitled) to)|can be|may be|(is|it''s) (now )?(safe|fine|ok|okay|all right|allowed|permitted) '
+      'to|go ahead and|FREE)\W+{ADVERB}',
+    '{ADVERB}', '((can|may|will|would|could|might|does|do|is|are|was|were|has|have|been|be|also|now|already|then|here|'
+      'itself|themselves|able|free|to|allowed|permitted|\w+ly)\W+){0,4}',
+    '{ANY}', '((?!(NOT|by|who|which|that)\M)\w+\W+){0,4}?',
+    '{GRANT}', '(allow(s|ed)?|permit(s|ted)?|authori[sz]e[sd]?|grant(s|ed)?|lets?|entitle[sd]?|empower(s|ed)?)',
+    '{GRANTED}', '(allowed|permitted|authori[sz]ed|granted|approved|sanctioned|licensed)',
+    '{GIVE}', '(gives?|gave|given|grants?|granted|means?|is|confers?|carries|provides?|amounts to|counts as|serves as)',
+    '{LICENCE}', '(permissions?|clearance|licen[cs]e|authori[sz]ation|authority|right|approval|consent|go-ahead)',
+    '{ACT}', '(edit(s|ing|ed)?|chang(e|es|ing|ed)|modif(y|ies|ied|ying)|(re|over)?writ(e|es|ing)|delet(e|es|ing|ed)|'
+      'remov(e|es|ing|ed)|touch(es|ing|ed)?|refactor(s|ing|ed)?)',
+    '{AVOID}', '(skip(s|ped|ping)?|bypass(es|ed|ing)?|ignor(e|es|ed|ing)|waiv(e|es|ed|ing)|dismiss(es|ed|ing)?|'
+      'clear(s|ed|ing)?|clos(e|es|ed|ing)|resolv(e|es|ed|ing)|overrid(e|es|den|ing)|overrul(e|es|ed|ing)|'
+      'disregard(s|ed|ing)?|replac(e|es|ed|ing)|suppress(es|ed|ing)?|run)',
+    '{FINDING}', '(findings?|warnings?|alerts?)',
+    '{CHECK}', '(verification|reviews?|tests?|checks?|approvals?)',
+    '{EXPAND}', '(expand(s|ed|ing)?|widen(s|ed|ing)?|extend(s|ed|ing)?|enlarg(e|es|ed|ing)|broaden(s|ed|ing)?)',
+    '{DECIDE}', '(approv(e|es|ed|ing)|promot(e|es|ed|ing)|reject(s|ed|ing)?|archiv(e|es|ed|ing))',
+    '{RECORD}', '(cards?|drafts?|candidates?|memory|memories|records?|notes?|policy|policies|rules?|itself)'];
+  v_text  text := regexp_replace(lower(p_text), '[’‘]', '''', 'g');
+  v_found text[];
+begin
+  -- Memory of a machine, cards that are no cards of ours, and what a person does in a view say nothing of memory.
+  v_text := regexp_replace(v_text, '\m(low|virtual|shared|main|physical|heap|stack|out of|credit|graphics?|video|'
+    'network|sd|sim|business)[ -](memory|cards?)\M|\mmemory[ -](mapped|limits?|use|usage|leaks?|size|pools?|view|page|'
+    'panel)\M|\muser[ -]agents?\M|\m(merge|pull) requests?\M|\mprs?\M', 'thing', 'g');
+  -- "Not only" means yes; "no need to" and "no reason not to" are permissions, and so is a check that is not needed.
+  v_text := regexp_replace(v_text,
+    '(\m(is|are|do|does|did)\s+not|\mnot|\m(is|are|do|does|did)n''t)\s+(only|just|merely|simply)\M', '', 'g');
+  v_text := regexp_replace(v_text, '\mno reason not to\M|\mno need (to|for)\M|\mneed not\M|'
+    '\m(do|does)( not|n''t) (need|have) to\M|\mno(?=( \w+)? (verification|reviews?|tests?|checks?|approvals?)( is| '
+    'are)? (needed|required|necessary|due)\M)', 'FREE', 'g');
+  v_text := regexp_replace(v_text, '[;:.]\s+(?=((the|our)\s+)?(memory|cards?)\s+says? so\M)', ', because ', 'g');
+  v_text := regexp_replace(v_text, '\m(cannot|\w+n''t|not|never|no|none|neither|nor|nobody|without)\M', 'NOT', 'g');
+
+  with recursive rule(label, reach, form) as (values
+    ('permission to edit', 'clause', '{SOURCE}\W+{ADVERB}{GRANT}\W+{ANY}({ACT}|{LICENCE})'),
+    ('permission to edit', 'clause', '{SOURCE}\W+{ADVERB}{GRANT}\W+(it|this|that|so)\W*$'),
+    ('permission to edit', 'sentence',
+     '{SOURCE}\W+(((?!NOT\M)\w+\W+){0,3}(it|this|that)\W+)?{ADVERB}{GIVE}\W+{ANY}{LICENCE}\W+(to|for)\W+{ACT}'),
+    ('permission to edit', 'clause',
+     '{LICENCE}\W+(to|for)\W+{ACT}\W+{ANY}(from|by|in)\W+((the|an?|our)\W+)?{SOURCE}'),
+    ('permission to edit', 'sentence', '{ACT}\W+{ANY}{GRANTED}\W+{ANY}{BASIS}'),
+    ('permission to edit', 'sentence', '{BASIS}\M.*\m{MAY}{ACT}'),
+    ('permission to edit', 'sentence', '{MAY}{ACT}\M.*\m{BASIS}'),
+    ('permission to edit', 'clause',
+     '{SOURCE}\W+{ADVERB}(says?|said|states?|stated|confirms?|tells? \w+)\W+(that\W+)?(it )?{MAY}{ACT}'),
+    ('overriding findings', 'clause', '{SOURCE}\W+{ADVERB}(overrides?|overrode|overridden|overrul(e|es|ed))'),
+    ('clearing findings', 'clause', '{SOURCE}\W+{ADVERB}({GRANT}\W+{ANY})?{AVOID}\W+{ANY}{FINDING}'),
+    ('clearing findings', 'sentence', '{FINDING}\W+{ADVERB}{AVOID}\W+{ANY}{BASIS}'),
+    ('clearing findings', 'sentence', '{BASIS}\M.*\m{MAY}{AVOID}\W+{ANY}{FINDING}'),
+    ('a wider scope', 'clause', '{SOURCE}\W+{ADVERB}({GRANT}\W+{ANY})?{EXPAND}\W+{ANY}scope'),
+    ('a wider scope', 'sentence', 'scope\W+{ADVERB}{EXPAND}\W+{ANY}{BASIS}'),
+    ('skipping verification', 'clause', '{SOURCE}\W+{ADVERB}({GRANT}\W+{ANY})?{AVOID}\W+{ANY}{CHECK}'),
+    ('skipping verification', 'sentence',
+     '{BASIS}\M.*\m({MAY}{AVOID}\W+{ANY}{CHECK}|{CHECK}\W+{MAY}{AVOID}|FREE\W+{ANY}{CHECK})'),
+    ('skipping verification', 'sentence',
+     '({MAY}{AVOID}\W+{ANY}{CHECK}|{CHECK}\W+{MAY}{AVOID}|FREE\W+{ANY}{CHECK})\M.*\m{BASIS}'),
+    ('approval by an agent', 'clause',
+     '{AGENT}\W+{ADVERB}{DECIDE}\W+((or|and)\W+{DECIDE}\W+)?{ANY}{RECORD}'),
+    ('approval by an agent', 'clause', '{RECORD}\W+{ADVERB}{DECIDE}\W+by\W+((the|an|any)\W+)?{AGENT}'),
+    ('approval by memory', 'clause',
+     '{SOURCE}\W+{ADVERB}(approve[sd]?|sign(s|ed) off( on)?)\W+(this|that|the|these|it|your|our|all|{ACT})')
+  ), spelled(label, reach, form, place) as (
+    select label, reach, form, 1 from rule
+    union all
+    select label, reach, replace(form, v_words[place], v_words[place + 1]), place + 2
+    from spelled where place < cardinality(v_words)
+  )
+  select coalesce(array_agg(distinct s.label), '{}') into v_found
+  from spelled s
+  cross join lateral regexp_split_to_table(v_text,
+    case s.reach when 'clause' then '[.!?;:]+(\s+|$)|\n+|,\s+|\s+but\s+'
+    else '[.!?;]+(\s+|$)|\n+|\s+but\s+' end) as part
+  cross join lateral regexp_matches(part, '(\mNOT\W+(\w+\W+){0,2})?\m' || s.form || '(\M|$)', 'g') as m
+  where s.place > cardinality(v_words) and m[1] is null;
+  return v_found;
+end;
+$$;
+comment on function pgmem.claimed_permissions is
+  'The kinds of permission that a text gives in the name of memory, of a card or of an agent.';
 
 
 create or replace function pgmem.validate_claims(
@@ -27,47 +125,13 @@ set search_path = pgmem, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  -- "According to memory, you may …" is one clause.
-  v_text text := regexp_replace(regexp_replace(pgmem.clean_text(p_text, 'text', true), '[’‘]', '''', 'g'),
-                   '\m(according to|as per|per|by)\s+((the|our|its)\s+)?(cards?|memory)\s*,', '\1 \4', 'gi');
-  -- A negation up to four words before the verb: "memory does not by itself allow edits" is right.
-  v_not  constant text := '\m(cannot|can''t|can not|does not|doesn''t|do not|don''t|did not|must not|may not|will not|'
-    'is not|are not|was not|were not|never|not)(\W+\w+){0,4}\W+';
-  v_none constant text := '\mnot\s+(only|just|merely|simply)\M';
-  v_is   constant text := '\W+((is|are|was|were)\W+)?';
+  v_text text := pgmem.clean_text(p_text, 'text', true);
 begin
   if p_project_id is not null then
     perform pgmem.card_scope(pgmem.caller(), p_project_id);
   end if;
-  select coalesce(array_agg(distinct format('Claim may grant permission memory cannot provide: %s.', r.label)), '{}')
-  into errors
-  from regexp_split_to_table(v_text, '[.!?;]+(\s+|$)|\n+|,\s+|\s+but\s+') as clause
-  cross join (values
-    ('permission to edit', 'memory',
-     '(allow|allows|allowed|permit|permits|permitted|authorize|authorizes|authorized|authorise|authorises|authorised|'
-     'grant|grants)\M(\W+\w+){0,4}?\W+(edit|edits|editing|change|changes|changing|write|writes|writing)'),
-    ('permission to edit', 'memory|cards?',
-     '((you|one|agents?) (may|can|are free to)|(is|it''s) (safe|fine|ok|okay|allowed) to|require[sd]?( it| you)?( to)?|'
-     'no need to ask before)\M(\W+\w+){0,3}?\W+'
-     '(edit|edits|editing|modify|modifies|modifying|change|changes|changing|write|writes|delete|touch)'),
-    ('permission to edit', 'memory',
-     '(edit|edits|editing|change|changes|write|writes)' || v_is
-     || '(allowed|permitted|authorized|authorised|granted)'),
-    ('overriding findings', 'memory', '(override|overrides|overrode|overriding|overridden)'),
-    ('approval by an agent', 'mcp|agent|agents', '(approve|approves|approved|approving|promote|promotes|promoted)'),
-    ('a wider scope', 'memory',
-     'scope\W+((is|was|has been|can be|may be)\W+)?(expanded|widened|extended|enlarged)'),
-    ('clearing findings', 'memory',
-     '(finding|findings)\W+((is|are|was|were|can be|may be)\W+)?(cleared|closed|resolved|dismissed|waived|ignored)'),
-    ('skipping verification', 'memory',
-     '(skip|skips|skipped|bypass|bypasses|bypassed|replace|replaces|replaced)\M(\W+\w+){0,3}?\W+'
-     '(verification|review|tests|checks)')
-  ) as r(label, subject, verb)
-  where clause ~* ('\m(' || r.subject || ')\M')
-    and clause ~* ('\m' || r.verb || '\M')
-    and (clause !~* (v_not || r.verb || '\M') or clause ~* v_none)
-    and not (r.label = 'approval by an agent' and clause ~* '\m(merge|pull) requests?\M|\mpull request|\mPRs?\M')
-    and not (r.subject = 'memory' and clause ~* '\m(low|virtual|shared|main|physical|heap|stack|out of)[ -]memory\M');
+  errors := array(select format('Claim may grant permission memory cannot provide: %s.', label)
+                  from unnest(pgmem.claimed_permissions(v_text)) label);
   warnings := pgmem.statement_warnings(length(v_text)) || coalesce((
     select array_agg(format('Relies on stale card %s without saying that it is stale.', n.id) order by n.seq)
     from pgmem.visible_node n
@@ -81,8 +145,9 @@ $$;
 comment on function pgmem.validate_claims is $$
 Check whether a text claims a permission that memory cannot give, such as one to edit.
 
-A clause is refused if it says that memory allows edits, overrides or clears findings, widens a
-scope or replaces verification, or that an agent approves. A text that relies on a stale card
+A sentence is refused if it says that memory or a card allows edits, overrides or clears findings,
+widens a scope, replaces verification or approves, or that an agent approves; or if it rests such a
+permission on memory. What is denied is no permission. A text that relies on a stale card
 without saying so, and a long one, are given a warning. Nothing is stored.
 
 text: The text to check, such as the statement of a card.

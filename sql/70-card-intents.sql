@@ -87,7 +87,8 @@ begin
   elsif v_intent.finished_at is not null then
     raise exception using errcode = 'PM010', message = format('Intent %s is finished already.', p_intent_id);
   end if;
-  update pgmem.card_intent i set finished_at = pgmem.clock(), changed_paths = finish_intent.changed_paths
+  update pgmem.card_intent i
+  set finished_at = pgmem.clock(), changed_paths = finish_intent.changed_paths, receipt = nullif(p_receipt, '{}')
   where i.id = v_intent.id;
   intent_id := v_intent.id;
   outside_scope := array(select c from unnest(changed_paths) c
@@ -117,6 +118,7 @@ begin
       coalesce(p_receipt, '{}') || jsonb_build_object('intent_id', v_intent.id, 'changed_paths', changed_paths),
       v_scope, v_caller, p_share);
   end if;
+  perform pgmem.build_trajectories(pgmem.place_card(v_scope, v_caller, p_share));
   coverage := (pgmem.scope_coverage(v_keys, changed_paths)).coverage;
   policy := '{"memory_does_not_authorize_edits": true, "risk_notes_are_informational": true}';
 end;
@@ -130,8 +132,8 @@ the receipt in the same transaction.
 intent_id: The id that declare_intent returned.
 changed_paths: The files really changed, relative to the repository; may be empty.
 propose: Whether drafts are made from the receipt; default false.
-receipt: As propose_from_receipt takes it, without intent_id and changed_paths; default: an empty
-  object.
+receipt: As propose_from_receipt takes it, without intent_id and changed_paths; and status, verify (texts), tests (a
+  list of texts) and commit, which a trajectory tells; default: an empty object.
 
 ContractError: a path is outside the repository, the intent is finished already, or the receipt does
   not fit; no such project.
@@ -162,7 +164,8 @@ set search_path = pgmem, pg_temp
 as $$
 declare
   v_actions constant text[] := array['record_candidate', 'validate_claims', 'propose_from_receipt', 'refresh_from_run',
-                                     'declare_intent', 'finish_intent'];
+                                     'declare_intent', 'finish_intent', 'rebuild_trajectories', 'rebuild_semantic',
+                                     'rebuild_projection'];
   v_answer jsonb;
 begin
   if p_action in ('approve', 'reject', 'archive', 'approve_card', 'reject_card', 'archive_card') then
@@ -184,6 +187,8 @@ begin
     when 'finish_intent' then
       v_answer := to_jsonb(pgmem.finish_intent(p_intent_id, coalesce(p_paths, '{}'), p_project_id,
         coalesce(p_propose, false), coalesce(p_receipt, '{}'), p_share));
+    else
+      v_answer := pgmem.rebuild_cards(p_action, p_project_id, p_share);
   end case;
   return jsonb_build_object('action', p_action) || (v_answer - 'cards');
 end;
@@ -195,7 +200,7 @@ The answer is that of the verb. approve, reject and archive are decisions of a p
 with status `rejected` and the command to run.
 
 action: record_candidate, validate_claims, propose_from_receipt, declare_intent or finish_intent; or
-  refresh_from_run.
+  refresh_from_run; or a job: rebuild_trajectories, rebuild_semantic (vectors), rebuild_projection (graph).
 record_type: record_candidate; the type of card.
 statement: record_candidate; one fact, 1 to 1000 characters, best below 300.
 subject_path: record_candidate; the file that the statement is about.

@@ -52,7 +52,7 @@ begin
     return 'contradicted';
   end if;
   delete from pgmem.card_subject s where s.node_seq = p_node.seq;
-  perform pgmem.add_subjects(p_node, p_card.subjects);
+  perform pgmem.add_subjects(p_node, p_card.subjects, 0);
   perform pgmem.change_card(p_node, p_card.status,
     jsonb_build_object('statement', p_card.statement, 'details', p_card.details, 'fingerprint', p_card.fingerprint,
       'stale_reason', null) || pgmem.subject_words(p_card.subjects), 'refresh', p_by);
@@ -180,7 +180,7 @@ begin
     from pgmem.card_subject s where s.node_seq = p_node.seq and s.kind = 'symbol');
   v_subjects := pgmem.path_subjects(p_new_path, v_module, v_symbols);
   delete from pgmem.card_subject s where s.node_seq = p_node.seq;
-  perform pgmem.add_subjects(p_node, v_subjects);
+  perform pgmem.add_subjects(p_node, v_subjects, 0);
   update pgmem.card_evidence x set ref = p_new_path || substr(x.ref, length(v_old) + 1)
   where x.node_seq = p_node.seq and x.kind in ('code', 'test', 'doc')
     and (x.ref = v_old or starts_with(x.ref, v_old || '#'))
@@ -434,6 +434,25 @@ comment on function pgmem.refresh_anchors is
   'Let all cards follow the files of a report, after refresh_cards; how many became stale, historical or active again.';
 
 
+-- The number of rows is said here, because a planner without statistics expects one, and would read all cards for each.
+create or replace function pgmem.scope_cards(p_scope_key bigint) returns table (
+  seq bigint,
+  status text,
+  identity text
+)
+language plpgsql stable rows 10000
+set search_path = pgmem, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  return query
+  select n.seq, n.status::text, n.content_hash::text from pgmem.node n
+  where n.label = 'Card' and n.scope_key = p_scope_key;
+end;
+$$;
+comment on function pgmem.scope_cards is 'All cards of a scope with their identity, for a join with those of a report.';
+
+
 -- One statement for all edges, so that the graph is projected once.
 create or replace function pgmem.refresh_links(p_cards pgmem.report_card[], p_scope_key bigint) returns jsonb
 language plpgsql
@@ -444,27 +463,32 @@ declare
   v_gone integer;
   v_made integer;
 begin
-  with wanted as materialized (
-    select s.seq as src, l.rel, d.seq as dst
-    from unnest(p_cards) c
-    join pgmem.node s on s.label = 'Card' and s.scope_key = p_scope_key and s.content_hash = c.identity
-      and s.status in ('active', 'stale')
-    cross join lateral jsonb_to_recordset(c.links) as l(rel text, path text, type text, facet text)
-    join pgmem.node d on d.label = 'Card' and d.scope_key = p_scope_key
-      and d.content_hash =
-        pgmem.card_identity('system:' || coalesce(l.type, 'module_role'), l.path, coalesce(l.facet, 'role'))
-      and d.status in ('active', 'stale', 'superseded') and d.seq <> s.seq
+  -- Each difference is an except, which hashes: cards and edges come in thousands, however few the planner expects.
+  with card as materialized (
+    select k.seq, k.status, k.identity from pgmem.scope_cards(p_scope_key) k
+  ), source as materialized (
+    select k.seq, k.status, c.links from unnest(p_cards) c join card k on k.identity = c.identity
+  ), wanted as materialized (
+    select distinct s.seq as src, l.rel, k.seq as dst
+    from source s cross join lateral jsonb_to_recordset(s.links) as l(rel text, path text, type text, facet text)
+    join card k on k.identity =
+      pgmem.card_identity('system:' || coalesce(l.type, 'module_role'), l.path, coalesce(l.facet, 'role'))
+    -- A record that was replaced itself still replaces the one before it.
+    where (s.status in ('active', 'stale') or s.status = 'superseded' and l.rel = 'SUPERSEDES')
+      and k.status in ('active', 'stale', 'superseded') and k.seq <> s.seq
+  ), stored as materialized (
+    select e.src, e.rel, e.dst, e.props ->> 'by' = 'refresh' as is_ours
+    from source s cross join lateral (select * from pgmem.edge e where e.src = s.seq offset 0) e
   ), gone as (
-    delete from pgmem.edge e using pgmem.node n, unnest(p_cards) c
-    where n.label = 'Card' and n.scope_key = p_scope_key and n.content_hash = c.identity and e.src = n.seq
-      and e.props ->> 'by' = 'refresh'
-      and not exists (select from wanted w where w.src = e.src and w.rel = e.rel and w.dst = e.dst)
+    delete from pgmem.edge e
+    using (select src, rel, dst from stored where is_ours except select src, rel, dst from wanted) g
+    where (e.src, e.rel, e.dst) = (g.src, g.rel, g.dst)
     returning 1
   ), made as (
     insert into pgmem.edge (src, rel, dst, props, created_at)
-    select w.src, w.rel, w.dst, '{"by": "refresh"}', pgmem.now() from wanted w
-    where not exists (select from pgmem.edge e where e.src = w.src and e.rel = w.rel and e.dst = w.dst)
-    order by w.src, w.dst
+    select w.src, w.rel, w.dst, '{"by": "refresh"}', pgmem.now()
+    from (select src, rel, dst from wanted except select src, rel, dst from stored) w
+    order by w.src, w.dst, w.rel
     on conflict (src, rel, dst) do nothing returning 1
   )
   select (select count(*) from gone), (select count(*) from made) into v_gone, v_made;
@@ -489,6 +513,8 @@ create or replace function pgmem.refresh_report(
 )
 language plpgsql
 set search_path = pgmem, pg_temp
+-- The first run plans its statements while the tables are empty, and keeps the plans until they hold all cards.
+set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
@@ -530,6 +556,9 @@ begin
       counts := pgmem.refresh_cards(v_cards, v_place, v_by);
       counts := counts || pgmem.refresh_anchors(v_cards, v_place, p_report, v_by);
       counts := counts || pgmem.refresh_links(v_cards, v_place.scope_key);
+      if pgmem.remember_commits(v_place, p_report) then
+        perform pgmem.build_trajectories(v_place);
+      end if;
     end if;
     perform pgmem.touch_cards(v_place.org_id, v_place.user_id, v_place.project_seq);
     insert into pgmem.card_run as r (org_id, user_id, project_seq, fingerprint, commit_id, complete, counts, created_at)

@@ -54,7 +54,7 @@ declare
   v_project pgmem.node;
   v_focus   pgmem.node;
 begin
-  if v_label.name in ('GlobalScope', 'GovernanceToken') then
+  if pgmem.is_of_store(v_label.name) then
     raise exception using errcode = 'PM001',
       message = format('A %s is made by the store itself and is not imported; leave the line out', v_label.name);
   end if;
@@ -187,9 +187,9 @@ begin
       v_id := md5(p_owner.tenant || v_id)::uuid;
     end if;
     insert into pgmem.card_intent (id, org_id, user_id, project_seq, paths, description, agent_id, session_id,
-      declared_at, finished_at, changed_paths)
+      declared_at, finished_at, changed_paths, receipt)
     select v_id, p_owner.org_id, p_owner.user_id, v_project.seq, i.paths, i.description, i.agent_id, i.session_id,
-           i.declared_at, i.finished_at, i.changed_paths
+           i.declared_at, i.finished_at, i.changed_paths, i.receipt
     from jsonb_populate_record(null::pgmem.card_intent, p_record) i
     on conflict (id) do nothing;
   end if;

@@ -243,7 +243,7 @@ set search_path = pgmem, pg_temp
 as $$
 #variable_conflict use_column
 begin
-  perform pgmem.add_subjects(p_node, coalesce(p_record -> 'subjects', '[]'));
+  perform pgmem.add_subjects(p_node, coalesce(p_record -> 'subjects', '[]'), 0);
   insert into pgmem.card_evidence (node_seq, kind, ref, digest, seen_digest, added_by, created_at)
   select p_node.seq, e.kind, e.ref, e.digest, e.seen_digest, e.added_by, e.created_at
   from jsonb_populate_recordset(null::pgmem.card_evidence, coalesce(p_record -> 'evidence', '[]')) e;

@@ -19,7 +19,7 @@ begin
   foreach v_table in array '{
     node, edge, node_version, save_attempt, governance_token, dedup_token, token_frequency, tenant_role, api_token,
     erasure, imported, card_subject, card_evidence, card_revision, card_intent, card_run, card_file, card_state,
-     reflection, extraction, archived_vector, item_vector
+    card_commit,     reflection, extraction, archived_vector, item_vector
   }'::text[] loop
     execute format('alter table pgmem.%I enable row level security', v_table);
   end loop;

@@ -205,7 +205,8 @@ def why(
         _refuse(answer.payload.message or "no such card.")
         return
     changes = _changes(card, root)
-    if store.print_json({"record": asdict(card), "revisions": answer.payload.revisions, "changes": changes}):
+    revisions = [asdict(step) for step in answer.payload.revisions or ()]
+    if store.print_json({"record": asdict(card), "revisions": revisions, "changes": changes}):
         return
     console = terminal()
     console.print(_panel(card, card.status))

@@ -8,6 +8,7 @@ from typing import Any
 import anyio.to_thread
 
 from pgmem.engines.projects import Projects
+from pgmem.engines.retrieval import Retrieval
 from pgmem.errors import ContractError
 from pgmem.models import CardRefresh, MemoryAnswer, RelevantMemory, SaveResult
 from pgmem.repository import Reading
@@ -15,7 +16,7 @@ from pgmem.repository import Reading
 __all__ = ["Cards"]
 
 
-class Cards(Projects):
+class Cards(Retrieval, Projects):
     """Engineering memory: short cards about a code base, which agents draft and people approve."""
 
     async def _get_relevant_memory(self, params: dict[str, Any]) -> RelevantMemory:
@@ -28,9 +29,15 @@ class Cards(Projects):
         return replace(found, memory_sync=replace(found.memory_sync, auto=auto, reason=reason))
 
     async def _query_engineering_memory(self, params: dict[str, Any]) -> MemoryAnswer:
-        """Take the id of a card as a UUID too, as cards hold it."""
+        """Take the id of a card as a UUID too, as cards hold it; find trajectories by the meaning of the query."""
         record_id = params["record_id"]
         given = {**params, "record_id": None if record_id is None else str(record_id)}
+        if params["mode"] == "trajectories" and params["query"]:
+            vector, _ = await self._query_vector(params["query"], None, True)
+            given |= {
+                "embedding": vector or None,
+                "embedding_model": self._embedder.model if vector else None,
+            }
         return await self._one("query_engineering_memory", MemoryAnswer, given)
 
     async def _sync(self, project_id: str) -> tuple[str, str]:

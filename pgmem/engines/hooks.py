@@ -12,7 +12,7 @@ from pgmem.engines.tenancy import Tenancy
 __all__ = ["Hooks"]
 
 
-class Hooks(Saves, Retrieval, Routing, Batches, Cards, Tenancy):
+class Hooks(Saves, Cards, Retrieval, Routing, Batches, Tenancy):
     """The base of the generated methods.
 
     A hook takes the arguments of the verb as a dict. Further parameters of a hook become parameters of the method.

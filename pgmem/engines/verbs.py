@@ -2562,16 +2562,17 @@ class Verbs(Hooks):
         """Look cards up by id, path, symbol, words or state, or count them.
 
         The modes are search (query), get (record_id), for_path (path), for_symbol (symbol), stale, drafts,
-        coverage (scope) and status. `payload` holds records with their counts, a record with its revisions,
-        the coverage, or the numbers of the project.
+        coverage (scope), status and trajectories (path or query): what earlier pieces of work did, one line
+        each. `payload` holds records with their counts, a record with its revisions, the coverage, the
+        numbers of the project, or trajectories.
 
         Args:
             project_id: Project name.
-            mode: search, get, for_path, for_symbol, stale, drafts, coverage or status.
+            mode: search, get, for_path, for_symbol, stale, drafts, coverage, status or trajectories.
             record_id: For get; the card, by 8 or more letters of its id.
-            path: For for_path; relative to the repository.
+            path: For for_path; for trajectories too; relative to the repository.
             symbol: For for_symbol; a dotted name.
-            query: For search; words.
+            query: For search; for trajectories too; words.
             scope: For coverage; paths relative to the repository.
             filters: Only such cards; lists of types, statuses and confidences, and match_mode any (the
                 default) or all; default: none.
@@ -2599,9 +2600,10 @@ class Verbs(Hooks):
     ) -> ClaimCheck:
         """Check whether a text claims a permission that memory cannot give, such as one to edit.
 
-        A clause is refused if it says that memory allows edits, overrides or clears findings, widens a
-        scope or replaces verification, or that an agent approves. A text that relies on a stale card
-        without saying so, and a long one, are given a warning. Nothing is stored.
+        A sentence is refused if it says that memory or a card allows edits, overrides or clears findings,
+        widens a scope, replaces verification or approves, or that an agent approves; or if it rests such a
+        permission on memory. What is denied is no permission. A text that relies on a stale card without
+        saying so, and a long one, are given a warning. Nothing is stored.
 
         Args:
             text: The text to check, such as the statement of a card.
@@ -2726,7 +2728,8 @@ class Verbs(Hooks):
             changed_paths: The files really changed, relative to the repository; may be empty.
             project_id: Project name.
             propose: Whether drafts are made from the receipt; default false.
-            receipt: As propose_from_receipt takes it, without intent_id and changed_paths; default: an
+            receipt: As propose_from_receipt takes it, without intent_id and changed_paths; and status,
+                verify (texts), tests (a list of texts) and commit, which a trajectory tells; default: an
                 empty object.
             share: Whose it is: private or org; unset: private where there is a user.
 
@@ -2774,7 +2777,8 @@ class Verbs(Hooks):
         Args:
             project_id: Project name.
             action: record_candidate, validate_claims, propose_from_receipt, declare_intent or
-                finish_intent; or refresh_from_run.
+                finish_intent; or refresh_from_run; or a job: rebuild_trajectories, rebuild_semantic
+                (vectors), rebuild_projection (graph).
             record_type: record_candidate; the type of card.
             statement: record_candidate; one fact, 1 to 1000 characters, best below 300.
             subject_path: record_candidate; the file that the statement is about.

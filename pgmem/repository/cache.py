@@ -12,7 +12,7 @@ from typing import Any
 
 __all__ = ["Cache"]
 
-_FORM = 6
+_FORM = 7
 """Grows with every change of what the files of the cache hold: another number is no cache."""
 
 

@@ -14,8 +14,9 @@ import subprocess
 import threading
 import time
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import IO
 
@@ -75,6 +76,7 @@ _MOST_COMMITS = 20_000
 _MOST_BYTES = 2_000_000
 _MOST_CHARS = 500  # of a line that names a co-author
 _CO_AUTHOR = re.compile(r"^[ \t]*co-authored-by:[ \t]*(.+?)[ \t]*<([^>\n]*)>", re.IGNORECASE | re.MULTILINE)
+_COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _VERSION = re.compile(r"\d+\.\d+|^v?\d+$")
 
 
@@ -245,6 +247,50 @@ class Git:
         except GitUnavailable:
             return False
         return True
+
+    @cached_property
+    def branch(self) -> str | None:
+        """The branch that is checked out; None for the default branch, and where none is, as in a bisection."""
+        try:
+            name = self._git.text("symbolic-ref", "--quiet", "--short", "HEAD").strip()
+        except GitUnavailable:
+            return None
+        known = {
+            ref.removeprefix("refs/heads/").removeprefix("refs/remotes/origin/") for ref in self._default
+        }
+        return None if not known or name in known else name
+
+    def unmerged(self) -> list[str]:
+        """The commits that are checked out and not in the default branch, newest first, at most 1 000."""
+        if self.branch is None:
+            return []
+        return self._git.text(
+            "rev-list", "--max-count=1000", "HEAD", *(f"^{ref}" for ref in self._default)
+        ).split()
+
+    def merged(self, commits: Collection[str]) -> list[str]:
+        """Those of some commits that are in the default branch."""
+        return [one for one in commits if _COMMIT.fullmatch(one) and self._is_in_default(one)]
+
+    def _is_in_default(self, commit: str) -> bool:
+        for ref in self._default or ["HEAD"]:
+            with suppress(GitUnavailable):
+                self._git.text("merge-base", "--is-ancestor", commit, ref)
+                return True
+        return False
+
+    @cached_property
+    def _default(self) -> list[str]:
+        """The default branch here and at origin: the one that origin names, else main, master or trunk."""
+        rows = self._git.text(
+            "for-each-ref", "--format=%(refname) %(symref)", "refs/heads", "refs/remotes/origin"
+        ).splitlines()
+        refs = dict(row.split(" ", 1) for row in rows)
+        head = refs.pop("refs/remotes/origin/HEAD", "").removeprefix("refs/remotes/origin/")
+        for name in (head, "main", "master", "trunk"):
+            if found := [ref for ref in (f"refs/heads/{name}", f"refs/remotes/origin/{name}") if ref in refs]:
+                return found
+        return []
 
     def written(self, path: str, texts: Collection[str]) -> list[tuple[str, int]]:
         """When the line of each text was written, in seconds since 1970, for texts that the last commit holds.

@@ -11,6 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from math import log2
 
 from pgmem.repository.git import Commit
@@ -181,6 +182,21 @@ class Timeline:
             and not _NO_FIX.search(one.subject)
             and not is_sweep(one)
         ]
+
+    def work(self, unmerged: Collection[str] = (), most: int = 300) -> list[tuple[Commit, tuple[str, ...]]]:
+        """The newest commits that are pieces of work, with the files of today that each changed.
+
+        Sweeps, the commits of programs and those of other branches are none.
+        """
+        found = (
+            row
+            for row in self._commits
+            if row[1]
+            and row[0].id not in unmerged
+            and not is_sweep(row[0])
+            and not _BOT.search(row[0].authors[0][0])
+        )
+        return list(islice(found, most))
 
     def reasons(self, is_source: Collection[str], most: int = 3) -> list[Reason]:
         """Sentences with because, never, must, revert or workaround in messages, the newest for each file first.

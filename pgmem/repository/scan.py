@@ -8,13 +8,15 @@ was given before.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
 import os
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cache, cached_property
@@ -36,7 +38,7 @@ __all__ = ["SCHEMA", "Learned", "Reading", "facts", "fingerprint", "learned", "p
 SCHEMA = "pgmem.repository/1"
 """The schema of a report; `refresh_from_run` refuses any other."""
 
-_READER = "4"
+_READER = "5"
 """Part of the fingerprint: a reader that sees more reads every repository again."""
 _MAX_BYTES = 2_000_000
 _DOCUMENTS = (".md", ".rst", ".txt", ".adoc")
@@ -56,6 +58,8 @@ _OTHERS = re.compile(
 """Files that are not parsed, and of which the history says what changes with them."""
 _BLAMED = 40
 _SENT = 3
+_WORK = ""
+"""Where the digest of the work stands among those of the files."""
 _RECENT = 100
 """Most parsed files that the cache keeps beside the others."""
 
@@ -71,8 +75,8 @@ def scan(root: Path, on_file: Progress | None = None, cache_dir: Path | None = N
         cache_dir: where what was read is kept for the next time; None: nowhere.
 
     Returns:
-        {schema, complete, fingerprint, commit, files, modules, tests, documents, facts, notes, renames, skipped}; paths
-        are relative.
+        {schema, complete, fingerprint, commit, files, modules, tests, documents, facts, notes, renames, work, skipped};
+        paths are relative.
 
     Raises:
         InvalidArgument: there is no such directory.
@@ -141,6 +145,7 @@ class Reading:
         entries = _entries(parsed, known, {path: row["digest"] for path, row in self._files.items()})
         sent = self._cache.load("sent")
         digests = {path: _digest(entry)[:16] for path, entry in entries.items()}
+        digests[_WORK] = _digest(known["work"])
         before = sent.get(base) if base is not None else None
         self._cache.store("sent", {**dict(list(sent.items())[1 - _SENT :]), self.fingerprint: digests})
         report: dict[str, Any] = {
@@ -150,9 +155,11 @@ class Reading:
             "commit": commit,
             "renames": known["renames"],
         }
+        if before is None or before.get(_WORK) != digests[_WORK]:
+            report["work"] = known["work"]
         if before is not None:
             report["base"] = base
-            report["removed"] = sorted(before.keys() - entries.keys())
+            report["removed"] = sorted(before.keys() - entries.keys() - {_WORK})
             entries = {path: entry for path, entry in entries.items() if before.get(path) != digests[path]}
         return {**report, **_gathered(entries), "skipped": self._skipped}
 
@@ -160,6 +167,19 @@ class Reading:
         """What every file says of itself; those of another digest than the cache knows are parsed."""
         kept = {**self._cache.load("parsed"), **(recent := self._cache.load("recent"))}
         made: dict[str, Any] = {}
+        with _uncollected():
+            self._parse(kept, made)
+        # A few changed files are kept beside the others, because writing all of them takes longer than an answer may.
+        if made and len(recent) + len(made) <= _RECENT:
+            self._cache.store("recent", {**recent, **made})
+        elif made:
+            self._cache.store("parsed", {path: {**kept, **made}[path] for path in self._files})
+            self._cache.store("recent", {})
+        self._cache.store("files", {path: [row["stat"], row["digest"]] for path, row in self._files.items()})
+        return {path: row["parsed"] for path, row in self._files.items()}
+
+    def _parse(self, kept: Mapping[str, Any], made: dict[str, Any]) -> None:
+        """Give each file what it says of itself, as the cache holds it or from a parser."""
         for number, (path, row) in enumerate(self._files.items(), 1):
             known = kept.get(path)
             if known is None or known["digest"] != row["digest"]:
@@ -170,14 +190,6 @@ class Reading:
                 self._skipped.append(f"{path}: cannot be parsed ({error}); only its name is kept")
             if self._on_file is not None:
                 self._on_file(number, len(self._files))
-        # A few changed files are kept beside the others, because writing all of them takes longer than an answer may.
-        if made and len(recent) + len(made) <= _RECENT:
-            self._cache.store("recent", {**recent, **made})
-        elif made:
-            self._cache.store("parsed", {path: {**kept, **made}[path] for path in self._files})
-            self._cache.store("recent", {})
-        self._cache.store("files", {path: [row["stat"], row["digest"]] for path, row in self._files.items()})
-        return {path: row["parsed"] for path, row in self._files.items()}
 
     def _facts(self, parsed: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
         """What follows from all files and the history; from the cache if neither imports nor commits changed."""
@@ -189,7 +201,8 @@ class Reading:
             for path in (".coverage", "lcov.info", "coverage/lcov.info")
             if (self._root / path).is_file()
         ]
-        key = _digest([commit, faces, owners, coverage, _digest(self._listed)])
+        unmerged = self._git.unmerged() if self._git else []
+        key = _digest([commit, faces, owners, coverage, _digest(self._listed), unmerged])
         kept = self._cache.load("facts")
         if kept.get("key") == key:
             self._skipped += kept["skipped"]
@@ -204,6 +217,7 @@ class Reading:
             measured.read(self._root),
             owners,
             _go_modules(self._root, self._listed),
+            frozenset(unmerged),
         )
         self._ages(parsed, made)
         self._skipped += skipped
@@ -243,6 +257,18 @@ class Reading:
                 text: _month(at)
                 for text, at in self._git.written(path, [m["text"] for m in parsed[path]["marks"]])
             }
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without the collector of cycles, which walks the growing syntax trees again and again and finds nothing."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def parse(path: str, data: bytes) -> dict[str, Any]:
@@ -332,6 +358,7 @@ def facts(
     coverage: Mapping[str, Mapping[str, float]],
     owners: Mapping[str, str],
     go_modules: Mapping[str, str],
+    unmerged: Collection[str] = (),
 ) -> dict[str, Any]:
     """What a report says of each file beside what the file says itself.
 
@@ -342,11 +369,13 @@ def facts(
         coverage: for each file the share of its lines that each test runs.
         owners: contents of the CODEOWNERS files.
         go_modules: module paths of the go.mod files by their folder.
+        unmerged: commits that are not in the default branch.
 
     Returns:
-        {names, modules, imports, covering, documents, facts, reasons, renames}: dotted names and imported files by path;
-        files that each test covers; modules that each document names; tests, companions, owners, reverts, fixes and
-        dependents by path; sentences that give reasons; names of before by the name of today.
+        {names, modules, imports, covering, documents, facts, reasons, renames, work}: dotted names and imported files by
+        path; files that each test covers; modules that each document names; tests, companions, owners, reverts, fixes and
+        dependents by path; sentences that give reasons; names of before by the name of today; the newest commits that
+        are pieces of work.
     """
     known = learned(parsed, files, log, coverage, go_modules)
     modules, names, imports, timeline = known.modules, known.names, known.imports, known.timeline
@@ -381,6 +410,15 @@ def facts(
         "facts": made,
         "reasons": [asdict(one) for one in timeline.reasons(is_module)],
         "renames": timeline.renames,
+        "work": [
+            {
+                "commit": one.id,
+                "at": one.at,
+                "subject": " ".join(one.subject.split())[:200],
+                "paths": list(paths[:30]),
+            }
+            for one, paths in timeline.work(unmerged)
+        ],
     }
 
 

@@ -203,3 +203,50 @@ def commit(tree: Path) -> Commit:
             subprocess.run(["git", *command], cwd=tree, env=environment, check=True, capture_output=True)
 
     return commit
+
+
+Git = Callable[..., str]
+Committed = Callable[..., None]
+
+
+@pytest.fixture
+def git(tmp_path: Path) -> Git:
+    """`git("commit", "-m", "…", day=3, who="Ada")` in a repository; each call has a day of January 2026."""
+    root = tmp_path / "shop"
+    root.mkdir()
+
+    def git(*arguments: str, day: int = 1, who: str = "Ada", cwd: Path = root) -> str:
+        people = {
+            f"GIT_{role}_{part}": value
+            for role in ("AUTHOR", "COMMITTER")
+            for part, value in (
+                ("NAME", who),
+                ("EMAIL", f"{who.lower()}@example.com"),
+                ("DATE", f"2026-01-{day:02}T12:00:00Z"),
+            )
+        }
+        environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **people}
+        return subprocess.run(
+            ["git", *arguments], cwd=cwd, env=environment, check=True, capture_output=True, text=True
+        ).stdout
+
+    git("init", "-q", "-b", "main")
+    return git
+
+
+@pytest.fixture
+def committed(git: Git, tmp_path: Path) -> Committed:
+    """`committed({"a.py": "x = 1"}, "Subject.", day=2)` writes files and commits everything."""
+
+    def committed(files: dict[str, str | None], message: str, *, day: int = 1, who: str = "Ada") -> None:
+        for name, text in files.items():
+            path = tmp_path / "shop" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if text is None:
+                path.unlink()
+            else:
+                path.write_text(text, encoding="utf-8")
+        git("add", "-A", day=day)
+        git("commit", "-q", "--allow-empty", "-m", message, day=day, who=who)
+
+    return committed

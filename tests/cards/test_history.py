@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,53 +9,8 @@ import pytest
 from pgmem import Memory
 from pgmem.repository import Reading, scan
 from pgmem.settings import load
-from tests.cards.conftest import Set
+from tests.cards.conftest import Committed, Git, Set
 from tests.conftest import Call
-
-Git = Callable[..., str]
-
-
-@pytest.fixture
-def git(tmp_path: Path) -> Git:
-    """`git("commit", "-m", "…", day=3, who="Ada")` in a repository; each call has a day of January 2026."""
-    root = tmp_path / "shop"
-    root.mkdir()
-
-    def git(*arguments: str, day: int = 1, who: str = "Ada", cwd: Path = root) -> str:
-        people = {
-            f"GIT_{role}_{part}": value
-            for role in ("AUTHOR", "COMMITTER")
-            for part, value in (
-                ("NAME", who),
-                ("EMAIL", f"{who.lower()}@example.com"),
-                ("DATE", f"2026-01-{day:02}T12:00:00Z"),
-            )
-        }
-        environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **people}
-        return subprocess.run(
-            ["git", *arguments], cwd=cwd, env=environment, check=True, capture_output=True, text=True
-        ).stdout
-
-    git("init", "-q", "-b", "main")
-    return git
-
-
-@pytest.fixture
-def commit(git: Git, tmp_path: Path) -> Callable[..., None]:
-    """`commit({"a.py": "x = 1"}, "Subject.", day=2)` writes files and commits everything."""
-
-    def commit(files: dict[str, str | None], message: str, *, day: int = 1, who: str = "Ada") -> None:
-        for name, text in files.items():
-            path = tmp_path / "shop" / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if text is None:
-                path.unlink()
-            else:
-                path.write_text(text, encoding="utf-8")
-        git("add", "-A", day=day)
-        git("commit", "-q", "--allow-empty", "-m", message, day=day, who=who)
-
-    return commit
 
 
 def body(number: int) -> str:
@@ -66,24 +18,24 @@ def body(number: int) -> str:
 
 
 @pytest.fixture
-def shop_tree(commit: Callable[..., None], tmp_path: Path) -> Path:
+def shop_tree(committed: Committed, tmp_path: Path) -> Path:
     """A repository whose till and test change together, with a rename, a revert, a fix and a reason."""
-    commit(
+    committed(
         {"pkg/__init__.py": "", "pkg/old.py": body(0), "tests/test_money.py": "import pkg.old\n"}, "Begin."
     )
     for day in range(2, 7):
-        commit(
+        committed(
             {"pkg/old.py": body(day), "tests/test_money.py": f"import pkg.old\n# {day}\n"}, "Pay.", day=day
         )
-    commit({"pkg/old.py": None, "pkg/till.py": body(6)}, "Call it till.", day=8)
-    commit(
+    committed({"pkg/old.py": None, "pkg/till.py": body(6)}, "Call it till.", day=8)
+    committed(
         {"pkg/till.py": body(9), "tests/test_money.py": "import pkg.till\n# 9\n"},
         "Fix paying twice\n\nThe till must never round, because tax is due on the exact sum.\n\n"
         "Co-authored-by: Bea <bea@example.com>",
         day=9,
         who="Cyd",
     )
-    commit({"pkg/till.py": body(6)}, 'Revert "Fix paying twice"', day=10)
+    committed({"pkg/till.py": body(6)}, 'Revert "Fix paying twice"', day=10)
     return tmp_path / "shop"
 
 
@@ -109,16 +61,16 @@ def test_a_reason_in_a_message_is_a_draft_with_its_commit(shop_tree: Path, git: 
 
 
 def test_sweeps_and_formatting_say_nothing_about_what_belongs_together(
-    commit: Callable[..., None], tmp_path: Path
+    committed: Committed, tmp_path: Path
 ) -> None:
     for day in range(1, 6):
-        commit({f"pkg/{name}.py": f"x = {day}\n" for name in range(40)}, "Move everything.", day=day)
-        commit({"pkg/a.py": f"{day}\n", "pkg/b.py": f"{day}\n"}, "style: run black", day=day)
+        committed({f"pkg/{name}.py": f"x = {day}\n" for name in range(40)}, "Move everything.", day=day)
+        committed({"pkg/a.py": f"{day}\n", "pkg/b.py": f"{day}\n"}, "style: run black", day=day)
     assert all("companions" not in fact for fact in scan(tmp_path / "shop")["facts"].values())
 
 
 def test_only_what_changed_is_told_the_second_time(
-    shop_tree: Path, commit: Callable[..., None], tmp_path: Path
+    shop_tree: Path, committed: Committed, tmp_path: Path
 ) -> None:
     cache = tmp_path / "cache"
     first = Reading(shop_tree, cache)
@@ -147,10 +99,10 @@ def test_a_shallow_clone_a_link_and_a_submodule_are_reported(
     assert "vendor: a submodule" in skipped
 
 
-def test_names_of_today_are_not_said_to_be_renamed(commit: Callable[..., None], tmp_path: Path) -> None:
-    commit({"a.py": body(1)}, "One.")
-    commit({"a.py": None, "b.py": body(1)}, "Two.", day=2)
-    commit({"a.py": "fresh = 1\n"}, "Three.", day=3)
+def test_names_of_today_are_not_said_to_be_renamed(committed: Committed, tmp_path: Path) -> None:
+    committed({"a.py": body(1)}, "One.")
+    committed({"a.py": None, "b.py": body(1)}, "Two.", day=2)
+    committed({"a.py": "fresh = 1\n"}, "Three.", day=3)
     made = scan(tmp_path / "shop")
     assert made["renames"] == {}
     assert made["facts"]["b.py"]["commits"] == 2

@@ -133,31 +133,8 @@ def test_proposing_is_all_or_nothing_and_names_what_is_there(
         call("propose_from_receipt", project_id=shop, receipt={"intent_id": str(uuid4())})
 
 
-CLAIMS = [
-    ("edit allowed because memory says so", False),
-    ("Memory cannot override findings for this scope.", True),
-    ("Memory does not override findings of the analysis.", True),
-    ("MCP can approve memory drafts as active policy.", False),
-    ("MCP cannot approve memory drafts as active policy.", True),
-    ("The VS Code Memory view can approve memory drafts after human review.", True),
-    ("Memory does not allow editing do_not_touch paths.", True),
-    ("Memory allows editing do_not_touch paths.", False),
-    ("Scope expanded because memory mentioned the module.", False),
-    ("CodeClone findings cleared after memory review.", False),
-    ("Memory does not replace a review, but memory allows editing.", False),
-    ("The cache is cleared when the process ends.", True),
-]
-
-
-def test_claims_that_memory_cannot_make_are_told_by_name(call: Call, shop: str) -> None:
-    for text, valid in CLAIMS:
-        checked = call("validate_claims", text=text, project_id=shop)
-        assert (text, checked["valid"]) == (text, valid)
-        assert all(
-            error.startswith("Claim may grant permission memory cannot provide: ")
-            for error in checked["errors"]
-        )
-    assert call("validate_claims", text="MCP can approve drafts.")["errors"] == [
+def test_a_claim_that_memory_cannot_make_is_told_by_name(call: Call, shop: str) -> None:
+    assert call("validate_claims", text="MCP can approve drafts.", project_id=shop)["errors"] == [
         "Claim may grant permission memory cannot provide: approval by an agent."
     ]
 

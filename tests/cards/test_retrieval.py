@@ -176,7 +176,7 @@ def test_what_a_query_does_not_know_is_an_error_that_lists_what_there_is(
     def said(mode: str, **more: object) -> str:
         return refused(call, "query_engineering_memory", project_id=shop, mode=mode, **more)
 
-    modes = "search, get, for_path, for_symbol, stale, drafts, coverage, status."
+    modes = "search, get, for_path, for_symbol, stale, drafts, coverage, status, trajectories."
     assert said("trajectory_search") == f"Unknown query mode 'trajectory_search'. Allowed: {modes}"
     assert said("search", query="x", filters={"color": ["red"]}) == (
         "Unknown memory filter key(s): color. Allowed keys: types, statuses, confidences, match_mode."
