@@ -13,8 +13,8 @@ from alembic import op
 
 from pgmem.database.schema import run
 
-revision = "0022"
-down_revision = "0016"
+revision = "0019"
+down_revision = "0018"
 
 
 def upgrade() -> None:
