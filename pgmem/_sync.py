@@ -42,6 +42,7 @@ class Verbs(Portal):
     complete_name = waiting(verbs.Verbs.complete_name)
     capture_turns = waiting(verbs.Verbs.capture_turns)
     request_global_write_approval = waiting(verbs.Verbs.request_global_write_approval)
+    preview_global_write = waiting(verbs.Verbs.preview_global_write)
     verify_token = waiting(verbs.Verbs.verify_token)
     put_items = waiting(verbs.Verbs.put_items)
     get_items = waiting(verbs.Verbs.get_items)
