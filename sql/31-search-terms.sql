@@ -168,7 +168,7 @@ as $$
   with name(pattern) as (
     values ('(?:january|february|march|april|may|june|july|august|september|october|november|december'
       '|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)')
-  ), told(kind, day) as (
+  ), named(kind, day) as (
     select 'day', pgmem.try_date(concat_ws(' ', m[1], m[2], m[3]))
     from name, regexp_matches(lower(p_query),
       '\m(\d{1,2})(?:st|nd|rd|th)?\s+(?:of\s+)?(' || pattern || '),?\s+(\d{4})\M', 'g') m
@@ -185,10 +185,10 @@ as $$
   )
   select array_agg(tstzrange(day, day + case kind
     when 'day' then interval '1 day' when 'month' then interval '1 month' else interval '1 year' end))
-  from told
+  from named
   where day is not null
     and kind = (
-      select t.kind from told t where t.day is not null order by array_position('{day,month,year}', t.kind) limit 1);
+      select t.kind from named t where t.day is not null order by array_position('{day,month,year}', t.kind) limit 1);
 $$;
 comment on function pgmem.dates_asked is
   'The spans of time a query names: days, else months, else years; null when none.';

@@ -167,7 +167,7 @@ begin
   ), here as materialized (
     select p.seq, n.session_id, n.text_length as len, n.asks, n.agent_id, n.trust_level, n.session_place,
            pgmem.decayed(n.initial_confidence, n.updated_at, v_now, v_rate, v_age) as confidence,
-           coalesce(n.valid_from, n.created_at) as told, coalesce(o.cos, c.cos) as cos, o.rank as vector_rank,
+           coalesce(n.valid_from, n.created_at) as happened, coalesce(o.cos, c.cos) as cos, o.rank as vector_rank,
            w.rank as text_rank, before.seq as before_seq, after.seq as after_seq,
            n.text_length + coalesce(before.text_length, 0) + coalesce(after.text_length, 0) as around
     from pool p left join own o using (seq) left join worded w using (seq) left join near c using (seq)
@@ -213,7 +213,8 @@ begin
     from spread s join word w using (place) group by s.seq
   -- Scores.
   ), raw as (
-    select h.*, t.bm, t.places, coalesce(a.bm, t.alone_bm) as near_bm, v_window / (1 + power(h.around / 100.0::float8, 2)) as gate,
+    select h.*, t.bm, t.places, coalesce(a.bm, t.alone_bm) as near_bm,
+           v_window / (1 + power(h.around / 100.0::float8, 2)) as gate,
            (h.cos + coalesce(p.cos, 0) + coalesce(x.cos, 0))
              / (1 + (p.cos is not null)::integer + (x.cos is not null)::integer) as near_cos,
            p.asks as answers
@@ -270,7 +271,7 @@ begin
     select r.*, coalesce(b.weight * (coalesce(b.mean, 0) - min(coalesce(b.mean, 0)) over ())
              / nullif(max(coalesce(b.mean, 0)) over () - min(coalesce(b.mean, 0)) over (), 0), 0) as session,
            v_prior * coalesce(s.prior, 0) as prior,
-           case when p_dates is null then 0.0 else pgmem.date_match(r.told, p_dates) end as date,
+           case when p_dates is null then 0.0 else pgmem.date_match(r.happened, p_dates) end as date,
            case when lower(r.agent_id) = v_writer then 1.0 else 0.0 end as source,
            coalesce(g.near, 0)::float8 / greatest(count(*) over () - 1, 1) as graph,
            case when r.cos is null then coalesce(r.bm, 0) / p_words.most when p_words.most is null then r.cos

@@ -124,9 +124,9 @@ as $$
     select m.node_seq, m.score from pgmem.card_match(p_tenants, p_project_seq,
       case when p_path is null then '{}' else array[p_path] end,
       case when p_symbol is null then '{}' else array[p_symbol] end, array['active', 'draft', 'stale']) m
-  ), told as (
+  ), shown as (
     select n.id, n.seq, n.status, n.props, m.score, pgmem.card_kind(n.props, n.status) as kind,
-      -- A scan's card is about its own file; below a folder only what is risky there is told.
+      -- A scan's card is about its own file; below a folder only what is risky there is shown.
       n.props ->> 'origin' <> 'system' or n.props ? 'approved_by' or p_path is null or n.props ->> 'path' = p_path
         or n.props ->> 'record_type' = 'architecture_decision'
         or n.props ->> 'facet' = 'hotspot' and starts_with(n.props ->> 'path', p_path || '/') as fits,
@@ -136,7 +136,7 @@ as $$
   ), ranked as (
     select t.*, row_number() over (partition by t.kind order by (t.props ->> 'path' = p_path) desc nulls last,
                                    t.score desc, t.seq desc) as place
-    from told t where t.fits and not t.is_stale and not t.is_draft
+    from shown t where t.fits and not t.is_stale and not t.is_draft
   ), limited as (
     select r.*, array_position(array['approved', 'decision', 'history', 'changes_with', 'tests', 'owners', 'risk',
         'role', 'surface', 'unproven'], r.kind) as rank
@@ -153,8 +153,8 @@ as $$
       from limited l), '[]'))
     || jsonb_strip_nulls(jsonb_build_object(
       'more', nullif((select count(*) from ranked) - (select count(*) from limited), 0),
-      'hidden_stale', nullif((select count(*) from told where is_stale and fits), 0),
-      'hidden_drafts', nullif((select count(*) from told where is_draft and fits), 0)));
+      'hidden_stale', nullif((select count(*) from shown where is_stale and fits), 0),
+      'hidden_drafts', nullif((select count(*) from shown where is_draft and fits), 0)));
 $$;
 comment on function pgmem.path_digest is
   'What memory knows of one path or symbol: the best cards of each kind, and how many more there are and are hidden.';

@@ -41,15 +41,15 @@ as $$
          and r.subject = 'Revert "' || c.subject || '"' order by r.at, r.id limit 1) as reverted_by
     from pgmem.card_commit c where c.tenant = p_tenant and c.project_seq = p_project_seq
   ), finished as materialized (
-    select i.*, coalesce(i.receipt, '{}') as told,
+    select i.*, coalesce(i.receipt, '{}') as report,
       coalesce(nullif(i.changed_paths, '{}'), i.paths) as touched
     from pgmem.card_intent i
     where i.tenant = p_tenant and i.project_seq = p_project_seq and i.finished_at is not null
   ), claim as materialized (
     select distinct on (f.id) f.id, c.id as commit_id
     from finished f join commit c
-      on c.id = f.told ->> 'commit' or length(f.told ->> 'commit') >= 7 and starts_with(c.id, f.told ->> 'commit')
-      or not f.told ? 'commit' and c.paths && f.touched
+      on c.id = f.report ->> 'commit' or length(f.report ->> 'commit') >= 7 and starts_with(c.id, f.report ->> 'commit')
+      or not f.report ? 'commit' and c.paths && f.touched
          and c.at between f.declared_at - interval '1 second' and f.finished_at + interval '14 days'
          and (select count(*) from unnest(f.touched) t where t = any (c.paths)) * 2 > cardinality(f.touched)
     order by f.id, c.at, c.id
@@ -58,18 +58,18 @@ as $$
     array(
       select v from (
         select t.value as v, t.place from jsonb_array_elements_text(
-          case jsonb_typeof(f.told -> 'tests') when 'array' then f.told -> 'tests' else '[]' end)
+          case jsonb_typeof(f.report -> 'tests') when 'array' then f.report -> 'tests' else '[]' end)
           with ordinality as t(value, place)
         union all
         select p, 1000 + row_number() over () from unnest(f.touched) p where pgmem.is_test_path(p)) named
       group by v order by min(place), v),
-    case when lower(f.told ->> 'status') in ('rejected', 'failed', 'error', 'aborted', 'cancelled')
-           then lower(f.told ->> 'status')
-         when lower(f.told ->> 'verify') in ('failed', 'rejected', 'error')
-           then 'verification ' || lower(f.told ->> 'verify')
+    case when lower(f.report ->> 'status') in ('rejected', 'failed', 'error', 'aborted', 'cancelled')
+           then lower(f.report ->> 'status')
+         when lower(f.report ->> 'verify') in ('failed', 'rejected', 'error')
+           then 'verification ' || lower(f.report ->> 'verify')
          when c.reverted_by is not null then 'reverted by ' || left(c.reverted_by, 9)
          when c.id is not null then 'merged'
-         else coalesce(lower(f.told ->> 'status'), 'finished') end,
+         else coalesce(lower(f.report ->> 'status'), 'finished') end,
     c.id, said.turns
   from finished f
   left join claim l on l.id = f.id
@@ -105,7 +105,7 @@ language sql immutable
 set search_path = pgmem, pg_temp
 as $$
   select format('%s %s: %s; %s%s%s.', to_char(p_at at time zone 'UTC', 'YYYY-MM-DD'),
-    rtrim(left(regexp_replace(coalesce(nullif(btrim(p_intent), ''), 'no intent told'), '\s+', ' ', 'g'), 120), '. '),
+    rtrim(left(regexp_replace(coalesce(nullif(btrim(p_intent), ''), 'no intent given'), '\s+', ' ', 'g'), 120), '. '),
     coalesce(pgmem.name_list(array(select p from unnest(p_paths) with ordinality as u(p, n)
                                    order by pgmem.is_test_path(p), n), 110), 'no files'),
     coalesce('verified by ' || pgmem.name_list(p_verified, 80) || '; ', ''), p_outcome,
@@ -339,7 +339,8 @@ begin
     if pgmem.has_vectors() then
       insert into pgmem.embedding_queue (node_seq, model_id)
       select n.seq, m.id from pgmem.node n join pgmem.embedding_model m on m.active
-      where n.label in ('Card', 'Trajectory') and n.scope_key = any (v_keys) and n.status not in ('rejected', 'archived')
+      where n.label in ('Card', 'Trajectory') and n.scope_key = any (v_keys)
+        and n.status not in ('rejected', 'archived')
       on conflict (node_seq, model_id) do update set claimed_until = null, attempts = 0;
       get diagnostics v_count = row_count;
     end if;

@@ -378,7 +378,7 @@ class Git:
         return [(name, int(at)) for name, _, at in found if _VERSION.search(name) and at.isdigit()]
 
     def log(self, until: str = "HEAD", known: Collection[str] = ()) -> Iterator[Commit]:
-        """The commits up to one, newest first, at most 20 000; renames are told by git.
+        """The commits up to one, newest first, at most 20 000; renames are those that git finds.
 
         Args:
             until: the newest commit.

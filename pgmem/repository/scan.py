@@ -538,12 +538,12 @@ def _marked(path: str, row: Mapping[str, Any], fact: Mapping[str, Any]) -> list[
     if not row.get("marks") or is_test(path):
         return []
     blame = fact.get("blame", {})
-    told = []
+    lines = []
     for mark in row["marks"][:3]:
         since = f", {blame[mark['text']]}" if mark["text"] in blame else ""
-        told.append(f"{mark['word']} (line {mark['line']}{since}): {mark['text'].rstrip('.')}.")
+        lines.append(f"{mark['word']} (line {mark['line']}{since}): {mark['text'].rstrip('.')}.")
     more = f" {len(row['marks']) - 3} more." if len(row["marks"]) > 3 else ""
-    return [_note(path, "risk_note", "active", " ".join(told) + more, "todo", [])]
+    return [_note(path, "risk_note", "active", " ".join(lines) + more, "todo", [])]
 
 
 def _reason(reason: Mapping[str, Any]) -> dict[str, Any]:
