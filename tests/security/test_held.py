@@ -93,7 +93,9 @@ def test_statistics_and_activity_show_nothing_of_others(
     )
     assert shown is None
     assert "canary" not in str(
-        value(alice, "select array_agg(s::text) from pg_stats s where s.schemaname in ('pgmem', 'pgmem_graph')")
+        value(
+            alice, "select array_agg(s::text) from pg_stats s where s.schemaname in ('pgmem', 'pgmem_graph')"
+        )
     )
     seen = value(alice, "select string_agg(query, ' ') from pg_stat_activity where usename <> session_user")
     assert "carol" not in str(seen)
