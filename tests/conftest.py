@@ -119,7 +119,7 @@ def server(pytestconfig: pytest.Config) -> Iterator[str]:
             ) as image,
             # A database per test is a thousand files: in memory a copy takes 30 ms.
             DockerContainer(str(image), shm_size="1g")
-            .with_tmpfs_mount("/var/lib/postgresql", "size=8g,mode=1777")
+            .with_tmpfs_mount("/var/lib/postgresql", "size=8g,uid=999,gid=999")
             .with_env("POSTGRES_PASSWORD", "only-for-tests")
             .with_exposed_ports(5432)
             .with_command(fast)
