@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 ARGS ?=
 OPTIONS ?=
 
-.PHONY: help demo docs test test-long test-security test-managed test-docker test-servers test-floors lock check lint types layers generated bench wheel clean
+.PHONY: help demo docs test test-long test-security test-managed test-docker test-faults test-servers test-floors lock check lint types layers generated bench wheel clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -37,8 +37,11 @@ lock: $(VENV)/.installed  ## renew docker/constraints.txt and docs/reference/lic
 	scripts/lock
 	$(BIN)/python scripts/licences
 
-test-docker: $(VENV)/.installed  ## test the services of docker/ in root file systems; needs root and debootstrap
-	scripts/test-servers --compose
+test-docker: $(VENV)/.installed  ## build the images, and test the services of docker/ as containers; needs a Docker engine
+	$(BIN)/python -m pytest -m docker -n 0 tests/docker/test_compose.py $(ARGS)
+
+test-faults: $(VENV)/.installed  ## break the containers and their network while agents save; needs a Docker engine and root
+	$(BIN)/python -m pytest -m docker -n 0 tests/docker/test_faults.py $(ARGS)
 
 test-servers: $(VENV)/.installed  ## run the tests against PostgreSQL 15 to 18 of distributions, and print a table of the results
 	scripts/test-servers embedded postgresql-15 postgresql-16 postgresql-17 postgresql-18 managed-17 --table --pytest='$(ARGS)'
@@ -48,7 +51,7 @@ check: lint types layers generated test  ## run what CI runs
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/shellcheck docker/*.sh scripts/test-servers scripts/try-wheel .ci/run
+	$(BIN)/shellcheck $(filter-out %.ini %.txt %.yaml docker/Dockerfile docker/kubernetes docker/secrets,$(wildcard docker/*)) scripts/test-servers scripts/try-wheel .ci/run
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.compose-spec docker/compose.yaml
 	if [ -x $(BIN)/hadolint ]; then $(BIN)/hadolint --failure-threshold warning docker/Dockerfile; fi
 

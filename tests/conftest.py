@@ -8,6 +8,7 @@ and logins, as its provider does, and everything of pgmem's connects by `PGMEM_T
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -36,6 +37,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--postgres", choices=("embedded", "docker"), help="server of the tests, without PGMEM_TEST_DSN"
     )
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Say which server the tests use, also with -q."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None and "PYTEST_XDIST_WORKER" not in os.environ:
+        reporter.write_line(f"server of the tests: {chosen_server(session.config)}")
+
+
+def chosen_server(config: pytest.Config) -> str:
+    """Which server the tests use: one of a DSN, the image of docker/, or the embedded one."""
+    if is_managed():
+        return "the server of PGMEM_TEST_DSN, as a plain role; its superuser by PGMEM_TEST_ADMIN_DSN"
+    if "PGMEM_TEST_DSN" in os.environ:
+        return "the server of PGMEM_TEST_DSN"
+    chosen = config.getoption("--postgres") or ("embedded" if find_spec("pgserver") else "docker")
+    return "the image of docker/, by testcontainers" if chosen == "docker" else "the embedded server"
 
 
 def is_managed() -> bool:
@@ -82,14 +100,35 @@ def server(pytestconfig: pytest.Config) -> Iterator[str]:
         return
     chosen = pytestconfig.getoption("--postgres")
     if chosen == "docker" or (chosen is None and find_spec("pgserver") is None):
-        from testcontainers.community.postgres import PostgresContainer
+        # The container that would clean up after a killed run is an image of a registry.
+        os.environ.setdefault("TESTCONTAINERS_RYUK_DISABLED", "true")
+        from testcontainers.core.container import DockerContainer
         from testcontainers.core.image import DockerImage
+        from testcontainers.core.wait_strategies import HealthcheckWaitStrategy
 
+        # The image of docker/compose.yaml; without the secret of pgmem's login its server is empty.
+        subprocess.run([DOCKER / "make-base"], check=True, stdout=subprocess.DEVNULL)
+        fast = "-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c checkpoint_timeout=1h -c max_connections=200"
         with (
-            DockerImage(path=DOCKER, tag="pgmem-postgres:test", target="postgres") as image,
-            PostgresContainer(str(image), username="postgres", driver=None) as container,
+            DockerImage(
+                path=DOCKER.parent,
+                dockerfile_path="docker/Dockerfile",
+                tag="pgmem-postgres:suite",
+                clean_up=False,
+                target="postgres",
+            ) as image,
+            # A database per test is a thousand files: in memory a copy takes 30 ms.
+            DockerContainer(str(image), shm_size="1g")
+            .with_tmpfs_mount("/var/lib/postgresql", "size=8g,uid=999,gid=999")
+            .with_env("POSTGRES_PASSWORD", "only-for-tests")
+            .with_exposed_ports(5432)
+            .with_command(fast)
+            .waiting_for(HealthcheckWaitStrategy()) as container,
         ):
-            yield container.get_connection_url()
+            host, port = container.get_container_host_ip(), container.get_exposed_port(5432)
+            yield make_conninfo(
+                host=host, port=port, user="postgres", password="only-for-tests", dbname="postgres"
+            )
         return
     from pgmem.database.embedded import EmbeddedServer
 

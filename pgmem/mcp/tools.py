@@ -144,7 +144,8 @@ def with_reasons(app: App) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, 
     """Return a decorator that gives the agent the reason of a refusal; the SDK hides all other errors."""
 
     def decorate(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
-        @functools.wraps(function)
+        # The annotations were set, not written: Python 3.14 would copy only what makes written ones.
+        @functools.wraps(function, assigned=(*functools.WRAPPER_ASSIGNMENTS, "__annotations__"))
         async def call(*args: P.args, **kwargs: P.kwargs) -> R:
             try:
                 return await function(*args, **kwargs)

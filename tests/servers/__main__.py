@@ -21,7 +21,6 @@ from xml.etree import ElementTree
 
 import psycopg
 
-from tests.servers.compose import packages, start_all
 from tests.servers.managed import make_login, pooler
 from tests.servers.roots import UBUNTU, Distribution, Root
 
@@ -51,7 +50,7 @@ DEBIAN_SID = Distribution(
     title="Debian unstable",
     major=18,
     suite="sid",
-    packages=("postgresql-18", *packages("postgres"), *packages("pooler")),
+    packages=("postgresql-18", "postgresql-18-pgvector", "postgresql-18-age", "pgbouncer"),
 )
 
 
@@ -138,7 +137,11 @@ def run(server: Server, root: Root | None, results: Path, arguments: Sequence[st
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith("PGMEM_TEST_")
         }
-        marks = "not long" if server.distribution is None else "not long and not embedded"
+        marks = (
+            "not long and not docker"
+            if server.distribution is None
+            else "not long and not docker and not embedded"
+        )
         command = [
             sys.executable,
             "-m",
@@ -207,9 +210,6 @@ def main() -> int:
     parser.add_argument(
         "--pytest", default="", metavar="ARGUMENTS", help="more arguments for pytest, in one word"
     )
-    parser.add_argument(
-        "--compose", action="store_true", help="run what docker/ installs and starts, without Docker"
-    )
     given = parser.parse_args()
     if unknown := [name for name in given.servers if name not in SERVERS]:
         parser.error(f"no such server: {', '.join(unknown)}; there are {', '.join(SERVERS)}")
@@ -226,11 +226,6 @@ def main() -> int:
                 failed += not given.if_possible
                 continue
         failed += run(server, root, given.results, shlex.split(given.pytest)) != 0
-    if given.compose:
-        root = Root(given.roots / DEBIAN_SID.suite, DEBIAN_SID)
-        make(root, given.roots)
-        with root.server() as admin:
-            print(start_all(root, admin))
     if given.table:
         before, _, rest_of_page = PAGE.read_text(encoding="utf-8").partition(START)
         _, _, after = rest_of_page.partition(END)

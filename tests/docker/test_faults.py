@@ -1,0 +1,266 @@
+"""Faults in the middle of a thousand saves: what agents are answered, what waits in the outbox, what is there afterwards.
+
+Each fault begins while agents save and ends while they still do. Whatever an agent was answered `saved` or
+`pending_retry` for must be in the database once, after the fault is over; and nothing may be there twice.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from threading import Event, Lock
+from time import monotonic
+from uuid import uuid4
+
+import httpx2
+import pytest
+
+from tests.docker.conftest import FIGURES, images
+from tests.docker.stack import Stack, run, stack, until
+
+pytestmark = pytest.mark.docker
+SAVES, AGENTS = 1000, 8
+# A request whose token cannot be checked is refused: with 503, which says to come again, and nothing is acknowledged.
+KNOWN = {"saved", "pending_retry", "HTTP 503"}
+BEGIN, END = 200, 700  # the fault begins and ends when so many saves were answered
+
+
+@dataclass
+class Answers:
+    """What agents were answered."""
+
+    statuses: Counter[str] = field(default_factory=Counter)
+    acknowledged: set[str] = field(default_factory=set)
+    slowest: float = 0.0
+    most_queued: int = 0
+    recovered: float = 0.0
+
+    @property
+    def total(self) -> int:
+        return sum(self.statuses.values())
+
+
+Fault = Callable[[Stack], Iterator[None]]
+
+
+def save_through(
+    services: Stack, fault: Callable[[Stack], Iterator[None]], begin: int = BEGIN, seconds: float = 25
+) -> Answers:
+    """Let agents save; the fault begins in the middle, and ends after a number of answers or some seconds."""
+    project = f"fault-{uuid4().hex[:8]}"
+    opened = services.ask("save_session", objective="Break something", project_id=project)
+    assert opened["status"] == "saved", opened
+    answers, lock, numbers, healed = Answers(), Lock(), count(), Event()
+    enough = Event()
+
+    def agent() -> None:
+        client = services.agent()
+        # A fault lasts as long as it must: saves go on until it is over, and there are a thousand at least.
+        while (number := next(numbers)) < SAVES or not healed.is_set():
+            content, begun = f"{project} note {number}", monotonic()
+            try:
+                answer = services.ask("save_context", client, content=content, project_id=project)
+                status = str(answer.get("status", "error"))
+            except httpx2.HTTPStatusError as error:
+                status = f"HTTP {error.response.status_code}"
+                Event().wait(0.2)
+            except httpx2.HTTPError as error:
+                status = type(error).__name__
+                client.close()
+                client = services.agent()
+                Event().wait(0.2)  # as an agent does that cannot reach its server
+            with lock:
+                answers.statuses[status] += 1
+                answers.slowest = max(answers.slowest, monotonic() - begun)
+                if status in ("saved", "pending_retry"):
+                    answers.acknowledged.add(content)
+                if answers.total >= begin:
+                    enough.set()
+        client.close()
+
+    with ThreadPoolExecutor(AGENTS) as pool:
+        try:
+            running = [pool.submit(agent) for _ in range(AGENTS)]
+            assert enough.wait(120), "the agents never come to the fault"
+            with contextmanager(fault)(services):
+                ends = monotonic() + seconds
+                while monotonic() < ends and answers.total < END + begin:
+                    Event().wait(0.2)
+                answers.most_queued = queued(services)
+        finally:
+            healed.set()
+        for one in running:
+            one.result()
+    services.wait_for_answer()
+    answers.recovered = until(lambda: queued(services) == 0, "the outbox is never empty again", 300)
+    check(services, project, answers)
+    return answers
+
+
+def queued(services: Stack) -> int:
+    """How many saves the outbox holds; asked of the volume, because the program may be the one that is away."""
+    mount = f"{services.name}_outbox:/outbox:ro"
+    listed = run(
+        *(
+            "docker",
+            "run",
+            "--rm",
+            "--user",
+            "0",
+            "--network",
+            "none",
+            "--volume",
+            mount,
+            "--entrypoint",
+            "sh",
+        ),
+        *(images()["PGMEM_IMAGE"], "-c", "ls /outbox/outbox 2> /dev/null || true"),
+    )
+    return len([name for name in listed.split() if name.endswith(".json")])
+
+
+def check(services: Stack, project: str, answers: Answers) -> None:
+    """Nothing acknowledged is lost, nothing is there twice."""
+    query = f"select props ->> 'content' from pgmem.node where label = 'Context' and project = '{project}'"
+    stored = Counter(services.sql(query))
+    lost = answers.acknowledged - set(stored)
+    doubled = [content for content, times in stored.items() if times > 1]
+    assert lost == set(), f"{len(lost)} acknowledged saves are lost: {sorted(lost)[:3]}"
+    assert doubled == []
+    doctor = json.loads(services.exec("mcp", "pgmem", "doctor", "--json"))
+    assert [line for line in doctor if line["check"] == "graph" and line["level"] != "ok"] == []
+
+
+def tell(fault: str, answers: Answers) -> None:
+    """A row of the table of docs/explanation/when-things-break.md."""
+    said = ", ".join(f"{number} {status}" for status, number in sorted(answers.statuses.items()))
+    FIGURES.append(
+        f"| {fault} | {said} | {answers.slowest:.1f} s | {answers.most_queued} | {answers.recovered:.0f} s | 0 | 0 |"
+    )
+
+
+@pytest.fixture(scope="module")
+def broken(tree: Path) -> Iterator[Stack]:
+    """Services to break, with a worker."""
+    with stack(tree, **images(), COMPOSE_PROFILES="worker") as services:
+        yield services
+
+
+def inside(services: Stack, service: str, *command: str) -> None:
+    """Run a command of this machine in the network of a container."""
+    process = run("docker", "inspect", services.container(service), "--format", "{{.State.Pid}}").strip()
+    run("nsenter", "--target", process, "--net", *command)
+
+
+def cut(services: Stack, one: str, other: str) -> Iterator[None]:
+    """Drop every packet between two containers, as a broken switch does: no connection is refused or reset."""
+    there = services.address(other)
+    for direction in (("INPUT", "--source"), ("OUTPUT", "--destination")):
+        inside(services, one, "iptables", "-A", direction[0], direction[1], there, "-j", "DROP")
+    yield
+    inside(services, one, "iptables", "--flush")
+
+
+def kill(services: Stack, service: str) -> Iterator[None]:
+    """Kill a container; it is started again later."""
+    run("docker", "kill", services.container(service))
+    yield
+    run("docker", "start", services.container(service))
+
+
+def pause(services: Stack, service: str) -> Iterator[None]:
+    """Freeze a container: its connections stay open, and nothing answers."""
+    run("docker", "pause", services.container(service))
+    yield
+    run("docker", "unpause", services.container(service))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("mcp", "pooler"), ("pooler", "postgres")], ids=["program-pooler", "pooler-server"]
+)
+def test_a_partition(broken: Stack, one: str, other: str) -> None:
+    answers = save_through(broken, lambda services: cut(services, one, other))
+    tell(f"no packet between {one} and {other}", answers)
+    assert set(answers.statuses) <= KNOWN
+    assert answers.statuses["saved"] < answers.total
+    assert answers.slowest < 45
+
+
+@pytest.mark.parametrize("service", ["pooler", "worker", "postgres"])
+def test_a_process_is_killed(broken: Stack, service: str) -> None:
+    answers = save_through(broken, lambda services: kill(services, service))
+    tell(f"{service} killed and started again", answers)
+    assert set(answers.statuses) <= KNOWN
+    assert (answers.statuses["saved"] == answers.total) is (service == "worker")
+
+
+def test_the_program_is_killed(broken: Stack) -> None:
+    answers = save_through(broken, lambda services: kill(services, "mcp"), seconds=10)
+    tell("mcp killed and started again", answers)
+    assert answers.statuses["saved"] >= BEGIN
+
+
+@pytest.mark.parametrize("service", ["postgres", "pooler"])
+def test_a_container_is_paused_for_a_minute(broken: Stack, service: str) -> None:
+    answers = save_through(broken, lambda services: pause(services, service), seconds=60)
+    tell(f"{service} paused for a minute", answers)
+    assert set(answers.statuses) <= KNOWN
+    assert answers.slowest < 75
+
+
+def test_a_slow_link(broken: Stack) -> None:
+    """256 kbit/s; this kernel may have no netem, so the bucket of tbf makes it slow."""
+
+    def slow(services: Stack) -> Iterator[None]:
+        shape = ("root", "tbf", "rate", "256kbit", "burst", "16kb", "latency", "2s")
+        inside(services, "mcp", "tc", "qdisc", "add", "dev", "eth0", *shape)
+        yield
+        inside(services, "mcp", "tc", "qdisc", "del", "dev", "eth0", "root")
+
+    answers = save_through(broken, slow)
+    tell("256 kbit/s between mcp and everything", answers)
+    assert set(answers.statuses) <= KNOWN
+
+
+def test_a_lossy_link(broken: Stack) -> None:
+    def lossy(services: Stack) -> Iterator[None]:
+        there = services.address("pooler")
+        drop = ("-m", "statistic", "--mode", "random", "--probability", "0.1", "-j", "DROP")
+        inside(services, "mcp", "iptables", "-A", "INPUT", "--source", there, *drop)
+        inside(services, "mcp", "iptables", "-A", "OUTPUT", "--destination", there, *drop)
+        yield
+        inside(services, "mcp", "iptables", "--flush")
+
+    answers = save_through(broken, lossy)
+    tell("every tenth packet lost between mcp and pooler", answers)
+    assert set(answers.statuses) <= KNOWN
+
+
+def test_the_disk_of_the_server_is_full(tree: Path, tmp_path: Path) -> None:
+    """A volume of 400 MB in memory, filled by a file."""
+    override = tmp_path / "small.yaml"
+    small = {"driver_opts": {"type": "tmpfs", "device": "tmpfs", "o": "size=400m,uid=999,gid=999"}}
+    override.write_text(json.dumps({"volumes": {"data": small}}))
+
+    def full(services: Stack) -> Iterator[None]:
+        ballast = "/var/lib/postgresql/ballast"
+        subprocess.run(
+            ["docker", "exec", services.container("postgres"), "sh", "-c", f"cat /dev/zero > {ballast}"],
+            capture_output=True,
+            check=False,
+        )
+        yield
+        run("docker", "exec", services.container("postgres"), "rm", ballast)
+
+    with stack(tree, override, **images()) as services:
+        answers = save_through(services, full)
+        tell("the disk of postgres is full", answers)
+        assert set(answers.statuses) <= KNOWN | {"failed"}
+        services.wait_for_answer()
