@@ -40,4 +40,4 @@ alter index pgmem.node_tsv set (gin_pending_list_limit = 64);
 alter index pgmem.node_turn_tsv set (gin_pending_list_limit = 256);
 """
 
-SESSION = "update pgmem.setting set value = '0.6' where name = 'hybrid_session_weight' and value = '0.5'"
+SESSION = "update pgmem.setting set value = '0.6' where name = 'hybrid_session_weight' and value = '0.5';"
