@@ -41,7 +41,7 @@ _FORMS = (
     ("Artifactory Credentials", r"(?<![^\s=:\"])A(?:KC[A-Za-z0-9]{10,}|P[0-9A-F][A-Za-z0-9]{8,})(?![^\s\"])"),
     ("Basic Auth Credentials", r"(?<=://)[^:/?#\[\]@!$&'()*+,;=\s]+:[^:/?#\[\]@!$&'()*+,;=\s]+(?=@)"),
     ("Discord Bot Token", r"[MNO][\w-]{23,25}\.[\w-]{6}\.[\w-]{27}"),
-    ("JSON Web Token", r"(?<![\w-])eyJ(?:[\w-]+=*|[\w=-]{1,500})\.[\w=-]+(?:\.[\w.+/=-]*)?"),
+    ("JSON Web Token", r"(?<![\w-])eyJ(?:[\w-]+=*|[\w=-]{1,100})\.[\w=-]+(?:\.[\w.+/=-]*)?"),
     ("Mailchimp Access Key", r"\b[0-9a-z]{32}-us[0-9]{1,2}\b"),
     ("NPM Token", r"(?<=_authToken=)\s*(?:npm_\S+|[A-Fa-f0-9-]{36})|\bnpm_[A-Za-z0-9]{36}\b"),
     ("PyPI Token", r"pypi-[\w-]{70,}"),
