@@ -67,8 +67,7 @@ Make the missing roles, hand the schema to pgmem_owner and grant rights.
 
 Returns the names of the roles made. pgmem init --roles calls it.
 
-NotPermitted: the login may not create roles, may not become pgmem_owner, or may not let it use the schema of an
-extension.
+NotPermitted: the login may not create roles, become pgmem_owner, or let it use the schema of an extension.
 $$;
 select pgmem.declare_verb('make_roles', p_rights => 'owner', p_effect => 'repeat');
 
