@@ -67,7 +67,7 @@ Make the missing roles, hand the schema to pgmem_owner and grant rights.
 
 Returns the names of the roles made. pgmem init --roles calls it.
 
-NotPermitted: the login may not create roles, or may not become pgmem_owner.
+NotPermitted: the login may not create roles, become pgmem_owner, or let it use the schema of an extension.
 $$;
 select pgmem.declare_verb('make_roles', p_rights => 'owner', p_effect => 'repeat');
 
@@ -78,11 +78,32 @@ set search_path = pgmem, pg_temp
 as $$
 declare
   v_statement text;
+  v_schema    name;
 begin
   begin
     execute format('grant create on database %I to %I', current_database(), p_owner);
+  exception when insufficient_privilege then
+    null;
+  end;
+  -- Verbs run with the rights of the owner, who must reach the types of pgvector and the functions of AGE.
+  for v_schema in
+    select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+    where e.extname in ('vector', 'age') and not has_schema_privilege(p_owner, n.oid, 'usage')
+  loop
+    begin
+      execute format('grant usage on schema %I to %I', v_schema, p_owner);
+    exception when insufficient_privilege then
+      null;
+    end;
+    -- Without the grant option, grant only warns.
+    if not has_schema_privilege(p_owner, v_schema, 'usage') then
+      raise exception using errcode = 'PM004',
+        message = format('%s may not let %s use the schema %I, which holds an extension: let its owner or a superuser '
+                         'run: grant usage on schema %3$I to %2$I', current_user, p_owner, v_schema);
+    end if;
+  end loop;
+  begin
     if to_regnamespace('ag_catalog') is not null then
-      execute format('grant usage on schema ag_catalog to %I', p_owner);
       execute format('grant select on all tables in schema ag_catalog to %I', p_owner);
     end if;
   exception when insufficient_privilege then
@@ -118,7 +139,11 @@ begin
   end loop;
 end;
 $$;
-comment on function pgmem.give_to_owner is 'Make a role the owner of the schema, the graph and all objects in them.';
+comment on function pgmem.give_to_owner is $$
+Make a role the owner of the schema, the graph and all objects in them, and let it use the schemas of extensions.
+
+NotPermitted: it may not use one, and the login cannot let it.
+$$;
 
 
 -- A store without roles revokes from public and grants nothing.

@@ -10,7 +10,14 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 
 from pgmem.database.embedded import shared_memory_is_small
-from pgmem.database.schema import UNSUITABLE, check_version, is_suitable, release, writable_schema
+from pgmem.database.schema import (
+    UNSUITABLE,
+    check_version,
+    is_suitable,
+    release,
+    unusable_schema,
+    writable_schema,
+)
 from pgmem.errors import SchemaOutdated, first_line
 
 __all__ = ["Finding", "examine_server"]
@@ -62,8 +69,8 @@ def examine_server(dsn: str, timeout_s: float) -> list[Finding]:
             if found[-1].level == "look":
                 return found
             found += [_extension(each) for each in extensions]
-            if writable := writable_schema(connection):
-                message, remedy = writable
+            for wrong in filter(None, (writable_schema(connection), unusable_schema(connection))):
+                message, remedy = wrong
                 found.append(Finding(check="extension_schema", level="look", message=message, remedy=remedy))
             found += _settings(row, is_local=connection.info.host.startswith("/"))
             found.append(_schema(dsn))

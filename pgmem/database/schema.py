@@ -34,6 +34,7 @@ __all__ = [
     "release",
     "run",
     "script",
+    "unusable_schema",
     "upgrade",
     "writable_schema",
 ]
@@ -455,6 +456,31 @@ def writable_schema(connection: psycopg.Connection[Any]) -> tuple[str, str] | No
     )
     named = statement.SQL("revoke create on schema {} from {}").format(
         statement.Identifier(place), statement.SQL(grantee)
+    )
+    return reason, named.as_string(connection)
+
+
+_UNUSABLE_SCHEMAS = """
+select n.nspname, e.extname, s.nspowner::regrole::text
+from pg_extension e join pg_namespace n on n.oid = e.extnamespace join pg_namespace s on s.nspname = 'pgmem'
+where e.extname in ('vector', 'age') and not has_schema_privilege(s.nspowner, n.oid, 'usage')
+order by 1
+"""
+
+
+def unusable_schema(connection: psycopg.Connection[Any]) -> tuple[str, str] | None:
+    """Say which schema of an extension the store's owner may not use, and the command that mends it; None if none."""
+    with connection.cursor(row_factory=tuple_row) as cursor:
+        row = cursor.execute(_UNUSABLE_SCHEMAS).fetchone()
+    if row is None:
+        return None
+    place, extension, owner = row
+    reason = (
+        f"{owner}, with whose rights verbs run, may not use the schema {place}, where the extension {extension} is:"
+        " saves fail"
+    )
+    named = statement.SQL("grant usage on schema {} to {}").format(
+        statement.Identifier(place), statement.SQL(owner)
     )
     return reason, named.as_string(connection)
 

@@ -14,6 +14,8 @@ from psycopg.rows import DictRow, dict_row
 
 from pgmem.database import schema
 from pgmem.database.embedded import EmbeddedServer
+from pgmem.database.examine import examine_server
+from pgmem.errors import NotPermitted
 from tests.conftest import Call, GraphDifferences, caller, roomy_place
 from tests.sql.conftest import ActAs, Rows
 from tests.tenancy.conftest import PASSWORD, Login
@@ -93,10 +95,38 @@ def test_an_installer_with_createrole_who_is_no_superuser_makes_the_roles() -> N
             ) == ["pgmem_owner"]
 
 
+@pytest.mark.embedded
+def test_the_owner_may_use_an_extension_in_a_schema_of_its_own() -> None:
+    """Supabase keeps pgvector in `extensions`; every save with a vector failed there, and doctor found nothing."""
+    with (
+        TemporaryDirectory(dir=roomy_place(), ignore_cleanup_errors=True) as folder,
+        EmbeddedServer(Path(folder)) as fresh,
+    ):
+        dsn = fresh.start()
+        with psycopg.connect(dsn, autocommit=True) as admin:
+            admin.execute("create role installer login createrole")
+            admin.execute("create database store owner installer")
+        store = make_conninfo(dsn, dbname="store")
+        with psycopg.connect(store, autocommit=True, row_factory=dict_row) as admin_there:
+            admin_there.execute("create schema extensions; create extension vector schema extensions")
+            admin_there.execute("grant usage on schema extensions to installer")
+            with pytest.raises(NotPermitted, match="run: grant usage on schema extensions to pgmem_owner$"):
+                schema.upgrade(make_conninfo(store, user="installer"), (), roles=True)
+            schema.upgrade(store, (), roles=True)
+            call = caller(admin_there)
+            call("register_model", name="test:two", dimensions=2)
+            call("save_session", objective="o", project_id="shop")
+            saved = call("save_context", content="with a vector", project_id="shop", embedding=[1.0, 0.0])
+            assert saved["status"] == "saved"
+            assert "extension_schema" not in {found.check for found in examine_server(store, 5)}
+            admin_there.execute("revoke usage on schema extensions from pgmem_owner")
+            (finding,) = (found for found in examine_server(store, 5) if found.check == "extension_schema")
+            assert finding.remedy == 'grant usage on schema "extensions" to pgmem_owner'
+
+
 def test_without_createrole_there_is_one_wall_and_a_sentence(
     server: str, make_login: Callable[..., str]
 ) -> None:
-    from pgmem.errors import NotPermitted
     from tests.conftest import new_database
 
     name = make_login()
