@@ -98,6 +98,7 @@ class Verbs(Portal):
     finish_intent = waiting(verbs.Verbs.finish_intent)
     manage_engineering_memory = waiting(verbs.Verbs.manage_engineering_memory)
     refresh_from_run = waiting(verbs.Verbs.refresh_from_run)
+    settle_branches = waiting(verbs.Verbs.settle_branches)
     begin_extraction = waiting(verbs.Verbs.begin_extraction)
     apply_extraction = waiting(verbs.Verbs.apply_extraction)
 

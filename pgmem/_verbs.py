@@ -546,6 +546,7 @@ VERBS = {
         Verb("reject_card", "repeat", "reviewer"),
         Verb("archive_card", "repeat", "reviewer"),
         Verb("vacuum_cards", "remove", "reviewer"),
+        Verb("settle_branches", "repeat", "writer"),
         Verb(
             "begin_extraction",
             "write",

@@ -137,6 +137,7 @@ __all__ = [
     "SearchResults",
     "SessionRecord",
     "Setting",
+    "SettledBranches",
     "StaleItem",
     "Status",
     "StoredItem",
@@ -150,6 +151,7 @@ __all__ = [
     "Trajectory",
     "Version",
     "Waiting",
+    "WaitingBranch",
 ]
 
 MemoryScopeName = Literal["global", "project", "focus"]
@@ -1093,6 +1095,7 @@ class Card:
     relevance_score: float | None = None
     retrieval_lane: str | None = None
     stale_reason: str | None = None
+    branch: str | None = None
     relations: dict[str, list[UUID]] | None = None
     origin: str | None = None
     ingest_source: str | None = None
@@ -1119,6 +1122,22 @@ class AnswerBudget:
 
 
 @dataclass(frozen=True, kw_only=True)
+class WaitingBranch:
+    """A branch with cards of its own, and the commit after which they are everybody's; ^ID: any that follows ID."""
+
+    branch: str
+    commit: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SettledBranches:
+    """The number of cards that are everybody's now, and of those that wait for another commit."""
+
+    shared: int
+    moved: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class CardsSync:
     """Whether a project has engineering memory, its last run, and what the sync policy did."""
 
@@ -1128,6 +1147,7 @@ class CardsSync:
     last_run_at: datetime | None = None
     fingerprint: str | None = None
     commit: str | None = None
+    waiting: list[WaitingBranch] | None = None
     auto: str | None = None
     reason: str | None = None
 

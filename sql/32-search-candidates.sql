@@ -279,7 +279,8 @@ begin atomic
         and pgmem.valid_at(p_node.valid_from, p_node.valid_to, p_filter.moment)
       else pgmem.is_true_at(p_node.status, p_node.valid_from, p_node.valid_to, p_node.created_at, p_filter.as_of) end
     and (p_filter.project_seq is null or p_node.project_seq = p_filter.project_seq or p_node.scope = 'global')
-    and case when p_filter.labels is null then p_node.label <> 'Card' else p_node.label = any (p_filter.labels) end
+    and case when p_filter.labels is null then p_node.label <> 'Card'
+      else p_node.label = any (p_filter.labels) and not (p_node.label = 'Card' and p_node.props ? 'branch') end
     and (p_filter.scopes is null or p_node.scope = any (p_filter.scopes))
     and (p_filter.focus is null or p_node.focus = p_filter.focus)
     and (p_filter.tags is null or p_node.props -> 'tags' ?& p_filter.tags)
@@ -287,7 +288,7 @@ begin atomic
     and (p_filter.session_id is null or p_node.session_id = p_filter.session_id);
 end;
 comment on function pgmem.fits is
-  'Whether a memory is one that a search may find; cards only where their label is named.';
+  'Whether a memory is one that a search may find; cards only where their label is named, and none of a branch.';
 
 
 create or replace function pgmem.scope_query(p_filter pgmem.search_filter) returns text

@@ -9,6 +9,10 @@
 -- in card_state grows with every transaction that changes a card of a project, so that a continuation knows whether
 -- its list still holds. Triggers keep both (95-triggers), because revert, merge and adopt change cards too.
 --
+-- A card that was written on a branch names it (property branch) and its last commit there (branch_commit: ^ID is what
+-- comes after ID, as the branch has no commit of its own yet). It is seen on that branch only, until the commit is in
+-- the default branch: then it loses both and is everybody's.
+--
 -- Locks: the row of card_state, taken by the triggers after the scope lock that the callers hold.
 -- Callers: 67-card-matching to 73-card-decisions, the triggers of 95-triggers, 42-tenants (adopt_cards).
 
@@ -25,6 +29,33 @@ as $$
 $$;
 comment on function pgmem.card_keys is
   'The scope keys of the cards of a project that the caller may see: one for each visible tenant.';
+
+
+create or replace function pgmem.elsewhere(p_keys bigint[], p_branch text) returns setof bigint
+language sql stable rows 10
+set search_path = pgmem, pg_temp
+as $$
+  select n.seq from pgmem.node n
+  where n.label = 'Card' and n.scope_key = any (p_keys) and n.props ? 'branch'
+    and n.props ->> 'branch' is distinct from p_branch and p_branch is distinct from '*';
+$$;
+comment on function pgmem.elsewhere is
+  'The cards that a caller on a branch does not see, as they are of other branches; null: the default branch, *: any.';
+
+
+create or replace function pgmem.written_on(p_branch text, p_commit text) returns jsonb
+language plpgsql stable
+set search_path = pgmem, pg_temp
+as $$
+begin
+  if p_branch = '*' or (p_branch is null) <> (p_commit is null) or p_commit !~ '^\^?[0-9a-f]{7,64}$' then
+    raise exception using errcode = 'PM010', message = 'branch and branch_commit belong together: the name of a branch '
+      'and the id of a commit, or ^ and the id of the commit that the branch begins at.';
+  end if;
+  return jsonb_strip_nulls(jsonb_build_object('branch', pgmem.clean_key(p_branch, 'branch'), 'branch_commit', p_commit));
+end;
+$$;
+comment on function pgmem.written_on is 'The properties of a card that is written on a branch; empty: on the default one.';
 
 
 create or replace function pgmem.place_card(

@@ -70,7 +70,8 @@ create or replace function pgmem.card_match(
   p_project_seq bigint,
   p_paths text[],
   p_symbols text[],
-  p_statuses text[]
+  p_statuses text[],
+  p_branch text default null
 ) returns table (
   node_seq bigint,
   score float8
@@ -129,6 +130,7 @@ as $$
   select node_seq, (coalesce(sum(base) filter (where base > 0.7), 0.7) + max(weight))::float8
   from (select node_seq, kind, key, max(base) as base, max(weight) as weight
         from hit group by node_seq, kind, key) subject
+  where node_seq not in (select pgmem.elsewhere(array(select key from own), p_branch))
   group by node_seq;
 $$;
 comment on function pgmem.card_match is
@@ -143,7 +145,8 @@ create or replace function pgmem.find_cards(
   p_symbol text,
   p_query text,
   p_match_mode text,
-  p_statuses text[]
+  p_statuses text[],
+  p_branch text default null
 ) returns table (
   node_seq bigint,
   score float8
@@ -159,11 +162,11 @@ begin
   if p_mode = 'for_path' then
     return query
     select m.node_seq, m.score
-    from pgmem.card_match(p_tenants, p_scope.project_seq, array[p_path], '{}', p_statuses) m;
+    from pgmem.card_match(p_tenants, p_scope.project_seq, array[p_path], '{}', p_statuses, p_branch) m;
   elsif p_mode = 'for_symbol' then
     return query
     select m.node_seq, m.score
-    from pgmem.card_match(p_tenants, p_scope.project_seq, '{}', array[p_symbol], p_statuses) m;
+    from pgmem.card_match(p_tenants, p_scope.project_seq, '{}', array[p_symbol], p_statuses, p_branch) m;
   elsif p_mode = 'search' then
     v_query := pgmem.any_word(p_query, p_scope.text_config);
     if p_match_mode = 'all' then
@@ -175,12 +178,14 @@ begin
     return query
     select n.seq, ts_rank(n.tsv, v_query, 1)::float8 from pgmem.node n
     where n.label = 'Card' and n.scope_key = any (v_keys) and n.status = any (p_statuses)
-      and n.status <> 'captured' and n.tsv @@ (v_query && pgmem.lexeme_query('@p' || p_scope.project_seq));
+      and n.status <> 'captured' and n.tsv @@ (v_query && pgmem.lexeme_query('@p' || p_scope.project_seq))
+      and n.seq not in (select pgmem.elsewhere(v_keys, p_branch));
   else
     return query
     select n.seq, extract(epoch from n.updated_at)::float8 from pgmem.node n
     where n.label = 'Card' and n.scope_key = any (v_keys) and n.status = any (p_statuses)
-      and (p_path is null or n.props ->> 'path' = p_path);
+      and (p_path is null or n.props ->> 'path' = p_path)
+      and n.seq not in (select pgmem.elsewhere(v_keys, p_branch));
   end if;
 end;
 $$;
@@ -273,6 +278,7 @@ as $$
         then 'workflow_context'
       else 'structure_context' end,
     'stale_reason', p_node.props ->> 'stale_reason',
+    'branch', p_node.props ->> 'branch',
     'relations', (select jsonb_object_agg(name, ids) from (
       select case e.rel when 'SUPERSEDES' then 'superseded_by' else 'contradicted_by' end as name,
              jsonb_agg(n.id order by n.seq) as ids

@@ -71,7 +71,8 @@ begin
       array(select jsonb_array_elements_text(p_request -> 'symbols')),
       array['active']
         || case when (p_request ->> 'drafts')::boolean then array['draft'] else '{}' end
-        || case when (p_request ->> 'stale')::boolean then array['stale'] else '{}' end) m
+        || case when (p_request ->> 'stale')::boolean then array['stale'] else '{}' end,
+      p_request ->> 'branch') m
     order by m.score desc, m.node_seq desc
     limit (p_request ->> 'most')::integer offset (p_request ->> 'offset')::integer
   ), shown as (
@@ -123,7 +124,8 @@ as $$
   with matched as materialized (
     select m.node_seq, m.score from pgmem.card_match(p_tenants, p_project_seq,
       case when p_path is null then '{}' else array[p_path] end,
-      case when p_symbol is null then '{}' else array[p_symbol] end, array['active', 'draft', 'stale']) m
+      case when p_symbol is null then '{}' else array[p_symbol] end, array['active', 'draft', 'stale'],
+      p_request ->> 'branch') m
   ), shown as (
     select n.id, n.seq, n.status, n.props, m.score, pgmem.card_kind(n.props, n.status) as kind,
       -- A scan's card is about its own file; below a folder only what is risky there is shown.
@@ -211,6 +213,7 @@ create or replace function pgmem.get_relevant_memory(
   p_include_drafts boolean default true,
   p_detail_level pgmem.detail_level default 'compact',
   p_cursor text default null,
+  p_branch text default null,
   out project_id text,
   out scope_resolved_from text,
   out digests jsonb,
@@ -269,7 +272,7 @@ begin
     end if;
     v_request := v_request || jsonb_build_object('project', v_scope.project_seq::text, 'state', v_state, 'offset', 0,
       'most', p_max_records, 'stale', coalesce(p_include_stale, false), 'drafts', coalesce(p_include_drafts, true),
-      'detail', case when p_detail_level = 'full' then 'full' else 'compact' end);
+      'detail', case when p_detail_level = 'full' then 'full' else 'compact' end, 'branch', p_branch);
   end if;
 
   project_id := v_scope.project_id;
@@ -321,13 +324,14 @@ include_stale: Stale cards too; default false.
 include_drafts: Drafts too; default true.
 detail_level: Digests or cards; compact (the default) or full; summary and normal mean compact.
 cursor: Continuation of the page before; it brings its own scope and options.
+branch: The branch whose cards are seen beside everybody's; * is all; default that of the repository.
 
 ContractError: none or several of scope, symbols, intent_id and cursor; a path outside the repository;
   no such project; no engineering memory yet; a continuation that no longer holds.
 MemoryNotFound: no such intent is declared in the project.
 $$;
 select pgmem.declare_verb('get_relevant_memory', p_rights => 'reader', p_effect => 'repeat',
-  p_answer => 'RelevantMemory', p_patience => 'answer', p_toolset => 'cards',
+  p_answer => 'RelevantMemory', p_patience => 'answer', p_toolset => 'cards', p_hidden => '{branch}',
   p_description =>
     'Before you edit: what memory knows about scope, symbols or intent_id; send one of them. Cards inform, they '
     'authorise no edit.');
@@ -410,6 +414,7 @@ create or replace function pgmem.query_engineering_memory(
   p_detail_level pgmem.detail_level default 'compact',
   p_embedding real[] default null,
   p_embedding_model text default null,
+  p_branch text default null,
   out mode text,
   out status text,
   out detail_level text,
@@ -452,7 +457,11 @@ begin
     return;
   elsif p_mode = 'status' then
     payload := pgmem.card_counts(v_keys) || jsonb_build_object('project_id', v_scope.project_id,
-      'sync', pgmem.cards_sync(v_caller.tenants, v_scope.project_seq));
+      'sync', pgmem.cards_sync(v_caller.tenants, v_scope.project_seq) || jsonb_strip_nulls(jsonb_build_object(
+        'waiting', (
+          select jsonb_agg(distinct jsonb_build_object('branch', n.props -> 'branch', 'commit',
+            n.props -> 'branch_commit'))
+          from pgmem.node n where n.label = 'Card' and n.scope_key = any (v_keys) and n.props ? 'branch'))));
     return;
   elsif p_mode = 'trajectories' then
     payload := pgmem.find_trajectories(v_caller.tenants, v_scope,
@@ -486,7 +495,7 @@ begin
     select found.node_seq, found.score, count(*) over () as total
     from pgmem.find_cards(p_mode, v_caller.tenants, v_scope,
       case when p_mode = 'for_path' then pgmem.clean_path(p_path) end, btrim(p_symbol), p_query,
-      coalesce(p_filters ->> 'match_mode', 'any'), v_statuses) found
+      coalesce(p_filters ->> 'match_mode', 'any'), v_statuses, p_branch) found
     join pgmem.visible_node n on n.seq = found.node_seq
     where (v_types = '{}' or n.props ->> 'record_type' = any (v_types))
       and (v_confid = '{}' or n.props ->> 'confidence' = any (v_confid))
@@ -525,11 +534,12 @@ max_results: How many at most, 1 to 100; default 20.
 include_stale: Stale cards too; in search, for_path and for_symbol; default false.
 include_drafts: Drafts too; unset: for_path and for_symbol do, search does not.
 detail_level: How much of each card; compact (the default) or full; get always answers in full.
+branch: The branch whose cards are seen beside everybody's; * is all; default that of the repository.
 
 ContractError: an unknown mode or filter, with those allowed; the argument of the mode is missing;
   no such project.
 $$;
 select pgmem.declare_verb('query_engineering_memory', p_rights => 'reader', p_effect => 'read',
-  p_answer => 'MemoryAnswer', p_patience => 'answer', p_toolset => 'cards',
+  p_answer => 'MemoryAnswer', p_patience => 'answer', p_toolset => 'cards', p_hidden => '{branch}',
   p_description =>
     'Look cards about the code up by id, path, symbol, words or state, or count them.');

@@ -185,6 +185,7 @@ create or replace function pgmem.store_candidate(
   p_evidence jsonb,
   p_ingest_source text,
   p_by text,
+  p_where jsonb,
   out node pgmem.node,
   out identity_key text,
   out existing uuid,
@@ -201,8 +202,14 @@ declare
   v_evidence jsonb := '[]';
 begin
   identity_key := format('%s:path:%s:agent_candidate:%s', p_record_type, p_path, left(v_identity, 12));
-  existing := (pgmem.same_content(p_node.scope_key, v_identity)).id;
-  if existing is not null then
+  select n.* into node from pgmem.node n where n.seq = (pgmem.same_content(p_node.scope_key, v_identity)).seq;
+  if node.props ->> 'branch' is distinct from p_where ->> 'branch' and node.props ? 'branch' then
+    -- What holds on two branches is of neither.
+    node := pgmem.change_card(node, node.status, '{"branch": null, "branch_commit": null}', 'share', p_by,
+      'recorded on ' || coalesce(p_where ->> 'branch', 'the default branch') || ' too');
+    return;
+  elsif node.id is not null then
+    existing := node.id;
     return;
   end if;
   select n.id into rejected from pgmem.node n
@@ -229,7 +236,7 @@ begin
   p_node.status := 'draft';
   p_node.props := jsonb_build_object('record_type', p_record_type, 'statement', p_statement, 'confidence', 'inferred',
     'origin', case when p_by = 'agent' or p_ingest_source <> 'human' then 'agent' else 'human' end,
-    'ingest_source', p_ingest_source, 'path', p_path);
+    'ingest_source', p_ingest_source, 'path', p_path) || p_where;
   node := pgmem.insert_card(p_node, v_identity, pgmem.path_subjects(p_path, v_file.module, p_symbols),
     v_evidence || coalesce(p_evidence, '[]'), 'recorded', p_by);
 end;
@@ -260,7 +267,11 @@ comment on function pgmem.require_known_file is
 
 
 -- One fact a card, and no transcript. Rewordings are found by their words: half of them in common.
-create or replace function pgmem.wording_warnings(p_scope_key bigint, p_statement text) returns text[]
+create or replace function pgmem.wording_warnings(
+  p_scope_key bigint,
+  p_statement text,
+  p_branch text
+) returns text[]
 language plpgsql stable
 set search_path = pgmem, pg_temp
 as $$
@@ -280,6 +291,7 @@ begin
     from (select n.* from pgmem.node n
           where n.scope_key = p_scope_key and n.label = 'Card' and n.status in ('draft', 'active', 'stale')
             and pgmem.jaccard(v_words, pgmem.tokens(n.props ->> 'statement')) >= 0.5
+            and (not n.props ? 'branch' or n.props ->> 'branch' = p_branch)
           order by n.seq limit 3) n), '{}');
 end;
 $$;
@@ -295,6 +307,8 @@ create or replace function pgmem.record_candidate(
   p_symbols text[] default '{}',
   p_evidence pgmem.card_evidence_list default '[]',
   p_share pgmem.sharing default null,
+  p_branch text default null,
+  p_branch_commit text default null,
   out card_id uuid,
   out status text,
   out identity_key text,
@@ -329,9 +343,9 @@ begin
   perform pgmem.require_known_file(v_node, v_path);
   perform pgmem.lock_scope(v_node.scope_key);
   perform pgmem.require_draft_room(v_node.scope_key, 1);
-  warnings := warnings || pgmem.wording_warnings(v_node.scope_key, v_text);
+  warnings := warnings || pgmem.wording_warnings(v_node.scope_key, v_text, p_branch);
   v_made := pgmem.store_candidate(v_node, v_text, v_path, p_record_type, p_symbols, p_evidence,
-    case v_by when 'human' then 'human' else 'agent' end, v_by);
+    case v_by when 'human' then 'human' else 'agent' end, v_by, pgmem.written_on(p_branch, p_branch_commit));
   if v_made.existing is not null then
     raise exception using errcode = 'PM010', message = format('Candidate already exists for identity_key=%s (card %s).',
       v_made.identity_key, v_made.existing);
@@ -341,7 +355,8 @@ begin
   identity_key := v_made.identity_key;
   statement_length := length(v_text);
   previously_rejected := v_made.rejected;
-  message := case when v_made.rejected is null then 'Recorded as a draft.' else
+  message := case when (v_made.node).version > 1 then 'The card of another branch says so; it is everybody''s now.'
+    when v_made.rejected is null then 'Recorded as a draft.' else
     format('Recorded as a draft again: the same card was rejected before (%s). '
       'Say what has changed when you ask for its approval.', v_made.rejected) end;
   next_step := 'A person approves or rejects it: pgmem cards review.';
@@ -359,6 +374,8 @@ statement: One fact, 1 to 1000 characters; 300 is the target.
 subject_path: The file it is about, relative to the repository.
 symbols: Dotted names that it is about too; default none.
 evidence: Objects with kind (such as code, test or doc), ref and, for a file, digest; default none.
+branch: The branch that it is written on, if that is not the default one; default that of the repository.
+branch_commit: The last commit of the branch; ^ID: the branch begins at ID and has none of its own.
 
 ContractError: the type is unknown, the statement empty or too long, the path not in the repository,
   the evidence invalid, or the same card is there already; no such project.
@@ -427,7 +444,8 @@ create or replace function pgmem.draft_receipt(
   p_receipt jsonb,
   p_scope pgmem.scope_state,
   p_caller pgmem.caller,
-  p_share text
+  p_share text,
+  p_where jsonb
 ) returns jsonb
 language plpgsql
 set search_path = pgmem, pg_temp
@@ -483,7 +501,7 @@ begin
     perform pgmem.require_draft_room(v_node.scope_key, 1);
     v_node.id := gen_random_uuid();
     v_made := pgmem.store_candidate(v_node, v_checked.statement, v_draft.path, v_draft.record_type, '{}', v_evidence,
-      'receipt', pgmem.card_writer(p_caller));
+      'receipt', pgmem.card_writer(p_caller), p_where);
     v_warnings := v_warnings || to_jsonb(v_checked.warnings);
     if v_made.existing is not null then
       v_existing := v_existing || jsonb_build_object('id', v_made.existing, 'type', v_draft.record_type,
@@ -509,6 +527,8 @@ create or replace function pgmem.propose_from_receipt(
   p_receipt jsonb,
   p_project_id text,
   p_share pgmem.sharing default null,
+  p_branch text default null,
+  p_branch_commit text default null,
   out drafted jsonb,
   out existing jsonb,
   out proposal_only jsonb,
@@ -524,7 +544,8 @@ declare
   v_answer jsonb;
 begin
   v_answer := pgmem.draft_receipt(
-    coalesce(p_receipt, '{}'), pgmem.card_scope(v_caller, p_project_id), v_caller, p_share);
+    coalesce(p_receipt, '{}'), pgmem.card_scope(v_caller, p_project_id), v_caller, p_share,
+    pgmem.written_on(p_branch, p_branch_commit));
   drafted := v_answer -> 'drafted';
   existing := v_answer -> 'existing';
   proposal_only := v_answer -> 'proposal_only';
@@ -540,6 +561,8 @@ architecture_decision. Contract notes come back as proposals and are not stored.
 
 receipt: An object with intent_id (of a finished intent), scope or changed_paths, and claims,
   contract_notes (lists of texts), review, description (texts).
+branch: The branch that they are written on, if that is not the default one; default that of the repository.
+branch_commit: The last commit of the branch; ^ID: the branch begins at ID and has none of its own.
 
 ContractError: the receipt names no paths or an unfinished intent, or a text does not fit; no such
   project.

@@ -57,6 +57,8 @@ create or replace function pgmem.finish_intent(
   p_propose boolean default false,
   p_receipt jsonb default '{}',
   p_share pgmem.sharing default null,
+  p_branch text default null,
+  p_branch_commit text default null,
   out intent_id uuid,
   out changed_paths text[],
   out outside_scope text[],
@@ -98,7 +100,8 @@ begin
   stale_cards := '{}';
   for v_node in
     select n.* from pgmem.visible_node n
-    where n.status = 'active' and n.label = 'Card' and n.seq in (
+    where n.status = 'active' and n.label = 'Card' and (not n.props ? 'branch' or n.props ->> 'branch' = p_branch)
+      and n.seq in (
       select s.node_seq from unnest(changed_paths) as c(path) cross join unnest(v_keys) as k(key)
       join pgmem.card_subject s on s.scope_key = k.key and s.match = c.path collate "C"
       where s.status = 'active' and s.relation = 'about'
@@ -116,7 +119,7 @@ begin
   if p_propose then
     proposed := pgmem.draft_receipt(
       coalesce(p_receipt, '{}') || jsonb_build_object('intent_id', v_intent.id, 'changed_paths', changed_paths),
-      v_scope, v_caller, p_share);
+      v_scope, v_caller, p_share, pgmem.written_on(p_branch, p_branch_commit));
   end if;
   perform pgmem.build_trajectories(pgmem.place_card(v_scope, v_caller, p_share));
   coverage := (pgmem.scope_coverage(v_keys, changed_paths)).coverage;
@@ -134,6 +137,8 @@ changed_paths: The files really changed, relative to the repository; may be empt
 propose: Whether drafts are made from the receipt; default false.
 receipt: As propose_from_receipt takes it, without intent_id and changed_paths; and status, verify (texts), tests (a
   list of texts) and commit, which a trajectory tells; default: an empty object.
+branch: The branch that the work is on, if that is not the default one; default that of the repository.
+branch_commit: The last commit of the branch; ^ID: the branch begins at ID and has none of its own.
 
 ContractError: a path is outside the repository, the intent is finished already, or the receipt does
   not fit; no such project.
@@ -157,7 +162,9 @@ create or replace function pgmem.manage_engineering_memory(
   p_propose boolean default false,
   p_receipt jsonb default null,
   p_report jsonb default null,
-  p_share pgmem.sharing default null
+  p_share pgmem.sharing default null,
+  p_branch text default null,
+  p_branch_commit text default null
 ) returns jsonb
 language plpgsql security definer
 set search_path = pgmem, pg_temp
@@ -175,18 +182,19 @@ begin
   case pgmem.require_word(p_action, v_actions, 'Unknown action ''%s''. Allowed: %s.')
     when 'record_candidate' then
       v_answer := to_jsonb(pgmem.record_candidate(p_record_type, p_statement, p_subject_path, p_project_id,
-        coalesce(p_symbols, '{}'), coalesce(p_evidence, '[]'), p_share));
+        coalesce(p_symbols, '{}'), coalesce(p_evidence, '[]'), p_share, p_branch, p_branch_commit));
     when 'validate_claims' then
       v_answer := to_jsonb(pgmem.validate_claims(p_text, p_project_id));
     when 'propose_from_receipt' then
-      v_answer := to_jsonb(pgmem.propose_from_receipt(p_receipt, p_project_id, p_share));
+      v_answer := to_jsonb(pgmem.propose_from_receipt(p_receipt, p_project_id, p_share, p_branch,
+        p_branch_commit));
     when 'refresh_from_run' then
       v_answer := to_jsonb(pgmem.refresh_report(p_report, p_project_id, false, p_share, true));
     when 'declare_intent' then
       v_answer := to_jsonb(pgmem.declare_intent(coalesce(p_paths, '{}'), p_project_id, p_text));
     when 'finish_intent' then
       v_answer := to_jsonb(pgmem.finish_intent(p_intent_id, coalesce(p_paths, '{}'), p_project_id,
-        coalesce(p_propose, false), coalesce(p_receipt, '{}'), p_share));
+        coalesce(p_propose, false), coalesce(p_receipt, '{}'), p_share, p_branch, p_branch_commit));
     else
       v_answer := pgmem.rebuild_cards(p_action, p_project_id, p_share);
   end case;
@@ -212,6 +220,8 @@ intent_id: finish_intent; the id that declare_intent returned.
 propose: finish_intent; whether drafts are made from the receipt, default false.
 receipt: propose_from_receipt, finish_intent.
 report: refresh_from_run; what a scan of the repository saw.
+branch: What is drafted; as record_candidate takes it.
+branch_commit: What is drafted; as record_candidate takes it.
 
 ContractError: an unknown action, with those allowed; or what the verb raises it for.
 MemoryNotFound: no such intent is declared in the project.
@@ -220,5 +230,6 @@ InvalidArgument: the text of validate_claims is empty.
 $$;
 select pgmem.declare_verb('manage_engineering_memory', p_rights => 'writer', p_effect => 'write',
   p_answer => 'dict[str, JsonValue]', p_patience => 'rebuild', p_toolset => 'cards',
+  p_hidden => '{branch,branch_commit}',
   p_description =>
     'Draft cards, what lasts about the code, one fact each; a person approves. Arguments name their action.');

@@ -338,6 +338,7 @@ begin
     join pgmem.card_evidence x on x.node_seq = n.seq and x.digest is not null and x.kind in ('code', 'test', 'doc')
     where n.label = 'Card' and n.scope_key = p_place.scope_key and n.status in ('active', 'stale', 'historical')
       and n.props ->> 'origin' <> 'system'
+      and (not n.props ? 'branch' or n.props ->> 'branch' = p_report ->> 'branch')
       and (v_complete or v_files ? split_part(x.ref, '#', 1) or pgmem.is_gone(p_report, split_part(x.ref, '#', 1)))
     group by n.seq, n.status, n.props order by n.seq
   loop

@@ -8,8 +8,9 @@
 -- itself becomes evidence. Of two decisions at once the second finds the status that the first has set and is
 -- refused.
 --
--- Verbs: approve_card, reject_card, archive_card, vacuum_cards.
--- Locks: the scope lock of the card, then its row; vacuum_cards the scope locks of all visible tenants, sorted.
+-- Verbs: approve_card, reject_card, archive_card, vacuum_cards, settle_branches.
+-- Locks: the scope lock of the card, then its row; vacuum_cards and settle_branches the scope locks of all visible
+-- tenants, sorted.
 -- Callers: clients (pgmem cards).
 
 
@@ -278,3 +279,68 @@ ContractError: no such project.
 InvalidArgument: limit is out of range.
 $$;
 select pgmem.declare_verb('vacuum_cards', p_rights => 'reviewer', p_effect => 'remove', p_answer => 'CardVacuum');
+
+
+create or replace function pgmem.settle_branches(
+  p_project_id text,
+  p_settled pgmem.objects,
+  out shared integer,
+  out moved integer
+)
+language plpgsql security definer
+set search_path = pgmem, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_caller pgmem.caller := pgmem.require_writer();
+  v_scope  pgmem.scope_state;
+  v_keys   bigint[];
+  v_key    bigint;
+  v_found  record;
+begin
+  if jsonb_typeof(p_settled) is distinct from 'array'
+      or exists (select from jsonb_array_elements(p_settled) e
+                 where jsonb_typeof(e -> 'branch') is distinct from 'string'
+                   or coalesce(e ->> 'now', 'abcdef0') !~ '^[0-9a-f]{7,64}$') then
+    raise exception using errcode = 'PM010', message = 'settled is a list of objects with branch, commit and now.';
+  end if;
+  v_scope := pgmem.card_scope(v_caller, p_project_id);
+  v_keys := array(select k from unnest(pgmem.card_keys(v_caller, v_scope.project_seq)) k order by k);
+  foreach v_key in array v_keys loop
+    perform pgmem.lock_scope(v_key);
+  end loop;
+  shared := 0; moved := 0;
+  for v_found in
+    select row(n.*)::pgmem.node as card, s.now
+    from pgmem.visible_node n
+    join (select distinct on (branch, commit) *
+          from jsonb_to_recordset(p_settled) as s(branch text, commit text, now text) order by branch, commit) s
+      on s.branch = n.props ->> 'branch' and (s.commit is null or s.commit = n.props ->> 'branch_commit')
+    where n.label = 'Card' and n.scope_key = any (v_keys) and n.props ? 'branch'
+    order by n.seq
+  loop
+    if v_found.now is null then
+      perform pgmem.change_card(v_found.card, (v_found.card).status, '{"branch": null, "branch_commit": null}', 'share',
+        pgmem.card_writer(v_caller), format('%s is in the default branch', (v_found.card).props ->> 'branch'));
+      shared := shared + 1;
+    else
+      perform pgmem.change_card(v_found.card, (v_found.card).status, jsonb_build_object('branch_commit', v_found.now),
+        'move', pgmem.card_writer(v_caller));
+      moved := moved + 1;
+    end if;
+  end loop;
+end;
+$$;
+comment on function pgmem.settle_branches is $$
+Make the cards of branches everybody's whose commits are in the default branch.
+
+pgmem calls this with what git says, before it refreshes cards and retrieves them; a person calls it for a branch
+whose end git cannot tell, such as one that was squashed. `shared` counts the cards that are everybody's now, `moved`
+those that wait for another commit.
+
+settled: Objects with branch, commit (the one that its cards wait for; without it, all cards of the branch) and now,
+  the commit that they wait for from now on; without it they are everybody's.
+
+ContractError: settled cannot be read; no such project.
+$$;
+select pgmem.declare_verb('settle_branches', p_rights => 'writer', p_effect => 'repeat', p_answer => 'SettledBranches');

@@ -92,7 +92,7 @@ def _refresh(store: Store, root: Path, name: str, dry_run: bool) -> None:
 
         report = exit_on_error(lambda: scan(root, on_file, None if dry_run else store.settings.data_dir))
         writing = progress.add_task("storing", total=None)
-        result = store.run(lambda m: m.refresh_from_run(report, name, dry_run=dry_run))
+        result = _at(store, root, name).run(lambda m: m.refresh_from_run(report, name, dry_run=dry_run))
         progress.update(writing, total=1, completed=1)
     if not store.print_json(result):
         _show_refresh(result, report)
@@ -152,10 +152,7 @@ def for_path(
 ) -> None:
     """Tell what memory knows of files before they are changed, best first."""
     name = _project(store, project, root)
-    given = Settings.model_copy(
-        store.settings, update={"repository": root.resolve(), "repository_project": name}
-    )
-    found = replace(store, settings=given).run(
+    found = _at(store, root, name).run(
         lambda m: m.get_relevant_memory(
             name, paths, max_records=limit, include_stale=stale, detail_level="full" if cards else "compact"
         )
@@ -343,7 +340,7 @@ def search(
     name = _project(store, project, root)
     _show(
         store,
-        store.run(
+        _at(store, root, name).run(
             lambda m: m.query_engineering_memory(
                 name,
                 "search",
@@ -366,7 +363,10 @@ def stale(
 ) -> None:
     """Show the cards whose files have changed, and why they are stale."""
     name = _project(store, project, root)
-    _show(store, store.run(lambda m: m.query_engineering_memory(name, "stale", max_results=limit)))
+    _show(
+        store,
+        _at(store, root, name).run(lambda m: m.query_engineering_memory(name, "stale", max_results=limit)),
+    )
 
 
 @app.command()
@@ -404,7 +404,9 @@ def review(
     name = _project(store, project, root)
     decider = by or getpass.getuser()
     answer = store.run(
-        lambda m: m.query_engineering_memory(name, "drafts", max_results=100, detail_level="full"),
+        lambda m: m.query_engineering_memory(
+            name, "drafts", max_results=100, detail_level="full", branch="*"
+        ),
     )
     drafts = answer.payload.records or []
     if store.print_json(drafts):
@@ -427,6 +429,21 @@ def review(
             reason = typer.prompt("Reason", default="") or None
             done = store.run(lambda m, i=card_id, r=reason: m.reject_card(i, decider, r))  # type: ignore[misc]
             typer.echo(done.status)
+
+
+@app.command()
+@store_command
+def merged(
+    store: Store,
+    branch: Annotated[str, typer.Argument(help="The branch.")],
+    root: Root = Here,
+    project: Project = None,
+) -> None:
+    """Make the cards of a branch everybody's where git cannot tell that it is merged, as after a squash."""
+    name = _project(store, project, root)
+    done = store.run(lambda m: m.settle_branches(name, [{"branch": branch}]))
+    if not store.print_json(done):
+        typer.echo(f"{done.shared} cards are everybody's now.")
 
 
 @app.command()
@@ -487,6 +504,14 @@ def vacuum(
     verb = "would be removed" if dry_run else "removed"
     counts = ", ".join(f"{count} {state}" for state, count in sorted(done.removed.items())) or "no cards"
     typer.echo(f"{counts} {verb}, {done.receipts} receipts.")
+
+
+def _at(store: Store, root: Path, name: str) -> Store:
+    """The store for calls that follow the repository: its files, and the branch that it is on."""
+    given = Settings.model_copy(
+        store.settings, update={"repository": root.resolve(), "repository_project": name}
+    )
+    return replace(store, settings=given)
 
 
 def _project(store: Store, project: str | None, root: Path) -> str:
@@ -550,7 +575,7 @@ def _panel(card: CardRecord, place: str) -> Panel:
     evidence = [f"{item['kind']} {item['ref']}" for item in card.evidence or ()] or ["no evidence"]
     text = Text.assemble(
         (card.statement, "bold"),
-        f"\n\n{card.path}\n",
+        f"\n\n{card.path}{f' on branch {card.branch}' if card.branch else ''}\n",
         ("; ".join(evidence), "dim"),
     )
     return Panel(text, title=f"{card.type}, {place}", subtitle=str(card.id))

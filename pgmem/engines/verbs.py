@@ -89,6 +89,7 @@ from pgmem.models import (
     SearchResults,
     SessionRecord,
     Setting,
+    SettledBranches,
     Status,
     StoredItem,
     StoredItems,
@@ -2505,6 +2506,7 @@ class Verbs(Hooks):
         include_drafts: bool = True,
         detail_level: DetailLevel = "compact",
         cursor: str | None = None,
+        branch: str | None = None,
     ) -> RelevantMemory:
         """Tell what memory knows about some paths, symbols or an intent before they are changed.
 
@@ -2524,6 +2526,8 @@ class Verbs(Hooks):
             include_drafts: Drafts too; default true.
             detail_level: Digests or cards; compact (the default) or full; summary and normal mean compact.
             cursor: Continuation of the page before; it brings its own scope and options.
+            branch: The branch whose cards are seen beside everybody's; * is all; default that of the
+                repository.
 
         Raises:
             ContractError: none or several of scope, symbols, intent_id and cursor; a path outside the
@@ -2541,6 +2545,7 @@ class Verbs(Hooks):
                 "include_drafts": include_drafts,
                 "detail_level": detail_level,
                 "cursor": cursor,
+                "branch": branch,
             }
         )
 
@@ -2558,6 +2563,7 @@ class Verbs(Hooks):
         include_stale: bool = False,
         include_drafts: bool | None = None,
         detail_level: DetailLevel = "compact",
+        branch: str | None = None,
     ) -> MemoryAnswer:
         """Look cards up by id, path, symbol, words or state, or count them.
 
@@ -2580,6 +2586,8 @@ class Verbs(Hooks):
             include_stale: Stale cards too; in search, for_path and for_symbol; default false.
             include_drafts: Drafts too; unset: for_path and for_symbol do, search does not.
             detail_level: How much of each card; compact (the default) or full; get always answers in full.
+            branch: The branch whose cards are seen beside everybody's; * is all; default that of the
+                repository.
 
         Raises:
             ContractError: an unknown mode or filter, with those allowed; the argument of the mode is
@@ -2589,7 +2597,7 @@ class Verbs(Hooks):
             "project_id": project_id, "mode": mode, "record_id": record_id, "path": path,
             "symbol": symbol, "query": query, "scope": scope, "filters": filters or {},
             "max_results": max_results, "include_stale": include_stale,
-            "include_drafts": include_drafts, "detail_level": detail_level,
+            "include_drafts": include_drafts, "detail_level": detail_level, "branch": branch,
         }  # fmt: skip
         return await self._query_engineering_memory(params)
 
@@ -2624,6 +2632,8 @@ class Verbs(Hooks):
         symbols: Sequence[str] = (),
         evidence: Sequence[CardEvidence] = (),
         share: Sharing | None = None,
+        branch: str | None = None,
+        branch_commit: str | None = None,
     ) -> Candidate:
         """Draft a card: one fact about one file of the repository.
 
@@ -2640,15 +2650,17 @@ class Verbs(Hooks):
             evidence: Objects with kind (such as code, test or doc), ref and, for a file, digest; default
                 none.
             share: Whose it is: private or org; unset: private where there is a user.
+            branch: The branch that it is written on, if that is not the default one; default that of the
+                repository.
+            branch_commit: The last commit of the branch; ^ID: the branch begins at ID and has none of its
+                own.
 
         Raises:
             ContractError: the type is unknown, the statement empty or too long, the path not in the
                 repository, the evidence invalid, or the same card is there already; no such project.
             CapacityReached: the project has max_candidates drafts or max_records cards.
         """
-        return await self._one(
-            "record_candidate",
-            Candidate,
+        return await self._record_candidate(
             {
                 "record_type": record_type,
                 "statement": statement,
@@ -2657,7 +2669,9 @@ class Verbs(Hooks):
                 "symbols": list(symbols),
                 "evidence": list(evidence) or None,
                 "share": share,
-            },
+                "branch": branch,
+                "branch_commit": branch_commit,
+            }
         )
 
     async def propose_from_receipt(
@@ -2665,6 +2679,8 @@ class Verbs(Hooks):
         receipt: Mapping[str, Any],
         project_id: str,
         share: Sharing | None = None,
+        branch: str | None = None,
+        branch_commit: str | None = None,
     ) -> Proposal:
         """Draft cards from the receipt of a finished change, all of them or none.
 
@@ -2676,14 +2692,24 @@ class Verbs(Hooks):
                 contract_notes (lists of texts), review, description (texts).
             project_id: Project name.
             share: Whose it is: private or org; unset: private where there is a user.
+            branch: The branch that they are written on, if that is not the default one; default that of the
+                repository.
+            branch_commit: The last commit of the branch; ^ID: the branch begins at ID and has none of its
+                own.
 
         Raises:
             ContractError: the receipt names no paths or an unfinished intent, or a text does not fit; no
                 such project.
             CapacityReached: not all drafts fit.
         """
-        return await self._one(
-            "propose_from_receipt", Proposal, {"receipt": receipt, "project_id": project_id, "share": share}
+        return await self._propose_from_receipt(
+            {
+                "receipt": receipt,
+                "project_id": project_id,
+                "share": share,
+                "branch": branch,
+                "branch_commit": branch_commit,
+            }
         )
 
     async def declare_intent(
@@ -2717,6 +2743,8 @@ class Verbs(Hooks):
         propose: bool = False,
         receipt: Mapping[str, Any] | None = None,
         share: Sharing | None = None,
+        branch: str | None = None,
+        branch_commit: str | None = None,
     ) -> FinishedIntent:
         """Finish an intent with the files really changed: their active cards become stale.
 
@@ -2732,6 +2760,10 @@ class Verbs(Hooks):
                 verify (texts), tests (a list of texts) and commit, which a trajectory tells; default: an
                 empty object.
             share: Whose it is: private or org; unset: private where there is a user.
+            branch: The branch that the work is on, if that is not the default one; default that of the
+                repository.
+            branch_commit: The last commit of the branch; ^ID: the branch begins at ID and has none of its
+                own.
 
         Raises:
             ContractError: a path is outside the repository, the intent is finished already, or the receipt
@@ -2739,9 +2771,7 @@ class Verbs(Hooks):
             MemoryNotFound: no such intent of the caller is declared in the project.
             CapacityReached: the drafts do not fit.
         """
-        return await self._one(
-            "finish_intent",
-            FinishedIntent,
+        return await self._finish_intent(
             {
                 "intent_id": intent_id,
                 "changed_paths": list(changed_paths),
@@ -2749,7 +2779,9 @@ class Verbs(Hooks):
                 "propose": propose,
                 "receipt": receipt or {},
                 "share": share,
-            },
+                "branch": branch,
+                "branch_commit": branch_commit,
+            }
         )
 
     async def manage_engineering_memory(
@@ -2768,6 +2800,8 @@ class Verbs(Hooks):
         receipt: Mapping[str, Any] | None = None,
         report: Mapping[str, Any] | None = None,
         share: Sharing | None = None,
+        branch: str | None = None,
+        branch_commit: str | None = None,
     ) -> dict[str, JsonValue]:
         """Call one of the card verbs that agents have, by its name.
 
@@ -2791,6 +2825,8 @@ class Verbs(Hooks):
             receipt: propose_from_receipt, finish_intent.
             report: refresh_from_run; what a scan of the repository saw.
             share: Whose it is: private or org; unset: private where there is a user.
+            branch: What is drafted; as record_candidate takes it.
+            branch_commit: What is drafted; as record_candidate takes it.
 
         Raises:
             ContractError: an unknown action, with those allowed; or what the verb raises it for.
@@ -2803,8 +2839,9 @@ class Verbs(Hooks):
             "statement": statement, "subject_path": subject_path, "symbols": symbols,
             "evidence": evidence, "text": text, "paths": paths, "intent_id": intent_id,
             "propose": propose, "receipt": receipt, "report": report, "share": share,
+            "branch": branch, "branch_commit": branch_commit,
         }  # fmt: skip
-        return await self._value("manage_engineering_memory", dict[str, JsonValue], params)
+        return await self._manage_engineering_memory(params)
 
     async def refresh_from_run(
         self,
@@ -2833,10 +2870,8 @@ class Verbs(Hooks):
             ContractError: the report cannot be read (the message describes one); no such project.
             CapacityReached: the project is full and `cards_over_capacity` is `reject`; nothing was written.
         """
-        return await self._one(
-            "refresh_from_run",
-            CardRefresh,
-            {"report": report, "project_id": project_id, "dry_run": dry_run, "share": share},
+        return await self._refresh_from_run(
+            {"report": report, "project_id": project_id, "dry_run": dry_run, "share": share}
         )
 
     async def approve_card(
@@ -2938,6 +2973,30 @@ class Verbs(Hooks):
             InvalidArgument: limit is out of range.
         """
         return await self._vacuum_cards({"project_id": project_id, "dry_run": dry_run, "limit": limit})
+
+    async def settle_branches(
+        self,
+        project_id: str,
+        settled: Sequence[Mapping[str, Any]],
+    ) -> SettledBranches:
+        """Make the cards of branches everybody's whose commits are in the default branch.
+
+        pgmem calls this with what git says, before it refreshes cards and retrieves them; a person calls it
+        for a branch whose end git cannot tell, such as one that was squashed. `shared` counts the cards
+        that are everybody's now, `moved` those that wait for another commit.
+
+        Args:
+            project_id: Project name.
+            settled: Objects with branch, commit (the one that its cards wait for; without it, all cards of
+                the branch) and now, the commit that they wait for from now on; without it they are
+                everybody's.
+
+        Raises:
+            ContractError: settled cannot be read; no such project.
+        """
+        return await self._one(
+            "settle_branches", SettledBranches, {"project_id": project_id, "settled": list(settled) or None}
+        )
 
     async def begin_extraction(
         self,

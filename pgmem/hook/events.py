@@ -184,6 +184,16 @@ def _project(event: Event, connection: Connection) -> tuple[str, Path | None]:
     return str(project), root
 
 
+def _branch(root: Path | None) -> str | None:
+    """Return the branch whose cards are seen: that of the work tree, unless it is the default one."""
+    from pgmem.repository.git import Git, GitUnavailable
+
+    try:
+        return Git(root).branch if root else None
+    except GitUnavailable:
+        return None
+
+
 def _start(event: Event, connection: Connection) -> str:
     """Bring the newest memories of the project, sessions with what is open first."""
     event.session.forget("shown")
@@ -260,9 +270,11 @@ def _file(event: Event, connection: Connection) -> str:
     if (inside := _inside(clients.folder_of(event.given) / path, root)) is None:
         return ""
     ((payload,),) = connection.rows(
-        "select payload from pgmem.query_engineering_memory($1, 'for_path', p_path => $2, p_max_results => 8)",
+        "select payload from pgmem.query_engineering_memory($1, 'for_path', p_path => $2, p_max_results => 8, "
+        "p_branch => $3)",
         project,
         inside,
+        _branch(root),
     )
     ((matches,),) = connection.rows("select matches from pgmem.memory_surface($1, $2, 3)", inside, project)
     connection.rows("commit")

@@ -6,9 +6,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pgmem.repository.scan import SCHEMA, Reading, fingerprint, scan
+    from pgmem.repository.scan import SCHEMA, Reading, fingerprint, scan, settled, standing
 
-__all__ = ["SCHEMA", "Reading", "fingerprint", "scan"]
+__all__ = ["SCHEMA", "Reading", "fingerprint", "scan", "settled", "standing"]
 
 
 def __getattr__(name: str) -> object:

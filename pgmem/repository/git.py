@@ -240,10 +240,10 @@ class Git:
                 names.add(name)
         return sorted(names - {""}), skipped
 
-    def is_ancestor(self, commit: str) -> bool:
-        """Whether a commit is there and comes before the one that is checked out."""
+    def is_ancestor(self, commit: str, of: str = "HEAD") -> bool:
+        """Whether a commit is there and comes before another one, or is that."""
         try:
-            self._git.text("merge-base", "--is-ancestor", commit, "HEAD")
+            self._git.text("merge-base", "--is-ancestor", commit, of)
         except GitUnavailable:
             return False
         return True
@@ -262,11 +262,69 @@ class Git:
 
     def unmerged(self) -> list[str]:
         """The commits that are checked out and not in the default branch, newest first, at most 1 000."""
+        return self._unmerged(1000)
+
+    def _unmerged(self, most: int) -> list[str]:
         if self.branch is None:
             return []
         return self._git.text(
-            "rev-list", "--max-count=1000", "HEAD", *(f"^{ref}" for ref in self._default)
+            "rev-list", f"--max-count={most}", "HEAD", *(f"^{ref}" for ref in self._default)
         ).split()
+
+    def standing(self) -> tuple[str | None, str | None]:
+        """The branch, as `branch`, and its last commit; ^ID if the default branch holds that commit."""
+        if self.branch is None:
+            return None, None
+        return self.branch, self.commit if self._unmerged(1) else f"^{self.commit}"
+
+    def ends(self, branches: Collection[str]) -> dict[str, str]:
+        """The last commits of the default branch, here and at origin, and of those of some branches that are there."""
+        found = {}
+        for name in branches:
+            for ref in (f"refs/heads/{name}", f"refs/remotes/origin/{name}"):
+                if ref in self._refs:
+                    found[name] = self._refs[ref]
+                    break
+        return {**{ref: self._refs[ref] for ref in self._default}, **found}
+
+    def settled(self, waiting: Collection[tuple[str, str]]) -> list[dict[str, str | None]]:
+        """What became of branches and the commits that their cards wait for, as `standing` gave them.
+
+        Returns:
+            Objects with branch, commit and now: None if the default branch holds the work, else the commit to wait for.
+            Those that still wait for their commit, and those of which this repository knows too little, are left out.
+        """
+        ends = self.ends({branch for branch, _ in waiting})
+        made: list[dict[str, str | None]] = []
+        for branch, commit in waiting:
+            own, known, end = not commit.startswith("^"), commit.removeprefix("^"), ends.get(branch)
+            if not _COMMIT.fullmatch(known):
+                continue
+            now: str | None
+            if own and (self._is_in_default(known) or self._has_equals(known)):
+                now = None
+            elif end is None or end == known or (own and self.is_ancestor(known, end)):
+                continue
+            elif not self._is_in_default(end):
+                now = end  # the first commit of the branch, or the branch was rewritten
+            elif own:
+                continue  # the branch was set back
+            else:
+                now = None
+            made.append({"branch": branch, "commit": commit, "now": now})
+        return made
+
+    def _has_equals(self, commit: str) -> bool:
+        """Whether the default branch has the changes of each commit up to one, as after a rebase."""
+        for ref in self._default:
+            with suppress(GitUnavailable):
+                left = self._git.text(
+                    *("rev-list", "--no-merges", "--cherry-pick", "--right-only", "--max-count=1"),
+                    f"{ref}...{commit}",
+                )
+                if not left.strip():
+                    return True
+        return False
 
     def merged(self, commits: Collection[str]) -> list[str]:
         """Those of some commits that are in the default branch."""
@@ -282,15 +340,21 @@ class Git:
     @cached_property
     def _default(self) -> list[str]:
         """The default branch here and at origin: the one that origin names, else main, master or trunk."""
-        rows = self._git.text(
-            "for-each-ref", "--format=%(refname) %(symref)", "refs/heads", "refs/remotes/origin"
-        ).splitlines()
-        refs = dict(row.split(" ", 1) for row in rows)
-        head = refs.pop("refs/remotes/origin/HEAD", "").removeprefix("refs/remotes/origin/")
+        head = self._refs.get("refs/remotes/origin/HEAD", "").removeprefix("refs/remotes/origin/")
         for name in (head, "main", "master", "trunk"):
-            if found := [ref for ref in (f"refs/heads/{name}", f"refs/remotes/origin/{name}") if ref in refs]:
+            if found := [
+                ref for ref in (f"refs/heads/{name}", f"refs/remotes/origin/{name}") if ref in self._refs
+            ]:
                 return found
         return []
+
+    @cached_property
+    def _refs(self) -> dict[str, str]:
+        """The branches here and at origin with their last commits; of origin/HEAD the branch that it names."""
+        rows = self._git.text(
+            "for-each-ref", "--format=%(refname) %(objectname) %(symref)", "refs/heads", "refs/remotes/origin"
+        ).splitlines()
+        return {name: other or commit for name, commit, other in (row.split(" ", 2) for row in rows)}
 
     def written(self, path: str, texts: Collection[str]) -> list[tuple[str, int]]:
         """When the line of each text was written, in seconds since 1970, for texts that the last commit holds.

@@ -33,7 +33,18 @@ from pgmem.repository.history import Timeline
 from pgmem.repository.imports import Imports
 from pgmem.repository.source import Source, Unreadable
 
-__all__ = ["SCHEMA", "Learned", "Reading", "facts", "fingerprint", "learned", "parse", "scan"]
+__all__ = [
+    "SCHEMA",
+    "Learned",
+    "Reading",
+    "facts",
+    "fingerprint",
+    "learned",
+    "parse",
+    "scan",
+    "settled",
+    "standing",
+]
 
 SCHEMA = "pgmem.repository/1"
 """The schema of a report; `refresh_from_run` refuses any other."""
@@ -75,8 +86,8 @@ def scan(root: Path, on_file: Progress | None = None, cache_dir: Path | None = N
         cache_dir: where what was read is kept for the next time; None: nowhere.
 
     Returns:
-        {schema, complete, fingerprint, commit, files, modules, tests, documents, facts, notes, renames, work, skipped};
-        paths are relative.
+        {schema, complete, fingerprint, commit, branch, files, modules, tests, documents, facts, notes, renames,
+        work, skipped}; paths are relative.
 
     Raises:
         InvalidArgument: there is no such directory.
@@ -91,6 +102,38 @@ def fingerprint(root: Path, cache_dir: Path | None = None) -> str:
         InvalidArgument: there is no such directory.
     """
     return Reading(root, cache_dir).fingerprint
+
+
+def standing(root: Path) -> tuple[str | None, str | None]:
+    """The branch of a directory and the commit that its cards wait for; None: the default branch, none, or no git."""
+    try:
+        return Git(root).standing()
+    except GitUnavailable:
+        return None, None
+
+
+def settled(
+    root: Path, waiting: Collection[tuple[str, str]], cache_dir: Path | None = None
+) -> list[dict[str, str | None]]:
+    """What became of branches and commits that cards wait for, as `Git.settled` says; nothing without git.
+
+    Args:
+        root: the directory.
+        waiting: branches with their commits.
+        cache_dir: where it is kept that nothing became of them, until a branch moves.
+    """
+    cache = Cache(cache_dir, root)
+    try:
+        git = Git(root)
+        key = _digest([sorted(waiting), git.ends({branch for branch, _ in waiting})])
+        if cache.load("settled").get("key") == key:
+            return []
+        made = git.settled(waiting)
+    except GitUnavailable:
+        return []
+    if not made:
+        cache.store("settled", {"key": key})
+    return made
 
 
 class Reading:
@@ -133,6 +176,11 @@ class Reading:
             sums.update(f"\0{path}\0{row['digest']}".encode(errors="surrogateescape"))
         return sums.hexdigest()
 
+    @property
+    def branch(self) -> str | None:
+        """The branch that is checked out; None: the default one, none, or no repository."""
+        return self._git.branch if self._git else None
+
     def report(self, base: str | None = None) -> dict[str, Any]:
         """The report, or what differs from the report with a fingerprint, if the cache knows that.
 
@@ -153,6 +201,7 @@ class Reading:
             "complete": before is None,
             "fingerprint": self.fingerprint,
             "commit": commit,
+            "branch": self.branch,
             "renames": known["renames"],
         }
         if before is None or before.get(_WORK) != digests[_WORK]:

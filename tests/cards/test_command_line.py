@@ -58,6 +58,22 @@ def test_a_repository_becomes_cards_that_can_be_looked_into(run: Run, commit: Co
     assert "no cards removed" in run("vacuum").stdout
 
 
+def test_a_person_sees_all_branches_in_review_and_settles_what_git_cannot_tell(
+    run: Run, commit: Commit, draft: Draft
+) -> None:
+    commit("2026-01-01")
+    draft("The till rounds down.", "pkg/till.py", branch="rounding", branch_commit="a" * 40)
+    rounding = ("search", "rounds", "--project", "shop", "--json")
+    assert shown(run(*rounding))["record_count"] == 0
+    reviewed = run("review", "--project", "shop", "--i-know-what-im-doing", input="l\n")
+    assert "pkg/till.py on branch rounding" in reviewed.stdout
+    subprocess.run(["git", "switch", "-q", "-c", "rounding"], check=True)
+    assert shown(run(*rounding))["records"][0]["branch"] == "rounding"
+    subprocess.run(["git", "switch", "-q", "main"], check=True)
+    assert "1 cards are everybody's now." in run("merged", "rounding", "--project", "shop").stdout
+    assert shown(run(*rounding))["records"][0].get("branch") is None
+
+
 def test_without_git_init_goes_on_and_says_what_it_left_out(run: Run) -> None:
     made = run("init")
     assert made.exit_code == 0

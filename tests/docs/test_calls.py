@@ -18,7 +18,10 @@ PAGE = ROOT / "docs" / "explanation" / "how-a-call-flows.md"
 CHOSEN = sorted(VERBS, key=lambda verb: Random(verb).random())[:10]
 CHANGES = r"(?:insert into|update|delete from) pgmem\.(\w+)"
 READS = r"(?:from|join) pgmem\.(\w+)"
-LONGER = {"get_relevant_memory", "route_analysis"}
+LONGER = {
+    *("finish_intent", "get_relevant_memory", "manage_engineering_memory", "propose_from_receipt"),
+    *("record_candidate", "refresh_from_run", "route_analysis"),
+}
 """The verbs that take five files; every other verb takes at most four."""
 
 
@@ -73,7 +76,7 @@ def files(verb: str) -> tuple[list[str], int]:
 
 def test_at_most_four_files_lead_from_a_method_to_its_table() -> None:
     assert {verb for verb in VERBS if len(files(verb)[0]) > 4} == LONGER
-    exceptions = " and ".join(f"`{verb}`" for verb in sorted(LONGER))
+    exceptions = " and ".join(", ".join(f"`{verb}`" for verb in sorted(LONGER)).rsplit(", ", 1))
     assert f"at most four files, except {exceptions}" in " ".join(PAGE.read_text("utf-8").split())
 
 
