@@ -254,6 +254,7 @@ def make(verb: str, user: str, chance: Random, pot: Pot) -> Arguments:
         "reject_card": lambda: {"card_id": UUID(pot.take("record_candidate")), "by": mark, "reason": mark},
         "archive_card": lambda: {"card_id": UUID(pot.take("record_candidate")), "by": mark},
         "vacuum_cards": lambda: {"project_id": project, "dry_run": True},
+        "settle_branches": lambda: {"project_id": project, "settled": [{"branch": f"of {mark}"}]},
         "get_relevant_memory": lambda: {
             "project_id": project,
             "include_stale": True,
@@ -303,7 +304,7 @@ AGENTS = (
 PEOPLE = (
     AGENTS
     + _often("merge_entities supersede retry_save resolve_review list_reviews approve_card reject_card", 6)
-    + _often("archive_card vacuum_cards decay_scores forget_by_ttl get_session check_duplicate", 3)
+    + _often("archive_card vacuum_cards settle_branches decay_scores forget_by_ttl get_session check_duplicate", 3)
     + _often("memory_health", 1)
 )
 """Those, and the verbs that people have besides."""
