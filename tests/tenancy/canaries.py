@@ -304,7 +304,9 @@ AGENTS = (
 PEOPLE = (
     AGENTS
     + _often("merge_entities supersede retry_save resolve_review list_reviews approve_card reject_card", 6)
-    + _often("archive_card vacuum_cards settle_branches decay_scores forget_by_ttl get_session check_duplicate", 3)
+    + _often(
+        "archive_card vacuum_cards settle_branches decay_scores forget_by_ttl get_session check_duplicate", 3
+    )
     + _often("memory_health", 1)
 )
 """Those, and the verbs that people have besides."""
