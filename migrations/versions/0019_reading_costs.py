@@ -36,7 +36,7 @@ comment on type pgmem.ages is
 """
 
 PENDING = """
-alter index pgmem.node_tsv set (gin_pending_list_limit = 64);
+alter index pgmem.node_tsv set (gin_pending_list_limit = 256);
 alter index pgmem.node_turn_tsv set (gin_pending_list_limit = 256);
 """
 
