@@ -131,9 +131,6 @@ begin
     union all
     select format('alter function %s owner to %I', p.oid::regprocedure, p_owner) from pg_proc p
     where p.pronamespace = 'pgmem'::regnamespace and p.proowner <> p_owner::regrole
-    union all
-    select format('alter domain pgmem.%I owner to %I', t.typname, p_owner) from pg_type t
-    where t.typnamespace = 'pgmem'::regnamespace and t.typtype = 'd' and t.typowner <> p_owner::regrole
   loop
     execute v_statement;
   end loop;
