@@ -260,11 +260,8 @@ class Git:
         }
         return None if not known or name in known else name
 
-    def unmerged(self) -> list[str]:
-        """The commits that are checked out and not in the default branch, newest first, at most 1 000."""
-        return self._unmerged(1000)
-
-    def _unmerged(self, most: int) -> list[str]:
+    def unmerged(self, most: int = 1000) -> list[str]:
+        """The commits that are checked out and not in the default branch, newest first, at most `most`."""
         if self.branch is None:
             return []
         return self._git.text(
@@ -275,7 +272,7 @@ class Git:
         """The branch, as `branch`, and its last commit; ^ID if the default branch holds that commit."""
         if self.branch is None:
             return None, None
-        return self.branch, self.commit if self._unmerged(1) else f"^{self.commit}"
+        return self.branch, self.commit if self.unmerged(1) else f"^{self.commit}"
 
     def ends(self, branches: Collection[str]) -> dict[str, str]:
         """The last commits of the default branch, here and at origin, and of those of some branches that are there."""
@@ -325,10 +322,6 @@ class Git:
                 if not left.strip():
                     return True
         return False
-
-    def merged(self, commits: Collection[str]) -> list[str]:
-        """Those of some commits that are in the default branch."""
-        return [one for one in commits if _COMMIT.fullmatch(one) and self._is_in_default(one)]
 
     def _is_in_default(self, commit: str) -> bool:
         for ref in self._default or ["HEAD"]:
