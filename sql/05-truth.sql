@@ -216,13 +216,10 @@ comment on function pgmem.derived_trust is
   'The trust of a derived memory: the least of its writer''s and its sources'', so that deriving adds none.';
 
 
-create or replace function pgmem.freshness(p_at timestamptz) returns text
-language sql stable parallel safe
+create or replace function pgmem.freshness(p_at timestamptz, p_ages pgmem.ages) returns text
+language sql immutable parallel safe
 begin atomic
-  select case
-    when p_at >= pgmem.now() - make_interval(days => pgmem.setting_int('freshness_recent_days')) then 'current'
-    when p_at >= pgmem.now() - make_interval(days => pgmem.setting_int('freshness_stale_days')) then 'recent'
-    else 'stale' end;
+  select case when p_at >= (p_ages).recent then 'current' when p_at >= (p_ages).stale then 'recent' else 'stale' end;
 end;
 comment on function pgmem.freshness is
   'current, recent or stale, by age: at most freshness_recent_days, freshness_stale_days, or more.';

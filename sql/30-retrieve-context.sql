@@ -32,8 +32,7 @@ begin atomic
     'trust_level', (p_node).trust_level,
     'confidence', pgmem.decayed((p_node).initial_confidence, (p_node).updated_at, (p_ages).at, (p_ages).decay_rate,
                                 (p_ages).decay_max_age_days),
-    'freshness', case when (p_node).updated_at >= (p_ages).recent then 'current'
-                      when (p_node).updated_at >= (p_ages).stale then 'recent' else 'stale' end);
+    'freshness', pgmem.freshness((p_node).updated_at, p_ages));
 end;
 comment on function pgmem.context_item is
   'A memory as an item of a context: its own properties, place, trust, present confidence and freshness.';

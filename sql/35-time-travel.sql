@@ -131,8 +131,7 @@ as $$
     'trust_level', (p_state).trust_level,
     'confidence', pgmem.decayed((p_state).initial_confidence, (p_state).updated_at, (p_ages).at, (p_ages).decay_rate,
                                 (p_ages).decay_max_age_days),
-    'freshness', case when (p_state).updated_at >= (p_ages).recent then 'current'
-                      when (p_state).updated_at >= (p_ages).stale then 'recent' else 'stale' end,
+    'freshness', pgmem.freshness((p_state).updated_at, p_ages),
     'status', (p_state).status,
     'version', (p_state).version,
     'valid_from', (p_state).valid_from,

@@ -128,6 +128,7 @@ declare
   v_scope    pgmem.scope_state := pgmem.resolve_scope(v_caller, p_project_id, null);
   v_filter   pgmem.search_filter;
   v_words    pgmem.search_words;
+  v_ages     pgmem.ages;
 begin
   if coalesce(p_limit, 0) not between 1 and 100 then
     raise exception using errcode = 'PM001', message = 'limit is a whole number from 1 to 100.';
@@ -152,6 +153,7 @@ begin
   if not exists (select from unnest(v_words.idf) as w(weight) where w.weight > 0) then
     return;
   end if;
+  v_ages := pgmem.ages();
   select coalesce(jsonb_agg(f.match order by f.place) filter (where f.place <= p_limit), '[]'), count(*)
   into matches, total_found
   from (
@@ -159,7 +161,7 @@ begin
         'id', n.id, 'label', n.label, 'name', n.title,
         'content', left(btrim(regexp_replace(coalesce(
             nullif(pgmem.search_text(n.label, '', n.props - l.title_field), ''), n.title), '\s+', ' ', 'g')), 120),
-        'scope', n.scope, 'freshness', pgmem.freshness(n.updated_at), 'bm25_score', round(c.score::numeric, 4),
+        'scope', n.scope, 'freshness', pgmem.freshness(n.updated_at, v_ages), 'bm25_score', round(c.score::numeric, 4),
         'project_id', n.project) as match
     from pgmem.text_candidates(v_words, v_filter, 50) c
     join pgmem.live_node n on n.seq = c.seq
