@@ -346,6 +346,8 @@ class ContextItem:
     trust_level: float | None = None
     confidence: float | None = None
     freshness: Literal["current", "recent", "stale"] | None = None
+    standing: bool = False
+    """A standing instruction: offered whatever its age and the topic."""
     rationale: str | None = None
     owner: str | None = None
     date: str | None = None

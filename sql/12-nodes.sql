@@ -73,7 +73,7 @@ begin
     insert into pgmem.node (id, label, key, title, props, status, scope, project, project_seq, focus, focus_seq,
       org_id, user_id, agent_id, session_id, source, trust_level, initial_confidence, valid_from, valid_to,
       content_hash, scope_key, title_tokens, text_config,
-      tsv, text_length, session_place, asks, version, created_at, updated_at, recorded_at, begins_at)
+      tsv, text_length, session_place, asks, instructs, version, created_at, updated_at, recorded_at, begins_at)
     select p_node.id, p_node.label, p_node.key, p_node.title, p_node.props, p_node.status, p_node.scope, p_node.project,
       p_node.project_seq, p_node.focus, p_node.focus_seq, p_node.org_id, p_node.user_id, p_node.agent_id,
       p_node.session_id, p_node.source, p_node.trust_level, p_node.initial_confidence, p_node.valid_from,
@@ -83,6 +83,7 @@ begin
       case when p_node.session_id is not null and p_node.label <> 'Session'
         then 1 + coalesce(pgmem.last_place(p_node.session_id, p_node.tenant), 0) end,
       p_node.session_id is not null and pgmem.asks(found_by.searched_text),
+      p_node.label <> 'Card' and pgmem.instructs(p_node.title, found_by.searched_text),
       p_node.version, p_node.created_at, p_node.updated_at, p_node.recorded_at, p_node.begins_at
     -- Offset 0: else the text is made again wherever it is used.
     from (select s.searched_text from pgmem.searched_text(p_node.label, p_node.title, p_node.props) s offset 0) found_by
@@ -126,6 +127,7 @@ begin
     tsv = words.tsv || array_to_tsvector(pgmem.scope_lexemes(p_node.tenant, p_node.project_seq, p_node.label)),
     text_length = length.text_length,
     asks = n.session_id is not null and pgmem.asks(found_by.searched_text),
+    instructs = p_node.label <> 'Card' and pgmem.instructs(p_node.title, found_by.searched_text),
     updated_at = greatest(pgmem.now(), n.created_at)
   from (select s.searched_text from pgmem.searched_text(p_node.label, p_node.title, p_node.props) s offset 0) found_by
   cross join lateral pgmem.text_vector(p_node.text_config, found_by.searched_text) as words(tsv)

@@ -1,8 +1,8 @@
 -- Retrieving context
 --
--- What an agent loads before it works: the newest live memories of the focus, then of the project, then those that
--- hold globally. Each place has a limit of its own (a setting), and a place that holds more is named in
--- truncated_scopes.
+-- What an agent loads before it works: the standing instructions of these places, however old, then the newest live
+-- memories of the focus, of the project, and those that hold globally. Each place has a limit of its own (a setting),
+-- and a place that holds more is named in truncated_scopes.
 --
 -- The cost must not grow with the store. Without a topic each place is read through the index by (tenant, place,
 -- created_at), newest first, one row beyond its limit; with a topic the full-text index finds project and words at
@@ -105,6 +105,33 @@ comment on function pgmem.context_items_on_topic is
   'The newest live memories of some places that match a topic, numbered as by context_items.';
 
 
+-- Found by the index of what instructs, which holds nothing else.
+create or replace function pgmem.standing_instructions(
+  p_tenants text[],
+  p_places text[],
+  p_labels text[],
+  p_ages pgmem.ages,
+  out items jsonb,
+  out seqs bigint[]
+)
+language sql stable
+begin atomic
+  select jsonb_agg(found.item || '{"standing": true}'), array_agg(found.seq)
+  from (
+    select n.seq, n.created_at, p.number as place_number, pgmem.context_item(n, p_ages) as item
+    from unnest(p_places) with ordinality as p(place, number)
+    cross join unnest(p_tenants) as t(tenant)
+    join pgmem.node n on n.place = p.place and n.tenant = t.tenant
+    where n.instructs and n.scope is not null and pgmem.is_live_status(n.status)
+      and (n.valid_to is null or n.valid_to >= pgmem.now()) and (n.valid_from is null or n.valid_from <= pgmem.now())
+      and (p_labels is null or n.label = any (p_labels))
+    order by p.number, n.created_at desc, n.seq desc limit pgmem.setting_int('instruction_limit')) found;
+end;
+comment on function pgmem.standing_instructions is
+  'What is to be done always, as items of a context: of the nearest place first, newest first, at most '
+  'instruction_limit.';
+
+
 create or replace function pgmem.any_word(p_text text, p_config text) returns tsquery
 language plpgsql stable parallel safe
 set search_path = pgmem, pg_temp
@@ -137,7 +164,8 @@ language plpgsql stable
 set search_path = pgmem, pg_temp
 as $$
 declare
-  v_topic tsquery;
+  v_topic    tsquery;
+  v_standing record;
 begin
   if p_topic is not null and pgmem.clean_text(p_topic, 'topic') is not null then
     v_topic := pgmem.any_word(p_topic, p_scope.text_config);
@@ -157,21 +185,28 @@ begin
     from (select c.place_number, row_number() over (partition by c.place_number) as in_place, (c.state).seq,
                  pgmem.state_item(c.state, p_ages) as item
           from pgmem.context_items_at(p_places, p_limits, p_labels, v_topic, p_as_of, p_known_at) c) found;
-  elsif v_topic is null then
-    -- Rows come in the order of the answer: a second sort inside the aggregates would cost more than reading them.
-    select jsonb_agg(c.item) filter (where c.in_place <= p_limits[c.place_number]),
+    items := coalesce(items, '[]');
+    truncated := coalesce(truncated, '{}');
+    return;
+  end if;
+  select s.items, coalesce(s.seqs, '{}') as seqs into v_standing
+  from pgmem.standing_instructions(p_tenants, p_places, p_labels, p_ages) s;
+  -- Rows come in the order of the answer: a second sort inside the aggregates would cost more than reading them.
+  if v_topic is null then
+    select jsonb_agg(c.item) filter (where c.in_place <= p_limits[c.place_number] and c.seq <> all (v_standing.seqs)),
            array_agg(c.seq) filter (where c.in_place <= p_limits[c.place_number]),
            array_agg(p_names[c.place_number]) filter (where c.in_place = p_limits[c.place_number] + 1)
     into items, seqs, truncated
     from pgmem.context_items(p_tenants, p_places, p_limits, p_labels, p_ages) c;
   else
-    select jsonb_agg(c.item) filter (where c.in_place <= p_limits[c.place_number]),
+    select jsonb_agg(c.item) filter (where c.in_place <= p_limits[c.place_number] and c.seq <> all (v_standing.seqs)),
            array_agg(c.seq) filter (where c.in_place <= p_limits[c.place_number]),
            array_agg(p_names[c.place_number]) filter (where c.in_place = p_limits[c.place_number] + 1)
     into items, seqs, truncated
     from pgmem.context_items_on_topic(p_places, p_limits, p_labels, v_topic, p_scope.project_seq, p_ages) c;
   end if;
-  items := coalesce(items, '[]');
+  items := coalesce(v_standing.items, '[]') || coalesce(items, '[]');
+  seqs := nullif(v_standing.seqs || seqs, '{}');
   truncated := coalesce(truncated, '{}');
 end;
 $$;
@@ -313,7 +348,10 @@ begin
 end;
 $$;
 comment on function pgmem.retrieve_context is $$
-Load the newest live memories of the focus, of the project and of all projects, in that order.
+Load standing instructions and the newest live memories of focus, project and all projects.
+
+An instruction is a text that says how to go on from now on (always, never, when I ask), or whose title is Instruction;
+it is offered whatever its age and the topic, at most `instruction_limit` of them, with `standing` true.
 
 With `as_of` the answer holds what was true at that time, also what was superseded since; with `known_at` what was
 recorded at that time.

@@ -73,6 +73,25 @@ end;
 comment on function pgmem.asks is 'Whether a text ends in a question mark.';
 
 
+-- Only the opening: an instruction is short, and a long text gives advice somewhere. The title begins a sentence of its
+-- own. "Always happy to help" and "Never give up!" are none: an instruction names what to do, in three words or more.
+create or replace function pgmem.instructs(p_title text, p_text text) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select lower(case when starts_with(p_text, p_title || ' ')
+                 then p_title || e'\n' || substr(p_text, length(p_title) + 2, 300) else left(p_text, 300) end)
+    ~ concat(
+      '^(standing )?instructions?\M',
+      '|(^|[.!?;:\n]\s*)(please |just )?(always|never|do(n.?t| not) ever) ',
+      '(?!(happy|glad|here|there|good|great|nice|fun|easy|an?|the|been|had|up|down|in|on|so|too|more|again|mind)\M)',
+      '\S+( \S+){2}',
+      '|\m(when(ever)?|if|(every|each|any) time) i (ask|mention|request|talk|say)\M',
+      '|\m(from now on|going forward),? (please|always|never|do not|don.t|use|answer|write)\M');
+end;
+comment on function pgmem.instructs is
+  'Whether a text says how to go on from now on: it begins a sentence with always or never, or names when I ask.';
+
+
 create or replace function pgmem.query_lexemes(p_text text, p_config text) returns text[]
 language plpgsql immutable parallel safe
 set search_path = pgmem, pg_temp

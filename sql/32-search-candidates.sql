@@ -6,8 +6,9 @@
 -- when it is searched, which is cheap, as only memories of the last moments can hold it. The worker counts again where
 -- a tenth has changed.
 --
--- The text arm compares the matches of the rarest words of a query only, however large the scope: their counts add up
--- to text_candidate_limit at most. A filter is one value (search_filter) that every arm applies through pgmem.fits.
+-- The text arm compares the matches of the rarest words of a query only: their counts add up to text_candidate_limit
+-- (300) or to one in 50 memories of the scope at most, and never to more than text_match_limit (2 000). A filter is
+-- one value (search_filter) that every arm applies through pgmem.fits.
 --
 -- Verbs: refresh_statistics. Locks: the row of a tenant in word_count while its words are counted; a save that finds it
 -- locked leaves the counting to the next one. Only the two first saves of a tenant that count may wait for each other.
@@ -307,8 +308,8 @@ comment on function pgmem.scope_query is
 
 
 -- idf = ln(1 + (n - df + 0.5) / (df + 0.5)). The candidates hold one of the rarest words: as many of them as have
--- text_candidate_limit matches together, and always one that is known. Where the rarest known word stands in more than
--- text_match_limit memories, the candidates hold several of the rarest at once.
+-- text_candidate_limit matches together, or one in 50 of a large scope, and always one that is known. Where the rarest
+-- known word stands in more than text_match_limit memories, the candidates hold several of the rarest at once.
 create or replace function pgmem.search_words(
   p_lexemes text[],
   p_filter pgmem.search_filter
@@ -324,8 +325,8 @@ declare
   v_size   record := pgmem.scope_size(p_filter);
   v_scopes bigint[] := pgmem.stat_scopes(p_filter);
   v_scope  text := pgmem.scope_query(p_filter);
-  v_few    integer := pgmem.setting_int('text_candidate_limit');
   v_most   integer := pgmem.setting_int('text_match_limit');
+  v_few    integer := greatest(pgmem.setting_int('text_candidate_limit'), least(v_most, v_size.memories / 50));
   v_sum    float8 := 0;
   v_known  boolean := false;
   v_any    text[] := '{}';

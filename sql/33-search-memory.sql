@@ -11,6 +11,7 @@
 --            word
 --   question + weight * gate * (base of a question just before it - 1 if it is a question itself)
 --   session  + weight / (1 + memories of the session / 40) * mm(mean of its best three among the best 50)
+--   instruction  + weight where it is a standing instruction: it holds whatever else is asked
 --   prior    + weight * how much shorter than the others its writer writes
 --   date, writer   + weight where it is of the time, or of the one writer, that the query names
 --   graph, trust, confidence   + small weights, as in HybridConfig
@@ -106,6 +107,7 @@ declare
   v_asked    float8 := (p_weights ->> 'hybrid_question_weight')::float8;
   v_session  float8 := (p_weights ->> 'hybrid_session_weight')::float8;
   v_prior    float8 := (p_weights ->> 'hybrid_prior_weight')::float8;
+  v_standing float8 := (p_weights ->> 'hybrid_instruction_weight')::float8;
   v_rrf_k    float8 := (p_weights ->> 'rrf_k')::float8;
   v_k1       float8 := (p_weights ->> 'bm25_k1')::float8;
   v_b        float8 := (p_weights ->> 'bm25_b')::float8;
@@ -125,6 +127,9 @@ begin
   end if;
   if 'question' = any (p_without) then
     v_asked := 0;
+  end if;
+  if 'instruction' = any (p_without) then
+    v_standing := 0;
   end if;
   if 'prior' = any (p_without) or p_filter.project_seq is null then
     v_prior := 0;
@@ -165,7 +170,7 @@ begin
     select v.seq, v.score as cos from pgmem.vector_scores(p_embedding, p_model,
       array(select p.seq from pool p where not exists (select from own o where o.seq = p.seq))) v
   ), here as materialized (
-    select p.seq, n.session_id, n.text_length as len, n.asks, n.agent_id, n.trust_level, n.session_place,
+    select p.seq, n.session_id, n.text_length as len, n.asks, n.instructs, n.agent_id, n.trust_level, n.session_place,
            pgmem.decayed(n.initial_confidence, n.updated_at, v_now, v_rate, v_age) as confidence,
            coalesce(n.valid_from, n.created_at) as happened, coalesce(o.cos, c.cos) as cos, o.rank as vector_rank,
            w.rank as text_rank, before.seq as before_seq, after.seq as after_seq,
@@ -270,7 +275,7 @@ begin
   ), whole as (
     select r.*, coalesce(b.weight * (coalesce(b.mean, 0) - min(coalesce(b.mean, 0)) over ())
              / nullif(max(coalesce(b.mean, 0)) over () - min(coalesce(b.mean, 0)) over (), 0), 0) as session,
-           v_prior * coalesce(s.prior, 0) as prior,
+           v_prior * coalesce(s.prior, 0) as prior, v_standing * r.instructs::integer as instruction,
            case when p_dates is null then 0.0 else pgmem.date_match(r.happened, p_dates) end as date,
            case when lower(r.agent_id) = v_writer then 1.0 else 0.0 end as source,
            coalesce(g.near, 0)::float8 / greatest(count(*) over () - 1, 1) as graph,
@@ -280,7 +285,7 @@ begin
     left join pgmem.source_priors(p_filter, v_mean) s on v_prior > 0 and s.agent_id = r.agent_id
   ), known as (
     select w.*, 1 / (1 + exp(-v_slope * (w.likeness - v_middle))) as relevance,
-           w.base + w.question + w.session + w.prior + v_dated * w.date + v_sourced * w.source
+           w.base + w.question + w.session + w.prior + w.instruction + v_dated * w.date + v_sourced * w.source
              + v_beta * least(w.graph, v_cap) + v_trust * w.trust_level + v_sure * w.confidence as score
     from whole w
   )
@@ -290,8 +295,8 @@ begin
            case when k.vector is null then 0 when not k.worded then 1 else v_alpha end,
            'base', k.base, 'gate', k.gate, 'cosine', k.cos, 'near_cosine', k.near_cos, 'bm25', k.bm,
            'near_bm25', k.near_bm, 'most', p_words.most, 'question', k.question, 'session', k.session,
-           'prior', k.prior, 'date', k.date, 'source', k.source, 'graph', k.graph, 'trust', k.trust_level,
-           'confidence', k.confidence, 'likeness', k.likeness, 'relevance', k.relevance, 'weights', p_weights) end,
+           'prior', k.prior, 'instruction', k.instruction, 'date', k.date, 'source', k.source, 'graph', k.graph,
+           'trust', k.trust_level, 'confidence', k.confidence, 'likeness', k.likeness, 'relevance', k.relevance, 'weights', p_weights) end,
          max(k.relevance) over (), count(*) filter (where k.cos is null) over ()
   from known k order by k.score desc, k.seq desc limit p_limit;
 end;
@@ -558,7 +563,8 @@ known_at: As recorded at that time; by full text alone.
 fusion: linear (weighted sum of normalised arms) or rrf; unset: the store's setting.
 explain: give every part of a score.
 tags: only what carries all of these.
-without: signals to leave out, to see what each gives: names, window, question, session, prior, date, source, graph.
+without: signals to leave out, to see what each gives: names, window, question, session, prior, instruction, date,
+  source, graph.
 weights: settings of the ranking (hybrid_alpha, rrf_k and their like) for this search alone.
 min_relevance: Leave out what is less relevant, 0 to 1.
 max_tokens: At most so many tokens, 100 to 1000000; what does not fit is passed over and counted, near copies
@@ -690,7 +696,8 @@ known_at: As recorded at that time; by full text alone.
 fusion: linear (weighted sum of normalised arms) or rrf; unset: the store's setting.
 explain: give every part of a score.
 tags: only what carries all of these.
-without: signals to leave out, to see what each gives: names, window, question, session, prior, date, source, graph.
+without: signals to leave out, to see what each gives: names, window, question, session, prior, instruction, date,
+  source, graph.
 weights: settings of the ranking (hybrid_alpha, rrf_k and their like) for this search alone.
 min_relevance: Leave out what is less relevant, 0 to 1.
 max_tokens: At most so many tokens, 100 to 1000000; what does not fit is passed over and counted, near copies

@@ -65,7 +65,7 @@ as $$
 declare
   -- An import works these out again.
   v_derived constant text[] :=
-    '{seq,place,tenant,scope_key,project_seq,focus_seq,tsv,text_length,session_place,asks,node_seq}';
+    '{seq,place,tenant,scope_key,project_seq,focus_seq,tsv,text_length,session_place,asks,instructs,node_seq}';
   v_record  jsonb;
   v_part    jsonb;
 begin

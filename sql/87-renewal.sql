@@ -76,3 +76,7 @@ comment on function pgmem.renew_texts is
   'Write the nodes again whose names, titles or search text the rules of this release store otherwise; their number.';
 
 select pgmem.renew_texts() where current_setting('pgmem.renew', true) = 'texts';
+
+update pgmem.node n set instructs = true
+where current_setting('pgmem.mark_instructions', true) = 'on' and pgmem.is_memory(n.label) and n.label <> 'Card'
+  and pgmem.instructs(n.title, pgmem.search_text(n.label, n.title, n.props));

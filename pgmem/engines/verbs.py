@@ -784,7 +784,11 @@ class Verbs(Hooks):
         known_at: datetime | None = None,
         max_tokens: TokenLimit | None = None,
     ) -> ContextBundle:
-        """Load the newest live memories of the focus, of the project and of all projects, in that order.
+        """Load standing instructions and the newest live memories of focus, project and all projects.
+
+        An instruction is a text that says how to go on from now on (always, never, when I ask), or whose
+        title is Instruction; it is offered whatever its age and the topic, at most `instruction_limit` of
+        them, with `standing` true.
 
         With `as_of` the answer holds what was true at that time, also what was superseded since; with
         `known_at` what was recorded at that time.
@@ -876,7 +880,7 @@ class Verbs(Hooks):
             focus: Focus area.
             tags: only what carries all of these.
             without: signals to leave out, to see what each gives: names, window, question, session, prior,
-                date, source, graph.
+                instruction, date, source, graph.
             weights: settings of the ranking (hybrid_alpha, rrf_k and their like) for this search alone.
             min_relevance: Leave out what is less relevant, 0 to 1.
             max_tokens: At most so many tokens, 100 to 1000000; what does not fit is passed over and

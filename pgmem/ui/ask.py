@@ -109,7 +109,8 @@ def _values(result: SearchResult) -> list[Part]:
         float(weights.get("hybrid_boost_cap", 0)),
         float(weights.get("hybrid_graph_beta", 0)) * (result.graph or 0),
     )
-    around = result.score - base - trust - sure - graph
+    instruction = float(parts.get("instruction", 0))
+    around = result.score - base - trust - sure - graph - instruction
     named = (
         ("meaning", meaning),
         ("words", by_words),
@@ -117,6 +118,7 @@ def _values(result: SearchResult) -> list[Part]:
         ("around it", around),
         ("trust", trust),
         ("confidence", sure),
+        ("instruction", instruction),
     )
     return [Part(name, value, 0, 0, tone) for tone, (name, value) in enumerate(named) if value > 0.0005]
 

@@ -1,0 +1,98 @@
+"""Standing instructions: what a text says about how to go on is found sooner and always offered."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+from psycopg.rows import DictRow
+
+from tests.conftest import Call
+from tests.sql.conftest import Rows
+from tests.sql.test_retrieval import everywhere, items, note
+
+INSTRUCTIONS = (
+    "Always include warranty details when I ask about laptops.",
+    "Never push to main without a review.",
+    "We met on Monday. Please always answer in German from now.",
+    "Don't ever force-push a shared branch.",
+    "Whenever I ask for a chart, draw it in black and white.",
+    "mara: from now on, use tabs.",
+    "Instruction: Antworte immer auf Deutsch.",
+)
+NONE = (
+    "Always happy to help!",
+    "You got this, never give up!",
+    "I have always wanted to see the northern lights.",
+    "The index is always rebuilt at night by the worker.",
+    "Should we ever meet, tell me.",
+    "x" * 400 + ". Always include warranty details when I ask about laptops.",
+)
+
+
+@pytest.mark.parametrize("text", INSTRUCTIONS)
+def test_what_says_how_to_go_on_is_an_instruction(rows: Rows, text: str) -> None:
+    assert rows("select pgmem.instructs(%s, %s) as found", "mara", text) == [{"found": True}]
+
+
+@pytest.mark.parametrize("text", NONE)
+def test_what_only_holds_the_word_is_none(rows: Rows, text: str) -> None:
+    assert rows("select pgmem.instructs(%s, %s) as found", "mara", text) == [{"found": False}]
+
+
+def test_an_instruction_is_offered_first_whatever_its_age_and_the_topic(call: Call, shop: str) -> None:
+    note(call, "Never push to main without a review.")
+    for number in range(12):
+        note(call, f"news {number}")
+    assert items(call) == [
+        "Never push to main without a review.",
+        *(f"news {number}" for number in range(11, 1, -1)),
+    ]
+    first, *others = call("retrieve_context", project_id=shop, scope="project", topic="news 3")["items"]
+    assert (first["content"], first["standing"]) == ("Never push to main without a review.", True)
+    assert not any("standing" in item for item in others)
+    assert items(call, topic="review") == ["Never push to main without a review."]
+
+
+def test_the_nearest_instructions_come_first_and_their_number_has_a_limit(
+    call: Call, shop: str, connection: psycopg.Connection[DictRow]
+) -> None:
+    everywhere(call, "Always write plain English sentences.")
+    note(call, "Always run the linter first.")
+    note(call, "Always name the finding too.", scope="focus", focus="checkout")
+    near = {"scope": "focus", "focus": "checkout"}
+    assert items(call, **near) == [
+        "Always name the finding too.",
+        "Always run the linter first.",
+        "Always write plain English sentences.",
+    ]
+    connection.execute("update pgmem.setting set value = '1' where name = 'instruction_limit'")
+    found = call("retrieve_context", project_id=shop, categories=["Context"], **near)["items"]
+    assert ["standing" in item for item in found] == [True, False, False]
+
+
+def test_a_forgotten_instruction_is_not_offered(call: Call, shop: str) -> None:
+    call("upsert_entity", entity_name="lint", fact="Always run the linter first.", project_id=shop)
+    assert len(items(call, "fact", categories=["EntityFact"])) == 1
+    call("forget", label="EntityFact", key="lint", project_id=shop)
+    assert items(call, "fact", categories=["EntityFact"]) == []
+
+
+def test_a_changed_text_is_judged_anew(rows: Rows, call: Call, shop: str) -> None:
+    call("upsert_entity", entity_name="style", fact="Always use four blanks here.", project_id=shop)
+    marked = "select instructs from pgmem.node where label = 'EntityFact'"
+    assert rows(marked) == [{"instructs": True}]
+    call("upsert_entity", entity_name="style", fact="Tabs or blanks, both are fine.", project_id=shop)
+    assert rows(f"{marked} and status = 'active'") == [{"instructs": False}]
+
+
+def test_an_instruction_ranks_before_what_merely_holds_the_words(call: Call, shop: str) -> None:
+    note(call, "Add the customer number to every invoice, always.", topic="before")
+    note(call, "Always add the customer number to every invoice.", topic="after")
+    asked = {"query": "customer number on an invoice", "project_id": shop, "explain": True}
+
+    def parts(**more: object) -> dict[str, float]:
+        found = call("search_answer", **asked, **more)["results"]
+        return {row["title"]: row["explanation"]["instruction"] for row in found}
+
+    assert list(parts().items()) == [("after", 0.25), ("before", 0)]
+    assert parts(without=["instruction"]) == {"after": 0, "before": 0}
