@@ -13,8 +13,7 @@
 
 
 create or replace function pgmem.excerpt(p_text text) returns text
-language plpgsql immutable parallel safe
-as $$
+language plpgsql immutable parallel safe as $$
 begin
   -- Most texts are plain ASCII on one line, and the test costs a tenth of the replacement.
   if left(p_text, 160) ~ '[^ -~]|  ' then

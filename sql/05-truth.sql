@@ -189,9 +189,7 @@ comment on function pgmem.confidence is
 
 -- Read once for many items: a look-up of settings for each of them costs more than the item.
 create or replace function pgmem.ages() returns pgmem.ages
-language sql stable parallel safe
-set search_path = pgmem, pg_temp
-as $$
+language sql stable parallel safe set search_path = pgmem, pg_temp as $$
   select row(
     moment.at,
     moment.at - make_interval(days => (s.value ->> 'freshness_recent_days')::integer),
@@ -207,9 +205,7 @@ comment on function pgmem.ages is
 
 
 create or replace function pgmem.derived_trust(p_own float8, p_sources bigint[]) returns float8
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select least(p_own, (select min(n.trust_level) from pgmem.visible_node n where n.seq = any (p_sources)));
 $$;
 comment on function pgmem.derived_trust is

@@ -94,9 +94,7 @@ create or replace function pgmem.outdated_decisions(
 ) returns table (
   seq bigint
 )
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select n.seq from pgmem.hygiene_node n
   where n.label = 'Decision'
     and (p_project_seq is null or n.project_seq = p_project_seq) and (p_scope is null or n.scope = p_scope)
@@ -114,9 +112,7 @@ create or replace function pgmem.obsolete_patterns(
 ) returns table (
   seq bigint
 )
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select n.seq from pgmem.hygiene_node n
   where n.label = 'Pattern'
     and (p_project_seq is null or n.project_seq = p_project_seq) and (p_scope is null or n.scope = p_scope)
@@ -134,9 +130,7 @@ create or replace function pgmem.entity_drift(
   seq bigint,
   into_seq bigint
 )
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select named.seq, named.into_seq
   from (select n.seq, first_value(n.seq) over (
                  partition by n.scope_key,
@@ -155,9 +149,7 @@ create or replace function pgmem.unresolved_saves(
   p_project text,
   p_scope text
 ) returns setof pgmem.save_attempt
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select a.* from pgmem.visible_attempt a
   where a.status in ('pending_retry', 'failed')
     and (p_project is null or pgmem.folded(a.project) = pgmem.folded(p_project))
@@ -173,9 +165,7 @@ create or replace function pgmem.hygiene_finding(
   p_second bigint,
   p_similarity float8
 ) returns jsonb
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select jsonb_build_object('check', p_check, 'ids', array_remove(array[a.id, b.id], null), 'label', a.label,
            'titles', array_remove(array[a.title, b.title], null), 'project', a.project, 'verb', advice.verb,
            'what', advice.what, 'arguments', advice.arguments)
@@ -222,9 +212,7 @@ comment on function pgmem.hygiene_finding is
 
 
 create or replace function pgmem.save_finding(p_attempt pgmem.save_attempt) returns jsonb
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select jsonb_build_object('check', 'unresolved_saves', 'ids', array[p_attempt.save_id], 'label', p_attempt.verb,
       'titles', array_remove(array[pgmem.excerpt(coalesce(
         p_attempt.arguments ->> 'title', p_attempt.arguments ->> 'objective', p_attempt.arguments ->> 'trigger',

@@ -52,9 +52,7 @@ create or replace function pgmem.make_projection(
   p_branches text,
   p_after text
 ) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $make$
+language plpgsql set search_path = pgmem, pg_temp as $make$
 declare
   v_function text := format('project_%s_%s', p_table, p_event);
   v_body     text := format($f$
@@ -102,10 +100,7 @@ comment on function pgmem.make_projection is
 
 
 create or replace function pgmem.build_projection() returns void
-language plpgsql
-set search_path = ag_catalog, pgmem, pg_temp
-set client_min_messages = warning
-as $build$
+language plpgsql set search_path = ag_catalog, pgmem, pg_temp set client_min_messages = warning as $build$
 declare
   v_insert text := '';
   v_update text := '';
@@ -210,9 +205,7 @@ comment on function pgmem.build_projection is
 
 
 create or replace function pgmem.fill_graph() returns void
-language plpgsql
-set search_path = ag_catalog, pgmem, pg_temp
-as $$
+language plpgsql set search_path = ag_catalog, pgmem, pg_temp as $$
 declare
   v_name text;
 begin
