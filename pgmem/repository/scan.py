@@ -15,7 +15,7 @@ import os
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -421,17 +421,10 @@ def facts(
         for target in imports.used(path):
             dependents[target].append(path)
     patterns = list(decisions.code_owners(owners))
-    made: dict[str, dict[str, Any]] = {}
+    made = {}
     for path in parsed:
-        fact = _history_of(path, timeline, known.companions)
-        if path in is_module:
-            tests = known.companions.tests(path)
-            fact["tests"] = [{"path": one.path, "score": one.score, "why": list(one.why)} for one in tests]
-            fact["dependents"] = sorted(dependents.get(path, ()))[:20]
-            fact["dependent_count"] = len(dependents.get(path, ()))
-        if written := decisions.owners_of(path, patterns):
-            fact["code_owners"] = list(written)
-        made[path] = {name: value for name, value in fact.items() if value}
+        used_by = dependents[path] if path in is_module else None
+        made[path] = _facts_of(path, known, used_by, decisions.owners_of(path, patterns))
     by_name = {name: path for path, name in reversed(names.items()) if path in is_module}
     by_name.update((path, path) for path in modules)
     is_file = frozenset(by_name.values())
@@ -446,16 +439,27 @@ def facts(
         "facts": made,
         "reasons": [asdict(one) for one in timeline.reasons(is_module)],
         "renames": timeline.renames,
-        "work": [
-            {
-                "commit": one.id,
-                "at": one.at,
-                "subject": " ".join(one.subject.split())[:200],
-                "paths": list(paths[:30]),
-            }
-            for one, paths in timeline.work(unmerged)
-        ],
+        "work": [_work(one, paths) for one, paths in timeline.work(unmerged)],
     }
+
+
+def _work(commit: Commit, paths: Sequence[str]) -> dict[str, Any]:
+    subject = " ".join(commit.subject.split())[:200]
+    return {"commit": commit.id, "at": commit.at, "subject": subject, "paths": list(paths[:30])}
+
+
+def _facts_of(
+    path: str, known: Learned, used_by: list[str] | None, owners: Collection[str]
+) -> dict[str, Any]:
+    """What is known of a file; used_by is None for one that is no module."""
+    fact = _history_of(path, known.timeline, known.companions)
+    if used_by is not None:
+        tests = known.companions.tests(path)
+        fact["tests"] = [{"path": one.path, "score": one.score, "why": list(one.why)} for one in tests]
+        fact["dependents"] = sorted(used_by)[:20]
+        fact["dependent_count"] = len(used_by)
+    fact["code_owners"] = list(owners)
+    return {name: value for name, value in fact.items() if value}
 
 
 def _is_parsed_test(path: str, parsed: Mapping[str, dict[str, Any]]) -> bool:
