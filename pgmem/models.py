@@ -389,7 +389,7 @@ class Extraction:
 
 @dataclass(frozen=True, kw_only=True)
 class ExtractedItem:
-    """The outcome of one item of an answer: its list and place, and what became of it."""
+    """The outcome of one item of an answer: its list and place, and the outcome."""
 
     item: str
     outcome: Literal["new", "supersede", "duplicate_skip", "archived", "manual_review", "rejected"]
@@ -401,7 +401,7 @@ class ExtractedItem:
 
 @dataclass(frozen=True, kw_only=True)
 class AppliedExtraction:
-    """What became of a model's answer: how many items were stored, wait for a person, or were rejected."""
+    """The outcome of a model's answer: how many items were stored, wait for a person, or were rejected."""
 
     extraction_id: UUID
     stored: int
@@ -480,7 +480,7 @@ class Backlog:
     """Counts of pending work over the whole store; `tenants` is whether the store has any."""
 
     tier: str
-    walls: int
+    isolation_layers: int
     embeddings_waiting: int
     embeddings_refused: int
     saves_open: dict[str, int]
@@ -515,7 +515,7 @@ class Status:
     tier: str
     age_version: str | None = None
     vector_version: str | None = None
-    walls: int
+    isolation_layers: int
     nodes: int
     edges: int
     projects: int
@@ -557,7 +557,7 @@ class Ambiguity:
 
 @dataclass(frozen=True, kw_only=True)
 class PeriodConflict:
-    """A write onto a node whose period had an end (revived: it had passed): that end, and what became of it."""
+    """A write onto a node whose period had an end (revived: it had passed): that end, and the outcome."""
 
     conflict: Literal["revived", "has_end"]
     previous_valid_to: datetime
@@ -985,7 +985,7 @@ class AnswerBudget:
 
 @dataclass(frozen=True, kw_only=True)
 class WaitingBranch:
-    """A branch with cards of its own, and the commit after which they are everybody's; ^ID: any that follows ID."""
+    """A branch with cards of its own, and the commit after which they are shared; ^ID: any that follows ID."""
 
     branch: str
     commit: str
@@ -993,7 +993,7 @@ class WaitingBranch:
 
 @dataclass(frozen=True, kw_only=True)
 class SettledBranches:
-    """The number of cards that are everybody's now, and of those that wait for another commit."""
+    """The number of cards that are shared now, and of those that wait for another commit."""
 
     shared: int
     moved: int
@@ -1224,7 +1224,7 @@ class OpenedProject:
 
 @dataclass(frozen=True, kw_only=True)
 class CapturedTurns:
-    """What became of the turns of a conversation; turns are searched by session_id, which is client:session."""
+    """How many turns of a conversation were stored; turns are searched by session_id, which is client:session."""
 
     session_id: str
     project_id: str | None = None
@@ -1563,7 +1563,7 @@ class DrawnNode:
 
 @dataclass(frozen=True, kw_only=True)
 class DrawnEdge:
-    """A relation of a drawn graph; by is the person who decided it, if one did."""
+    """A relation of a drawn graph; by is the person who decided it; None: nobody."""
 
     from_id: UUID
     rel_type: str

@@ -80,7 +80,7 @@ end;
 comment on function pgmem.state_ends is $$
 Where the period of a state ends once another state has followed it.
 
-An end that somebody set stays. Other content closes an open end where it begins. The same content restates the whole
+An end that was set stays. Other content closes an open end where it begins. The same content restates the whole
 period, so that the earlier state holds nowhere (-infinity), unless it begins after the set end: then it is true again.
 $$;
 

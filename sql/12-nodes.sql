@@ -42,12 +42,12 @@ comment on function pgmem.new_node is
   'An empty node of a label, stamped with its tenant and its provenance; nothing is stored yet.';
 
 
--- A node may be a copy of a stored one, whose times are not its own, so only an import (p_as_told) keeps the times, the
+-- A node may be a copy of a stored one, whose times are not its own, so only an import (p_keeps_times) keeps the times, the
 -- start and the version number of p_node.
 create or replace function pgmem.insert_node(
   p_node pgmem.node,
   p_ranked bigint[] default null,
-  p_as_told boolean default false
+  p_keeps_times boolean default false
 ) returns pgmem.node
 language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
@@ -58,7 +58,7 @@ begin
   p_node.scope_key := pgmem.scope_key(p_node.tenant, p_node.place, p_node.label);
   p_node.text_config := coalesce(p_node.text_config, pgmem.setting_text('text_config'));
   p_node.created_at := coalesce(p_node.created_at, v_now);
-  if not p_as_told then
+  if not p_keeps_times then
     p_node.updated_at := p_node.created_at;
     p_node.recorded_at := v_now;
     p_node.begins_at := pgmem.first_begins(p_node.valid_from, p_node.valid_to, p_node.created_at);

@@ -228,7 +228,7 @@ declare
 begin
   v_from := pgmem.find_node(p_from_label, p_from_key, v_project_seq);
   v_to := pgmem.find_node(p_to_label, p_to_key, v_project_seq);
-  -- Everybody would see an edge between two public memories, so one end must be the caller's.
+  -- Every tenant would see an edge between two public memories, so one end must be the caller's.
   if v_to.tenant not in (v_caller.tenant, pgmem.tenant_of(v_caller.org_id)) then
     perform pgmem.require_own(v_from, v_caller);
   end if;

@@ -36,7 +36,7 @@ begin
   end if;
   created := false;
   v_node := pgmem.project_of_repository(v_caller, v_known);
-  -- Most calls find what is known already, and wait for nobody.
+  -- Most calls find what is known already, and take no lock.
   if v_node.seq is null or pgmem.repository_with(v_node.props -> 'repository', v_known) <> v_node.props -> 'repository'
   then
     perform pgmem.lock_scope(pgmem.scope_key(v_caller.tenant, null, 'Project'));

@@ -92,7 +92,7 @@ MemoryNotFound: no such project or session is here; the message names those that
 DatabaseUnavailable: the database does not answer and the outbox is empty.
 $$;
 select pgmem.declare_verb('get_save_status', p_rights => 'reader', p_effect => 'look', p_answer => 'SaveStatus',
-  p_toolset => 'core', p_description => 'Which saves are not saved yet, or what became of one save_id.');
+  p_toolset => 'core', p_description => 'Saves that are still open, or the outcome of one save_id.');
 
 
 create or replace function pgmem.require_session(p_session_id text, p_project_seq bigint) returns void
@@ -278,7 +278,7 @@ begin
   if v_by is null then
     raise exception using errcode = 'PM001', message = 'by must not be empty; send the name of the person who decides.';
   end if;
-  -- Who signed in to the page of a server acts for one tenant: what is public is not that tenant's to decide.
+  -- A person on the pages of a server acts for one tenant, and may not decide what is public.
   if v_caller.source = 'ui' and v_caller.identified then
     v_caller.tenants := v_caller.tenants[: cardinality(v_caller.tenants) - 1];
   end if;

@@ -11,7 +11,7 @@
 --
 -- A card that was written on a branch names it (property branch) and its last commit there (branch_commit: ^ID is what
 -- comes after ID, as the branch has no commit of its own yet). It is seen on that branch only, until the commit is in
--- the default branch: then it loses both and is everybody's.
+-- the default branch: then it loses both and is shared.
 --
 -- Locks: the row of card_state, taken by the triggers after the scope lock that the callers hold.
 -- Callers: 67-card-matching to 73-card-decisions, the triggers of 95-triggers, 42-tenants (adopt_cards).

@@ -312,7 +312,7 @@ include_stale: Stale cards too; default false.
 include_drafts: Drafts too; default true.
 detail_level: Digests or cards; compact (the default) or full; summary and normal mean compact.
 cursor: Continuation of the page before; it brings its own scope and options.
-branch: The branch whose cards are seen beside everybody's; * is all; default that of the repository.
+branch: The branch whose cards are seen beside the shared ones; * is all; default that of the repository.
 
 ContractError: none or several of scope, symbols, intent_id and cursor; a path outside the repository;
   no such project; no engineering memory yet; a continuation that no longer holds.
@@ -514,7 +514,7 @@ max_results: How many at most, 1 to 100; default 20.
 include_stale: Stale cards too; in search, for_path and for_symbol; default false.
 include_drafts: Drafts too; unset: for_path and for_symbol do, search does not.
 detail_level: How much of each card; compact (the default) or full; get always answers in full.
-branch: The branch whose cards are seen beside everybody's; * is all; default that of the repository.
+branch: The branch whose cards are seen beside the shared ones; * is all; default that of the repository.
 
 ContractError: an unknown mode or filter, with those allowed; the argument of the mode is missing;
   no such project.

@@ -341,7 +341,7 @@ begin
   identity_key := v_made.identity_key;
   statement_length := length(v_text);
   previously_rejected := v_made.rejected;
-  message := case when (v_made.node).version > 1 then 'The card of another branch says so; it is everybody''s now.'
+  message := case when (v_made.node).version > 1 then 'The card of another branch says so; it is shared now.'
     when v_made.rejected is null then 'Recorded as a draft.' else
     format('Recorded as a draft again: the same card was rejected before (%s). '
       'Say what has changed when you ask for its approval.', v_made.rejected) end;

@@ -1,7 +1,7 @@
 -- Card intents
 --
 -- An intent is what an agent says it will work on. Its paths are a scope for retrieval before the work; afterwards
--- the agent names the files really changed, and the active cards about them become stale, because nobody has looked
+-- the agent names the files really changed, and the active cards about them become stale, because no person has looked
 -- yet whether they still hold. The cards of a folder above stay active: they would be stale after every change.
 --
 -- manage_engineering_memory is the tool that gives agents all of these verbs by name. The decisions about cards are

@@ -320,14 +320,14 @@ begin
 end;
 $$;
 comment on function pgmem.settle_branches is $$
-Make the cards of branches everybody's whose commits are in the default branch.
+Share the cards of branches whose commits are in the default branch.
 
 pgmem calls this with what git says, before it refreshes cards and retrieves them; a person calls it for a branch
-whose end git cannot tell, such as one that was squashed. `shared` counts the cards that are everybody's now, `moved`
+whose merge git cannot see, such as a squash. `shared` counts the cards that are shared now, `moved`
 those that wait for another commit.
 
 settled: Objects with branch, commit (the one that its cards wait for; without it, all cards of the branch) and now,
-  the commit that they wait for from now on; without it they are everybody's.
+  the commit that they wait for from now on; without it they are shared.
 
 ContractError: settled cannot be read; no such project.
 $$;

@@ -17,7 +17,7 @@ create or replace function pgmem.backlog(
   out embeddings_refused bigint,
   out saves_open jsonb,
   out tenants boolean,
-  out walls integer
+  out isolation_layers integer
 )
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
@@ -26,7 +26,7 @@ begin
     raise exception using errcode = 'PM004',
       message = 'backlog counts over all tenants: connect as the owner, a reviewer or a member of pgmem_trusted.';
   end if;
-  select s.tier, s.walls into tier, walls from pgmem.server_tier() s;
+  select s.tier, s.isolation_layers into tier, isolation_layers from pgmem.server_tier() s;
   select count(*), count(*) filter (where q.attempts >= 5) into embeddings_waiting, embeddings_refused
   from pgmem.embedding_queue q;
   select coalesce(jsonb_object_agg(a.status, a.saves), '{}') into saves_open

@@ -372,7 +372,7 @@ comment on column pgmem.memory.properties is 'Everything that is known of it, by
 comment on column pgmem.memory.scope is
   'How widely it holds: global, project or focus; null: it belongs to no project.';
 comment on column pgmem.memory.status is
-  'What became of it: active and approved are live; superseded, archived, expired and merged are not.';
+  'Its status: active and approved are live; superseded, archived, expired and merged are not.';
 comment on column pgmem.memory.live is 'Whether agents see it now, by its status and its period.';
 comment on column pgmem.memory.session_id is 'The session in which it was saved; null: none was named.';
 comment on column pgmem.memory.version is 'The number of its states so far.';
@@ -627,7 +627,7 @@ begin
         ('project', 'The project it belongs to; null: none.'),
         ('scope', 'How widely it holds: global, project or focus.'),
         ('focus', 'The focus area within the project; null: none.'),
-        ('status', 'What became of it: active is live; superseded, archived, expired and merged are not.'),
+        ('status', 'Its status: active is live; superseded, archived, expired and merged are not.'),
         ('confidence', 'Confidence at this moment, 0 to 1, after decay.'),
         ('trust_level', 'How far the source is trusted, 0 to 1.'),
         ('source', 'The way it was saved: mcp, sdk, cli, sync or sql.'),

@@ -32,7 +32,7 @@ begin
       when insufficient_privilege then
         raise exception using errcode = 'PM004',
           message = format('%s may not create roles. Run pgmem init --roles as a role with CREATEROLE; '
-                           'without, the verbs alone keep tenants apart (one wall).', current_user);
+                           'without, the verbs alone keep tenants apart (one layer of isolation).', current_user);
       end;
     end if;
   end loop;

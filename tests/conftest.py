@@ -279,10 +279,10 @@ def superuser(connection: psycopg.Connection[DictRow]) -> None:
 
 @pytest.fixture
 def createrole(connection: psycopg.Connection[DictRow]) -> None:
-    """For a test of the second wall, which is made of roles."""
+    """For a test of the second layer of isolation, which is made of roles."""
     asked = "select rolsuper or rolcreaterole as may from pg_roles where rolname = current_user"
     if connection.execute(asked).fetchone() != {"may": True}:
-        without("CREATEROLE for pgmem's login, so there is one wall")
+        without("CREATEROLE for pgmem's login, so there is one layer of isolation")
 
 
 def differences(connection: psycopg.Connection[DictRow]) -> list[DictRow]:

@@ -156,7 +156,7 @@ def _examine_embeddings(backlog: Backlog, answers: bool) -> Finding:
 
 
 def _examine_isolation(backlog: Backlog) -> Finding:
-    if backlog.walls == 2:
+    if backlog.isolation_layers == 2:
         return _ok("isolation", "verbs and row-level security isolate tenants")
     message = "only the verbs isolate tenants"
     if backlog.tenants:

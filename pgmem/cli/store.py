@@ -134,7 +134,7 @@ def _status_rows(settings: Settings, where: str, found: Status, has_tenants: boo
         (
             "isolation",
             "verbs and row-level security"
-            if found.walls == 2
+            if found.isolation_layers == 2
             else "verbs only: no roles for row-level security",
         ),
         ("tenant", "/".join(filter(None, (found.org_id, found.user_id))) or nobody),

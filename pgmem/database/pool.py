@@ -135,7 +135,7 @@ class Pools:
     async def share(self, identity: Identity, pool: Pool) -> AsyncIterator[None]:
         """Hold one of the connections that the tenant may have at once, if tenants share this process.
 
-        Who acts for no tenant is the only user of a store or its worker, and has all connections.
+        A caller without a tenant is the only user of a store or its worker, and has all connections.
 
         Raises:
             Busy: other calls of the tenant held its share for `write_timeout_s`.

@@ -109,7 +109,7 @@ def upgrade(
         dsn: a libpq connection string or URI of a role that may create a schema there.
         extensions: which of `EXTENSIONS` to make if the server offers them and this role may.
         settings: rows of `pgmem.setting` to set, such as `Settings.store_settings()`.
-        roles: make the roles of the second wall and hand the schema to `pgmem_owner`; needs CREATEROLE.
+        roles: make the roles of the second layer of isolation and hand the schema to `pgmem_owner`; needs CREATEROLE.
 
     Raises:
         UnsuitableDatabase: the server is older than 15, its collation folds no accented letters, or others may create
@@ -156,7 +156,7 @@ def upgrade(
 
 @contextmanager
 def _one_at_a_time(engine: Engine) -> Iterator[Connection]:
-    """A transaction in which nobody else installs, as the schema's owner; the schema exists.
+    """A transaction in which no other session installs, as the schema's owner; the schema exists.
 
     Installers take turns by a lock on a table of ours: an advisory lock could be held by any login. Where there is no
     table yet, they make one; all but the first fail at it once the first has committed, and begin again.

@@ -79,7 +79,7 @@ def read(source: Source, path: Path, known: Vocabulary, user: str | None = None)
 
 @dataclass(slots=True)
 class _Outcomes:
-    """What became of the records so far."""
+    """Counts of the records so far, by outcome."""
 
     counts: Counter[str] = field(default_factory=Counter)
     statuses: Counter[str] = field(default_factory=Counter)

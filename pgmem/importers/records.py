@@ -65,7 +65,7 @@ class Link:
 
 @dataclass(slots=True)
 class Reading:
-    """The records of a file, and counts of those converted and left out, by what became of them."""
+    """The records of a file, and counts of those converted and left out, by result and reason."""
 
     items: list[Item] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)

@@ -170,7 +170,7 @@ def create_server(
         lifespan=lambda _: lifespan(app),
         log_level="WARNING",
     )
-    # Unless somebody has chosen, an agent that knows a tool by name may call it, and the list stays short.
+    # Unless toolsets are chosen, an agent that knows a tool by name may call it, and the list stays short.
     chosen = "toolsets" in settings.model_fields_set
     for toolset in settings.toolsets if chosen else ALL_TOOLSETS:
         tools.add(server, app, toolset)

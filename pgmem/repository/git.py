@@ -283,7 +283,7 @@ class Git:
         return {**{ref: self._refs[ref] for ref in self._default}, **found}
 
     def settled(self, waiting: Collection[tuple[str, str]]) -> list[dict[str, str | None]]:
-        """What became of branches and the commits that their cards wait for, as `standing` gave them.
+        """The state of branches and of the commits that their cards wait for, as `standing` gave them.
 
         Returns:
             Objects with branch, commit and now: None if the default branch holds the work, else the commit to wait for.

@@ -60,7 +60,7 @@ def is_sweep(commit: Commit) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Somebody who has worked on a file: commits, and the time of the last one in seconds since 1970."""
+    """A person who has worked on a file: commits, and the time of the last one in seconds since 1970."""
 
     name: str
     commits: int

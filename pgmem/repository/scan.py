@@ -102,7 +102,7 @@ def standing(root: Path) -> tuple[str | None, str | None]:
 def settled(
     root: Path, waiting: Collection[tuple[str, str]], cache_dir: Path | None = None
 ) -> list[dict[str, str | None]]:
-    """What became of branches and commits that cards wait for, as `Git.settled` says; nothing without git.
+    """The state of branches and commits that cards wait for, as `Git.settled` says; nothing without git.
 
     Args:
         root: the directory.

@@ -124,7 +124,7 @@ async def resolve(visit: Visit) -> Redirect:
     try:
         done = await visit.memory.resolve_review(save_id, cast(Outcome, outcome), visit.name, candidate)
     except MemoryNotFound:
-        # Between the look and the decision somebody else has decided.
+        # Another person has decided between the look and the decision.
         after = await visit.memory.get_review(save_id)
         if after.is_open:
             raise

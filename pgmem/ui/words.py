@@ -26,7 +26,7 @@ class Piece:
 
 
 def plain(value: object) -> str:
-    """A text without characters that nobody sees or that turn its direction."""
+    """A text without invisible characters and those that turn its direction."""
     return visible(str(value))
 
 
