@@ -70,13 +70,7 @@ def hygiene(
     console = terminal(quiet=store.as_json)
     with console.status("Looking at every memory…") if console.is_terminal else nullcontext():
         report, text = store.run(look)
-    if html is not None and text is not None:
-        _write(html, text)
-    if store.print_json(report):
-        return
-    console.print(_hygiene(report))
-    if html is not None:
-        console.print(Text(f"Page written to {html}.", "dim"))
+    _print_report(store, report, _hygiene(report), html, text)
 
 
 @store_command
@@ -94,14 +88,7 @@ def health(
         return state, await _page(memory, state, await memory.run_hygiene(project, limit=100))
 
     state, text = store.run(look)
-    if html is not None and text is not None:
-        _write(html, text)
-    if store.print_json(state):
-        return
-    console = terminal()
-    console.print(_health(state))
-    if html is not None:
-        console.print(Text(f"Page written to {html}.", "dim"))
+    _print_report(store, state, _health(state), html, text)
 
 
 @store_command
@@ -286,12 +273,19 @@ async def _page(memory: Memory, state: Health, report: HygieneReport) -> str:
     return quality_page(state, report, known, repair_command)
 
 
-def _write(file: Path, text: str) -> None:
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        typer.echo(f"pgmem: cannot write {file}: {error.strerror}.", err=True)
-        raise typer.Exit(1) from None
+def _print_report(store: Store, found: object, shown: Group, html: Path | None, text: str | None) -> None:
+    if html is not None and text is not None:
+        try:
+            html.write_text(text, encoding="utf-8")
+        except OSError as error:
+            typer.echo(f"pgmem: cannot write {html}: {error.strerror}.", err=True)
+            raise typer.Exit(1) from None
+    if store.print_json(found):
+        return
+    console = terminal()
+    console.print(shown)
+    if html is not None:
+        console.print(Text(f"Page written to {html}.", "dim"))
 
 
 def _hygiene(report: HygieneReport) -> Group:

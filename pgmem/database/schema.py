@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, LiteralString
 
 import psycopg
 from psycopg import sql as statement
@@ -429,23 +429,6 @@ order by 1, 3
 """
 
 
-def writable_schema(connection: psycopg.Connection[Any]) -> tuple[str, str] | None:
-    """Say which schema of an extension others may create in, and the command that mends it; None if there is none."""
-    with connection.cursor(row_factory=tuple_row) as cursor:
-        row = cursor.execute(_WRITABLE_SCHEMAS).fetchone()
-    if row is None:
-        return None
-    place, extension, grantee = row
-    reason = (
-        f"{grantee} may create in the schema {place}, where the extension {extension} is: what it puts there could run"
-        " with the rights of the store's owner"
-    )
-    named = statement.SQL("revoke create on schema {} from {}").format(
-        statement.Identifier(place), statement.SQL(grantee)
-    )
-    return reason, named.as_string(connection)
-
-
 _UNUSABLE_SCHEMAS = """
 select n.nspname, e.extname, s.nspowner::regrole::text
 from pg_extension e join pg_namespace n on n.oid = e.extnamespace join pg_namespace s on s.nspname = 'pgmem'
@@ -454,21 +437,37 @@ order by 1
 """
 
 
+def writable_schema(connection: psycopg.Connection[Any]) -> tuple[str, str] | None:
+    """Say which schema of an extension others may create in, and the command that mends it; None if there is none."""
+    return _schema_at_fault(
+        connection,
+        _WRITABLE_SCHEMAS,
+        "{2} may create in the schema {0}, where the extension {1} is: what it puts there could run with the rights of"
+        " the store's owner",
+        "revoke create on schema {} from {}",
+    )
+
+
 def unusable_schema(connection: psycopg.Connection[Any]) -> tuple[str, str] | None:
     """Say which schema of an extension the store's owner may not use, and the command that mends it; None if none."""
+    return _schema_at_fault(
+        connection,
+        _UNUSABLE_SCHEMAS,
+        "{2}, with whose rights verbs run, may not use the schema {0}, where the extension {1} is: saves fail",
+        "grant usage on schema {} to {}",
+    )
+
+
+def _schema_at_fault(
+    connection: psycopg.Connection[Any], query: LiteralString, reason: str, mend: LiteralString
+) -> tuple[str, str] | None:
     with connection.cursor(row_factory=tuple_row) as cursor:
-        row = cursor.execute(_UNUSABLE_SCHEMAS).fetchone()
+        row = cursor.execute(query).fetchone()
     if row is None:
         return None
-    place, extension, owner = row
-    reason = (
-        f"{owner}, with whose rights verbs run, may not use the schema {place}, where the extension {extension} is:"
-        " saves fail"
-    )
-    named = statement.SQL("grant usage on schema {} to {}").format(
-        statement.Identifier(place), statement.SQL(owner)
-    )
-    return reason, named.as_string(connection)
+    place, extension, role = row
+    command = statement.SQL(mend).format(statement.Identifier(place), statement.SQL(role))
+    return reason.format(place, extension, role), command.as_string(connection)
 
 
 def check_version(connection: psycopg.Connection[tuple[object, ...]]) -> None:

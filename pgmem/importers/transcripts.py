@@ -235,7 +235,9 @@ def _said_in_chatgpt(message: Mapping[str, Any]) -> Turn | None:
     if meta.get("is_visually_hidden_from_conversation") or message.get("recipient") not in (None, "all"):
         return None
     if content.get("content_type") not in (None, "text", "multimodal_text"):
-        return None  # code that it ran, what tools answered, its reasoning, what a person said about themselves
+        return (
+            None  # code that it ran, what tools answered, its reasoning, what a person said about themselves
+        )
     parts = content.get("parts") or []
     text = "\n\n".join(part for part in parts if isinstance(part, str)) if isinstance(parts, list) else ""
     return _turn(message.get("id"), author.get("role"), text, message.get("create_time"))

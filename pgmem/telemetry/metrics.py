@@ -74,7 +74,9 @@ class Metrics:
         self._tier = Gauge(
             "pgmem_tier", "The tier of the database: which extensions it has.", ("tier",), registry=registry
         )
-        self._isolation_layers = Gauge("pgmem_isolation_layers", "Layers of isolation between tenants: 1 or 2.", registry=registry)
+        self._isolation_layers = Gauge(
+            "pgmem_isolation_layers", "Layers of isolation between tenants: 1 or 2.", registry=registry
+        )
         self._waiting = Gauge("pgmem_embeddings_waiting", "Texts without a vector.", registry=registry)
         self._refused = Gauge(
             "pgmem_embeddings_refused",
