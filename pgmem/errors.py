@@ -129,7 +129,7 @@ class OutcomeUnknown(DatabaseUnavailable):
 
 
 class Busy(PgmemError):
-    """The tenant uses all of its share of the server, or the database has no connection left; the same call succeeds later."""
+    """The tenant uses all of its share of the server, or no connection is left; the same call succeeds later."""
 
 
 class SchemaOutdated(PgmemError):

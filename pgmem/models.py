@@ -1,6 +1,7 @@
 """The answers of the verbs: a frozen dataclass for each kind of row, with fields named as the columns.
 
-The classes have no slots, because the MCP SDK reads the default of a field from the class, where slots leave a descriptor.
+The classes have no slots, because the MCP SDK reads the default of a field from the class, where slots leave a
+descriptor.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ class EmbeddingModel:
 class DescribedLabel:
     """A label: the property that names its nodes, the one that is their title, and those that are searched.
 
-    `written_by` is the verb that writes the label. Labels that are no memories, such as Project, hold the store together.
+    `written_by` is the verb that writes the label. Labels that are no memories, such as Project, hold the store
+    together.
     """
 
     name: str
@@ -257,9 +259,9 @@ class ContextBundle:
 class SearchResult:
     """One memory found.
 
-    `passage` is its text, of a long one the part (about 120 words) that holds most of the query; `matched` are the words of
-    the query, as stems, that it holds. `score` orders the results of one search; `relevance` (0 to 1) compares between
-    searches. The other figures are parts of the score.
+    `passage` is its text, of a long one the part (about 120 words) that holds most of the query; `matched` are the
+    words of the query, as stems, that it holds. `score` orders the results of one search; `relevance` (0 to 1) compares
+    between searches. The other figures are parts of the score.
     """
 
     id: UUID
@@ -302,8 +304,8 @@ class SearchMode:
 class SearchResults:
     """Ranked memories, how they were found, and whether they answer.
 
-    `answered` is about the whole: yes, unclear or no. `left_out` counts results that did not fit into max_tokens, repeat a
-    better one, or were withheld from an agent as nothing answers.
+    `answered` is about the whole: yes, unclear or no. `left_out` counts results that did not fit into max_tokens,
+    repeat a better one, or were withheld from an agent as nothing answers.
     """
 
     results: list[SearchResult]
@@ -467,7 +469,7 @@ class Review:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckedLabel:
-    """The differences between the graph and the tables for one label: vertices or edges that are missing, extra or different."""
+    """The differences between graph and tables for a label: vertices or edges that are missing, extra or different."""
 
     label: str
     missing: int
@@ -736,7 +738,7 @@ class Erasure:
 
 @dataclass(frozen=True, kw_only=True)
 class ApiToken:
-    """A bearer token of the HTTP transport, of an agent or a person; `token` is set only in the answer that issues it."""
+    """A bearer token of the HTTP transport, of an agent or a person; only the answer that issues it sets `token`."""
 
     id: UUID
     name: str

@@ -82,7 +82,7 @@ class Thread:
         self._memory = None
 
     def _start(self, stack: ExitStack) -> BlockingPortal:
-        """Start the thread; at the end of the stack it is ended. A daemon, so that a program that forgets it can end."""
+        """Start the thread, which ends with the stack; a daemon, so that a program that forgets it can end."""
         ready: Future[BlockingPortal] = Future()
 
         async def run() -> None:

@@ -42,8 +42,8 @@ comment on function pgmem.new_node is
   'An empty node of a label, stamped with its tenant and its provenance; nothing is stored yet.';
 
 
--- A node may be a copy of a stored one, whose times are not its own, so only an import (p_keeps_times) keeps the times, the
--- start and the version number of p_node.
+-- A node may be a copy of a stored one, whose times are not its own, so only an import (p_keeps_times) keeps the times,
+-- the start and the version number of p_node.
 create or replace function pgmem.insert_node(
   p_node pgmem.node,
   p_ranked bigint[] default null,

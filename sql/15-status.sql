@@ -1,8 +1,8 @@
 -- The state of the store
 --
 -- status counts what the caller sees and names the server, the release and the tier. A server without AGE or pgvector
--- is a lower tier, not an error. isolation_layers is how many barriers stand between tenants: 2 where the roles are made and
--- row-level security holds (96-policies), else 1, the verbs alone.
+-- is a lower tier, not an error. isolation_layers is how many barriers stand between tenants: 2
+-- where the roles are made and row-level security holds (96-policies), else 1, the verbs alone.
 --
 -- wal_position is for a program with a replica: it compares where the primary and the replica stand in the log.
 --
@@ -31,7 +31,8 @@ language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 begin
   server_version := current_setting('server_version');
   release := (select v.release from pgmem.schema_version v);
-  select t.tier, t.isolation_layers, t.age_version, t.vector_version into tier, isolation_layers, age_version, vector_version
+  select t.tier, t.isolation_layers, t.age_version, t.vector_version
+  into tier, isolation_layers, age_version, vector_version
   from pgmem.server_tier() t;
   nodes := (select count(*) from pgmem.visible_node);
   edges := (select count(*) from pgmem.visible_edge);

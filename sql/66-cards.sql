@@ -46,10 +46,12 @@ begin
     raise exception using errcode = 'PM010', message = 'branch and branch_commit belong together: the name of a branch '
       'and the id of a commit, or ^ and the id of the commit that the branch begins at.';
   end if;
-  return jsonb_strip_nulls(jsonb_build_object('branch', pgmem.clean_key(p_branch, 'branch'), 'branch_commit', p_commit));
+  return jsonb_strip_nulls(jsonb_build_object(
+    'branch', pgmem.clean_key(p_branch, 'branch'), 'branch_commit', p_commit));
 end;
 $$;
-comment on function pgmem.written_on is 'The properties of a card that is written on a branch; empty: on the default one.';
+comment on function pgmem.written_on is
+  'The properties of a card that is written on a branch; empty: on the default one.';
 
 
 create or replace function pgmem.place_card(

@@ -30,7 +30,8 @@ with place as (
 )
 insert into pgmem.card_subject (node_seq, scope_key, kind, key, relation, match, status, weight)
 select seq, scope_key, kind, key, 'about', match, 'active', 0.2
-from made cross join lateral (values ('path', path, path), ('module', path, pgmem.module_match(path))) as s(kind, key, match);
+from made cross join lateral
+  (values ('path', path, path), ('module', path, pgmem.module_match(path))) as s(kind, key, match);
 set session_replication_role = origin;
 analyze pgmem.card_subject, pgmem.node;
 """

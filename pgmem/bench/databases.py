@@ -143,7 +143,7 @@ def _write(
 
 
 def _embed(connection: psycopg.Connection[tuple[object, ...]], progress: Progress) -> None:
-    """Embed all decisions and store the vectors, in batches; in the transaction, and so with the identity, of `_write`."""
+    """Embed all decisions and store the vectors, in batches; in the transaction and with the identity of `_write`."""
     provider = StaticProvider()
     connection.execute("select pgmem.register_model(%s, %s)", (provider.model, provider.dimensions))
     rows = connection.execute(

@@ -1,4 +1,4 @@
-"""How fast the cards of a large tree are made and follow it: init, an answer after nothing and after one line changed."""
+"""The speed of the cards of a large tree: init, an answer after no change and after a change of one line."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """The pages of `pgmem ui` on a large store: the time that the server takes for each, and what each weighs.
 
-The store holds real texts where `--data` names some (LoCoMo's file, a folder of BEAM), repeated with other beginnings until
-it is as large as asked; else generated ones. Requests are made within the process, so the times are those of the server.
+The store holds real texts where `--data` names some (LoCoMo's file, a folder of BEAM), repeated with other beginnings
+until it is as large as asked; else generated ones. Requests are made within the process, so the times are those of the
+server.
 """
 
 from __future__ import annotations

@@ -371,7 +371,8 @@ def ui(
         figures = (f"{row['p50_ms']:.1f}", f"{row['p95_ms']:.1f}", f"{row['weight'] / 1000:.1f}")
         rows.append((row["page"], *figures, _met(met)))
     _print(
-        f"{report['memories']} memories; bars: p95 {report['bar_ms']:g} ms, {report['bar_weight'] // 1000} kB compressed",
+        f"{report['memories']} memories; bars: p95 {report['bar_ms']:g} ms,"
+        f" {report['bar_weight'] // 1000} kB compressed",
         ("page", "p50 ms", "p95 ms", "kB", "met"),
         rows,
         left=("page", "met"),
@@ -447,7 +448,7 @@ def cards(
     ] = 0,
     dsn: Databases = None,
 ) -> None:
-    """Measure how well cards foretell what changes together and which tests cover a file, and how fast a tree is read."""
+    """Measure how well cards predict joint changes and the tests of a file, and how fast a tree is read."""
     from pgmem.bench.held_back import measure
     from pgmem.bench.tree import time_tree
 

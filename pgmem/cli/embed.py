@@ -57,7 +57,8 @@ def reindex(
         if activate:
             if left:
                 raise InvalidArgument(
-                    f"{left} texts have no vector of {memory.embedding_model} yet: another worker has claimed them, or the "
+                    f"{left} texts have no vector of {memory.embedding_model} yet: another worker has claimed"
+                    " them, or the "
                     "provider refuses them. Search still uses the previous model; run the command again."
                 )
             await memory.activate_model(memory.embedding_model)

@@ -54,7 +54,7 @@ def hygiene(
     offset: Annotated[int, typer.Option(min=0, help="How many findings to pass over.")] = 0,
     html: Html = None,
 ) -> None:
-    """Report duplicates, outdated memories and unresolved saves, and the command that repairs each; changes no memory."""
+    """Report duplicates, outdated memories and open saves, with the command that repairs each; changes no memory."""
 
     async def look(memory: Memory) -> tuple[HygieneReport, str | None]:
         # JSON holds the whole report; a screen holds a page of it and the count of the rest.
@@ -237,7 +237,8 @@ def reflect(
             answer = typer.prompt("[a]pprove, [d]ismiss, [l]ater, [q]uit", default="l").strip().lower()[:1]
             if answer == "q":
                 return
-            choice: Literal["approve", "dismiss"] | None = {"a": "approve", "d": "dismiss"}.get(answer)  # type: ignore[assignment]
+            choices: dict[str, Literal["approve", "dismiss"]] = {"a": "approve", "d": "dismiss"}
+            choice = choices.get(answer)
             if choice is not None:
                 name = str(insight.id)
                 done = store.run(lambda m, n=name, c=choice: m.review_insight(n, c))  # type: ignore[misc]

@@ -56,8 +56,8 @@ def worker(
 ) -> None:
     """Maintain the store: embed and index texts, send queued saves, delete what has expired.
 
-    With PGMEM_EXTRACTION_MODEL it also asks that model what of the kept turns should last, within PGMEM_EXTRACTION_TOKENS
-    a day.
+    With PGMEM_EXTRACTION_MODEL it also asks that model what of the kept turns should last, within
+    PGMEM_EXTRACTION_TOKENS a day.
 
     Any number of workers may run at once. SIGTERM and Ctrl-C end one after its current batch, within 10 seconds.
     """

@@ -48,7 +48,7 @@ class Pools:
         dsn: the DSN of the primary once it is known.
         primary: the pool on the primary once it is open.
         reading: the pool on the replica once it is open; None without `PGMEM_READ_DSN`.
-        checking: connections for token checks and probes, once they are open; None if tenants do not share this process.
+        checking: connections for token checks and probes, once open; None if tenants do not share this process.
         shares: the part of the other connections that a tenant may hold; None if tenants do not share this process.
     """
 

@@ -1,7 +1,8 @@
 """Install and upgrade: the only way in.
 
 Tables change in `migrations/` (Alembic, forward only). Everything that can be replaced stands in `sql/` and is run at
-every upgrade. Both happen in one transaction under one lock: ten callers take turns, a broken file leaves nothing behind.
+every upgrade. Both happen in one transaction under one lock: ten callers take turns, a broken file leaves nothing
+behind.
 """
 
 from __future__ import annotations
@@ -207,7 +208,8 @@ _BECOME_OWNER = """
 do $$
 begin
   if current_user <> 'pgmem_owner'
-     and exists (select from pg_namespace n where n.nspname = 'pgmem' and n.nspowner::regrole::text = 'pgmem_owner') then
+     and exists (
+       select from pg_namespace n where n.nspname = 'pgmem' and n.nspowner::regrole::text = 'pgmem_owner') then
     set local role pgmem_owner;
   end if;
 end $$
@@ -321,7 +323,7 @@ def _head_arrays() -> dict[str, str]:
 
 
 def _drop_changed() -> str:
-    """Drop the functions that are gone or whose arguments or result changed, with the functions and views that name them.
+    """Drop functions that are gone or whose arguments or result changed, with the functions and views that name them.
 
     `create or replace` would make a second function beside the old one, or refuse. A store of release 0.1.0 holds no
     heads: there every function goes that no table, trigger or policy depends on. A default, constraint, trigger or
@@ -392,9 +394,9 @@ end $$
 """
 
 
-# The chapters name pgvector's types and operators with the schema public; here they get the one that the extension is in
-# (Supabase: extensions). So no function has a schema in its path in which others may create: what they put there would
-# run as the owner.
+# The chapters name pgvector's types and operators with the schema public; here they get the one that the extension is
+# in (Supabase: extensions). So no function has a schema in its path in which others may create: what they put there
+# would run as the owner.
 _NAME_EXTENSION_SCHEMA = r"""
 do $$
 declare
@@ -420,7 +422,8 @@ end $$;
 _WRITABLE_SCHEMAS = """
 select n.nspname, e.extname, quote_ident(coalesce(r.rolname, 'public')) as grantee
 from pg_extension e join pg_namespace n on n.oid = e.extnamespace
-cross join lateral aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a left join pg_roles r on r.oid = a.grantee
+cross join lateral aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
+left join pg_roles r on r.oid = a.grantee
 where e.extname in ('vector', 'age') and a.privilege_type = 'CREATE' and (a.grantee = 0
   or r.rolname in ('pgmem_writer', 'pgmem_reader', 'pgmem_trusted', 'pgmem_reviewer')
   or not r.rolsuper and a.grantee <> n.nspowner and r.rolname <> 'pgmem_owner' and pg_has_role(a.grantee, (
@@ -521,5 +524,6 @@ def script() -> Iterator[str]:
     yield (
         f"\ninsert into pgmem.schema_version (release, digest) values ('{release()}', '{digest()}')"
         " on conflict (one) do update set release = excluded.release, digest = excluded.digest, upgraded_at = now();\n"
-        f"select pgmem.enable_graph(), pgmem.enable_vector();\nselect pgmem.grant_rights();\n{_NAME_EXTENSION_SCHEMA}commit;\n"
+        "select pgmem.enable_graph(), pgmem.enable_vector();\nselect pgmem.grant_rights();\n"
+        f"{_NAME_EXTENSION_SCHEMA}commit;\n"
     )

@@ -94,7 +94,7 @@ class LocalProvider(BaseProvider):
             raise EmbeddingError(str(exc), transient=exc.transient) from exc
 
     def _start(self) -> Future[Encoder]:
-        """Return the load that is finished or running; begin one if there is none, or if the last one failed long ago."""
+        """Return the load that is finished or running; begin one if there is none or the last one failed long ago."""
         with self._lock:
             loading = self._loading
             if loading and loading.done() and loading.exception() and monotonic() >= self._retry_at:

@@ -1,7 +1,7 @@
 """Static word vectors of wordllama: no download, no server, no neural network.
 
-A text's vector is the mean of its tokens' vectors, scaled to length 1. The wheel of pgmem holds wordllama's two files; a
-checkout reads them from wordllama's own wheel, which is not imported: its loader looks for the tokenizer in a folder
+A text's vector is the mean of its tokens' vectors, scaled to length 1. The wheel of pgmem holds wordllama's two files;
+a checkout reads them from wordllama's own wheel, which is not imported: its loader looks for the tokenizer in a folder
 that the wheel lacks, and its import configures the root logger.
 """
 

@@ -86,7 +86,7 @@ class Engine:
         return build(cls, value)
 
     async def _embedding(self, verb: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments that carry the vector of a save; none if the provider fails, so that the save goes on."""
+        """Return the arguments that carry the vector of a save; none if the provider fails: the save goes on."""
         if self._embedder.dimensions == 0:
             return {}
         patience = self._database.settings.embedding_patience_s

@@ -1,4 +1,4 @@
-"""Extraction by a model of the operator's: turns go to a server that speaks OpenAI's protocol, within a budget of tokens."""
+"""Extraction by a model that the operator names: turns go to a server with OpenAI's protocol, within a token budget."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def _declared(pq: ctypes.CDLL) -> ctypes.CDLL:
 
 
 def _sent(value: object) -> bytes | None:
-    """Return a value as the text that PostgreSQL reads; a list of texts is an array, other lists and objects are JSON."""
+    """Return a value as the text that PostgreSQL reads; a list of texts is an array, any other is JSON."""
     if value is None:
         return None
     if isinstance(value, bool):

@@ -29,7 +29,7 @@ Notes: TypeAlias = dict[Path, tuple[dict[str, Any], str]]
 
 
 def read(folder: Path, known: Vocabulary) -> Reading:
-    """Read the notes of a directory. The front matter's label or type is the label, else Concept; [[links]] are relations.
+    """Read the notes of a directory; front matter gives the label (or type), else Concept; [[links]] are relations.
 
     The title or the file name is the name; a note whose name is taken is named by its path.
     """

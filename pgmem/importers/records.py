@@ -19,7 +19,7 @@ _NAME_CHARS = 200  # the limit of a new store; the verb refuses a longer name
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """A named memory with what `import_memories` takes. `status` is one of active, superseded, archived, expired, stub."""
+    """A named memory as `import_memories` takes it. `status`: active, superseded, archived, expired or stub."""
 
     label: str
     name: str

@@ -183,7 +183,7 @@ def _lines(file: Path) -> Iterator[str]:
 
 
 def _entry(line: str) -> dict[str, Any]:
-    """Return the entry of a line; an empty one where the line cannot be read, or is nested too deeply to be an entry."""
+    """Return the entry of a line; an empty one where the line cannot be read or is nested too deeply."""
     try:
         found = bounded.parse(line, "a line")
     except (ValueError, PgmemError):

@@ -284,7 +284,7 @@ def _texts(body: bytes) -> int:
 
 
 def _has_more_values(body: bytes, most: int) -> bool:
-    """Whether a JSON text holds more values than `most`: each is handled by itself, and a list of 150 000 takes long."""
+    """Whether a JSON text holds more values than `most`: each one takes time, and a list of 150 000 takes long."""
     # A text of commas is one value, so they only rule out.
     if body.count(b",") + body.count(b"[") + body.count(b"{") < most:
         return False

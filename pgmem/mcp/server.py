@@ -73,7 +73,8 @@ class Server(MCPServer[App]):
         """Call a tool.
 
         Raises:
-            ToolError: the tool refuses, or cannot read its arguments. The agent gets the message, which says what to send
+            ToolError: the tool refuses, or cannot read its arguments. The agent gets the message, which says what to
+            send
                 instead.
             MCPError: there is no such tool, an error of the protocol (-32602).
         """
@@ -185,7 +186,7 @@ def create_server(
 
 
 async def reported(context: Context[App, Any], call: Awaitable[R]) -> R:
-    """Return what a call returns; meanwhile tell a client that asked for it, every two seconds, that the call runs on."""
+    """Return what a call returns; until then report progress every two seconds, if the client asked for it."""
 
     async def report() -> None:
         for ticks in itertools.count(1):

@@ -70,7 +70,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One label of the timeline: its memories, its colour (0 to 9), its share of the largest label in percent, its area."""
+    """One label of the timeline: its memories, colour (0 to 9), share of the largest label in percent, and area."""
 
     label: str
     count: int

@@ -53,7 +53,7 @@ def chosen_project(folder: Path) -> str | None:
 
 
 def _plain(path: Path) -> str:
-    """Return the text of a small file that comes with a repository: a link may lead to what never ends, and a pipe waits.
+    """Return the text of a small file that comes with a repository: a link may lead to an endless file, a pipe waits.
 
     Raises:
         OSError: it is no plain file, or longer than 64 kB.

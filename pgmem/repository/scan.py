@@ -171,8 +171,8 @@ class Reading:
     def report(self, base: str | None = None) -> dict[str, Any]:
         """The report, or what differs from the report with a fingerprint, if the cache knows that.
 
-        A report of differences has `complete` false, `base` with that fingerprint, and `removed` with the paths that are
-        gone.
+        A report of differences has `complete` false, `base` with that fingerprint, and `removed` with the paths that
+        are gone.
         """
         parsed = self._parsed()
         commit = self._git.commit if self._git else None
@@ -408,10 +408,10 @@ def facts(
         unmerged: commits that are not in the default branch.
 
     Returns:
-        {names, modules, imports, covering, documents, facts, reasons, renames, work}: dotted names and imported files by
-        path; files that each test covers; modules that each document names; tests, companions, owners, reverts, fixes and
-        dependents by path; sentences that give reasons; names of before by the name of today; the newest commits that
-        are pieces of work.
+        {names, modules, imports, covering, documents, facts, reasons, renames, work}: dotted names and imported files
+        by path; files that each test covers; modules that each document names; tests, companions, owners, reverts,
+        fixes and dependents by path; sentences that give reasons; names of before by the name of today; the newest
+        commits that are pieces of work.
     """
     known = learned(parsed, files, log, coverage, go_modules)
     modules, names, imports, timeline = known.modules, known.names, known.imports, known.timeline

@@ -1,4 +1,4 @@
-"""Prometheus metrics of one process: its calls and saves, and the queues of the store. The values of labels are fixed sets."""
+"""Prometheus metrics of one process: its calls and saves, and the queues of the store. Label values are fixed sets."""
 
 from __future__ import annotations
 

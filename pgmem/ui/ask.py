@@ -14,7 +14,7 @@ FILTERS = ("labels", "focus", "tags", "agent", "source", "trust", "as_of", "know
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a score: what it is, how much it adds, and where its piece of the bar begins and how wide it is (0 to 100)."""
+    """A part of a score: its name, its amount, and the start and width of its piece of the bar (0 to 100)."""
 
     name: str
     value: float
