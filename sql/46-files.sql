@@ -74,14 +74,7 @@ comment on function pgmem.write_file is 'Store the text of a file. The caller ho
 create or replace function pgmem.view_files(
   p_path text default '/memories',
   p_project_id text default null
-) returns table (
-  id uuid,
-  path text,
-  text text,
-  bytes integer,
-  version integer,
-  updated_at timestamptz
-)
+) returns setof pgmem.memory_file
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -90,8 +83,7 @@ declare
   v_file  pgmem.node := pgmem.live_file(v_place, v_path);
 begin
   if v_file.seq is not null then
-    return query select v_file.id, v_file.key::text, v_file.props ->> 'text',
-      octet_length(v_file.props ->> 'text'), v_file.version, v_file.updated_at;
+    return next pgmem.file_answer(v_file);
     return;
   end if;
   return query
@@ -118,14 +110,8 @@ select pgmem.declare_verb('view_files', p_rights => 'reader', p_effect => 'look'
 create or replace function pgmem.create_file(
   p_path text,
   p_text text,
-  p_project_id text default null,
-  out id uuid,
-  out path text,
-  out text text,
-  out bytes integer,
-  out version integer,
-  out updated_at timestamptz
-)
+  p_project_id text default null
+) returns pgmem.memory_file
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -137,7 +123,7 @@ begin
   perform pgmem.lock_scope(v_place.scope_key);
   perform pgmem.require_free_path(v_place, v_path, format('File %s already exists', p_path));
   v_file := pgmem.write_file(v_place, v_caller, v_path, coalesce(p_text, ''));
-  select f.* into id, path, text, bytes, version, updated_at from pgmem.file_answer(v_file) f;
+  return pgmem.file_answer(v_file);
 end;
 $$;
 comment on function pgmem.create_file is $$
@@ -178,15 +164,7 @@ comment on function pgmem.require_free_path is
   'An error where a path is taken, by a file or a directory, or leads through a file.';
 
 
-create or replace function pgmem.file_answer(
-  p_file pgmem.node,
-  out id uuid,
-  out path text,
-  out text text,
-  out bytes integer,
-  out version integer,
-  out updated_at timestamptz
-)
+create or replace function pgmem.file_answer(p_file pgmem.node) returns pgmem.memory_file
 language sql immutable set search_path = pgmem, pg_temp as $$
   select (p_file).id, (p_file).key::text, (p_file).props ->> 'text', octet_length((p_file).props ->> 'text'),
          (p_file).version, (p_file).updated_at;
@@ -306,14 +284,8 @@ create or replace function pgmem.insert_in_file(
   p_path text,
   p_insert_line integer,
   p_insert_text text,
-  p_project_id text default null,
-  out id uuid,
-  out path text,
-  out text text,
-  out bytes integer,
-  out version integer,
-  out updated_at timestamptz
-)
+  p_project_id text default null
+) returns pgmem.memory_file
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -335,7 +307,7 @@ begin
     || v_lines[p_insert_line + 1:], chr(10));
   v_file := pgmem.write_file(v_place, v_caller, v_file.key,
     case when right(v_text, 1) = chr(10) then v_text else v_text || chr(10) end, true);
-  select f.* into id, path, text, bytes, version, updated_at from pgmem.file_answer(v_file) f;
+  return pgmem.file_answer(v_file);
 end;
 $$;
 comment on function pgmem.insert_in_file is $$

@@ -86,17 +86,7 @@ select pgmem.declare_verb('reflect', p_rights => 'writer', p_effect => 'repeat',
 create or replace function pgmem.surface_insights(
   p_limit pgmem.row_limit default 10,
   p_query text default null
-) returns table (
-  id uuid,
-  title text,
-  summary text,
-  detector text,
-  confidence float8,
-  trust_level float8,
-  status text,
-  sources uuid[],
-  created_at timestamptz
-)
+) returns setof pgmem.insight_answer
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -124,17 +114,8 @@ select pgmem.declare_verb('surface_insights', p_rights => 'reader', p_effect => 
 
 create or replace function pgmem.review_insight(
   p_title text,
-  p_action pgmem.insight_action,
-  out id uuid,
-  out title text,
-  out summary text,
-  out detector text,
-  out confidence float8,
-  out trust_level float8,
-  out status text,
-  out sources uuid[],
-  out created_at timestamptz
-)
+  p_action pgmem.insight_action
+) returns pgmem.insight_answer
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -169,8 +150,7 @@ begin
       perform pgmem.store_embedding(v_node, null);
     end if;
   end if;
-  select i.* into id, title, summary, detector, confidence, trust_level, status, sources, created_at
-  from pgmem.insight(v_node) i;
+  return pgmem.insight(v_node);
 end;
 $$;
 comment on function pgmem.review_insight is $$
