@@ -30,7 +30,6 @@ language sql stable security definer set search_path = pgmem, pg_temp as $$
   from pgmem.governance_token t
   where t.tenant = any ((select pgmem.visible_tenants())::text[]);
 $$;
-comment on function pgmem.rows_of_approval is 'The rows of the view approval.';
 
 
 create or replace view pgmem.approval with (security_invoker = true) as select * from pgmem.rows_of_approval();
@@ -78,12 +77,10 @@ language sql stable security definer set search_path = pgmem, pg_temp as $$
          n.agent_id, n.org_id, n.user_id, n.created_at, n.updated_at
   from pgmem.visible_node n where n.label = 'Card';
 $$;
-comment on function pgmem.rows_of_card is 'The rows of the view card.';
 
 
 create or replace view pgmem.card with (security_invoker = true) as select * from pgmem.rows_of_card();
-comment on view pgmem.card is
-  'Engineering memory: cards of every status; agents see those with status = ''active''.';
+comment on view pgmem.card is 'Engineering memory: cards of every status; agents see those with status = ''active''.';
 comment on column pgmem.card.id is 'The id of the card.';
 comment on column pgmem.card.record_type is 'What kind of statement it is, such as risk_note or module_role.';
 comment on column pgmem.card.statement is 'What the card says.';
@@ -121,12 +118,10 @@ language sql stable security definer set search_path = pgmem, pg_temp as $$
   from pgmem.edge e join pgmem.visible_node a on a.seq = e.src join pgmem.visible_node b on b.seq = e.dst
   where e.rel = 'CONFLICTS_WITH';
 $$;
-comment on function pgmem.rows_of_conflict is 'The rows of the view conflict.';
 
 
 create or replace view pgmem.conflict with (security_invoker = true) as select * from pgmem.rows_of_conflict();
-comment on view pgmem.conflict is
-  'Pairs of memories that contradict each other.';
+comment on view pgmem.conflict is 'Pairs of memories that contradict each other.';
 comment on column pgmem.conflict.id is 'The id of the one memory.';
 comment on column pgmem.conflict.label is 'The kind of the one memory, such as Decision.';
 comment on column pgmem.conflict.title is 'The title of the one memory.';
@@ -162,12 +157,10 @@ language sql stable security definer set search_path = pgmem, pg_temp as $$
          n.project, n.scope, n.focus, n.status, n.source, n.trust_level, n.org_id, n.user_id, n.created_at, n.updated_at
   from pgmem.visible_node n where n.label = 'Context';
 $$;
-comment on function pgmem.rows_of_context is 'The rows of the view context.';
 
 
 create or replace view pgmem.context with (security_invoker = true) as select * from pgmem.rows_of_context();
-comment on view pgmem.context is
-  'Free notes with their topics.';
+comment on view pgmem.context is 'Free notes with their topics.';
 comment on column pgmem.context.topic is 'What the note is about; null: not named.';
 comment on column pgmem.context.content is 'The note itself.';
 comment on column pgmem.context.relevance_score is 'How relevant it is, 0 to 1, as its writer said.';
@@ -204,7 +197,6 @@ language sql stable security definer set search_path = pgmem, pg_temp as $$
          n.valid_from, n.valid_to, n.source, n.trust_level, n.agent_id, n.org_id, n.user_id, n.created_at, n.updated_at
   from pgmem.visible_node n where n.label = 'Decision';
 $$;
-comment on function pgmem.rows_of_decision is 'The rows of the view decision.';
 
 
 create or replace view pgmem.decision with (security_invoker = true) as select * from pgmem.rows_of_decision();
@@ -236,12 +228,10 @@ language sql stable security definer set search_path = pgmem, pg_temp as $$
          n.source, n.trust_level, n.org_id, n.user_id, n.created_at, n.updated_at
   from pgmem.visible_node n where n.label = 'EntityFact';
 $$;
-comment on function pgmem.rows_of_entity_fact is 'The rows of the view entity_fact.';
 
 
 create or replace view pgmem.entity_fact with (security_invoker = true) as select * from pgmem.rows_of_entity_fact();
-comment on view pgmem.entity_fact is
-  'What is known of named things at present.';
+comment on view pgmem.entity_fact is 'What is known of named things at present.';
 comment on column pgmem.entity_fact.entity_name is 'The name of the thing.';
 comment on column pgmem.entity_fact.fact is 'What is known of it at present.';
 comment on column pgmem.entity_fact.version is 'The number of its states so far; node_version holds the earlier ones.';
@@ -269,12 +259,10 @@ language sql stable security definer set search_path = pgmem, pg_temp as $$
   select n.id, n.label, n.title, 'HAS_FOCUS', f.id, f.label, f.title, n.created_at
   from pgmem.visible_node n join pgmem.visible_node f on f.seq = n.focus_seq;
 $$;
-comment on function pgmem.rows_of_graph_edge is 'The rows of the view graph_edge.';
 
 
 create or replace view pgmem.graph_edge with (security_invoker = true) as select * from pgmem.rows_of_graph_edge();
-comment on view pgmem.graph_edge is
-  'Every edge of the graph, with BELONGS_TO and HAS_FOCUS.';
+comment on view pgmem.graph_edge is 'Every edge of the graph, with BELONGS_TO and HAS_FOCUS.';
 comment on column pgmem.graph_edge.from_id is 'The id of the node that the edge leaves.';
 comment on column pgmem.graph_edge.from_label is 'The label of that node.';
 comment on column pgmem.graph_edge.from_title is 'The title of that node.';
@@ -312,7 +300,6 @@ language sql stable security definer set search_path = pgmem, pg_temp as $$
          n.props ->> 'rationale' as rationale, n.status, n.project, n.created_at, n.valid_to
   from line join pgmem.visible_node newest on newest.seq = line.newest join pgmem.visible_node n on n.seq = line.seq;
 $$;
-comment on function pgmem.rows_of_lineage is 'The rows of the view lineage.';
 
 
 create or replace view pgmem.lineage with (security_invoker = true) as select * from pgmem.rows_of_lineage();
@@ -358,12 +345,10 @@ language sql stable security definer set search_path = pgmem, pg_temp as $$
          n.created_at, n.updated_at
   from pgmem.visible_node n where pgmem.is_memory(n.label);
 $$;
-comment on function pgmem.rows_of_memory is 'The rows of the view memory.';
 
 
 create or replace view pgmem.memory with (security_invoker = true) as select * from pgmem.rows_of_memory();
-comment on view pgmem.memory is
-  'Memories of all kinds and every status in one table; agents see those that are live.';
+comment on view pgmem.memory is 'Memories of all kinds and every status in one table; agents see those that are live.';
 comment on column pgmem.memory.label is 'The kind of memory, such as Decision, Context or Technology.';
 comment on column pgmem.memory.name is 'The name, of kinds that are named; null: it has a title alone.';
 comment on column pgmem.memory.title is 'The title; of a named kind, the name.';
@@ -407,7 +392,6 @@ language sql stable security definer set search_path = pgmem, pg_temp as $$
   cross join lateral generate_series(p.first, pgmem.now()::date, interval '1 day') as d(day)
   left join sum s on s.project = p.project and s.label = p.label and s.day = d.day::date;
 $$;
-comment on function pgmem.rows_of_memory_by_day is 'The rows of the view memory_by_day.';
 
 
 create or replace view pgmem.memory_by_day with (security_invoker = true) as
@@ -447,7 +431,6 @@ language sql stable security definer set search_path = pgmem, pg_temp as $$
          n.project, n.scope, n.focus, n.status, n.source, n.trust_level, n.org_id, n.user_id, n.created_at, n.updated_at
   from pgmem.visible_node n where n.label = 'Pattern';
 $$;
-comment on function pgmem.rows_of_pattern is 'The rows of the view pattern.';
 
 
 create or replace view pgmem.pattern with (security_invoker = true) as select * from pgmem.rows_of_pattern();
@@ -478,12 +461,10 @@ language sql stable security definer set search_path = pgmem, pg_temp as $$
          p.org_id, p.user_id, p.created_at
   from pgmem.visible_node p where p.label = 'Project' and p.status = 'active';
 $$;
-comment on function pgmem.rows_of_project is 'The rows of the view project.';
 
 
 create or replace view pgmem.project with (security_invoker = true) as select * from pgmem.rows_of_project();
-comment on view pgmem.project is
-  'Active projects with their focus areas and the number of their memories.';
+comment on view pgmem.project is 'Active projects with their focus areas and the number of their memories.';
 comment on column pgmem.project.id is 'The id of the project.';
 comment on column pgmem.project.name is 'Its name: the project_id of every verb.';
 comment on column pgmem.project.last_hygiene_at is 'When it last had a whole hygiene report; null: never.';
@@ -512,12 +493,10 @@ language sql stable security definer set search_path = pgmem, pg_temp as $$
          a.resolved_by, a.org_id, a.user_id, a.created_at, a.updated_at
   from pgmem.visible_attempt a;
 $$;
-comment on function pgmem.rows_of_save is 'The rows of the view save.';
 
 
 create or replace view pgmem.save with (security_invoker = true) as select * from pgmem.rows_of_save();
-comment on view pgmem.save is
-  'Every save and its outcome; retry_save or resolve_review saves one that is not saved.';
+comment on view pgmem.save is 'Every save and its outcome; retry_save or resolve_review saves one that is not saved.';
 comment on column pgmem.save.save_id is 'The id of the save: with it the same save is made once.';
 comment on column pgmem.save.verb is 'The verb that was called, such as save_decision.';
 comment on column pgmem.save.project is 'The project it was for; null: none.';
@@ -559,12 +538,10 @@ language sql stable security definer set search_path = pgmem, pg_temp as $$
          n.project, n.scope, n.focus, n.status, n.source, n.org_id, n.user_id, n.created_at
   from pgmem.visible_node n where n.label = 'Session';
 $$;
-comment on function pgmem.rows_of_session is 'The rows of the view session.';
 
 
 create or replace view pgmem.session with (security_invoker = true) as select * from pgmem.rows_of_session();
-comment on view pgmem.session is
-  'Sessions: what was done, what is open and what comes next.';
+comment on view pgmem.session is 'Sessions: what was done, what is open and what comes next.';
 comment on column pgmem.session.objective is 'What the session was for.';
 comment on column pgmem.session.actions_taken is 'What was done.';
 comment on column pgmem.session.decisions_made is 'What was decided, in words.';
@@ -594,12 +571,10 @@ language sql stable security definer set search_path = pgmem, pg_temp as $$
          n.trust_level, n.org_id, n.user_id, n.created_at as captured_at
   from pgmem.visible_node n where n.label = 'Turn' and n.status = 'captured';
 $$;
-comment on function pgmem.rows_of_turn is 'The rows of the view turn.';
 
 
 create or replace view pgmem.turn with (security_invoker = true) as select * from pgmem.rows_of_turn();
-comment on view pgmem.turn is
-  'What was said in conversations, as it was captured: source text, not memories.';
+comment on view pgmem.turn is 'What was said in conversations, as it was captured: source text, not memories.';
 comment on column pgmem.turn.id is 'The id of the turn, in every verb and export.';
 comment on column pgmem.turn.session_id is 'The conversation: client:session.';
 comment on column pgmem.turn.place is 'Its place in the conversation, from 1 on.';
@@ -613,11 +588,20 @@ comment on column pgmem.turn.user_id is 'The user that owns it; empty: it is pub
 comment on column pgmem.turn.captured_at is 'When it was captured; turn_days later it is deleted.';
 
 
--- What a column means in several views is written once, for those that have no comment of their own.
+-- What a column means in several views is written once, for those that have no comment of their own; so is what a
+-- function of a view returns.
 do $$
 declare
+  v_name   text;
   v_column record;
 begin
+  for v_name in
+    select p.proname from pg_proc p
+    where p.pronamespace = 'pgmem'::regnamespace and p.proname like 'rows\_of\_%'
+  loop
+    execute format('comment on function pgmem.%I is %L', v_name,
+                   format('The rows of the view %s.', substr(v_name, length('rows_of_') + 1)));
+  end loop;
   for v_column in
     select c.relname as view, a.attname as name, said.meaning
     from (values
