@@ -123,7 +123,8 @@ language sql immutable set search_path = pgmem, pg_temp as $$
       group by u.value order by 2 limit 20) v)) end
   from unnest('{remotes,roots,places}'::text[]) as part;
 $$;
-comment on function pgmem.repository_with is 'What a repository is known by, with what it is known by now.';
+comment on function pgmem.repository_with is
+  'What a repository is known by, with what it is known by now.';
 
 
 -- Reads node itself, by scope_keys that hold the caller's tenants.

@@ -318,7 +318,8 @@ begin
          or a.arguments_hash = '' and p_arguments @> jsonb_strip_nulls(a.arguments));
 end;
 $$;
-comment on function pgmem.close_attempts is 'Close the open saves that a save with the same arguments has made good.';
+comment on function pgmem.close_attempts is
+  'Close the open saves that a save with the same arguments has made good.';
 
 
 create or replace function pgmem.link_session(p_session_id text, p_artifact_id uuid) returns void

@@ -21,7 +21,8 @@ language sql stable set search_path = pgmem, pg_temp as $$
   select exists (select from pgmem.tenant_role)
     or exists (select from pgmem.api_token t where t.revoked_at is null and (t.org_id <> '' or t.user_id <> ''));
 $$;
-comment on function pgmem.has_tenants is 'Whether a login or a token that is not revoked is bound to a tenant.';
+comment on function pgmem.has_tenants is
+  'Whether a login or a token that is not revoked is bound to a tenant.';
 
 
 create or replace function pgmem.issue_token(

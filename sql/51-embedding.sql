@@ -168,7 +168,8 @@ begin
   delete from pgmem.embedding_queue q where q.node_seq = p_seq and q.model_id = p_model.id;
 end;
 $$;
-comment on function pgmem.put_vector is 'Store one vector; a wrong dimension and a vector of zeros are refused.';
+comment on function pgmem.put_vector is
+  'Store one vector; a wrong dimension and a vector of zeros are refused.';
 
 
 -- A text that changed while the provider computed is not stored: it goes back to the queue, or the newer vector stays.

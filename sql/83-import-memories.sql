@@ -129,7 +129,8 @@ begin
   return v_node;
 end;
 $$;
-comment on function pgmem.updated_foreign is 'A stored memory with what a file says of it now; nothing is stored yet.';
+comment on function pgmem.updated_foreign is
+  'A stored memory with what a file says of it now; nothing is stored yet.';
 
 
 create or replace function pgmem.import_memory(

@@ -39,7 +39,8 @@ begin atomic
     where jsonb_typeof(value) in ('number', 'boolean')
       or jsonb_typeof(value) = 'string' and length(value #>> '{}') <= 200) own;
 end;
-comment on function pgmem.vertex_properties is 'The properties of the vertex of a node, as JSON text; one row.';
+comment on function pgmem.vertex_properties is
+  'The properties of the vertex of a node, as JSON text; one row.';
 
 
 create or replace function pgmem.make_projection(
