@@ -131,9 +131,7 @@ end;
 comment on function pgmem.token_signature is '64-bit Bloom filter of a token set; one row.';
 
 
-create or replace function pgmem.title_entries(
-  p_ranked bigint[]
-) returns table (
+create or replace function pgmem.title_entries(p_ranked bigint[]) returns table (
   token bigint,
   signature bigint,
   size integer,

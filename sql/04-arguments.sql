@@ -61,11 +61,7 @@ comment on function pgmem.clean_key is
   'A key or name, composed (NFC), without outer blanks; null when empty; control and hidden characters are refused.';
 
 
-create or replace function pgmem.clean_text(
-  p_text text,
-  p_name text,
-  p_required boolean default false
-) returns text
+create or replace function pgmem.clean_text(p_text text, p_name text, p_required boolean default false) returns text
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_text text := btrim(regexp_replace(p_text, '[\x01-\x08\x0b-\x1f\x7f]', '', 'g'), e' \t\n');
@@ -185,10 +181,7 @@ comment on function pgmem.clean_title is
 
 
 -- The server stamps provenance, tenant and times, so a caller cannot send them. Keys that begin with _ are pgmem's own.
-create or replace function pgmem.clean_properties(
-  p_properties jsonb,
-  p_depth integer default 0
-) returns jsonb
+create or replace function pgmem.clean_properties(p_properties jsonb, p_depth integer default 0) returns jsonb
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   if p_depth > 20 then
@@ -217,11 +210,7 @@ comment on function pgmem.clean_properties is
   'Properties that may be stored: reserved keys and _* dropped, texts cleaned, depth bounded.';
 
 
-create or replace function pgmem.argument_number(
-  p_arguments jsonb,
-  p_name text,
-  p_default float8
-) returns float8
+create or replace function pgmem.argument_number(p_arguments jsonb, p_name text, p_default float8) returns float8
 language plpgsql immutable set search_path = pgmem, pg_temp as $$
 declare
   v_value jsonb := p_arguments -> p_name;
@@ -264,10 +253,7 @@ $$;
 comment on function pgmem.argument_time is 'A point in time from the arguments of a verb; null when it is missing.';
 
 
-create or replace function pgmem.require_period(
-  p_valid_from timestamptz,
-  p_valid_to timestamptz
-) returns void
+create or replace function pgmem.require_period(p_valid_from timestamptz, p_valid_to timestamptz) returns void
 language plpgsql immutable set search_path = pgmem, pg_temp as $$
 begin
   if p_valid_to < p_valid_from then

@@ -174,10 +174,7 @@ comment on function pgmem.decayed is
   'initial * exp(-rate * days since update) after p_max_age_days without an update; until then the initial.';
 
 
-create or replace function pgmem.confidence(
-  p_initial float8,
-  p_updated_at timestamptz
-) returns float8
+create or replace function pgmem.confidence(p_initial float8, p_updated_at timestamptz) returns float8
 language sql stable parallel safe
 begin atomic
   select pgmem.decayed(p_initial, p_updated_at, pgmem.now(), pgmem.setting_float('decay_rate'),

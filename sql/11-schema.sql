@@ -176,9 +176,7 @@ comment on function pgmem.require_memory_label is
   'A label that remember writes; one with a verb of its own is an error that names the verb.';
 
 
-create or replace function pgmem.named_relations(
-  p_relations jsonb
-) returns table (
+create or replace function pgmem.named_relations(p_relations jsonb) returns table (
   rel text,
   name text,
   label text,

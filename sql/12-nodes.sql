@@ -161,12 +161,7 @@ comment on function pgmem.set_status is
 
 
 -- Edges, versions and near-duplicate entries hang on the row and go with it; triggers take it out of the graph.
-create or replace function pgmem.delete_node(
-  p_seq bigint,
-  out edges integer,
-  out versions integer,
-  out vectors integer
-)
+create or replace function pgmem.delete_node(p_seq bigint, out edges integer, out versions integer, out vectors integer)
 language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin

@@ -33,12 +33,7 @@ $$;
 comment on function pgmem.insert_edge is 'Join two nodes; true when the edge is new.';
 
 
-create or replace function pgmem.join_nodes(
-  p_from pgmem.node,
-  p_rel text,
-  p_to pgmem.node,
-  out edge_is_new boolean
-)
+create or replace function pgmem.join_nodes(p_from pgmem.node, p_rel text, p_to pgmem.node, out edge_is_new boolean)
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_relation pgmem.relation := pgmem.require_relation(p_rel);
@@ -169,11 +164,7 @@ comment on function pgmem.insert_stub is
 
 
 -- Exact names before alike ones, the project of the node before others, own before shared before public ones.
-create or replace function pgmem.resolve_target(
-  p_name text,
-  p_label text,
-  p_project_seq bigint
-) returns pgmem.node[]
+create or replace function pgmem.resolve_target(p_name text, p_label text, p_project_seq bigint) returns pgmem.node[]
 language plpgsql stable set search_path = pgmem, pg_temp set enable_seqscan = off as $$
 #variable_conflict use_column
 declare

@@ -70,9 +70,7 @@ end;
 comment on function pgmem.saved is 'The result of a save that was made, or that met an equal memory.';
 
 
-create or replace function pgmem.attempt_result(
-  p_attempt pgmem.save_attempt
-) returns pgmem.save_result
+create or replace function pgmem.attempt_result(p_attempt pgmem.save_attempt) returns pgmem.save_result
 language sql immutable
 begin atomic
   select pgmem.make_result((p_attempt).status, (p_attempt).artifact_id, (p_attempt).dedup_outcome,
@@ -202,11 +200,7 @@ comment on function pgmem.refuse is
   'End a save with a status: an error (PM099) that rolls it back to its savepoint and carries its result.';
 
 
-create or replace function pgmem.save_error(
-  p_sqlstate text,
-  p_message text,
-  p_detail text
-) returns pgmem.save_result
+create or replace function pgmem.save_error(p_sqlstate text, p_message text, p_detail text) returns pgmem.save_result
 language sql immutable set search_path = pgmem, pg_temp as $$
   select case
     when p_sqlstate = 'PM099' then jsonb_populate_record(null::pgmem.save_result, p_detail::jsonb)

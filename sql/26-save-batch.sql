@@ -147,11 +147,7 @@ comment on function pgmem.batch_token is
   'The token of the global parts of a batch, locked; or the result that refuses them.';
 
 
-create or replace function pgmem.require_fields(
-  p_verb text,
-  p_sent jsonb,
-  p_common jsonb
-) returns void
+create or replace function pgmem.require_fields(p_verb text, p_sent jsonb, p_common jsonb) returns void
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_known   text[] := array(

@@ -215,11 +215,7 @@ comment on function pgmem.named_node is
   'A new node of a label, named by its key field, with the properties that were sent; nothing is stored yet.';
 
 
-create or replace function pgmem.merged_node(
-  p_old pgmem.node,
-  p_new pgmem.node,
-  p_key_field text
-) returns pgmem.node
+create or replace function pgmem.merged_node(p_old pgmem.node, p_new pgmem.node, p_key_field text) returns pgmem.node
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_node pgmem.node := p_old;

@@ -110,10 +110,7 @@ comment on function pgmem.find_state is
   'The state of a named node that was true at a time, or known at one, or both; none or several are errors.';
 
 
-create or replace function pgmem.state_item(
-  p_state pgmem.recorded_state,
-  p_ages pgmem.ages
-) returns jsonb
+create or replace function pgmem.state_item(p_state pgmem.recorded_state, p_ages pgmem.ages) returns jsonb
 language sql stable parallel safe as $$
   select (p_state).props || jsonb_build_object(
     'id', (p_state).id,

@@ -18,10 +18,7 @@
 -- 85-upkeep calls decay_scores.
 
 
-create or replace function pgmem.require_forgettable(
-  p_node pgmem.node,
-  p_caller pgmem.caller
-) returns void
+create or replace function pgmem.require_forgettable(p_node pgmem.node, p_caller pgmem.caller) returns void
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   if not pgmem.is_memory(p_node.label)
@@ -101,11 +98,7 @@ comment on function pgmem.restore_embeddings is
   'Put back the vectors of a node that was hidden; a text that has changed since is queued by its save.';
 
 
-create or replace function pgmem.needs_review(
-  p_node pgmem.node,
-  p_caller pgmem.caller,
-  p_purge boolean
-) returns boolean
+create or replace function pgmem.needs_review(p_node pgmem.node, p_caller pgmem.caller, p_purge boolean) returns boolean
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   if pgmem.decides(p_caller) then

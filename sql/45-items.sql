@@ -17,11 +17,7 @@
 -- Callers: 46-files, 47-messages; pgmem/integrations.
 
 
-create or replace function pgmem.item_place(
-  p_label text,
-  p_project_id text,
-  p_caller pgmem.caller
-) returns pgmem.node
+create or replace function pgmem.item_place(p_label text, p_project_id text, p_caller pgmem.caller) returns pgmem.node
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_node  pgmem.node := pgmem.new_node(p_label, p_caller);
@@ -372,11 +368,7 @@ end;
 comment on function pgmem.is_item_number is 'Whether a value is a number, or a text that holds one.';
 
 
-create or replace function pgmem.item_scores(
-  p_seqs bigint[],
-  p_vector real[],
-  p_metric text
-) returns table (
+create or replace function pgmem.item_scores(p_seqs bigint[], p_vector real[], p_metric text) returns table (
   seq bigint,
   score float8
 )

@@ -420,12 +420,7 @@ $$;
 select pgmem.declare_verb('delete_relations', p_rights => 'writer', p_effect => 'remove', p_answer => 'int');
 
 
-create or replace function pgmem.known_graph(
-  p_tenant text,
-  p_seqs bigint[],
-  out entities jsonb,
-  out relations jsonb
-)
+create or replace function pgmem.known_graph(p_tenant text, p_seqs bigint[], out entities jsonb, out relations jsonb)
 language sql stable set search_path = pgmem, pg_temp as $$
   select
     (select coalesce(jsonb_agg(jsonb_build_object('name', n.key,

@@ -109,10 +109,7 @@ comment on function pgmem.queue_missing is 'Queue every memory that has no vecto
 
 -- The vector that a save brings is kept if it was made from the text as finally written; otherwise the worker embeds.
 -- A store without an active model pays one lookup.
-create or replace function pgmem.store_embedding(
-  p_node pgmem.node,
-  p_embedding pgmem.given_embedding
-) returns boolean
+create or replace function pgmem.store_embedding(p_node pgmem.node, p_embedding pgmem.given_embedding) returns boolean
 language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare

@@ -25,10 +25,7 @@ comment on function pgmem.short_name is 'A title as an insight quotes it.';
 -- set hold one of the ceil(m / 10) rarest of the other, and with the first shared token at positions i and p,
 -- o <= 1 + least(n - i, m - p). Any frozen order of tokens is exact; rarest first keeps the candidates few. Equal sets
 -- are joined once: 668 copies of one text are one set, not 222 778 comparisons.
-create or replace function pgmem.near_duplicates(
-  p_project_seq bigint,
-  p_scope text
-) returns table (
+create or replace function pgmem.near_duplicates(p_project_seq bigint, p_scope text) returns table (
   first_seqs bigint[],
   second_seqs bigint[],
   similarity float8,
@@ -88,10 +85,7 @@ comment on function pgmem.near_duplicates is
   'first with each of the second).';
 
 
-create or replace function pgmem.outdated_decisions(
-  p_project_seq bigint,
-  p_scope text
-) returns table (
+create or replace function pgmem.outdated_decisions(p_project_seq bigint, p_scope text) returns table (
   seq bigint
 )
 language sql stable set search_path = pgmem, pg_temp as $$
@@ -106,10 +100,7 @@ comment on function pgmem.outdated_decisions is
   'Live decisions older than hygiene_decision_days (180) that superseded nothing.';
 
 
-create or replace function pgmem.obsolete_patterns(
-  p_project_seq bigint,
-  p_scope text
-) returns table (
+create or replace function pgmem.obsolete_patterns(p_project_seq bigint, p_scope text) returns table (
   seq bigint
 )
 language sql stable set search_path = pgmem, pg_temp as $$
@@ -123,10 +114,7 @@ comment on function pgmem.obsolete_patterns is
   'Live patterns that were last validated more than hygiene_pattern_days (90) ago.';
 
 
-create or replace function pgmem.entity_drift(
-  p_project_seq bigint,
-  p_scope text
-) returns table (
+create or replace function pgmem.entity_drift(p_project_seq bigint, p_scope text) returns table (
   seq bigint,
   into_seq bigint
 )
@@ -145,10 +133,7 @@ comment on function pgmem.entity_drift is
   'Entity facts whose name is another spelling of one with a newer fact in the same scope; each with that newer one.';
 
 
-create or replace function pgmem.unresolved_saves(
-  p_project text,
-  p_scope text
-) returns setof pgmem.save_attempt
+create or replace function pgmem.unresolved_saves(p_project text, p_scope text) returns setof pgmem.save_attempt
 language sql stable set search_path = pgmem, pg_temp as $$
   select a.* from pgmem.visible_attempt a
   where a.status in ('pending_retry', 'failed')

@@ -11,10 +11,7 @@
 
 -- The one change that a report makes. record_version makes no version for a change of last_hygiene_at alone, and
 -- updated_at stays, because nothing about the project itself has changed.
-create or replace function pgmem.mark_hygiene(
-  p_project_seq bigint,
-  p_caller pgmem.caller
-) returns void
+create or replace function pgmem.mark_hygiene(p_project_seq bigint, p_caller pgmem.caller) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin

@@ -53,10 +53,7 @@ comment on function pgmem.clean_paths is
   'The paths of a scope, cleaned, sorted and distinct, at most max_intent_paths of them.';
 
 
-create or replace function pgmem.parent_paths(
-  p_path text,
-  p_separator text default '/'
-) returns text[]
+create or replace function pgmem.parent_paths(p_path text, p_separator text default '/') returns text[]
 language sql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
   select coalesce(array_agg(array_to_string(parts[1 : n], p_separator) order by n), '{}')
   from (select string_to_array(p_path, p_separator) as parts) p, generate_series(1, cardinality(parts) - 1) as n;
@@ -73,11 +70,7 @@ comment on function pgmem.module_match is
   'The key under which the module of a file is looked up: a colon and the path without .py and __init__.';
 
 
-create or replace function pgmem.require_word(
-  p_word text,
-  p_known text[],
-  p_message text
-) returns text
+create or replace function pgmem.require_word(p_word text, p_known text[], p_message text) returns text
 language plpgsql immutable set search_path = pgmem, pg_temp as $$
 begin
   if p_word is null or not p_word = any (p_known) then
@@ -114,11 +107,7 @@ comment on function pgmem.statement_warnings is
   'The warning about the length of a statement in characters, if any: the target is 300, the soft limit 500.';
 
 
-create or replace function pgmem.check_statement(
-  p_statement text,
-  out statement text,
-  out warnings text[]
-)
+create or replace function pgmem.check_statement(p_statement text, out statement text, out warnings text[])
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   statement := regexp_replace(p_statement, '[\x01-\x08\x0b-\x1f\x7f]', '', 'g');
@@ -200,10 +189,7 @@ comment on function pgmem.write_cursor is
   'A continuation: its content as one URL-safe word that begins with 12 bytes of its SHA-256.';
 
 
-create or replace function pgmem.card_scope(
-  p_caller pgmem.caller,
-  p_project_id text
-) returns pgmem.scope_state
+create or replace function pgmem.card_scope(p_caller pgmem.caller, p_project_id text) returns pgmem.scope_state
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_scope pgmem.scope_state := pgmem.resolve_scope(p_caller, p_project_id, null);

@@ -17,10 +17,7 @@
 -- Callers: 67-card-matching to 73-card-decisions, the triggers of 95-triggers, 42-tenants (adopt_cards).
 
 
-create or replace function pgmem.card_keys(
-  p_caller pgmem.caller,
-  p_project_seq bigint
-) returns bigint[]
+create or replace function pgmem.card_keys(p_caller pgmem.caller, p_project_seq bigint) returns bigint[]
 language sql stable set search_path = pgmem, pg_temp as $$
   select coalesce(array_agg(pgmem.scope_key(tenant, p_project_seq::text, 'Card')), '{}')
   from unnest(p_caller.tenants) as tenant;
@@ -66,11 +63,7 @@ $$;
 comment on function pgmem.place_card is 'An empty card of a project, stamped with its tenant.';
 
 
-create or replace function pgmem.card_room(
-  p_scope_key bigint,
-  p_status text,
-  p_most integer
-) returns integer
+create or replace function pgmem.card_room(p_scope_key bigint, p_status text, p_most integer) returns integer
 language sql set search_path = pgmem, pg_temp as $$
   -- The count stops at the limit, so that it costs the same however many cards there are.
   select p_most - count(*)::integer from (
@@ -142,11 +135,7 @@ comment on function pgmem.card_writer is
 
 
 -- Not pgmem.content_hash: in code, case and punctuation tell two paths or two statements apart.
-create or replace function pgmem.card_identity(
-  p_record_type text,
-  p_path text,
-  p_content text
-) returns text
+create or replace function pgmem.card_identity(p_record_type text, p_path text, p_content text) returns text
 language sql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
   select encode(sha256(convert_to(p_record_type || e'\n' || p_path || e'\n'
     || regexp_replace(btrim(p_content), '\s+', ' ', 'g'), 'UTF8')), 'hex');
@@ -189,11 +178,7 @@ comment on function pgmem.subject_words is
   'The names of a card''s subjects as its search text holds them: two properties, paths and symbols.';
 
 
-create or replace function pgmem.add_subjects(
-  p_node pgmem.node,
-  p_subjects jsonb,
-  p_weight float8
-) returns void
+create or replace function pgmem.add_subjects(p_node pgmem.node, p_subjects jsonb, p_weight float8) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
 begin
   insert into pgmem.card_subject (node_seq, scope_key, kind, key, relation, match, status, weight)
@@ -206,11 +191,7 @@ comment on function pgmem.add_subjects is
   'Add subjects to a card, with the weight it has or 0 where it is weighed afterwards; one twice is one row.';
 
 
-create or replace function pgmem.add_evidence(
-  p_node_seq bigint,
-  p_evidence jsonb,
-  p_by text
-) returns void
+create or replace function pgmem.add_evidence(p_node_seq bigint, p_evidence jsonb, p_by text) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -328,11 +309,7 @@ $$;
 comment on function pgmem.revise_card is 'Record a change of a card with its author and reason.';
 
 
-create or replace function pgmem.touch_cards(
-  p_org_id text,
-  p_user_id text,
-  p_project_seq bigint
-) returns void
+create or replace function pgmem.touch_cards(p_org_id text, p_user_id text, p_project_seq bigint) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin

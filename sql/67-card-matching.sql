@@ -221,12 +221,7 @@ comment on function pgmem.scope_coverage is
   'For each path whether an active card is about it or something below it, and the percentage of those covered.';
 
 
-create or replace function pgmem.card_subjects(
-  p_node_seq bigint,
-  p_full boolean,
-  out count bigint,
-  out subjects jsonb
-)
+create or replace function pgmem.card_subjects(p_node_seq bigint, p_full boolean, out count bigint, out subjects jsonb)
 language sql stable set search_path = pgmem, pg_temp as $$
   select count(*), coalesce(jsonb_agg(jsonb_build_object('kind', kind, 'key', key, 'relation', relation) order by place)
     filter (where p_full or place <= 6), '[]')
@@ -237,11 +232,7 @@ $$;
 comment on function pgmem.card_subjects is 'How many subjects a card has, and all of them or the first six.';
 
 
-create or replace function pgmem.card_json(
-  p_node pgmem.node,
-  p_score float8,
-  p_full boolean
-) returns jsonb
+create or replace function pgmem.card_json(p_node pgmem.node, p_score float8, p_full boolean) returns jsonb
 language sql stable set search_path = pgmem, pg_temp as $$
   select jsonb_strip_nulls(jsonb_build_object(
     'id', p_node.id,

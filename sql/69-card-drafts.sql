@@ -257,11 +257,7 @@ comment on function pgmem.require_known_file is
 
 
 -- One fact a card, and no transcript. Rewordings are found by their words: half of them in common.
-create or replace function pgmem.wording_warnings(
-  p_scope_key bigint,
-  p_statement text,
-  p_branch text
-) returns text[]
+create or replace function pgmem.wording_warnings(p_scope_key bigint, p_statement text, p_branch text) returns text[]
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_warnings text[] := '{}';

@@ -114,11 +114,7 @@ $$;
 comment on function pgmem.report_modules is 'The modules of a report, each path once and in its one spelling.';
 
 
-create or replace function pgmem.report_links(
-  p_report jsonb,
-  p_part text,
-  p_list text
-) returns table (
+create or replace function pgmem.report_links(p_report jsonb, p_part text, p_list text) returns table (
   path text,
   title text,
   last_commit text,
@@ -141,10 +137,7 @@ comment on function pgmem.report_links is
   'The tests or documents of a report with the modules they list; those that list none are left out.';
 
 
-create or replace function pgmem.module_cards(
-  p_report jsonb,
-  p_hotspot_changes integer
-) returns table (
+create or replace function pgmem.module_cards(p_report jsonb, p_hotspot_changes integer) returns table (
   rank integer,
   record_type text,
   path text,
@@ -376,10 +369,7 @@ comment on function pgmem.note_cards is
   'The cards of what is written down already: decision records, rules, marks in the code, reasons in messages.';
 
 
-create or replace function pgmem.report_cards(
-  p_report jsonb,
-  p_hotspot_changes integer
-) returns setof pgmem.report_card
+create or replace function pgmem.report_cards(p_report jsonb, p_hotspot_changes integer) returns setof pgmem.report_card
 language sql immutable set search_path = pgmem, pg_temp as $$
   with made as materialized (
     select * from pgmem.module_cards(p_report, p_hotspot_changes)

@@ -189,11 +189,7 @@ comment on function pgmem.carry_card is
   'Let a card follow its file to another name: path, subjects, evidence, identity.';
 
 
-create or replace function pgmem.carry_cards(
-  p_place pgmem.node,
-  p_report jsonb,
-  p_by text
-) returns integer
+create or replace function pgmem.carry_cards(p_place pgmem.node, p_report jsonb, p_by text) returns integer
 language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare

@@ -38,10 +38,7 @@ comment on function pgmem.import_owner is
   'shared record.';
 
 
-create or replace function pgmem.import_place(
-  p_record jsonb,
-  p_owner pgmem.caller
-) returns pgmem.node
+create or replace function pgmem.import_place(p_record jsonb, p_owner pgmem.caller) returns pgmem.node
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare

@@ -107,11 +107,7 @@ comment on function pgmem.with_periods is
   'A record of a release that kept no periods, with those of its states worked out from what was set and when.';
 
 
-create or replace function pgmem.import_versions(
-  p_node pgmem.node,
-  p_versions jsonb,
-  p_owner pgmem.caller
-) returns void
+create or replace function pgmem.import_versions(p_node pgmem.node, p_versions jsonb, p_owner pgmem.caller) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -146,11 +142,7 @@ $$;
 comment on function pgmem.import_versions is 'Store the earlier states of a node that was just imported.';
 
 
-create or replace function pgmem.import_edge(
-  p_record jsonb,
-  p_caller pgmem.caller,
-  p_all_tenants boolean
-) returns text
+create or replace function pgmem.import_edge(p_record jsonb, p_caller pgmem.caller, p_all_tenants boolean) returns text
 language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -264,10 +256,7 @@ comment on function pgmem.import_save is
   'Store the record of a save, so that a pending one stays pending and a repeated save_id finds its first result.';
 
 
-create or replace function pgmem.import_lines(
-  p_records jsonb,
-  p_kind text
-) returns table (
+create or replace function pgmem.import_lines(p_records jsonb, p_kind text) returns table (
   place integer,
   number integer,
   record jsonb

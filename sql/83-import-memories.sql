@@ -99,10 +99,7 @@ comment on function pgmem.insert_foreign is 'Store a new memory of another syste
 
 
 -- A status that was given here since stays: a file says what was so when it was written.
-create or replace function pgmem.updated_foreign(
-  p_old pgmem.node,
-  p_new pgmem.node
-) returns pgmem.node
+create or replace function pgmem.updated_foreign(p_old pgmem.node, p_new pgmem.node) returns pgmem.node
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_node pgmem.node := p_old;

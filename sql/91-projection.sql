@@ -15,9 +15,7 @@
 -- Long texts, confidence and vectors stay in the tables. A number that AGE cannot hold (outside int64 or float8)
 -- becomes text, because it would abort the save. The function returns a set, because such a one is inlined into the
 -- statement of the trigger.
-create or replace function pgmem.vertex_properties(
-  p_node pgmem.node
-) returns table (
+create or replace function pgmem.vertex_properties(p_node pgmem.node) returns table (
   properties text
 )
 language sql stable
