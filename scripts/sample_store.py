@@ -169,8 +169,8 @@ STORY: tuple[Step, ...] = (
         "codex",
         "s-07",
         "Send mail from a queue with retries",
-        "Some messages were lost when the worker restarted: a message is now tried five times within an hour, then shown"
-        " to a person.",
+        "Some messages were lost when the worker restarted: a message is now tried five times within an hour, then"
+        " shown to a person.",
     ),
     _note(
         87,

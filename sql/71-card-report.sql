@@ -137,19 +137,7 @@ comment on function pgmem.report_links is
   'The tests or documents of a report with the modules they list; those that list none are left out.';
 
 
-create or replace function pgmem.module_cards(p_report jsonb, p_hotspot_changes integer) returns table (
-  rank integer,
-  record_type text,
-  path text,
-  facet text,
-  ingest_source text,
-  kind text,
-  last_commit text,
-  statement text,
-  subjects jsonb,
-  links jsonb,
-  details jsonb
-)
+create or replace function pgmem.module_cards(p_report jsonb, p_hotspot_changes integer) returns setof pgmem.found_card
 language sql immutable set search_path = pgmem, pg_temp as $$
   with module as materialized (
     select m.*, m.path ~ '(^|/)(__init__\.py|(index|mod|lib)\.[a-z]+)$' as is_entry
@@ -210,19 +198,7 @@ comment on function pgmem.module_cards is
   'The cards of the modules of a report: what they are and who uses them, what packages offer, what changes often.';
 
 
-create or replace function pgmem.document_cards(p_report jsonb) returns table (
-  rank integer,
-  record_type text,
-  path text,
-  facet text,
-  ingest_source text,
-  kind text,
-  last_commit text,
-  statement text,
-  subjects jsonb,
-  links jsonb,
-  details jsonb
-)
+create or replace function pgmem.document_cards(p_report jsonb) returns setof pgmem.found_card
 language sql immutable set search_path = pgmem, pg_temp as $$
   select 9, 'document_link', l.path, 'document', 'doc', 'doc', l.last_commit,
     l.path || coalesce(' (' || left(l.title, 80) || ')', '') || ' names ' || pgmem.name_list(l.modules, 150) || '.',
@@ -262,19 +238,7 @@ comment on function pgmem.report_tests is
   'The tests of each module of a report, the likeliest first, with their score.';
 
 
-create or replace function pgmem.fact_cards(p_report jsonb) returns table (
-  rank integer,
-  record_type text,
-  path text,
-  facet text,
-  ingest_source text,
-  kind text,
-  last_commit text,
-  statement text,
-  subjects jsonb,
-  links jsonb,
-  details jsonb
-)
+create or replace function pgmem.fact_cards(p_report jsonb) returns setof pgmem.found_card
 language sql immutable set search_path = pgmem, pg_temp as $$
   with fact as materialized (
     select f.key as path, f.value as said, m.module, m.last_commit

@@ -1,4 +1,4 @@
-"""Types for rows that several functions return: a file, an insight, what a detector saw, a repair."""
+"""Types for rows that several functions return: a file, an insight, a repair, what a detector or a report found."""
 
 from __future__ import annotations
 
@@ -53,4 +53,18 @@ create type pgmem.repair_answer as (
   into_version integer
 );
 comment on type pgmem.repair_answer is 'A memory that a repair replaced, and the one that stays.';
+create type pgmem.found_card as (
+  rank integer,
+  record_type text,
+  path text,
+  facet text,
+  ingest_source text,
+  kind text,
+  last_commit text,
+  statement text,
+  subjects jsonb,
+  links jsonb,
+  details jsonb
+);
+comment on type pgmem.found_card is 'A card that a report gives, and its rank by value.';
 """
