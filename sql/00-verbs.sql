@@ -145,9 +145,21 @@ $$;
 comment on function pgmem.declare_argument_type is
   'Make or change the domain of an argument. No column has one, so an upgrade can replace it.';
 
-select pgmem.declare_argument_type('scope_name', 'text', $$pgmem.one_of('scope', value, '{global,project,focus}')$$);
-select pgmem.declare_argument_type('sharing', 'text', $$pgmem.one_of('share', value, '{private,org}')$$);
-select pgmem.declare_argument_type('fusion', 'text', $$pgmem.one_of('fusion', value, '{linear,rrf}')$$);
+
+create or replace function pgmem.choice_check(p_argument text, p_choices text[]) returns text
+language sql immutable
+begin atomic
+  -- The comparison costs a tenth of the call, which only words the error.
+  select format(
+    'case when value is null or value = any (%2$L::text[]) then true else pgmem.one_of(%1$L, value, %2$L) end',
+    p_argument, p_choices);
+end;
+comment on function pgmem.choice_check is 'The check of an argument that is one of some choices, or null.';
+
+
+select pgmem.declare_argument_type('scope_name', 'text', pgmem.choice_check('scope', '{global,project,focus}'));
+select pgmem.declare_argument_type('sharing', 'text', pgmem.choice_check('share', '{private,org}'));
+select pgmem.declare_argument_type('fusion', 'text', pgmem.choice_check('fusion', '{linear,rrf}'));
 select pgmem.declare_argument_type('review_outcome', 'text',
   $$pgmem.one_of('outcome', coalesce(value, 'nothing'), '{new,supersede,drop}')$$);
 select pgmem.declare_argument_type('insight_action', 'text',

@@ -19,15 +19,15 @@ create or replace function pgmem.new_node(
 ) returns pgmem.node
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
-  v_node pgmem.node;
+  v_share pgmem.sharing := p_share;
+  v_node  pgmem.node;
 begin
-  perform pgmem.one_of('share', p_share, '{private,org}');
   v_node.label := p_label;
   v_node.id := gen_random_uuid();
   v_node.props := '{}';
   v_node.status := 'active';
   v_node.org_id := p_caller.org_id;
-  v_node.user_id := case when p_share = 'org' then '' else p_caller.user_id end;
+  v_node.user_id := case when v_share = 'org' then '' else p_caller.user_id end;
   v_node.tenant := pgmem.tenant_of(v_node.org_id, v_node.user_id);
   v_node.agent_id := p_caller.agent_id;
   v_node.session_id := p_caller.session_id;
@@ -80,7 +80,8 @@ begin
         then 1 + coalesce(pgmem.last_place(p_node.session_id, p_node.tenant), 0) end,
       p_node.session_id is not null and pgmem.asks(found_by.searched_text),
       p_node.version, p_node.created_at, p_node.updated_at, p_node.recorded_at, p_node.begins_at
-    from pgmem.searched_text(p_node.label, p_node.title, p_node.props) as found_by
+    -- Offset 0: else the text is made again wherever it is used.
+    from (select s.searched_text from pgmem.searched_text(p_node.label, p_node.title, p_node.props) s offset 0) found_by
     cross join lateral pgmem.text_vector(p_node.text_config, found_by.searched_text) as words(tsv)
     cross join lateral pgmem.text_length(words.tsv) as length
     returning seq
@@ -120,7 +121,7 @@ begin
     text_length = length.text_length,
     asks = n.session_id is not null and pgmem.asks(found_by.searched_text),
     updated_at = greatest(pgmem.now(), n.created_at)
-  from pgmem.searched_text(p_node.label, p_node.title, p_node.props) as found_by
+  from (select s.searched_text from pgmem.searched_text(p_node.label, p_node.title, p_node.props) s offset 0) found_by
   cross join lateral pgmem.text_vector(p_node.text_config, found_by.searched_text) as words(tsv)
   cross join lateral pgmem.text_length(words.tsv) as length
   where n.seq = p_node.seq returning n.* into p_node;

@@ -19,10 +19,9 @@ create or replace function pgmem.place_node(
 language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
-  v_scope text := coalesce(p_arguments ->> 'scope', 'project');
+  v_scope pgmem.scope_name := coalesce(p_arguments ->> 'scope', 'project');
   v_node  pgmem.node := pgmem.new_node(p_label, p_caller, p_arguments ->> 'share');
 begin
-  perform pgmem.one_of('scope', v_scope, '{global,project,focus}');
   if v_scope = 'focus' and p_scope.focus is null then
     raise exception using errcode = 'PM001', message = 'scope focus needs focus: send the name of the focus area.';
   end if;

@@ -33,7 +33,8 @@ create or replace function pgmem.store_session_with_learnings(
   out next_step text,
   out save_id uuid
 )
-language plpgsql security definer set search_path = pgmem, pg_temp as $$
+language plpgsql security definer set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off as $$
 declare
   v_caller    pgmem.caller := pgmem.require_writer();
   v_arguments jsonb :=

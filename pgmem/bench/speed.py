@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -26,7 +25,7 @@ from pgmem.bench.databases import PROJECT, Progress, connect_as, filled_database
 from pgmem.bench.decay import decay_rows
 from pgmem.bench.search import narrow_scope_rows, search_rows
 from pgmem.bench.timing import SpeedRow, interleaved, quantile, ratio_row
-from pgmem.database.embedded import EmbeddedServer
+from pgmem.database.embedded import temporary_server
 from pgmem.memory import Memory
 from pgmem.settings import load
 
@@ -80,14 +79,7 @@ async def run(
     """
     rounds = 20 if quick else 400
     progress = progress or (lambda _step, _done, _total: None)
-    with (
-        tempfile.TemporaryDirectory(prefix="pgmem-bench-", ignore_cleanup_errors=True) as folder,
-        ExitStack() as stack,
-    ):
-        if dsn is None:
-            server = EmbeddedServer(Path(folder) / "server")
-            dsn = await anyio.to_thread.run_sync(server.start)
-            stack.callback(server.close)
+    with temporary_server(dsn) as (dsn, folder):
         rows: list[SpeedRow] = []
         rows += await anyio.to_thread.run_sync(_saving_and_retrieving, dsn, sizes, rounds, progress)
         rows += await anyio.to_thread.run_sync(
@@ -104,7 +96,7 @@ async def run(
         )
         rows += found
         rows += await _bulk(dsn, folder, 200 if quick else 2_000, progress)
-        rows += await _starts(Path(folder) / "start", 1 if quick else 3, progress)
+        rows += await _starts(folder / "start", 1 if quick else 3, progress)
     return SpeedReport(tier=tier, server_version=version, rows=rows)
 
 
@@ -303,7 +295,7 @@ def _cypher(connection: psycopg.Connection[tuple[object, ...]], start: str) -> l
     return times[2:]
 
 
-async def _bulk(server: str, folder: str, facts: int, progress: Progress) -> list[SpeedRow]:
+async def _bulk(server: str, folder: Path, facts: int, progress: Progress) -> list[SpeedRow]:
     """Facts per second of one process: many saves awaited at once, and one call for a hundred facts."""
     corpus = Corpus(f"bulk {time.time_ns()}")
     singly = [(corpus.title(), corpus.body()) for _ in range(facts)]

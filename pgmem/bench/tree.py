@@ -7,14 +7,12 @@ import os
 import shutil
 import subprocess
 import sysconfig
-import tempfile
-from contextlib import ExitStack
 from pathlib import Path
 from time import perf_counter
 
 from pgmem.bench.databases import Progress, filled_database
 from pgmem.bench.timing import quantile
-from pgmem.database.embedded import EmbeddedServer
+from pgmem.database.embedded import temporary_server
 from pgmem.errors import InvalidArgument
 from pgmem.memory import Memory
 from pgmem.settings import load
@@ -34,18 +32,9 @@ def time_tree(dsn: str | None, files: int, progress: Progress) -> dict[str, floa
     Raises:
         InvalidArgument: not so many files are installed.
     """
-    with (
-        tempfile.TemporaryDirectory(prefix="pgmem-bench-", ignore_cleanup_errors=True) as folder,
-        ExitStack() as stack,
-    ):
-        os.chmod(folder, 0o711)  # the embedded server of root runs as another user
-        root = make_tree(Path(folder) / "tree", files)
-        if dsn is None:
-            server = EmbeddedServer(Path(folder) / "server")
-            dsn = server.start()
-            stack.callback(server.close)
-        database = stack.enter_context(filled_database(dsn, 10))
-        return asyncio.run(_timed(database, root, Path(folder) / "data", progress))
+    with temporary_server(dsn) as (server, folder), filled_database(server, 10) as database:
+        root = make_tree(folder / "tree", files)
+        return asyncio.run(_timed(database, root, folder / "data", progress))
 
 
 async def _timed(dsn: str, root: Path, data_dir: Path, progress: Progress) -> dict[str, float]:

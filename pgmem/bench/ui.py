@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import anyio
@@ -22,7 +20,7 @@ import psycopg
 from pgmem.bench import beam, locomo
 from pgmem.bench.databases import PROJECT, Progress, filled_database
 from pgmem.bench.timing import quantile
-from pgmem.database.embedded import EmbeddedServer
+from pgmem.database.embedded import temporary_server
 from pgmem.settings import Settings
 from pgmem.ui import local_app
 
@@ -84,8 +82,7 @@ def run(
     """
     texts = texts_of(data)
     with (
-        TemporaryDirectory(prefix="pgmem-bench-", ignore_cleanup_errors=True) as folder,
-        _server(server, Path(folder)) as dsn,
+        temporary_server(server) as (dsn, folder),
         filled_database(
             dsn,
             memories,
@@ -96,7 +93,7 @@ def run(
         ) as filled,
     ):
         tell = progress or (lambda _step, _done, _total: None)
-        rows = anyio.run(_measured, filled, Path(folder), rounds, tell)
+        rows = anyio.run(_measured, filled, folder, rounds, tell)
     return {
         "memories": memories,
         "texts": len(texts),
@@ -106,16 +103,6 @@ def run(
         "pages": rows,
         "met": all(row["p95_ms"] <= BAR_MS and row["weight"] <= BAR_WEIGHT for row in rows),
     }
-
-
-@contextmanager
-def _server(dsn: str | None, folder: Path) -> Iterator[str]:
-    if dsn is not None:
-        yield dsn
-        return
-    folder.chmod(0o711)  # if root runs this, the server has another user
-    with EmbeddedServer(folder / "server") as server:
-        yield server.start()
 
 
 def _paths(dsn: str) -> dict[str, list[str]]:

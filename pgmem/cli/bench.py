@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -123,14 +122,10 @@ R = TypeVar("R")
 
 def _on_server(dsn: str | None, measure: Callable[[str], Awaitable[R]]) -> R:
     """Run a benchmark on a server: the given one, or a temporary embedded one."""
-    if dsn is not None:
-        return exit_on_error(lambda: anyio.run(measure, dsn))
-    from pgmem.database.embedded import EmbeddedServer
+    from pgmem.database.embedded import temporary_server
 
-    with tempfile.TemporaryDirectory(prefix="pgmem-bench-", ignore_cleanup_errors=True) as folder:
-        os.chmod(folder, 0o711)  # the embedded server of root runs as another user
-        with EmbeddedServer(Path(folder) / "data") as server:
-            return exit_on_error(lambda: anyio.run(measure, server.start()))
+    with temporary_server(dsn) as (server, _):
+        return exit_on_error(lambda: anyio.run(measure, server))
 
 
 def _write_json(json_file: Path | None, report: dict[str, Any]) -> None:

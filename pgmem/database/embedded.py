@@ -99,6 +99,25 @@ class _Postmaster(NamedTuple):
     identity: list[bytes]  # the lines that do not change while it runs: pid, directory, start time
 
 
+@contextlib.contextmanager
+def temporary_server(dsn: str | None = None) -> Iterator[tuple[str, Path]]:
+    """A server and a folder for one piece of work; what was made for it is removed afterwards.
+
+    Args:
+        dsn: a server that runs already; None: start an embedded one in the folder.
+
+    Yields:
+        The DSN of the server, and the folder.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="pgmem-", ignore_cleanup_errors=True) as name,
+        contextlib.ExitStack() as stack,
+    ):
+        folder = Path(name)
+        folder.chmod(0o711)  # the server of root runs as another user
+        yield dsn or stack.enter_context(EmbeddedServer(folder / "server")).start(), folder
+
+
 class EmbeddedServer:
     """The PostgreSQL of a data directory, shared by every process that names the directory.
 

@@ -25,7 +25,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from pgmem.database import embedded
 from pgmem.database.account import system_account
-from pgmem.database.embedded import EmbeddedServer
+from pgmem.database.embedded import EmbeddedServer, temporary_server
 from pgmem.errors import EmbeddedServerError
 
 pytestmark = pytest.mark.embedded
@@ -519,3 +519,9 @@ def test_the_other_wheel_of_a_server_is_a_tier_without_age(data_dir: Path) -> No
     unknown = pgmem(data_dir, "status", PGMEM_EMBEDDED="postgres")
     assert (unknown.returncode, unknown.stderr.count("\n")) == (2, 1)
     assert postmasters(data_dir) == []
+
+
+def test_a_temporary_server_runs_for_root_too_and_leaves_nothing() -> None:
+    with temporary_server() as (dsn, folder), psycopg.connect(dsn) as connection:
+        assert connection.execute("select 1").fetchone() == (1,)
+    assert not folder.exists()
