@@ -1,6 +1,6 @@
 """Puts the vectors of the provider static into the wheel: two files of wordllama's wheel, and its licence.
 
-pgmem reads these files and runs no code of wordllama, whose dependencies would be fifteen packages more in every installation.
+pgmem reads these files and runs no code of wordllama, whose dependencies would add fifteen packages to each install.
 """
 
 from __future__ import annotations

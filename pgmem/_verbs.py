@@ -171,7 +171,7 @@ VERBS = {
             "look",
             "reader",
             toolset="core",
-            description="Which saves are not saved yet, or what became of one save_id.",
+            description="Saves that are still open, or the outcome of one save_id.",
             arguments={
                 "project_id": "Project name; a save_id is found in any project.",
                 "session_id": "Only saves of this session; unset: of all sessions.",

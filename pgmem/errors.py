@@ -129,7 +129,7 @@ class OutcomeUnknown(DatabaseUnavailable):
 
 
 class Busy(PgmemError):
-    """The tenant uses all of its share of the server, or the database has no connection left; the same call succeeds later."""
+    """The tenant uses all of its share of the server, or no connection is left; the same call succeeds later."""
 
 
 class SchemaOutdated(PgmemError):
@@ -178,10 +178,10 @@ def first_line(error: BaseException) -> str:
 
 
 def cannot_listen(host: str, port: int, error: OSError) -> str:
-    """Return why nobody can listen at an address, and what to do if another program listens there."""
+    """Return why a server cannot listen at an address, and what to do if another program listens there."""
     taken = "another program does; give another port"
     why = taken if error.errno == errno.EADDRINUSE else error.strerror or first_line(error)
-    return f"Nobody can listen at {host} port {port}: {why}."
+    return f"Cannot listen at {host} port {port}: {why}."
 
 
 @contextmanager

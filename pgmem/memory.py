@@ -96,7 +96,7 @@ class Memory(Maintenance, Transfer):
 
     @property
     def dsn(self) -> str:
-        """The DSN of the store, for a connection of your own; an embedded server runs as long as this memory is open."""
+        """The DSN of the store, for your own connection; an embedded server runs as long as this memory is open."""
         return self._database.dsn
 
     def acting_as(

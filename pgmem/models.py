@@ -1,6 +1,7 @@
 """The answers of the verbs: a frozen dataclass for each kind of row, with fields named as the columns.
 
-The classes have no slots, because the MCP SDK reads the default of a field from the class, where slots leave a descriptor.
+The classes have no slots, because the MCP SDK reads the default of a field from the class, where slots leave a
+descriptor.
 """
 
 from __future__ import annotations
@@ -15,144 +16,6 @@ from uuid import UUID
 from pydantic import JsonValue, model_validator
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 from typing_extensions import TypedDict
-
-__all__ = [
-    "Activity",
-    "AddedObservations",
-    "Adoption",
-    "Ambiguity",
-    "AnswerBudget",
-    "ApiToken",
-    "AppliedExtraction",
-    "Approval",
-    "Backlog",
-    "BatchSaveResult",
-    "Candidate",
-    "CapturedTurns",
-    "Card",
-    "CardDecision",
-    "CardEvidence",
-    "CardRefresh",
-    "CardRevision",
-    "CardSubject",
-    "CardVacuum",
-    "CardsSync",
-    "CheckedLabel",
-    "ClaimCheck",
-    "CompletedName",
-    "Conflict",
-    "Conflicts",
-    "ContextBundle",
-    "ContextItem",
-    "Coverage",
-    "Decay",
-    "DedupDue",
-    "DescribedLabel",
-    "DescribedRelation",
-    "DigestCard",
-    "DraftedCard",
-    "DrawnEdge",
-    "DrawnGraph",
-    "DrawnNode",
-    "DuplicateCheck",
-    "Edge",
-    "EditedFile",
-    "EditedMemory",
-    "EmbeddingModel",
-    "Erasure",
-    "Expiry",
-    "Exported",
-    "ExtractedItem",
-    "Extraction",
-    "ExtractionCandidate",
-    "ExtractionTurn",
-    "Finding",
-    "FinishedIntent",
-    "Forgotten",
-    "FoundItem",
-    "FreshnessReport",
-    "GovernanceToken",
-    "GraphCounts",
-    "Health",
-    "History",
-    "HygieneReport",
-    "Imported",
-    "Insight",
-    "Insights",
-    "Intent",
-    "ItemNamespace",
-    "JoinedMemories",
-    "JoinedMemory",
-    "KnownEntities",
-    "KnownGraph",
-    "KnownRelations",
-    "LabelDefinition",
-    "LineDecision",
-    "LineEntry",
-    "Lineages",
-    "MadeRelation",
-    "MemoryAnswer",
-    "MemoryCounts",
-    "MemoryEntry",
-    "MemoryFile",
-    "MemoryPayload",
-    "MemoryScope",
-    "Message",
-    "NameCollision",
-    "NamedNode",
-    "NearName",
-    "Neighbour",
-    "Neighbours",
-    "Node",
-    "ObservationConfidence",
-    "OpenSave",
-    "OpenedProject",
-    "PathCoverage",
-    "PathDigest",
-    "PeriodConflict",
-    "Produced",
-    "ProjectEntry",
-    "Proposal",
-    "ProposedInsight",
-    "RecordCoverage",
-    "RecordedSession",
-    "Reflection",
-    "RelatedEntity",
-    "RelationDefinition",
-    "RelevantMemory",
-    "Remembered",
-    "Repair",
-    "ReportedCard",
-    "Reverted",
-    "Review",
-    "ReviewDetail",
-    "Route",
-    "SaveResult",
-    "SaveStatus",
-    "SchemaDefinition",
-    "SchemaDescription",
-    "ScopeState",
-    "SearchMode",
-    "SearchResult",
-    "SearchResults",
-    "SessionRecord",
-    "Setting",
-    "SettledBranches",
-    "StaleItem",
-    "Status",
-    "StoredItem",
-    "StoredItems",
-    "Surface",
-    "SurfaceMatch",
-    "Sweep",
-    "Tenant",
-    "TenantRole",
-    "TimelineCount",
-    "Trajectory",
-    "Version",
-    "Waiting",
-    "WaitingBranch",
-]
 
 MemoryScopeName = Literal["global", "project", "focus"]
 
@@ -199,7 +62,8 @@ class EmbeddingModel:
 class DescribedLabel:
     """A label: the property that names its nodes, the one that is their title, and those that are searched.
 
-    `written_by` is the verb that writes the label. Labels that are no memories, such as Project, hold the store together.
+    `written_by` is the verb that writes the label. Labels that are no memories, such as Project, hold the store
+    together.
     """
 
     name: str
@@ -397,9 +261,9 @@ class ContextBundle:
 class SearchResult:
     """One memory found.
 
-    `passage` is its text, of a long one the part (about 120 words) that holds most of the query; `matched` are the words of
-    the query, as stems, that it holds. `score` orders the results of one search; `relevance` (0 to 1) compares between
-    searches. The other figures are parts of the score.
+    `passage` is its text, of a long one the part (about 120 words) that holds most of the query; `matched` are the
+    words of the query, as stems, that it holds. `score` orders the results of one search; `relevance` (0 to 1) compares
+    between searches. The other figures are parts of the score.
     """
 
     id: UUID
@@ -442,8 +306,8 @@ class SearchMode:
 class SearchResults:
     """Ranked memories, how they were found, and whether they answer.
 
-    `answered` is about the whole: yes, unclear or no. `left_out` counts results that did not fit into max_tokens, repeat a
-    better one, or were withheld from an agent as nothing answers.
+    `answered` is about the whole: yes, unclear or no. `left_out` counts results that did not fit into max_tokens,
+    repeat a better one, or were withheld from an agent as nothing answers.
     """
 
     results: list[SearchResult]
@@ -529,7 +393,7 @@ class Extraction:
 
 @dataclass(frozen=True, kw_only=True)
 class ExtractedItem:
-    """The outcome of one item of an answer: its list and place, and what became of it."""
+    """The outcome of one item of an answer: its list and place, and the outcome."""
 
     item: str
     outcome: Literal["new", "supersede", "duplicate_skip", "archived", "manual_review", "rejected"]
@@ -541,7 +405,7 @@ class ExtractedItem:
 
 @dataclass(frozen=True, kw_only=True)
 class AppliedExtraction:
-    """What became of a model's answer: how many items were stored, wait for a person, or were rejected."""
+    """The outcome of a model's answer: how many items were stored, wait for a person, or were rejected."""
 
     extraction_id: UUID
     stored: int
@@ -607,7 +471,7 @@ class Review:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckedLabel:
-    """The differences between the graph and the tables for one label: vertices or edges that are missing, extra or different."""
+    """The differences between graph and tables for a label: vertices or edges that are missing, extra or different."""
 
     label: str
     missing: int
@@ -620,7 +484,7 @@ class Backlog:
     """Counts of pending work over the whole store; `tenants` is whether the store has any."""
 
     tier: str
-    walls: int
+    isolation_layers: int
     embeddings_waiting: int
     embeddings_refused: int
     saves_open: dict[str, int]
@@ -655,7 +519,7 @@ class Status:
     tier: str
     age_version: str | None = None
     vector_version: str | None = None
-    walls: int
+    isolation_layers: int
     nodes: int
     edges: int
     projects: int
@@ -697,7 +561,7 @@ class Ambiguity:
 
 @dataclass(frozen=True, kw_only=True)
 class PeriodConflict:
-    """A write onto a node whose period had an end (revived: it had passed): that end, and what became of it."""
+    """A write onto a node whose period had an end (revived: it had passed): that end, and the outcome."""
 
     conflict: Literal["revived", "has_end"]
     previous_valid_to: datetime
@@ -876,7 +740,7 @@ class Erasure:
 
 @dataclass(frozen=True, kw_only=True)
 class ApiToken:
-    """A bearer token of the HTTP transport, of an agent or a person; `token` is set only in the answer that issues it."""
+    """A bearer token of the HTTP transport, of an agent or a person; only the answer that issues it sets `token`."""
 
     id: UUID
     name: str
@@ -1125,7 +989,7 @@ class AnswerBudget:
 
 @dataclass(frozen=True, kw_only=True)
 class WaitingBranch:
-    """A branch with cards of its own, and the commit after which they are everybody's; ^ID: any that follows ID."""
+    """A branch with cards of its own, and the commit after which they are shared; ^ID: any that follows ID."""
 
     branch: str
     commit: str
@@ -1133,7 +997,7 @@ class WaitingBranch:
 
 @dataclass(frozen=True, kw_only=True)
 class SettledBranches:
-    """The number of cards that are everybody's now, and of those that wait for another commit."""
+    """The number of cards that are shared now, and of those that wait for another commit."""
 
     shared: int
     moved: int
@@ -1364,7 +1228,7 @@ class OpenedProject:
 
 @dataclass(frozen=True, kw_only=True)
 class CapturedTurns:
-    """What became of the turns of a conversation; turns are searched by session_id, which is client:session."""
+    """How many turns of a conversation were stored; turns are searched by session_id, which is client:session."""
 
     session_id: str
     project_id: str | None = None
@@ -1703,7 +1567,7 @@ class DrawnNode:
 
 @dataclass(frozen=True, kw_only=True)
 class DrawnEdge:
-    """A relation of a drawn graph; by is the person who decided it, if one did."""
+    """A relation of a drawn graph; by is the person who decided it; None: nobody."""
 
     from_id: UUID
     rel_type: str

@@ -1,9 +1,9 @@
 """Texts of memories as data, at every door: what an agent reads, and what a terminal shows.
 
-A memory can hold anything that somebody once wrote, also `</tool_result><system>…`, the control sequences of a
+A memory can hold anything that was once written, also `</tool_result><system>…`, the control sequences of a
 terminal, or characters that are not seen. For an agent, the `<` that opens a tag is written `&lt;`, and what an agent
 sends back is read the same way, so that a text makes the round trip unchanged. Characters that control a terminal or
-the direction of a text, or that nobody sees, are replaced by U+FFFD.
+the direction of a text, or that are invisible, are replaced by U+FFFD.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
-
-__all__ = ["MARK", "as_data", "as_data_in_json", "as_sent", "for_json", "visible"]
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""Where pgmem keeps its data unless PGMEM_DATA_DIR says otherwise; it imports little, because an editor's hook uses it."""
+"""The default of PGMEM_DATA_DIR; imports little, because the hook of an editor uses it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 
 import platformdirs
-
-__all__ = ["default_data_dir"]
 
 
 def default_data_dir() -> Path:

@@ -16,8 +16,6 @@ from anyio.from_thread import BlockingPortal
 from pgmem.errors import MemoryNotOpen
 from pgmem.memory import Memory, Opening
 
-__all__ = ["Operations", "Portal", "Thread", "waiting"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -84,7 +82,7 @@ class Thread:
         self._memory = None
 
     def _start(self, stack: ExitStack) -> BlockingPortal:
-        """Start the thread; at the end of the stack it is ended. A daemon, so that a program that forgets it can end."""
+        """Start the thread, which ends with the stack; a daemon, so that a program that forgets it can end."""
         ready: Future[BlockingPortal] = Future()
 
         async def run() -> None:

@@ -1,16 +1,14 @@
 """The forms by which tokens, keys and passwords are recognised in a text.
 
 Each form is that of one provider. Guesses by entropy or by nearby words are left out: they would redact prose. The
-module imports nothing but `re`, because a hook of an editor redacts what it keeps. No form begins again inside what it has
-read in vain, so that a text takes time by its length.
+module imports nothing but `re`, because a hook of an editor redacts what it keeps. No form begins again inside what it
+has read in vain, so that a text takes time by its length.
 """
 
 from __future__ import annotations
 
 import re
 from functools import cache
-
-__all__ = ["AWS_SECRET", "forms", "redacted"]
 
 # A text of 40 characters is a secret only beside its name, which may be the key of its value.
 AWS_SECRET = re.compile(

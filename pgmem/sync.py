@@ -18,8 +18,8 @@ __all__ = ["Admin", "Memory"]
 class Memory(Verbs):
     """The verbs of agents as methods that wait for their answers; those of operators are in `admin`.
 
-    The memory runs in a thread of its own, so it can be used where an event loop runs already, such as in a notebook, and
-    from several threads at once.
+    The memory runs in a thread of its own, so it can be used where an event loop runs already, such as in a notebook,
+    and from several threads at once.
 
     ```python
     with Memory.connect() as memory:

@@ -66,7 +66,8 @@ STORY: tuple[Step, ...] = (
         "claude",
         "s-01",
         "Keep bookings in PostgreSQL",
-        "Bookings, berths and invoices change together; one transaction keeps them right. The team runs PostgreSQL already.",
+        "Bookings, berths and invoices change together; one transaction keeps them right. The team runs"
+        " PostgreSQL already.",
     ),
     _decision(
         175,
@@ -168,8 +169,8 @@ STORY: tuple[Step, ...] = (
         "codex",
         "s-07",
         "Send mail from a queue with retries",
-        "Some messages were lost when the worker restarted: a message is now tried five times within an hour, then shown to a "
-        "person.",
+        "Some messages were lost when the worker restarted: a message is now tried five times within an hour, then"
+        " shown to a person.",
     ),
     _note(
         87,
@@ -285,7 +286,8 @@ STORY: tuple[Step, ...] = (
         "codex",
         "s-10",
         "Send mail from a queue with retries and a dead-letter table",
-        "After five tries a message goes to its own table, so that the queue stays short and a person sees what failed.",
+        "After five tries a message goes to its own table, so that the queue stays short and a person sees what"
+        " failed.",
     ),
     _note(
         6,
@@ -309,7 +311,8 @@ STORY: tuple[Step, ...] = (
         {
             "title": "Money is whole cents with currency codes",
             "project_id": _HARBOUR,
-            "rationale": "Whole cents lost a cent in two invoices when rates were mixed; the currency follows ISO 4217.",
+            "rationale": "Whole cents lost a cent in two invoices when rates were mixed; the currency follows"
+            " ISO 4217.",
         },
     ),
     (1.1, "claude", "", "set", {"name": "approval", "value": "person"}),

@@ -1,8 +1,8 @@
 -- The state of the store
 --
 -- status counts what the caller sees and names the server, the release and the tier. A server without AGE or pgvector
--- is a lower tier, not an error. walls is how many barriers stand between tenants: 2 where the roles are made and
--- row-level security holds (96-policies), else 1, the verbs alone.
+-- is a lower tier, not an error. isolation_layers is how many barriers stand between tenants: 2
+-- where the roles are made and row-level security holds (96-policies), else 1, the verbs alone.
 --
 -- wal_position is for a program with a replica: it compares where the primary and the replica stand in the log.
 --
@@ -17,7 +17,7 @@ create or replace function pgmem.status(
   out tier text,
   out age_version text,
   out vector_version text,
-  out walls integer,
+  out isolation_layers integer,
   out nodes bigint,
   out edges bigint,
   out projects bigint,
@@ -26,14 +26,13 @@ create or replace function pgmem.status(
   out org_id text,
   out user_id text
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   server_version := current_setting('server_version');
   release := (select v.release from pgmem.schema_version v);
-  select t.tier, t.walls, t.age_version, t.vector_version into tier, walls, age_version, vector_version
+  select t.tier, t.isolation_layers, t.age_version, t.vector_version
+  into tier, isolation_layers, age_version, vector_version
   from pgmem.server_tier() t;
   nodes := (select count(*) from pgmem.visible_node);
   edges := (select count(*) from pgmem.visible_edge);
@@ -53,13 +52,11 @@ select pgmem.declare_verb('status', p_rights => 'reader', p_effect => 'read', p_
 
 create or replace function pgmem.server_tier(
   out tier text,
-  out walls integer,
+  out isolation_layers integer,
   out age_version text,
   out vector_version text
 )
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   -- The extension alone does not count: enable_vector() makes no table for an older pgvector.
@@ -70,7 +67,7 @@ begin
   tier := case when age_version is not null and v_vectors then 'full'
                when age_version is not null then 'no pgvector'
                when v_vectors then 'no AGE' else 'full text only' end;
-  walls := case (select n.nspowner from pg_namespace n where n.nspname = 'pgmem')
+  isolation_layers := case (select n.nspowner from pg_namespace n where n.nspname = 'pgmem')
              when to_regrole('pgmem_owner') then 2 else 1 end;
 end;
 $$;
@@ -78,7 +75,7 @@ comment on function pgmem.server_tier is
   'The extensions that the server offers, and how many barriers stand between tenants.';
 
 
--- A primary reports the last record inserted, so that no commit that anybody has seen lies beyond it; a replica
+-- A primary reports the last record inserted, so that no visible commit lies beyond it; a replica
 -- reports what it has replayed.
 create or replace function pgmem.wal_position(
   out system text,
@@ -86,9 +83,7 @@ create or replace function pgmem.wal_position(
   out recovering boolean,
   out log_bytes bigint
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   system := (select c.system_identifier::text from pg_control_system() c);

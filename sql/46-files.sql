@@ -13,8 +13,7 @@
 
 
 create or replace function pgmem.file_path(p_path text) returns text
-language plpgsql immutable
-as $$
+language plpgsql immutable as $$
 declare
   v_names text[] := '{}';
   v_name  text;
@@ -48,9 +47,7 @@ comment on function pgmem.file_path is
 
 
 create or replace function pgmem.live_file(p_place pgmem.node, p_path text) returns pgmem.node
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select row(n.*)::pgmem.node from pgmem.stored_item(p_place, p_path) n
   where pgmem.is_live(n.status, n.valid_from, n.valid_to);
 $$;
@@ -64,9 +61,7 @@ create or replace function pgmem.write_file(
   p_text text,
   p_keeps_part boolean default false
 ) returns pgmem.node
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 begin
   perform pgmem.require_item_value(to_jsonb(p_text));
   return pgmem.write_item(p_place, p_caller, p_path, p_path, jsonb_build_object('path', p_path, 'text', p_text),
@@ -79,17 +74,8 @@ comment on function pgmem.write_file is 'Store the text of a file. The caller ho
 create or replace function pgmem.view_files(
   p_path text default '/memories',
   p_project_id text default null
-) returns table (
-  id uuid,
-  path text,
-  text text,
-  bytes integer,
-  version integer,
-  updated_at timestamptz
-)
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+) returns setof pgmem.memory_file
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_place pgmem.node := pgmem.item_place('File', p_project_id, pgmem.caller());
@@ -97,8 +83,7 @@ declare
   v_file  pgmem.node := pgmem.live_file(v_place, v_path);
 begin
   if v_file.seq is not null then
-    return query select v_file.id, v_file.key::text, v_file.props ->> 'text',
-      octet_length(v_file.props ->> 'text'), v_file.version, v_file.updated_at;
+    return next pgmem.file_answer(v_file);
     return;
   end if;
   return query
@@ -125,17 +110,9 @@ select pgmem.declare_verb('view_files', p_rights => 'reader', p_effect => 'look'
 create or replace function pgmem.create_file(
   p_path text,
   p_text text,
-  p_project_id text default null,
-  out id uuid,
-  out path text,
-  out text text,
-  out bytes integer,
-  out version integer,
-  out updated_at timestamptz
-)
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+  p_project_id text default null
+) returns pgmem.memory_file
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -146,7 +123,7 @@ begin
   perform pgmem.lock_scope(v_place.scope_key);
   perform pgmem.require_free_path(v_place, v_path, format('File %s already exists', p_path));
   v_file := pgmem.write_file(v_place, v_caller, v_path, coalesce(p_text, ''));
-  select f.* into id, path, text, bytes, version, updated_at from pgmem.file_answer(v_file) f;
+  return pgmem.file_answer(v_file);
 end;
 $$;
 comment on function pgmem.create_file is $$
@@ -165,9 +142,7 @@ select pgmem.declare_verb('create_file', p_rights => 'writer', p_effect => 'writ
 
 
 create or replace function pgmem.require_free_path(p_place pgmem.node, p_path text, p_message text) returns void
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_names text[] := string_to_array(p_path, '/');
   v_part  text;
@@ -189,18 +164,8 @@ comment on function pgmem.require_free_path is
   'An error where a path is taken, by a file or a directory, or leads through a file.';
 
 
-create or replace function pgmem.file_answer(
-  p_file pgmem.node,
-  out id uuid,
-  out path text,
-  out text text,
-  out bytes integer,
-  out version integer,
-  out updated_at timestamptz
-)
-language sql immutable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.file_answer(p_file pgmem.node) returns pgmem.memory_file
+language sql immutable set search_path = pgmem, pg_temp as $$
   select (p_file).id, (p_file).key::text, (p_file).props ->> 'text', octet_length((p_file).props ->> 'text'),
          (p_file).version, (p_file).updated_at;
 $$;
@@ -208,9 +173,7 @@ comment on function pgmem.file_answer is 'A file as the verbs answer with it.';
 
 
 create or replace function pgmem.require_file(p_place pgmem.node, p_path text) returns pgmem.node
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_path text := pgmem.file_path(p_path);
   v_file pgmem.node := pgmem.live_file(p_place, v_path);
@@ -240,9 +203,7 @@ create or replace function pgmem.replace_in_file(
   out updated_at timestamptz,
   out line integer
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -292,8 +253,7 @@ select pgmem.declare_verb('replace_in_file', p_rights => 'writer', p_effect => '
 
 
 create or replace function pgmem.text_places(p_text text, p_part text) returns integer[]
-language plpgsql immutable parallel safe
-as $$
+language plpgsql immutable parallel safe as $$
 declare
   v_places integer[] := '{}';
   v_place  integer := 0;
@@ -324,17 +284,9 @@ create or replace function pgmem.insert_in_file(
   p_path text,
   p_insert_line integer,
   p_insert_text text,
-  p_project_id text default null,
-  out id uuid,
-  out path text,
-  out text text,
-  out bytes integer,
-  out version integer,
-  out updated_at timestamptz
-)
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+  p_project_id text default null
+) returns pgmem.memory_file
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -355,7 +307,7 @@ begin
     || v_lines[p_insert_line + 1:], chr(10));
   v_file := pgmem.write_file(v_place, v_caller, v_file.key,
     case when right(v_text, 1) = chr(10) then v_text else v_text || chr(10) end, true);
-  select f.* into id, path, text, bytes, version, updated_at from pgmem.file_answer(v_file) f;
+  return pgmem.file_answer(v_file);
 end;
 $$;
 comment on function pgmem.insert_in_file is $$
@@ -376,9 +328,7 @@ select pgmem.declare_verb('insert_in_file', p_rights => 'writer', p_effect => 'w
 
 
 create or replace function pgmem.files_at(p_place pgmem.node, p_path text) returns bigint[]
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select array(select f.seq from pgmem.live_file(p_place, p_path) f where f.seq is not null
                union all select n.seq from pgmem.live_items(p_place, p_path || '/') n);
 $$;
@@ -386,9 +336,7 @@ comment on function pgmem.files_at is 'The file at a path, or the files below it
 
 
 create or replace function pgmem.delete_files(p_path text, p_project_id text default null, out deleted integer)
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -426,9 +374,7 @@ create or replace function pgmem.rename_files(
   p_project_id text default null,
   out renamed integer
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -482,9 +428,7 @@ select pgmem.declare_verb('rename_files', p_rights => 'writer', p_effect => 'wri
 
 
 create or replace function pgmem.clear_files(p_project_id text default null, out deleted integer)
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();

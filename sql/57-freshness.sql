@@ -27,30 +27,27 @@ create or replace function pgmem.memory_freshness(
   out next_step text,
   out proactive_hint text
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_variable
 declare
   v_project_seq bigint := pgmem.find_project(p_project_id);
-  v_recent      timestamptz := pgmem.now() - make_interval(days => pgmem.setting_int('freshness_recent_days'));
-  v_days        integer := coalesce(p_stale_after_days, pgmem.setting_int('freshness_stale_days'));
-  v_stale       timestamptz;
+  v_ages        pgmem.ages := pgmem.ages();
 begin
   perform pgmem.one_of('scope', coalesce(p_scope, 'nothing'), '{global,project,focus}');
-  if v_days not between 0 and 36500 then
+  if p_stale_after_days not between 0 and 36500 then
     raise exception using errcode = 'PM001', message = 'stale_after_days is a whole number from 0 to 36500.';
   end if;
   if coalesce(p_limit, 0) not between 1 and 1000 or coalesce(p_offset, -1) < 0 then
     raise exception using errcode = 'PM001',
       message = 'limit is a whole number from 1 to 1000, offset one from 0 up.';
   end if;
-  v_stale := pgmem.now() - make_interval(days => v_days);
-  checked_at := pgmem.now();
+  if p_stale_after_days is not null then
+    v_ages.stale := v_ages.at - make_interval(days => p_stale_after_days);
+    v_ages.recent := greatest(v_ages.recent, v_ages.stale);
+  end if;
+  checked_at := v_ages.at;
   with memory as materialized (
-    select n.seq, n.id, n.label, n.title, n.updated_at,
-           case when n.updated_at < v_stale then 'stale' when n.updated_at < v_recent then 'recent'
-             else 'current' end as freshness
+    select n.seq, n.id, n.label, n.title, n.updated_at, pgmem.freshness(n.updated_at, v_ages) as freshness
     from pgmem.hygiene_node n
     -- The memories of a project include those of its focus areas.
     where n.scope = any (case p_scope when 'project' then '{project,focus}'::text[] else array[p_scope] end)
@@ -60,7 +57,7 @@ begin
          count(*) filter (where m.freshness = 'current'),
          (select coalesce(jsonb_agg(jsonb_build_object(
                      'id', s.id, 'label', s.label, 'title', s.title, 'freshness', s.freshness,
-                     'age_days', floor(extract(epoch from pgmem.now() - s.updated_at) / 86400)::integer)
+                     'age_days', floor(extract(epoch from v_ages.at - s.updated_at) / 86400)::integer)
                    order by s.updated_at, s.seq), '[]')
           from (select * from memory where freshness = 'stale'
                 order by updated_at, seq limit p_limit offset p_offset) s)
@@ -93,9 +90,7 @@ select pgmem.declare_verb('memory_freshness', p_rights => 'reader', p_effect => 
 
 -- A hook has a path, an identifier or a command. camelCase, snake_case and paths are taken apart, and kept whole too.
 create or replace function pgmem.surface_words(p_text text, p_config text) returns text[]
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select coalesce(array_agg(distinct lexeme), '{}')
   from (values
     (p_text),
@@ -118,10 +113,7 @@ create or replace function pgmem.memory_surface(
   out total_found integer,
   out next_step text
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-set plan_cache_mode = force_generic_plan
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_variable
 declare
   v_caller   pgmem.caller := pgmem.caller();

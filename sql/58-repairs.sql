@@ -18,9 +18,7 @@ create or replace function pgmem.repair_pair(
   out gone pgmem.node,
   out stays pgmem.node
 )
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -54,23 +52,21 @@ comment on function pgmem.repair_pair is
   'The two memories of a repair, the one that goes and the one that stays: found, checked and locked.';
 
 
+create or replace function pgmem.repaired(p_gone bigint, p_rel text, p_stays pgmem.node) returns pgmem.repair_answer
+language sql stable set search_path = pgmem, pg_temp as $$
+  select n.id, n.title, n.status, n.version, p_rel, (p_stays).id, (p_stays).title, (p_stays).version
+  from pgmem.visible_node n where n.seq = p_gone;
+$$;
+comment on function pgmem.repaired is 'The answer of a repair: the memory that went, and the one that stays.';
+
+
 create or replace function pgmem.supersede(
   p_old text,
   p_new text,
   p_project_id text default null,
-  p_by text default null,
-  out id uuid,
-  out title text,
-  out status text,
-  out version integer,
-  out rel_type text,
-  out into_id uuid,
-  out into_title text,
-  out into_version integer
-)
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+  p_by text default null
+) returns pgmem.repair_answer
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_pair record;
@@ -91,12 +87,7 @@ begin
   perform pgmem.set_status(v_old.seq, 'superseded', pgmem.now());
   perform pgmem.insert_edge(v_new.seq, 'SUPERSEDES', v_old.seq,
                             jsonb_strip_nulls(jsonb_build_object('by', pgmem.clean_key(p_by, 'by'))));
-  select n.id, n.title, n.status, n.version into id, title, status, version
-  from pgmem.visible_node n where n.seq = v_old.seq;
-  rel_type := 'SUPERSEDES';
-  into_id := v_new.id;
-  into_title := v_new.title;
-  into_version := v_new.version;
+  return pgmem.repaired(v_old.seq, 'SUPERSEDES', v_new);
 end;
 $$;
 comment on function pgmem.supersede is $$
@@ -119,19 +110,9 @@ create or replace function pgmem.merge_entities(
   p_into text,
   p_project_id text default null,
   p_fact text default null,
-  p_by text default null,
-  out id uuid,
-  out title text,
-  out status text,
-  out version integer,
-  out rel_type text,
-  out into_id uuid,
-  out into_title text,
-  out into_version integer
-)
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+  p_by text default null
+) returns pgmem.repair_answer
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -158,12 +139,7 @@ begin
     v_into := pgmem.update_node(v_into);
     perform pgmem.store_embedding(v_into, null);
   end if;
-  select n.id, n.title, n.status, n.version into id, title, status, version
-  from pgmem.visible_node n where n.seq = v_from.seq;
-  rel_type := 'MERGES_INTO';
-  into_id := v_into.id;
-  into_title := v_into.title;
-  into_version := v_into.version;
+  return pgmem.repaired(v_from.seq, 'MERGES_INTO', v_into);
 end;
 $$;
 comment on function pgmem.merge_entities is $$

@@ -11,21 +11,8 @@
 -- Locks: none. Callers: 60-reflection.
 
 
-create or replace function pgmem.insight(
-  p_node pgmem.node,
-  out id uuid,
-  out title text,
-  out summary text,
-  out detector text,
-  out confidence float8,
-  out trust_level float8,
-  out status text,
-  out sources uuid[],
-  out created_at timestamptz
-)
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.insight(p_node pgmem.node) returns pgmem.insight_answer
+language sql stable set search_path = pgmem, pg_temp as $$
   select p_node.id, p_node.title, p_node.props ->> 'summary', p_node.props ->> 'detector', p_node.initial_confidence,
          p_node.trust_level, p_node.status,
          array(select s.id::uuid from jsonb_array_elements_text(p_node.props -> 'sources') as s(id)), p_node.created_at;
@@ -33,15 +20,8 @@ $$;
 comment on function pgmem.insight is 'An Insight node as the verbs of reflection return it.';
 
 
-create or replace function pgmem.detect_concept_clustering() returns table (
-  title text,
-  summary text,
-  confidence float8,
-  sources bigint[]
-)
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.detect_concept_clustering() returns setof pgmem.detected
+language sql stable set search_path = pgmem, pg_temp as $$
   select format('Several memories meet in %s', pgmem.short_name(c.title)),
          format('Joined to it: %s.',
                 string_agg(pgmem.short_name(m.title), ', ' order by m.seq) filter (where m.place <= 10)),
@@ -58,15 +38,8 @@ $$;
 comment on function pgmem.detect_concept_clustering is 'Concepts that three or more memories are joined to.';
 
 
-create or replace function pgmem.detect_cross_project_solution() returns table (
-  title text,
-  summary text,
-  confidence float8,
-  sources bigint[]
-)
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.detect_cross_project_solution() returns setof pgmem.detected
+language sql stable set search_path = pgmem, pg_temp as $$
   select format('%s (%s) may solve %s (%s)',
                 pgmem.short_name(s.title), q.project, pgmem.short_name(p.title), p.project),
          format('%s was solved by %s; %s has %s in common with it and is not solved.', pgmem.short_name(q.title),
@@ -89,15 +62,8 @@ comment on function pgmem.detect_cross_project_solution is
   'Solved problems of one project that have something in common with an unsolved one of another.';
 
 
-create or replace function pgmem.detect_hub_stubs() returns table (
-  title text,
-  summary text,
-  confidence float8,
-  sources bigint[]
-)
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.detect_hub_stubs() returns setof pgmem.detected
+language sql stable set search_path = pgmem, pg_temp as $$
   select format('%s is mentioned often, and nothing is kept of it', pgmem.short_name(n.title)),
          format('A %s by name only; remember what it is.', n.label), 0.6,
          array[n.seq] || (select array_agg(distinct l.other) from pgmem.reflected_link l where l.seq = n.seq)
@@ -108,15 +74,8 @@ $$;
 comment on function pgmem.detect_hub_stubs is 'Stubs that three or more memories are joined to.';
 
 
-create or replace function pgmem.detect_shared_technology() returns table (
-  title text,
-  summary text,
-  confidence float8,
-  sources bigint[]
-)
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.detect_shared_technology() returns setof pgmem.detected
+language sql stable set search_path = pgmem, pg_temp as $$
   select format('%s is shared by several: keep what is known of it in one place', pgmem.short_name(t.title)),
          format('Joined to it: %s.',
                 string_agg(pgmem.short_name(m.title), ', ' order by m.seq) filter (where m.place <= 10)),
@@ -135,15 +94,8 @@ comment on function pgmem.detect_shared_technology is
   'Technologies and tools that three or more memories are joined to.';
 
 
-create or replace function pgmem.detect_stale_knowledge() returns table (
-  title text,
-  summary text,
-  confidence float8,
-  sources bigint[]
-)
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.detect_stale_knowledge() returns setof pgmem.detected
+language sql stable set search_path = pgmem, pg_temp as $$
   select format('Does %s still hold?', pgmem.short_name(n.title)),
          format('%s %s was last saved on %s; its confidence is now %s.', n.label, pgmem.short_name(n.title),
                 n.updated_at::date, round(pgmem.confidence(n.initial_confidence, n.updated_at)::numeric, 2)),
@@ -156,15 +108,8 @@ $$;
 comment on function pgmem.detect_stale_knowledge is 'Memories unchanged for 90 days, or with a confidence below 0.3.';
 
 
-create or replace function pgmem.detect_tag_without_edge() returns table (
-  title text,
-  summary text,
-  confidence float8,
-  sources bigint[]
-)
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.detect_tag_without_edge() returns setof pgmem.detected
+language sql stable set search_path = pgmem, pg_temp as $$
   select format('%s carries the tag %s and is not joined to it', pgmem.short_name(n.title), pgmem.short_name(m.title)),
          format('%s exists as a %s: relate the two.', pgmem.short_name(m.title), m.label), 0.7, array[n.seq, m.seq]
   from pgmem.reflected_node n
@@ -182,15 +127,8 @@ comment on function pgmem.detect_tag_without_edge is
   'Memories with a tag that is the name of a memory they are not joined to.';
 
 
-create or replace function pgmem.detect_technique_transfer() returns table (
-  title text,
-  summary text,
-  confidence float8,
-  sources bigint[]
-)
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.detect_technique_transfer() returns setof pgmem.detected
+language sql stable set search_path = pgmem, pg_temp as $$
   select format('%s may serve in %s too', pgmem.short_name(t.title), pgmem.short_name(d.title)),
          format('Both have to do with %s.', string_agg(distinct pgmem.short_name(c.title), ', ')),
          least(0.5 + 0.1 * count(distinct c.seq), 0.9), array[t.seq, d.seq] || array_agg(distinct c.seq)
@@ -211,15 +149,8 @@ comment on function pgmem.detect_technique_transfer is
   'Techniques of one domain that share a concept with another domain.';
 
 
-create or replace function pgmem.detect_training_opportunity() returns table (
-  title text,
-  summary text,
-  confidence float8,
-  sources bigint[]
-)
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.detect_training_opportunity() returns setof pgmem.detected
+language sql stable set search_path = pgmem, pg_temp as $$
   select format('%s may help with %s', pgmem.short_name(c.title), pgmem.short_name(p.title)),
          format('It covers %s.', string_agg(distinct pgmem.short_name(x.title), ', ')), 0.65,
          array[c.seq, p.seq] || array_agg(distinct x.seq)
@@ -239,15 +170,8 @@ comment on function pgmem.detect_training_opportunity is
   'Courses and exercises that cover what an unsolved problem or a vulnerability is about.';
 
 
-create or replace function pgmem.detect_under_connected() returns table (
-  title text,
-  summary text,
-  confidence float8,
-  sources bigint[]
-)
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.detect_under_connected() returns setof pgmem.detected
+language sql stable set search_path = pgmem, pg_temp as $$
   with thing as materialized (
     select n.seq, n.title, n.label, (select count(*) from pgmem.reflected_link l where l.seq = n.seq) as relations,
            count(*) over () as things

@@ -16,10 +16,7 @@ create or replace function pgmem.reflect(
   out insights jsonb,
   out next_step text
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-set jit = off
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp set jit = off as $$
 #variable_conflict use_column
 declare
   v_caller  pgmem.caller := pgmem.require_writer();
@@ -89,20 +86,8 @@ select pgmem.declare_verb('reflect', p_rights => 'writer', p_effect => 'repeat',
 create or replace function pgmem.surface_insights(
   p_limit pgmem.row_limit default 10,
   p_query text default null
-) returns table (
-  id uuid,
-  title text,
-  summary text,
-  detector text,
-  confidence float8,
-  trust_level float8,
-  status text,
-  sources uuid[],
-  created_at timestamptz
-)
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+) returns setof pgmem.insight_answer
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_query tsquery := case when pgmem.clean_text(p_query, 'query') is not null
@@ -129,20 +114,9 @@ select pgmem.declare_verb('surface_insights', p_rights => 'reader', p_effect => 
 
 create or replace function pgmem.review_insight(
   p_title text,
-  p_action pgmem.insight_action,
-  out id uuid,
-  out title text,
-  out summary text,
-  out detector text,
-  out confidence float8,
-  out trust_level float8,
-  out status text,
-  out sources uuid[],
-  out created_at timestamptz
-)
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+  p_action pgmem.insight_action
+) returns pgmem.insight_answer
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -176,8 +150,7 @@ begin
       perform pgmem.store_embedding(v_node, null);
     end if;
   end if;
-  select i.* into id, title, summary, detector, confidence, trust_level, status, sources, created_at
-  from pgmem.insight(v_node) i;
+  return pgmem.insight(v_node);
 end;
 $$;
 comment on function pgmem.review_insight is $$
@@ -199,9 +172,7 @@ select pgmem.declare_verb('review_insight', p_rights => 'writer', p_effect => 'r
 -- Part of every answer to an agent, so it costs one index lookup and counts no further than the limit. It reads node
 -- itself, because the tenant is the caller's own.
 create or replace function pgmem.reflection_hint(p_tenant text) returns text
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   return (

@@ -23,9 +23,7 @@ create or replace function pgmem.decide_card(
   p_reason text,
   p_props jsonb
 ) returns pgmem.node
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_node   pgmem.node;
@@ -68,9 +66,7 @@ create or replace function pgmem.approve_card(
   out evidence_count integer,
   out superseded uuid[]
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_by   text := pgmem.clean_key(p_by, 'by');
@@ -133,9 +129,7 @@ create or replace function pgmem.reject_card(
   out card_id uuid,
   out status text
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
   v_reason text;
   v_node   pgmem.node;
@@ -171,9 +165,7 @@ create or replace function pgmem.archive_card(
   out card_id uuid,
   out status text
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
   v_node pgmem.node;
 begin
@@ -208,9 +200,7 @@ create or replace function pgmem.vacuum_cards(
   out remaining integer,
   out receipts integer
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -287,9 +277,7 @@ create or replace function pgmem.settle_branches(
   out shared integer,
   out moved integer
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -332,14 +320,14 @@ begin
 end;
 $$;
 comment on function pgmem.settle_branches is $$
-Make the cards of branches everybody's whose commits are in the default branch.
+Share the cards of branches whose commits are in the default branch.
 
 pgmem calls this with what git says, before it refreshes cards and retrieves them; a person calls it for a branch
-whose end git cannot tell, such as one that was squashed. `shared` counts the cards that are everybody's now, `moved`
+whose merge git cannot see, such as a squash. `shared` counts the cards that are shared now, `moved`
 those that wait for another commit.
 
 settled: Objects with branch, commit (the one that its cards wait for; without it, all cards of the branch) and now,
-  the commit that they wait for from now on; without it they are everybody's.
+  the commit that they wait for from now on; without it they are shared.
 
 ContractError: settled cannot be read; no such project.
 $$;

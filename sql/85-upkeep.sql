@@ -17,18 +17,16 @@ create or replace function pgmem.backlog(
   out embeddings_refused bigint,
   out saves_open jsonb,
   out tenants boolean,
-  out walls integer
+  out isolation_layers integer
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   if not (pgmem.is_trusted() or pgmem.is_reviewer()) then
     raise exception using errcode = 'PM004',
       message = 'backlog counts over all tenants: connect as the owner, a reviewer or a member of pgmem_trusted.';
   end if;
-  select s.tier, s.walls into tier, walls from pgmem.server_tier() s;
+  select s.tier, s.isolation_layers into tier, isolation_layers from pgmem.server_tier() s;
   select count(*), count(*) filter (where q.attempts >= 5) into embeddings_waiting, embeddings_refused
   from pgmem.embedding_queue q;
   select coalesce(jsonb_object_agg(a.status, a.saves), '{}') into saves_open
@@ -46,9 +44,7 @@ select pgmem.declare_verb('backlog', p_rights => 'worker', p_effect => 'look', p
 
 
 create or replace function pgmem.sweep_texts(p_limit integer) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_before timestamptz := pgmem.now() - make_interval(days => pgmem.setting_int('save_arguments_days'));
 begin
@@ -74,9 +70,7 @@ create or replace function pgmem.sweep(
   out archived integer,
   out remaining bigint
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_below float8 := pgmem.setting_float('decay_archive_below');

@@ -25,14 +25,11 @@ create or replace function pgmem.rows_of_approval() returns table (
   used_by uuid,
   spent_by text
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select t.id, t.preview, t.org_id, t.user_id, t.issued_to, t.issued_at, t.expires_at, t.used_at, t.used_by, t.spent_by
   from pgmem.governance_token t
   where t.tenant = any ((select pgmem.visible_tenants())::text[]);
 $$;
-comment on function pgmem.rows_of_approval is 'The rows of the view approval.';
 
 
 create or replace view pgmem.approval with (security_invoker = true) as select * from pgmem.rows_of_approval();
@@ -70,9 +67,7 @@ create or replace function pgmem.rows_of_card() returns table (
   created_at timestamp with time zone,
   updated_at timestamp with time zone
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select n.id, n.props ->> 'record_type' as record_type, n.props ->> 'statement' as statement, n.status,
          n.props ->> 'confidence' as confidence, n.props ->> 'origin' as origin,
          n.props ->> 'ingest_source' as ingest_source, n.props ->> 'path' as path, n.project,
@@ -82,12 +77,10 @@ as $$
          n.agent_id, n.org_id, n.user_id, n.created_at, n.updated_at
   from pgmem.visible_node n where n.label = 'Card';
 $$;
-comment on function pgmem.rows_of_card is 'The rows of the view card.';
 
 
 create or replace view pgmem.card with (security_invoker = true) as select * from pgmem.rows_of_card();
-comment on view pgmem.card is
-  'Engineering memory: cards of every status; agents see those with status = ''active''.';
+comment on view pgmem.card is 'Engineering memory: cards of every status; agents see those with status = ''active''.';
 comment on column pgmem.card.id is 'The id of the card.';
 comment on column pgmem.card.record_type is 'What kind of statement it is, such as risk_note or module_role.';
 comment on column pgmem.card.statement is 'What the card says.';
@@ -119,20 +112,16 @@ create or replace function pgmem.rows_of_conflict() returns table (
   with_status text,
   created_at timestamp with time zone
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select a.id, a.label, a.title, b.id as with_id, b.label as with_label, b.title as with_title,
          a.project, b.project as with_project, a.status, b.status as with_status, e.created_at
   from pgmem.edge e join pgmem.visible_node a on a.seq = e.src join pgmem.visible_node b on b.seq = e.dst
   where e.rel = 'CONFLICTS_WITH';
 $$;
-comment on function pgmem.rows_of_conflict is 'The rows of the view conflict.';
 
 
 create or replace view pgmem.conflict with (security_invoker = true) as select * from pgmem.rows_of_conflict();
-comment on view pgmem.conflict is
-  'Pairs of memories that contradict each other.';
+comment on view pgmem.conflict is 'Pairs of memories that contradict each other.';
 comment on column pgmem.conflict.id is 'The id of the one memory.';
 comment on column pgmem.conflict.label is 'The kind of the one memory, such as Decision.';
 comment on column pgmem.conflict.title is 'The title of the one memory.';
@@ -162,20 +151,16 @@ create or replace function pgmem.rows_of_context() returns table (
   created_at timestamp with time zone,
   updated_at timestamp with time zone
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select n.id, n.props ->> 'topic' as topic, n.props ->> 'content' as content,
          (n.props ->> 'relevance_score')::float8 as relevance_score,
          n.project, n.scope, n.focus, n.status, n.source, n.trust_level, n.org_id, n.user_id, n.created_at, n.updated_at
   from pgmem.visible_node n where n.label = 'Context';
 $$;
-comment on function pgmem.rows_of_context is 'The rows of the view context.';
 
 
 create or replace view pgmem.context with (security_invoker = true) as select * from pgmem.rows_of_context();
-comment on view pgmem.context is
-  'Free notes with their topics.';
+comment on view pgmem.context is 'Free notes with their topics.';
 comment on column pgmem.context.topic is 'What the note is about; null: not named.';
 comment on column pgmem.context.content is 'The note itself.';
 comment on column pgmem.context.relevance_score is 'How relevant it is, 0 to 1, as its writer said.';
@@ -203,9 +188,7 @@ create or replace function pgmem.rows_of_decision() returns table (
   created_at timestamp with time zone,
   updated_at timestamp with time zone
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select n.id, n.title, n.props ->> 'rationale' as rationale, n.props ->> 'owner' as owner,
          (n.props ->> 'date')::date as date,
          n.project, n.scope, n.focus, n.status, pgmem.confidence(n.initial_confidence, n.updated_at) as confidence,
@@ -214,7 +197,6 @@ as $$
          n.valid_from, n.valid_to, n.source, n.trust_level, n.agent_id, n.org_id, n.user_id, n.created_at, n.updated_at
   from pgmem.visible_node n where n.label = 'Decision';
 $$;
-comment on function pgmem.rows_of_decision is 'The rows of the view decision.';
 
 
 create or replace view pgmem.decision with (security_invoker = true) as select * from pgmem.rows_of_decision();
@@ -241,19 +223,15 @@ create or replace function pgmem.rows_of_entity_fact() returns table (
   created_at timestamp with time zone,
   updated_at timestamp with time zone
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select n.id, n.key as entity_name, n.props ->> 'fact' as fact, n.version, n.project, n.scope, n.focus, n.status,
          n.source, n.trust_level, n.org_id, n.user_id, n.created_at, n.updated_at
   from pgmem.visible_node n where n.label = 'EntityFact';
 $$;
-comment on function pgmem.rows_of_entity_fact is 'The rows of the view entity_fact.';
 
 
 create or replace view pgmem.entity_fact with (security_invoker = true) as select * from pgmem.rows_of_entity_fact();
-comment on view pgmem.entity_fact is
-  'What is known of named things at present.';
+comment on view pgmem.entity_fact is 'What is known of named things at present.';
 comment on column pgmem.entity_fact.entity_name is 'The name of the thing.';
 comment on column pgmem.entity_fact.fact is 'What is known of it at present.';
 comment on column pgmem.entity_fact.version is 'The number of its states so far; node_version holds the earlier ones.';
@@ -269,9 +247,7 @@ create or replace function pgmem.rows_of_graph_edge() returns table (
   to_title text,
   created_at timestamp with time zone
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select s.id as from_id, s.label as from_label, s.title as from_title, e.rel,
          d.id as to_id, d.label as to_label, d.title as to_title, e.created_at
   from pgmem.edge e join pgmem.visible_node s on s.seq = e.src join pgmem.visible_node d on d.seq = e.dst
@@ -283,12 +259,10 @@ as $$
   select n.id, n.label, n.title, 'HAS_FOCUS', f.id, f.label, f.title, n.created_at
   from pgmem.visible_node n join pgmem.visible_node f on f.seq = n.focus_seq;
 $$;
-comment on function pgmem.rows_of_graph_edge is 'The rows of the view graph_edge.';
 
 
 create or replace view pgmem.graph_edge with (security_invoker = true) as select * from pgmem.rows_of_graph_edge();
-comment on view pgmem.graph_edge is
-  'Every edge of the graph, with BELONGS_TO and HAS_FOCUS.';
+comment on view pgmem.graph_edge is 'Every edge of the graph, with BELONGS_TO and HAS_FOCUS.';
 comment on column pgmem.graph_edge.from_id is 'The id of the node that the edge leaves.';
 comment on column pgmem.graph_edge.from_label is 'The label of that node.';
 comment on column pgmem.graph_edge.from_title is 'The title of that node.';
@@ -312,9 +286,7 @@ create or replace function pgmem.rows_of_lineage() returns table (
   created_at timestamp with time zone,
   valid_to timestamp with time zone
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   with recursive line as (
     select n.seq as newest, n.seq, 0 as age from pgmem.visible_node n
     where n.label = 'Decision'
@@ -328,7 +300,6 @@ as $$
          n.props ->> 'rationale' as rationale, n.status, n.project, n.created_at, n.valid_to
   from line join pgmem.visible_node newest on newest.seq = line.newest join pgmem.visible_node n on n.seq = line.seq;
 $$;
-comment on function pgmem.rows_of_lineage is 'The rows of the view lineage.';
 
 
 create or replace view pgmem.lineage with (security_invoker = true) as select * from pgmem.rows_of_lineage();
@@ -366,9 +337,7 @@ create or replace function pgmem.rows_of_memory() returns table (
   created_at timestamp with time zone,
   updated_at timestamp with time zone
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select n.id, n.label, n.key, n.title, pgmem.excerpt(pgmem.search_text(n.label, n.title, n.props)), n.props,
          n.project, n.scope, n.focus, n.status,
          pgmem.is_live(n.status, n.valid_from, n.valid_to), pgmem.confidence(n.initial_confidence, n.updated_at),
@@ -376,12 +345,10 @@ as $$
          n.created_at, n.updated_at
   from pgmem.visible_node n where pgmem.is_memory(n.label);
 $$;
-comment on function pgmem.rows_of_memory is 'The rows of the view memory.';
 
 
 create or replace view pgmem.memory with (security_invoker = true) as select * from pgmem.rows_of_memory();
-comment on view pgmem.memory is
-  'Memories of all kinds and every status in one table; agents see those that are live.';
+comment on view pgmem.memory is 'Memories of all kinds and every status in one table; agents see those that are live.';
 comment on column pgmem.memory.label is 'The kind of memory, such as Decision, Context or Technology.';
 comment on column pgmem.memory.name is 'The name, of kinds that are named; null: it has a title alone.';
 comment on column pgmem.memory.title is 'The title; of a named kind, the name.';
@@ -390,7 +357,7 @@ comment on column pgmem.memory.properties is 'Everything that is known of it, by
 comment on column pgmem.memory.scope is
   'How widely it holds: global, project or focus; null: it belongs to no project.';
 comment on column pgmem.memory.status is
-  'What became of it: active and approved are live; superseded, archived, expired and merged are not.';
+  'Its status: active and approved are live; superseded, archived, expired and merged are not.';
 comment on column pgmem.memory.live is 'Whether agents see it now, by its status and its period.';
 comment on column pgmem.memory.session_id is 'The session in which it was saved; null: none was named.';
 comment on column pgmem.memory.version is 'The number of its states so far.';
@@ -404,9 +371,7 @@ create or replace function pgmem.rows_of_memory_by_day() returns table (
   changed bigint,
   total bigint
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   with memory as materialized (
     select n.seq, coalesce(n.project, '') as project, n.label::text, n.created_at::date as day
     from pgmem.visible_node n where pgmem.is_memory(n.label)
@@ -427,7 +392,6 @@ as $$
   cross join lateral generate_series(p.first, pgmem.now()::date, interval '1 day') as d(day)
   left join sum s on s.project = p.project and s.label = p.label and s.day = d.day::date;
 $$;
-comment on function pgmem.rows_of_memory_by_day is 'The rows of the view memory_by_day.';
 
 
 create or replace view pgmem.memory_by_day with (security_invoker = true) as
@@ -459,9 +423,7 @@ create or replace function pgmem.rows_of_pattern() returns table (
   created_at timestamp with time zone,
   updated_at timestamp with time zone
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select n.id, n.props ->> 'trigger' as trigger,
          array(select jsonb_array_elements_text(n.props -> 'repeatable_steps')) as repeatable_steps,
          array(select jsonb_array_elements_text(n.props -> 'exclusions')) as exclusions,
@@ -469,7 +431,6 @@ as $$
          n.project, n.scope, n.focus, n.status, n.source, n.trust_level, n.org_id, n.user_id, n.created_at, n.updated_at
   from pgmem.visible_node n where n.label = 'Pattern';
 $$;
-comment on function pgmem.rows_of_pattern is 'The rows of the view pattern.';
 
 
 create or replace view pgmem.pattern with (security_invoker = true) as select * from pgmem.rows_of_pattern();
@@ -491,9 +452,7 @@ create or replace function pgmem.rows_of_project() returns table (
   user_id text,
   created_at timestamp with time zone
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select p.id, p.key as name, (p.props ->> 'last_hygiene_at')::timestamptz as last_hygiene_at,
          (select count(*) from pgmem.visible_node n
           where n.project_seq = p.seq and n.scope is not null and n.status = 'active') as memories,
@@ -502,12 +461,10 @@ as $$
          p.org_id, p.user_id, p.created_at
   from pgmem.visible_node p where p.label = 'Project' and p.status = 'active';
 $$;
-comment on function pgmem.rows_of_project is 'The rows of the view project.';
 
 
 create or replace view pgmem.project with (security_invoker = true) as select * from pgmem.rows_of_project();
-comment on view pgmem.project is
-  'Active projects with their focus areas and the number of their memories.';
+comment on view pgmem.project is 'Active projects with their focus areas and the number of their memories.';
 comment on column pgmem.project.id is 'The id of the project.';
 comment on column pgmem.project.name is 'Its name: the project_id of every verb.';
 comment on column pgmem.project.last_hygiene_at is 'When it last had a whole hygiene report; null: never.';
@@ -531,19 +488,15 @@ create or replace function pgmem.rows_of_save() returns table (
   created_at timestamp with time zone,
   updated_at timestamp with time zone
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select a.save_id, a.verb, a.project, a.status, a.dedup_outcome, a.artifact_id, a.candidate_id, a.message, a.attempts,
          a.resolved_by, a.org_id, a.user_id, a.created_at, a.updated_at
   from pgmem.visible_attempt a;
 $$;
-comment on function pgmem.rows_of_save is 'The rows of the view save.';
 
 
 create or replace view pgmem.save with (security_invoker = true) as select * from pgmem.rows_of_save();
-comment on view pgmem.save is
-  'Every save and its outcome; retry_save or resolve_review saves one that is not saved.';
+comment on view pgmem.save is 'Every save and its outcome; retry_save or resolve_review saves one that is not saved.';
 comment on column pgmem.save.save_id is 'The id of the save: with it the same save is made once.';
 comment on column pgmem.save.verb is 'The verb that was called, such as save_decision.';
 comment on column pgmem.save.project is 'The project it was for; null: none.';
@@ -575,9 +528,7 @@ create or replace function pgmem.rows_of_session() returns table (
   user_id text,
   created_at timestamp with time zone
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select n.id, n.props ->> 'objective' as objective,
          array(select jsonb_array_elements_text(n.props -> 'actions_taken')) as actions_taken,
          array(select jsonb_array_elements_text(n.props -> 'decisions_made')) as decisions_made,
@@ -587,12 +538,10 @@ as $$
          n.project, n.scope, n.focus, n.status, n.source, n.org_id, n.user_id, n.created_at
   from pgmem.visible_node n where n.label = 'Session';
 $$;
-comment on function pgmem.rows_of_session is 'The rows of the view session.';
 
 
 create or replace view pgmem.session with (security_invoker = true) as select * from pgmem.rows_of_session();
-comment on view pgmem.session is
-  'Sessions: what was done, what is open and what comes next.';
+comment on view pgmem.session is 'Sessions: what was done, what is open and what comes next.';
 comment on column pgmem.session.objective is 'What the session was for.';
 comment on column pgmem.session.actions_taken is 'What was done.';
 comment on column pgmem.session.decisions_made is 'What was decided, in words.';
@@ -616,20 +565,16 @@ create or replace function pgmem.rows_of_turn() returns table (
   user_id text,
   captured_at timestamp with time zone
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select n.id, n.session_id, n.session_place as place, n.props ->> 'role' as role, n.props ->> 'content' as content,
          n.valid_from as said_at, n.props ->> 'client' as client, n.props ->> 'agent' as agent, n.project,
          n.trust_level, n.org_id, n.user_id, n.created_at as captured_at
   from pgmem.visible_node n where n.label = 'Turn' and n.status = 'captured';
 $$;
-comment on function pgmem.rows_of_turn is 'The rows of the view turn.';
 
 
 create or replace view pgmem.turn with (security_invoker = true) as select * from pgmem.rows_of_turn();
-comment on view pgmem.turn is
-  'What was said in conversations, as it was captured: source text, not memories.';
+comment on view pgmem.turn is 'What was said in conversations, as it was captured: source text, not memories.';
 comment on column pgmem.turn.id is 'The id of the turn, in every verb and export.';
 comment on column pgmem.turn.session_id is 'The conversation: client:session.';
 comment on column pgmem.turn.place is 'Its place in the conversation, from 1 on.';
@@ -643,11 +588,20 @@ comment on column pgmem.turn.user_id is 'The user that owns it; empty: it is pub
 comment on column pgmem.turn.captured_at is 'When it was captured; turn_days later it is deleted.';
 
 
--- What a column means in several views is written once, for those that have no comment of their own.
+-- What a column means in several views is written once, for those that have no comment of their own; so is what a
+-- function of a view returns.
 do $$
 declare
+  v_name   text;
   v_column record;
 begin
+  for v_name in
+    select p.proname from pg_proc p
+    where p.pronamespace = 'pgmem'::regnamespace and p.proname like 'rows\_of\_%'
+  loop
+    execute format('comment on function pgmem.%I is %L', v_name,
+                   format('The rows of the view %s.', substr(v_name, length('rows_of_') + 1)));
+  end loop;
   for v_column in
     select c.relname as view, a.attname as name, said.meaning
     from (values
@@ -657,7 +611,7 @@ begin
         ('project', 'The project it belongs to; null: none.'),
         ('scope', 'How widely it holds: global, project or focus.'),
         ('focus', 'The focus area within the project; null: none.'),
-        ('status', 'What became of it: active is live; superseded, archived, expired and merged are not.'),
+        ('status', 'Its status: active is live; superseded, archived, expired and merged are not.'),
         ('confidence', 'Confidence at this moment, 0 to 1, after decay.'),
         ('trust_level', 'How far the source is trusted, 0 to 1.'),
         ('source', 'The way it was saved: mcp, sdk, cli, sync or sql.'),

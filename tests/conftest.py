@@ -1,8 +1,9 @@
 """One real PostgreSQL for the run, one template database, a copy of it per test.
 
 The server is the one of `PGMEM_TEST_DSN` if that is set, else the embedded one, else a container; `--postgres` chooses.
-Each xdist worker has its own template. `PGMEM_TEST_ADMIN_DSN` is set for a managed server: its superuser makes databases
-and logins, as its provider does, and everything of pgmem's connects by `PGMEM_TEST_DSN`, as a plain role through a pooler.
+Each xdist worker has its own template. `PGMEM_TEST_ADMIN_DSN` is set for a managed server: its superuser makes
+databases and logins, as its provider does, and everything of pgmem's connects by `PGMEM_TEST_DSN`, as a plain role
+through a pooler.
 """
 
 from __future__ import annotations
@@ -132,16 +133,16 @@ def server(pytestconfig: pytest.Config) -> Iterator[str]:
         return
     from pgmem.database.embedded import EmbeddedServer
 
-    # One server for all workers of a run, in a folder of its own: where root runs the tests, pytest closes its own folder to
-    # the system user that the server runs as. The last worker takes it away.
+    # One server for all workers of a run, in a folder of its own: where root runs the tests, pytest closes its own
+    # folder to the system user that the server runs as. The last worker takes it away.
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or uuid4().hex
     folder = roomy_place() / f"pgmem-tests-{run}"
     with EmbeddedServer(folder) as embedded:
         dsn = embedded.start()
         with psycopg.connect(dsn, autocommit=True) as admin:
             # The run's own server, thrown away in the end: it need not survive a power cut, and a database per test is
-            # a thousand files. Tests of crashes start servers of their own.
-            # Nor does it vacuum by itself: which tables have statistics, and so which plan a test meets, is up to the test.
+            # a thousand files. Tests of crashes start servers of their own. Nor does it vacuum by itself: which tables
+            # have statistics, and so which plan a test meets, is up to the test.
             for setting in ("fsync", "synchronous_commit", "full_page_writes", "autovacuum"):
                 admin.execute(sql.SQL("alter system set {} = off").format(sql.Identifier(setting)))
             admin.execute("alter system set checkpoint_timeout = '1h'")
@@ -279,10 +280,10 @@ def superuser(connection: psycopg.Connection[DictRow]) -> None:
 
 @pytest.fixture
 def createrole(connection: psycopg.Connection[DictRow]) -> None:
-    """For a test of the second wall, which is made of roles."""
+    """For a test of the second layer of isolation, which is made of roles."""
     asked = "select rolsuper or rolcreaterole as may from pg_roles where rolname = current_user"
     if connection.execute(asked).fetchone() != {"may": True}:
-        without("CREATEROLE for pgmem's login, so there is one wall")
+        without("CREATEROLE for pgmem's login, so there is one layer of isolation")
 
 
 def differences(connection: psycopg.Connection[DictRow]) -> list[DictRow]:

@@ -6,16 +6,11 @@ from alembic import op
 
 from pgmem.database.schema import run
 
-revision = "0001"
-down_revision = None
+revision, down_revision = "0001", None
 
 
 def upgrade() -> None:
-    run(op.get_bind(), DOMAINS)
-    run(op.get_bind(), TABLES)
-    run(op.get_bind(), TYPES)
-    run(op.get_bind(), VOCABULARY)
-    run(op.get_bind(), SETTINGS)
+    run(op.get_bind(), DOMAINS + TABLES + TYPES + VOCABULARY + SETTINGS)
 
 
 # Rules about one value are domains: a session parses them once, where a check of a table is parsed again by every insert.

@@ -6,8 +6,7 @@ from alembic import op
 
 from pgmem.database.schema import run
 
-revision = "0002"
-down_revision = "0001"
+revision, down_revision = "0002", "0001"
 
 
 def upgrade() -> None:

@@ -6,13 +6,11 @@ from alembic import op
 
 from pgmem.database.schema import run
 
-revision = "0003"
-down_revision = "0002"
+revision, down_revision = "0003", "0002"
 
 
 def upgrade() -> None:
-    run(op.get_bind(), TABLES)
-    run(op.get_bind(), VOCABULARY)
+    run(op.get_bind(), TABLES + VOCABULARY)
 
 
 TABLES = """

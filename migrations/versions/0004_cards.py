@@ -6,14 +6,11 @@ from alembic import op
 
 from pgmem.database.schema import run
 
-revision = "0004"
-down_revision = "0003"
+revision, down_revision = "0004", "0003"
 
 
 def upgrade() -> None:
-    run(op.get_bind(), TABLES)
-    run(op.get_bind(), VOCABULARY)
-    run(op.get_bind(), SETTINGS)
+    run(op.get_bind(), TABLES + VOCABULARY + SETTINGS)
 
 
 TABLES = """

@@ -6,14 +6,11 @@ from alembic import op
 
 from pgmem.database.schema import run
 
-revision = "0005"
-down_revision = "0004"
+revision, down_revision = "0005", "0004"
 
 
 def upgrade() -> None:
-    run(op.get_bind(), TABLES)
-    run(op.get_bind(), VOCABULARY)
-    run(op.get_bind(), SETTINGS)
+    run(op.get_bind(), TABLES + VOCABULARY + SETTINGS)
 
 
 TABLES = """

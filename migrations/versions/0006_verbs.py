@@ -6,13 +6,11 @@ from alembic import op
 
 from pgmem.database.schema import run
 
-revision = "0006"
-down_revision = "0005"
+revision, down_revision = "0006", "0005"
 
 
 def upgrade() -> None:
-    run(op.get_bind(), TABLES)
-    run(op.get_bind(), REGISTRY)
+    run(op.get_bind(), TABLES + REGISTRY)
 
 
 TABLES = """

@@ -6,15 +6,11 @@ from alembic import op
 
 from pgmem.database.schema import run
 
-revision = "0007"
-down_revision = "0006"
+revision, down_revision = "0007", "0006"
 
 
 def upgrade() -> None:
-    run(op.get_bind(), COLUMNS)
-    run(op.get_bind(), FIRST_STATES)
-    run(op.get_bind(), LATER_STATES)
-    run(op.get_bind(), ARCHIVED)
+    run(op.get_bind(), COLUMNS + FIRST_STATES + LATER_STATES + ARCHIVED)
 
 
 COLUMNS = """

@@ -6,16 +6,11 @@ from alembic import op
 
 from pgmem.database.schema import run
 
-revision = "0008"
-down_revision = "0007"
+revision, down_revision = "0008", "0007"
 
 
 def upgrade() -> None:
-    run(op.get_bind(), VECTORS)
-    run(op.get_bind(), MEMORIES)
-    run(op.get_bind(), COUNTS)
-    run(op.get_bind(), TYPES)
-    run(op.get_bind(), SETTINGS)
+    run(op.get_bind(), VECTORS + MEMORIES + COUNTS + TYPES + SETTINGS)
 
 
 # The vector of a window was near the mean of the vectors it spans, which search computes. Indexes over the column kind, those

@@ -6,14 +6,11 @@ from alembic import op
 
 from pgmem.database.schema import run
 
-revision = "0009"
-down_revision = "0008"
+revision, down_revision = "0009", "0008"
 
 
 def upgrade() -> None:
-    run(op.get_bind(), LOCKS)
-    run(op.get_bind(), LIMITS)
-    run(op.get_bind(), TRUST)
+    run(op.get_bind(), LOCKS + LIMITS + TRUST)
 
 
 # Unlogged: a lock does not outlive the server, so its row need not.

@@ -6,13 +6,11 @@ from alembic import op
 
 from pgmem.database.schema import run
 
-revision = "0010"
-down_revision = "0009"
+revision, down_revision = "0010", "0009"
 
 
 def upgrade() -> None:
-    run(op.get_bind(), SAVES)
-    run(op.get_bind(), NAMES)
+    run(op.get_bind(), SAVES + NAMES)
 
 
 SAVES = """

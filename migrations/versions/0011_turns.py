@@ -6,13 +6,11 @@ from alembic import op
 
 from pgmem.database.schema import run
 
-revision = "0011"
-down_revision = "0010"
+revision, down_revision = "0011", "0010"
 
 
 def upgrade() -> None:
-    run(op.get_bind(), STATUS)
-    run(op.get_bind(), VOCABULARY)
+    run(op.get_bind(), STATUS + VOCABULARY)
 
 
 # A status of its own keeps turns out of every read of live memories: context, search, hygiene, reflection, dedup, counts.

@@ -6,8 +6,7 @@ from alembic import op
 
 from pgmem.database.schema import run
 
-revision = "0012"
-down_revision = "0011"
+revision, down_revision = "0012", "0011"
 
 
 def upgrade() -> None:

@@ -6,14 +6,11 @@ from alembic import op
 
 from pgmem.database.schema import run
 
-revision = "0013"
-down_revision = "0012"
+revision, down_revision = "0013", "0012"
 
 
 def upgrade() -> None:
-    run(op.get_bind(), TOOLSET)
-    run(op.get_bind(), TABLE)
-    run(op.get_bind(), SETTINGS)
+    run(op.get_bind(), TOOLSET + TABLE + SETTINGS)
 
 
 TOOLSET = """

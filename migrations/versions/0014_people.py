@@ -6,8 +6,7 @@ from alembic import op
 
 from pgmem.database.schema import run
 
-revision = "0014"
-down_revision = "0013"
+revision, down_revision = "0014", "0013"
 
 
 def upgrade() -> None:

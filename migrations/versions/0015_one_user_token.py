@@ -6,8 +6,7 @@ from alembic import op
 
 from pgmem.database.schema import run
 
-revision = "0015"
-down_revision = "0014"
+revision, down_revision = "0015", "0014"
 
 
 def upgrade() -> None:

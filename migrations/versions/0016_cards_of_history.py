@@ -6,8 +6,7 @@ from alembic import op
 
 from pgmem.database.schema import run
 
-revision = "0016"
-down_revision = "0015"
+revision, down_revision = "0016", "0015"
 
 
 def upgrade() -> None:

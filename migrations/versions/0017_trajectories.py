@@ -6,8 +6,7 @@ from alembic import op
 
 from pgmem.database.schema import run
 
-revision = "0017"
-down_revision = "0016"
+revision, down_revision = "0017", "0016"
 
 
 def upgrade() -> None:

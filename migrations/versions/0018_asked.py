@@ -6,8 +6,7 @@ from alembic import op
 
 from pgmem.database.schema import run
 
-revision = "0018"
-down_revision = "0017"
+revision, down_revision = "0018", "0017"
 
 
 def upgrade() -> None:

@@ -13,14 +13,11 @@ from alembic import op
 
 from pgmem.database.schema import run
 
-revision = "0019"
-down_revision = "0018"
+revision, down_revision = "0019", "0018"
 
 
 def upgrade() -> None:
-    run(op.get_bind(), AGES)
-    run(op.get_bind(), PENDING)
-    run(op.get_bind(), SESSION)
+    run(op.get_bind(), AGES + PENDING + SESSION)
 
 
 AGES = """

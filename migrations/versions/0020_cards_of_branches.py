@@ -6,8 +6,7 @@ from alembic import op
 
 from pgmem.database.schema import run
 
-revision = "0020"
-down_revision = "0019"
+revision, down_revision = "0020", "0019"
 
 
 def upgrade() -> None:

@@ -2,8 +2,8 @@
 
 Each chat is a project, each of its batches a Session, each message a memory of its role written through the public API;
 each question goes through `search_memory` and sees nothing but its own text. Questions about what the chat does not say
-(abstention) have no evidence and are left out. The data is fetched by the caller (github.com/mohammadtavakoli78/BEAM): a
-folder with one folder a chat, each with chat.json and probing_questions/probing_questions.json.
+(abstention) have no evidence and are left out. The data is fetched by the caller (github.com/mohammadtavakoli78/BEAM):
+a folder with one folder a chat, each with chat.json and probing_questions/probing_questions.json.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ from pgmem.bench.metrics import mean_of, score
 from pgmem.bench.trust import abstention, budgeted
 from pgmem.memory import Memory
 from pgmem.models import MemoryScope
-
-__all__ = ["Chat", "Question", "ask", "keep", "read", "run"]
 
 _DEPTH = 100
 

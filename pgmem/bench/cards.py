@@ -11,8 +11,6 @@ import psycopg
 from pgmem.bench.databases import PROJECT, Progress, connect_as, filled_database
 from pgmem.bench.timing import SpeedRow, interleaved, ratio_row
 
-__all__ = ["SCOPE", "card_rows", "fill"]
-
 SCOPE = [f"src/part{number}/file{number}.py" for number in (1, 2, 3, 5, 8)]
 
 # Inserts the cards of one project, one per file. Triggers are off, because those that count would take minutes.
@@ -32,7 +30,8 @@ with place as (
 )
 insert into pgmem.card_subject (node_seq, scope_key, kind, key, relation, match, status, weight)
 select seq, scope_key, kind, key, 'about', match, 'active', 0.2
-from made cross join lateral (values ('path', path, path), ('module', path, pgmem.module_match(path))) as s(kind, key, match);
+from made cross join lateral
+  (values ('path', path, path), ('module', path, pgmem.module_match(path))) as s(kind, key, match);
 set session_replication_role = origin;
 analyze pgmem.card_subject, pgmem.node;
 """

@@ -17,8 +17,6 @@ from pgmem.database import schema
 from pgmem.database.identity import SET_FOR_SESSION, SET_FOR_TRANSACTION, Identity
 from pgmem.embeddings.static import StaticProvider
 
-__all__ = ["PROJECT", "Progress", "connect_as", "filled_database"]
-
 PROJECT = "bench"
 _BATCH = 5_000
 Progress = Callable[[str, int, int], None]
@@ -145,7 +143,7 @@ def _write(
 
 
 def _embed(connection: psycopg.Connection[tuple[object, ...]], progress: Progress) -> None:
-    """Embed all decisions and store the vectors, in batches; in the transaction, and so with the identity, of `_write`."""
+    """Embed all decisions and store the vectors, in batches; in the transaction and with the identity of `_write`."""
     provider = StaticProvider()
     connection.execute("select pgmem.register_model(%s, %s)", (provider.model, provider.dimensions))
     rows = connection.execute(

@@ -1,8 +1,8 @@
 """How long a session waits for `pgmem hook`: each event as a process of its own, with the server running.
 
-The time is that of the whole process, from its start to its end, as a client waits for it; beside it stands the processor
-time of the process alone, which other work on the machine changes little. The floor is a Python that does nothing, started
-between the events.
+The time is that of the whole process, from its start to its end, as a client waits for it; beside it stands the
+processor time of the process alone, which other work on the machine changes little. The floor is a Python that does
+nothing, started between the events.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ from typing import Any
 from pgmem.bench.corpus import Corpus
 from pgmem.bench.timing import quantile
 from pgmem.memory import Memory
-
-__all__ = ["BAR_MS", "run"]
 
 BAR_MS = 300.0
 """What an event may take at p95."""

@@ -13,8 +13,6 @@ from pgmem.bench.databases import PROJECT, Progress, connect_as, filled_database
 from pgmem.bench.timing import SpeedRow, interleaved, ratio_row, share_row, time_row
 from pgmem.embeddings.static import StaticProvider
 
-__all__ = ["narrow_scope_rows", "search_rows"]
-
 _QUESTIONS = 200
 _BARE_VECTOR = "select node_seq from bench_vector order by vector <=> %s::halfvec limit 20"
 _TEXT_ARM = (
@@ -42,7 +40,8 @@ with word as (
 )
 select n.id from word w join idf using (lexeme) join pgmem.node n on n.seq = w.seq cross join size s
 group by n.id, w.seq order by sum(idf.idf * w.tf * (%(k1)s + 1)
-  / (w.tf + %(k1)s * (1 - %(b)s + %(b)s * greatest(w.text_length, 30) / greatest(s.mean, 30)))) desc, w.seq desc limit 10
+  / (w.tf + %(k1)s * (1 - %(b)s + %(b)s * greatest(w.text_length, 30) / greatest(s.mean, 30)))) desc,
+  w.seq desc limit 10
 """
 
 
@@ -112,7 +111,7 @@ class _Queries:
 
 
 def search_rows(server: str, sizes: Sequence[int], rounds: int, progress: Progress) -> list[SpeedRow]:
-    """Time hybrid search and its arms in projects of these sizes; in the largest, compare the text arm with full BM25."""
+    """Time hybrid search and its arms in projects of these sizes, in the largest beside full BM25."""
     rows: list[SpeedRow] = []
     if not _has_vectors(server):
         return rows
@@ -240,7 +239,8 @@ def _writing(dsn: str, size: int, rounds: int, progress: Progress) -> SpeedRow:
         corpus = Corpus("written with vectors")
         given = [(corpus.title(), corpus.body()) for _ in range(2 * (rounds + 10))]
         texts = connection.execute(
-            "select pgmem.embedding_text('Decision', t.title, jsonb_build_object('rationale', t.body, 'date', current_date))"
+            "select pgmem.embedding_text('Decision', t.title,"
+            " jsonb_build_object('rationale', t.body, 'date', current_date))"
             " from unnest(%s::text[], %s::text[]) with ordinality as t(title, body, place) order by place",
             ([title for title, _ in given], [body for _, body in given]),
         ).fetchall()

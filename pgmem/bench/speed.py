@@ -29,8 +29,6 @@ from pgmem.database.embedded import temporary_server
 from pgmem.memory import Memory
 from pgmem.settings import load
 
-__all__ = ["SpeedReport", "run"]
-
 _BULK_BATCH = 100
 _BULK_AT_ONCE = 16
 _RECENT = (

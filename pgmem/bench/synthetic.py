@@ -1,8 +1,8 @@
 """Generated conversations in the format of LoCoMo, for a gate that needs no external data.
 
-Two people talk in sessions some weeks apart. Some turns are facts, the rest is small talk. A question needs the words of
-a fact, its meaning, the turns around it (the place follows two turns after the thing), the speaker (both talk about the
-thing), or the date (each thing comes up in two sessions). The same seed gives the same conversations.
+Two people talk in sessions some weeks apart. Some turns are facts, the rest is small talk. A question needs the words
+of a fact, its meaning, the turns around it (the place follows two turns after the thing), the speaker (both talk about
+the thing), or the date (each thing comes up in two sessions). The same seed gives the same conversations.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from __future__ import annotations
 import random
 from datetime import datetime, timedelta
 from typing import Any
-
-__all__ = ["conversations"]
 
 _PEOPLE = [("Ava", "Noah"), ("Mina", "Otto"), ("Ines", "Karl"), ("Lena", "Paul")]
 _THINGS = [

@@ -1,4 +1,4 @@
-"""How fast the cards of a large tree are made and follow it: init, an answer after nothing and after one line changed."""
+"""The speed of the cards of a large tree: init, an answer after no change and after a change of one line."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from pgmem.database.embedded import temporary_server
 from pgmem.errors import InvalidArgument
 from pgmem.memory import Memory
 from pgmem.settings import load
-
-__all__ = ["make_tree", "time_tree"]
 
 _ROUNDS = 20
 _MOST_BYTES = 200_000

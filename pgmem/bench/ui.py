@@ -1,7 +1,8 @@
 """The pages of `pgmem ui` on a large store: the time that the server takes for each, and what each weighs.
 
-The store holds real texts where `--data` names some (LoCoMo's file, a folder of BEAM), repeated with other beginnings until
-it is as large as asked; else generated ones. Requests are made within the process, so the times are those of the server.
+The store holds real texts where `--data` names some (LoCoMo's file, a folder of BEAM), repeated with other beginnings
+until it is as large as asked; else generated ones. Requests are made within the process, so the times are those of the
+server.
 """
 
 from __future__ import annotations
@@ -22,8 +23,6 @@ from pgmem.bench.timing import quantile
 from pgmem.database.embedded import temporary_server
 from pgmem.settings import Settings
 from pgmem.ui import local_app
-
-__all__ = ["BAR_MS", "BAR_WEIGHT", "run", "texts_of"]
 
 BAR_MS = 150.0
 BAR_WEIGHT = 60_000

@@ -28,7 +28,7 @@ HELP = {
     "revert": "Restore an earlier version of a memory, as a new version.",
     "decay": "Count memories whose confidence has decayed; archive those below a threshold.",
     "review": "Decide on saves that resemble a decision: too much to be new, too little to replace it.",
-    "hygiene": "Report duplicates, outdated memories and unresolved saves, and the command that repairs each; changes no memory.",
+    "hygiene": "Report duplicates, outdated memories and open saves, with the command that repairs each; changes no memory.",
     "health": "Show the memory in numbers: growth, confidence, orphans, hubs, conflicts, replaced decisions.",
     "freshness": "Show how old the memories are, and the stale ones, oldest first.",
     "reflect": "Look for patterns across memories, and approve or dismiss the insights found.",

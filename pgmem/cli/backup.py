@@ -17,8 +17,6 @@ from pgmem.database.embedded import EmbeddedServer
 if TYPE_CHECKING:
     from pgmem.settings import Settings
 
-__all__ = ["backup", "restore"]
-
 
 def backup(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The directory to create.")],
@@ -60,7 +58,8 @@ def _embedded(data_dir: Path | None, env_file: Path | None) -> Settings:
     settings = load_settings(None, env_file, data_dir)
     if settings.dsn is not None:
         typer.echo(
-            "pgmem: PGMEM_DSN is set: this command backs up the embedded server only; use pg_dump and pg_restore for others.",
+            "pgmem: PGMEM_DSN is set: this command backs up the embedded server only; use pg_dump and pg_restore for"
+            " others.",
             err=True,
         )
         raise typer.Exit(2)

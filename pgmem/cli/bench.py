@@ -20,8 +20,6 @@ from pgmem.errors import InvalidArgument
 from pgmem.memory import Memory
 from pgmem.settings import load
 
-__all__ = ["app"]
-
 OnProgress = Callable[[str, int, int], None]
 """Called with the name of a step, its finished units and their total."""
 
@@ -368,7 +366,8 @@ def ui(
         figures = (f"{row['p50_ms']:.1f}", f"{row['p95_ms']:.1f}", f"{row['weight'] / 1000:.1f}")
         rows.append((row["page"], *figures, _met(met)))
     _print(
-        f"{report['memories']} memories; bars: p95 {report['bar_ms']:g} ms, {report['bar_weight'] // 1000} kB compressed",
+        f"{report['memories']} memories; bars: p95 {report['bar_ms']:g} ms,"
+        f" {report['bar_weight'] // 1000} kB compressed",
         ("page", "p50 ms", "p95 ms", "kB", "met"),
         rows,
         left=("page", "met"),
@@ -444,7 +443,7 @@ def cards(
     ] = 0,
     dsn: Databases = None,
 ) -> None:
-    """Measure how well cards foretell what changes together and which tests cover a file, and how fast a tree is read."""
+    """Measure how well cards predict joint changes and the tests of a file, and how fast a tree is read."""
     from pgmem.bench.held_back import measure
     from pgmem.bench.tree import time_tree
 

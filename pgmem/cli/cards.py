@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from pgmem.models import Card as CardRecord
     from pgmem.models import CardDecision, CardRefresh, MemoryAnswer, PathDigest
 
-__all__ = ["app"]
-
 app = typer.Typer(help="Engineering memory: cards about a code base.", no_args_is_help=True)
 
 Root = Annotated[Path, typer.Option(help="Root of the repository.", exists=True, file_okay=False)]
@@ -150,7 +148,7 @@ def for_path(
     stale: Annotated[bool, typer.Option("--stale", help="Include stale cards.")] = False,
     cards: Annotated[bool, typer.Option("--cards", help="List the cards behind the digest.")] = False,
 ) -> None:
-    """Tell what memory knows of files before they are changed, best first."""
+    """Show what memory knows about files before they are changed, best first."""
     name = _project(store, project, root)
     found = _at(store, root, name).run(
         lambda m: m.get_relevant_memory(
@@ -194,7 +192,7 @@ def why(
     root: Root = Here,
     project: Project = None,
 ) -> None:
-    """Tell what a card rests on, what became of it, and the changes that may have made it outdated."""
+    """Show the evidence and the history of a card, and the changes that may have made it outdated."""
     name = _project(store, project, root)
     answer = store.run(lambda m: m.query_engineering_memory(name, "get", record_id=card_id))
     card = answer.payload.record
@@ -439,11 +437,11 @@ def merged(
     root: Root = Here,
     project: Project = None,
 ) -> None:
-    """Make the cards of a branch everybody's where git cannot tell that it is merged, as after a squash."""
+    """Share the cards of a branch whose merge git cannot see, such as a squash."""
     name = _project(store, project, root)
     done = store.run(lambda m: m.settle_branches(name, [{"branch": branch}]))
     if not store.print_json(done):
-        typer.echo(f"{done.shared} cards are everybody's now.")
+        typer.echo(f"{done.shared} cards are shared now.")
 
 
 @app.command()
@@ -544,7 +542,7 @@ def _refuse(message: str) -> None:
 def _decide(
     store: Store, card_id: str, sure: bool, decide: Callable[[Memory, UUID], Awaitable[CardDecision]]
 ) -> None:
-    """Decide on a card as a person, and print what became of it."""
+    """Decide on a card as a person, and print its new status."""
     _require_person(sure)
     chosen = _chosen(store, card_id)
     card = store.run(lambda memory: decide(memory, chosen))

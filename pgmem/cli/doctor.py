@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from pgmem.models import Backlog
     from pgmem.settings import Settings
 
-__all__ = ["doctor"]
-
-
 _COLOURS = {"ok": "green", "hint": "yellow", "look": "red"}
 _LEAST_ROOM = 64 * 1024 * 1024  # bytes
 
@@ -144,7 +141,8 @@ def _examine_embeddings(backlog: Backlog, answers: bool) -> Finding:
         return _look(
             "embeddings",
             f"{backlog.embeddings_waiting} texts have no vector, and the embedding provider does not answer",
-            "start the provider that PGMEM_EMBEDDING_PROVIDER names, or set PGMEM_EMBEDDING_PROVIDER=none, then run pgmem worker",
+            "start the provider that PGMEM_EMBEDDING_PROVIDER names, or set PGMEM_EMBEDDING_PROVIDER=none, then run"
+            " pgmem worker",
         )
     if backlog.embeddings_refused:
         return _look(
@@ -159,7 +157,7 @@ def _examine_embeddings(backlog: Backlog, answers: bool) -> Finding:
 
 
 def _examine_isolation(backlog: Backlog) -> Finding:
-    if backlog.walls == 2:
+    if backlog.isolation_layers == 2:
         return _ok("isolation", "verbs and row-level security isolate tenants")
     message = "only the verbs isolate tenants"
     if backlog.tenants:

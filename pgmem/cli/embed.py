@@ -15,8 +15,6 @@ from pgmem.errors import InvalidArgument
 if TYPE_CHECKING:
     from pgmem.memory import Memory
 
-__all__ = ["reindex"]
-
 
 @store_command
 def reindex(
@@ -59,7 +57,8 @@ def reindex(
         if activate:
             if left:
                 raise InvalidArgument(
-                    f"{left} texts have no vector of {memory.embedding_model} yet: another worker has claimed them, or the "
+                    f"{left} texts have no vector of {memory.embedding_model} yet: another worker has claimed"
+                    " them, or the "
                     "provider refuses them. Search still uses the previous model; run the command again."
                 )
             await memory.activate_model(memory.embedding_model)

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from pgmem.memory import Memory
     from pgmem.models import Finding, Health, HygieneReport, Insight, JoinedMemories, Node, Repair
 
-__all__ = ["freshness", "health", "hygiene", "merge", "reflect", "retry", "supersede", "surface"]
-
 _MOST = 1000  # findings of one call
 _DESCRIBED = 500  # memories whose date and text a page shows; each is one call
 
@@ -56,7 +54,7 @@ def hygiene(
     offset: Annotated[int, typer.Option(min=0, help="How many findings to pass over.")] = 0,
     html: Html = None,
 ) -> None:
-    """Report duplicates, outdated memories and unresolved saves, and the command that repairs each; changes no memory."""
+    """Report duplicates, outdated memories and open saves, with the command that repairs each; changes no memory."""
 
     async def look(memory: Memory) -> tuple[HygieneReport, str | None]:
         # JSON holds the whole report; a screen holds a page of it and the count of the rest.
@@ -72,13 +70,7 @@ def hygiene(
     console = terminal(quiet=store.as_json)
     with console.status("Looking at every memory…") if console.is_terminal else nullcontext():
         report, text = store.run(look)
-    if html is not None and text is not None:
-        _write(html, text)
-    if store.print_json(report):
-        return
-    console.print(_hygiene(report))
-    if html is not None:
-        console.print(Text(f"Page written to {html}.", "dim"))
+    _print_report(store, report, _hygiene(report), html, text)
 
 
 @store_command
@@ -96,14 +88,7 @@ def health(
         return state, await _page(memory, state, await memory.run_hygiene(project, limit=100))
 
     state, text = store.run(look)
-    if html is not None and text is not None:
-        _write(html, text)
-    if store.print_json(state):
-        return
-    console = terminal()
-    console.print(_health(state))
-    if html is not None:
-        console.print(Text(f"Page written to {html}.", "dim"))
+    _print_report(store, state, _health(state), html, text)
 
 
 @store_command
@@ -252,7 +237,8 @@ def reflect(
             answer = typer.prompt("[a]pprove, [d]ismiss, [l]ater, [q]uit", default="l").strip().lower()[:1]
             if answer == "q":
                 return
-            choice: Literal["approve", "dismiss"] | None = {"a": "approve", "d": "dismiss"}.get(answer)  # type: ignore[assignment]
+            choices: dict[str, Literal["approve", "dismiss"]] = {"a": "approve", "d": "dismiss"}
+            choice = choices.get(answer)
             if choice is not None:
                 name = str(insight.id)
                 done = store.run(lambda m, n=name, c=choice: m.review_insight(n, c))  # type: ignore[misc]
@@ -288,12 +274,19 @@ async def _page(memory: Memory, state: Health, report: HygieneReport) -> str:
     return quality_page(state, report, known, repair_command)
 
 
-def _write(file: Path, text: str) -> None:
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        typer.echo(f"pgmem: cannot write {file}: {error.strerror}.", err=True)
-        raise typer.Exit(1) from None
+def _print_report(store: Store, found: object, shown: Group, html: Path | None, text: str | None) -> None:
+    if html is not None and text is not None:
+        try:
+            html.write_text(text, encoding="utf-8")
+        except OSError as error:
+            typer.echo(f"pgmem: cannot write {html}: {error.strerror}.", err=True)
+            raise typer.Exit(1) from None
+    if store.print_json(found):
+        return
+    console = terminal()
+    console.print(shown)
+    if html is not None:
+        console.print(Text(f"Page written to {html}.", "dim"))
 
 
 def _hygiene(report: HygieneReport) -> Group:

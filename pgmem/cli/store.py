@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from pgmem.models import EmbeddingModel, Status
     from pgmem.settings import Settings
 
-__all__ = ["config", "dsn_", "init", "psql", "status"]
-
 config = typer.Typer(help="Show and change the thresholds and limits of the store.", no_args_is_help=True)
 
 
@@ -136,7 +134,7 @@ def _status_rows(settings: Settings, where: str, found: Status, has_tenants: boo
         (
             "isolation",
             "verbs and row-level security"
-            if found.walls == 2
+            if found.isolation_layers == 2
             else "verbs only: no roles for row-level security",
         ),
         ("tenant", "/".join(filter(None, (found.org_id, found.user_id))) or nobody),

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from pgmem.memory import Memory
     from pgmem.settings import Settings
 
-__all__ = ["worker"]
-
 log = logging.getLogger("pgmem")
 
 _COUNTED = ("calls", "tokens", "stored", "for_review", "rejected", "unreadable")
@@ -58,8 +56,8 @@ def worker(
 ) -> None:
     """Maintain the store: embed and index texts, send queued saves, delete what has expired.
 
-    With PGMEM_EXTRACTION_MODEL it also asks that model what of the kept turns should last, within PGMEM_EXTRACTION_TOKENS
-    a day.
+    With PGMEM_EXTRACTION_MODEL it also asks that model what of the kept turns should last, within
+    PGMEM_EXTRACTION_TOKENS a day.
 
     Any number of workers may run at once. SIGTERM and Ctrl-C end one after its current batch, within 10 seconds.
     """

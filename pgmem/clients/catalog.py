@@ -10,8 +10,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-__all__ = ["CLIENTS", "Change", "Client", "command", "is_own"]
-
 Client = Literal[
     "claude-code", "claude-desktop", "cursor", "vscode", "codex", "gemini-cli", "windsurf", "zed"
 ]
@@ -173,4 +171,4 @@ CLIENTS: dict[str, Callable[[Path, Path | None, Mapping[str, str]], list[Change]
     "windsurf": _windsurf,
     "zed": _zed,
 }
-"""For each client what makes its changes, of the home directory, a project (None: the user's settings) and the environment."""
+"""The changes for each client, made from the home directory, a project (None: user settings) and the environment."""

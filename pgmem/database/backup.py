@@ -28,8 +28,6 @@ from pgmem.database import schema
 from pgmem.database.embedded import EmbeddedServer
 from pgmem.errors import EmbeddedServerError, InvalidArgument
 
-__all__ = ["Backup", "Progress", "backup", "restore"]
-
 _FORMAT = 1
 _DUMP, _MANIFEST = "pgmem.dump", "manifest.json"
 Progress = Callable[[str], object]
@@ -87,7 +85,8 @@ def backup(server: EmbeddedServer, folder: Path, progress: Progress = lambda _st
             connection.read_only = True
             held = _look(connection)
             _run(server, "pg_dump", "--format=custom", "--no-owner", "--no-privileges", "--exclude-schema=pgmem_graph",
-                 "--exclude-extension=age", f"--snapshot={held.pop('snapshot')}", f"--file={part / _DUMP}", dsn)  # fmt: skip
+                 "--exclude-extension=age", f"--snapshot={held.pop('snapshot')}",
+                 f"--file={part / _DUMP}", dsn)  # fmt: skip
         done = Backup(pgmem_backup=_FORMAT, sha256=_digest(part / _DUMP), **held)
         progress("restoring it into a database of its own")
         with _scratch(dsn) as scratch:
@@ -147,7 +146,8 @@ def restore(
 def _look(connection: psycopg.Connection[Any]) -> dict[str, Any]:
     """Export the snapshot of this transaction, and return it with the manifest of what it shows."""
     row = connection.execute(
-        "select pg_export_snapshot(), current_setting('server_version'), to_regclass('pgmem.schema_version') is not null,"
+        "select pg_export_snapshot(), current_setting('server_version'),"
+        " to_regclass('pgmem.schema_version') is not null,"
         " to_regrole('pgmem_owner') is not null and to_regrole('pgmem_owner') ="
         "   (select nspowner::regrole from pg_namespace where nspname = 'pgmem')"
     ).fetchone()
@@ -174,7 +174,8 @@ def _sums(connection: psycopg.Connection[Any]) -> dict[str, tuple[int, str]]:
         " set local extra_float_digits = 1; set local bytea_output = 'hex'"
     )
     tables = connection.execute(
-        "select c.relname::text from pg_class c where c.relnamespace = 'pgmem'::regnamespace and c.relkind = 'r' order by 1"
+        "select c.relname::text from pg_class c where c.relnamespace = 'pgmem'::regnamespace"
+        " and c.relkind = 'r' order by 1"
     ).fetchall()
     found = {}
     for (name,) in tables:
@@ -263,7 +264,8 @@ def _swap(dsn: str, scratch: str) -> None:
                 admin.execute(rename.format(sql.Identifier(new), sql.Identifier(old)))
         except psycopg.errors.ObjectInUse:
             raise EmbeddedServerError(
-                "Others use the database, so nothing was replaced: end the agents and programs that use it, then run this again."
+                "Others use the database, so nothing was replaced: end the agents and programs that use it, then"
+                " run this again."
             ) from None
         admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(before)))
 

@@ -33,8 +33,6 @@ from pgmem.errors import DatabaseUnavailable, MemoryNotOpen, OutcomeUnknown, tra
 from pgmem.models import DescribedLabel, MemoryScope
 from pgmem.settings import Settings
 
-__all__ = ["Database"]
-
 T = TypeVar("T")
 Rows = Callable[..., Awaitable[list[DictRow]]]
 
@@ -158,8 +156,8 @@ class Database:
     ) -> Mapping[str, DescribedLabel]:
         """Return the registry of labels by name.
 
-        It is read once for all that act over this pool, and again if it lacks `including`, which a process may have added
-        since. An own label never changes, so what was read stays right.
+        It is read once for all that act over this pool, and again if it lacks `including`, which a process may have
+        added since. An own label never changes, so what was read stays right.
 
         Args:
             including: a label that the caller needs; it is absent if the store does not have it either.

@@ -33,8 +33,6 @@ from psycopg.conninfo import make_conninfo
 
 from pgmem.errors import EmbeddedServerError
 
-__all__ = ["EmbeddedServer", "shared_memory_is_small", "temporary_server"]
-
 _logger = logging.getLogger(__name__)
 
 _PATIENCE = 60  # seconds to wait for another process, or for a server that starts or stops
@@ -507,7 +505,7 @@ class EmbeddedServer:
         return self._give_away(Path(tempfile.mkdtemp(prefix="pgmem-socket-", dir="/tmp")))
 
     def _make_cluster(self) -> None:
-        """Make the cluster in a temporary directory and rename it, so that a killed initdb leaves no partial cluster."""
+        """Make the cluster in a temporary directory and rename it: a killed initdb leaves no partial cluster."""
         new = self._give_away(Path(tempfile.mkdtemp(prefix="postgres.init-", dir=self._data_dir)))
         code, output = self._run("initdb", "-D", str(new), *_INITDB)
         if code != 0:
@@ -557,7 +555,7 @@ class EmbeddedServer:
     # The system user the server runs as
 
     def _choose_account(self) -> None:
-        """When root: choose a system user for the server and give it access, because PostgreSQL refuses to run as root."""
+        """When root: choose a system user for the server and give it access; PostgreSQL refuses to run as root."""
         if os.geteuid() != 0:
             return
         from pgmem.database.account import can_enter, programs_for, system_account  # not on Windows

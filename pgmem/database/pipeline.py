@@ -1,9 +1,9 @@
 """Workarounds for the pipeline mode of psycopg.
 
-`sent_first`: the synchronization of a pipeline, which `commit()` runs, flushes once after the last command and then only
-reads (`BasePipeline._sync_gen`). What the socket has not taken by then is never sent: the server waits for the rest of
-the statement, the client for the answer, for ever. Seen in psycopg 3.3.9 with a statement of 20 MB. The same hang at
-the end of a block is psycopg issue 685, which is closed.
+`sent_first`: the synchronization of a pipeline, which `commit()` runs, flushes once after the last command and then
+only reads (`BasePipeline._sync_gen`). What the socket has not taken by then is never sent: the server waits for the
+rest of the statement, the client for the answer, for ever. Seen in psycopg 3.3.9 with a statement of 20 MB. The same
+hang at the end of a block is psycopg issue 685, which is closed.
 
 `first_error_only`: if the server has refused a statement before the block ends, psycopg raises that error and logs
 "error ignored terminating <psycopg.AsyncPipeline …>" about the statements that were aborted after it. Without a
@@ -23,8 +23,6 @@ import psycopg
 from psycopg.abc import PQGen
 from psycopg.pq.abc import PGconn
 from psycopg.waiting import Ready, Wait
-
-__all__ = ["first_error_only", "sent_first"]
 
 T = TypeVar("T")
 

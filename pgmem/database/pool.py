@@ -29,8 +29,6 @@ from pgmem.database.shares import Shares
 from pgmem.errors import Busy, DatabaseUnavailable, SchemaOutdated, first_line
 from pgmem.settings import Settings
 
-__all__ = ["Pool", "Pools", "give_back"]
-
 Pool = AsyncConnectionPool[Connection]
 T = TypeVar("T")
 
@@ -50,7 +48,7 @@ class Pools:
         dsn: the DSN of the primary once it is known.
         primary: the pool on the primary once it is open.
         reading: the pool on the replica once it is open; None without `PGMEM_READ_DSN`.
-        checking: connections for token checks and probes, once they are open; None if tenants do not share this process.
+        checking: connections for token checks and probes, once open; None if tenants do not share this process.
         shares: the part of the other connections that a tenant may hold; None if tenants do not share this process.
     """
 
@@ -137,7 +135,7 @@ class Pools:
     async def share(self, identity: Identity, pool: Pool) -> AsyncIterator[None]:
         """Hold one of the connections that the tenant may have at once, if tenants share this process.
 
-        Who acts for no tenant is the only user of a store or its worker, and has all connections.
+        A caller without a tenant is the only user of a store or its worker, and has all connections.
 
         Raises:
             Busy: other calls of the tenant held its share for `write_timeout_s`.

@@ -1,7 +1,8 @@
 """Install and upgrade: the only way in.
 
 Tables change in `migrations/` (Alembic, forward only). Everything that can be replaced stands in `sql/` and is run at
-every upgrade. Both happen in one transaction under one lock: ten callers take turns, a broken file leaves nothing behind.
+every upgrade. Both happen in one transaction under one lock: ten callers take turns, a broken file leaves nothing
+behind.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, LiteralString
 
 import psycopg
 from psycopg import sql as statement
@@ -24,20 +25,6 @@ from pgmem.errors import SchemaOutdated, UnsuitableDatabase, translate
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
-
-__all__ = [
-    "EXTENSIONS",
-    "UNSUITABLE",
-    "check_version",
-    "digest",
-    "is_suitable",
-    "release",
-    "run",
-    "script",
-    "unusable_schema",
-    "upgrade",
-    "writable_schema",
-]
 
 EXTENSIONS = ("vector", "age")
 """The extensions pgmem uses where the server offers them; each one missing is a lower tier, not an error."""
@@ -123,7 +110,7 @@ def upgrade(
         dsn: a libpq connection string or URI of a role that may create a schema there.
         extensions: which of `EXTENSIONS` to make if the server offers them and this role may.
         settings: rows of `pgmem.setting` to set, such as `Settings.store_settings()`.
-        roles: make the roles of the second wall and hand the schema to `pgmem_owner`; needs CREATEROLE.
+        roles: make the roles of the second layer of isolation and hand the schema to `pgmem_owner`; needs CREATEROLE.
 
     Raises:
         UnsuitableDatabase: the server is older than 15, its collation folds no accented letters, or others may create
@@ -170,7 +157,7 @@ def upgrade(
 
 @contextmanager
 def _one_at_a_time(engine: Engine) -> Iterator[Connection]:
-    """A transaction in which nobody else installs, as the schema's owner; the schema exists.
+    """A transaction in which no other session installs, as the schema's owner; the schema exists.
 
     Installers take turns by a lock on a table of ours: an advisory lock could be held by any login. Where there is no
     table yet, they make one; all but the first fail at it once the first has committed, and begin again.
@@ -221,7 +208,8 @@ _BECOME_OWNER = """
 do $$
 begin
   if current_user <> 'pgmem_owner'
-     and exists (select from pg_namespace n where n.nspname = 'pgmem' and n.nspowner::regrole::text = 'pgmem_owner') then
+     and exists (
+       select from pg_namespace n where n.nspname = 'pgmem' and n.nspowner::regrole::text = 'pgmem_owner') then
     set local role pgmem_owner;
   end if;
 end $$
@@ -335,7 +323,7 @@ def _head_arrays() -> dict[str, str]:
 
 
 def _drop_changed() -> str:
-    """Drop the functions that are gone or whose arguments or result changed, with the functions and views that name them.
+    """Drop functions that are gone or whose arguments or result changed, with the functions and views that name them.
 
     `create or replace` would make a second function beside the old one, or refuse. A store of release 0.1.0 holds no
     heads: there every function goes that no table, trigger or policy depends on. A default, constraint, trigger or
@@ -406,9 +394,9 @@ end $$
 """
 
 
-# The chapters name pgvector's types and operators with the schema public; here they get the one that the extension is in
-# (Supabase: extensions). So no function has a schema in its path in which others may create: what they put there would
-# run as the owner.
+# The chapters name pgvector's types and operators with the schema public; here they get the one that the extension is
+# in (Supabase: extensions). So no function has a schema in its path in which others may create: what they put there
+# would run as the owner.
 _NAME_EXTENSION_SCHEMA = r"""
 do $$
 declare
@@ -434,30 +422,14 @@ end $$;
 _WRITABLE_SCHEMAS = """
 select n.nspname, e.extname, quote_ident(coalesce(r.rolname, 'public')) as grantee
 from pg_extension e join pg_namespace n on n.oid = e.extnamespace
-cross join lateral aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a left join pg_roles r on r.oid = a.grantee
+cross join lateral aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
+left join pg_roles r on r.oid = a.grantee
 where e.extname in ('vector', 'age') and a.privilege_type = 'CREATE' and (a.grantee = 0
   or r.rolname in ('pgmem_writer', 'pgmem_reader', 'pgmem_trusted', 'pgmem_reviewer')
   or not r.rolsuper and a.grantee <> n.nspowner and r.rolname <> 'pgmem_owner' and pg_has_role(a.grantee, (
        select w.oid from pg_roles w where w.rolname = 'pgmem_writer'), 'member'))
 order by 1, 3
 """
-
-
-def writable_schema(connection: psycopg.Connection[Any]) -> tuple[str, str] | None:
-    """Say which schema of an extension others may create in, and the command that mends it; None if there is none."""
-    with connection.cursor(row_factory=tuple_row) as cursor:
-        row = cursor.execute(_WRITABLE_SCHEMAS).fetchone()
-    if row is None:
-        return None
-    place, extension, grantee = row
-    reason = (
-        f"{grantee} may create in the schema {place}, where the extension {extension} is: what it puts there could run"
-        " with the rights of the store's owner"
-    )
-    named = statement.SQL("revoke create on schema {} from {}").format(
-        statement.Identifier(place), statement.SQL(grantee)
-    )
-    return reason, named.as_string(connection)
 
 
 _UNUSABLE_SCHEMAS = """
@@ -468,21 +440,37 @@ order by 1
 """
 
 
+def writable_schema(connection: psycopg.Connection[Any]) -> tuple[str, str] | None:
+    """Say which schema of an extension others may create in, and the command that mends it; None if there is none."""
+    return _schema_at_fault(
+        connection,
+        _WRITABLE_SCHEMAS,
+        "{2} may create in the schema {0}, where the extension {1} is: what it puts there could run with the rights of"
+        " the store's owner",
+        "revoke create on schema {} from {}",
+    )
+
+
 def unusable_schema(connection: psycopg.Connection[Any]) -> tuple[str, str] | None:
     """Say which schema of an extension the store's owner may not use, and the command that mends it; None if none."""
+    return _schema_at_fault(
+        connection,
+        _UNUSABLE_SCHEMAS,
+        "{2}, with whose rights verbs run, may not use the schema {0}, where the extension {1} is: saves fail",
+        "grant usage on schema {} to {}",
+    )
+
+
+def _schema_at_fault(
+    connection: psycopg.Connection[Any], query: LiteralString, reason: str, mend: LiteralString
+) -> tuple[str, str] | None:
     with connection.cursor(row_factory=tuple_row) as cursor:
-        row = cursor.execute(_UNUSABLE_SCHEMAS).fetchone()
+        row = cursor.execute(query).fetchone()
     if row is None:
         return None
-    place, extension, owner = row
-    reason = (
-        f"{owner}, with whose rights verbs run, may not use the schema {place}, where the extension {extension} is:"
-        " saves fail"
-    )
-    named = statement.SQL("grant usage on schema {} to {}").format(
-        statement.Identifier(place), statement.SQL(owner)
-    )
-    return reason, named.as_string(connection)
+    place, extension, role = row
+    command = statement.SQL(mend).format(statement.Identifier(place), statement.SQL(role))
+    return reason.format(place, extension, role), command.as_string(connection)
 
 
 def check_version(connection: psycopg.Connection[tuple[object, ...]]) -> None:
@@ -536,5 +524,6 @@ def script() -> Iterator[str]:
     yield (
         f"\ninsert into pgmem.schema_version (release, digest) values ('{release()}', '{digest()}')"
         " on conflict (one) do update set release = excluded.release, digest = excluded.digest, upgraded_at = now();\n"
-        f"select pgmem.enable_graph(), pgmem.enable_vector();\nselect pgmem.grant_rights();\n{_NAME_EXTENSION_SCHEMA}commit;\n"
+        "select pgmem.enable_graph(), pgmem.enable_vector();\nselect pgmem.grant_rights();\n"
+        f"{_NAME_EXTENSION_SCHEMA}commit;\n"
     )

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     Encoder = Callable[[list[str]], Rows]
     """Takes texts and returns a row for each. Called from several threads at once."""
 
-__all__ = ["LocalProvider", "as_folder", "hub_is_offline", "missing", "require", "weights_digest"]
-
 logger = logging.getLogger("pgmem.embeddings")
 
 PAUSE: Final = 60.0
@@ -96,7 +94,7 @@ class LocalProvider(BaseProvider):
             raise EmbeddingError(str(exc), transient=exc.transient) from exc
 
     def _start(self) -> Future[Encoder]:
-        """Return the load that is finished or running; begin one if there is none, or if the last one failed long ago."""
+        """Return the load that is finished or running; begin one if there is none or the last one failed long ago."""
         with self._lock:
             loading = self._loading
             if loading and loading.done() and loading.exception() and monotonic() >= self._retry_at:

@@ -13,8 +13,6 @@ from pgmem.embeddings.http import HttpProvider
 from pgmem.embeddings.protocol import EmbeddingConfigError, EmbeddingError
 from pgmem.embeddings.settings import OPENAI_URL
 
-__all__ = ["DEFAULT_MODEL", "OpenAIProvider"]
-
 DEFAULT_MODEL: Final = "text-embedding-3-small"
 
 _DIMENSIONS: Final = {
@@ -91,7 +89,7 @@ class OpenAIProvider(HttpProvider):
         return {**body, "dimensions": self.dimensions} if self._shortened else body
 
     def _vectors(self, answer: object, count: int) -> list[list[float]]:
-        """Return the vectors in the order of the texts, by the `index` of each; without any, in the order of the answer."""
+        """Return the vectors in the order of the texts, by the `index` of each; without it, as they come."""
         data = answer.get("data") if isinstance(answer, dict) else None
         if not isinstance(data, list) or not all(isinstance(each, dict) for each in data):
             raise EmbeddingError(f"{self.model}: the answer holds no list of vectors")

@@ -1,4 +1,4 @@
-"""Texts as numbers of word pieces, by byte pair encoding: what the vocabulary of the static vectors needs, and no more."""
+"""Texts as numbers of word pieces, by byte pair encoding, as far as the vocabulary of the static vectors needs it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
-__all__ = ["Pieces"]
-
 _WORD = re.compile("▁*[^▁]+|▁+")
-"""A word with the spaces before it. No piece of the vocabulary has a space after a letter, so words are cut one by one."""
+"""A word with the spaces before it. No piece of the vocabulary has a space after a letter: words are cut one by one."""
 
 
 class Pieces:

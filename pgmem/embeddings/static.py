@@ -1,7 +1,7 @@
 """Static word vectors of wordllama: no download, no server, no neural network.
 
-A text's vector is the mean of its tokens' vectors, scaled to length 1. The wheel of pgmem holds wordllama's two files; a
-checkout reads them from wordllama's own wheel, which is not imported: its loader looks for the tokenizer in a folder
+A text's vector is the mean of its tokens' vectors, scaled to length 1. The wheel of pgmem holds wordllama's two files;
+a checkout reads them from wordllama's own wheel, which is not imported: its loader looks for the tokenizer in a folder
 that the wheel lacks, and its import configures the root logger.
 """
 
@@ -20,8 +20,6 @@ from pgmem.embeddings.protocol import EmbeddingConfigError, EmbeddingError
 if TYPE_CHECKING:
     from pgmem.embeddings.local import Encoder
     from pgmem.embeddings.vectors import Rows
-
-__all__ = ["DEFAULT_MODEL", "StaticProvider"]
 
 _HERE: Final = Path(__file__).parent / "wordllama"
 DEFAULT_MODEL: Final = "l2_supercat_256"

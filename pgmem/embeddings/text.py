@@ -1,8 +1,8 @@
 """The text that a save is embedded as, composed before the save is sent.
 
-The registry of labels says which fields make the text. The verbs clean what they store; the same is done here, because the
-database keeps a vector only if it was made from the text as stored, which it compares by hash. Where the two differ, as
-after an update of an existing node or with properties that a verb drops, the worker makes the vector later.
+The registry of labels says which fields make the text. The verbs clean what they store; the same is done here, because
+the database keeps a vector only if it was made from the text as stored, which it compares by hash. Where the two
+differ, as after an update of an existing node or with properties that a verb drops, the worker makes the vector later.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from decimal import Decimal
 from uuid import UUID
 
 from pgmem.models import DescribedLabel
-
-__all__ = ["node_text", "save_text", "text_hash"]
 
 # What remember does not store, and what of it is no text: a date or a time.
 _NOT_STORED = {

@@ -1,1 +1,1 @@
-"""The engines: a method calls the SQL verb of the same name. The rules are in `sql/`. A class is named as its module."""
+"""The engines: a method calls the SQL verb of the same name. The rules are in `sql/`."""

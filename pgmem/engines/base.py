@@ -19,8 +19,6 @@ from pgmem.embeddings.text import node_text, save_text, text_hash
 from pgmem.engines.secrets import scrubbed
 from pgmem.errors import PgmemError, summary
 
-__all__ = ["Engine"]
-
 log = logging.getLogger("pgmem")
 
 T = TypeVar("T")
@@ -88,7 +86,7 @@ class Engine:
         return build(cls, value)
 
     async def _embedding(self, verb: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments that carry the vector of a save; none if the provider fails, so that the save goes on."""
+        """Return the arguments that carry the vector of a save; none if the provider fails: the save goes on."""
         if self._embedder.dimensions == 0:
             return {}
         patience = self._database.settings.embedding_patience_s

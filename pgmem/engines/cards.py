@@ -29,8 +29,6 @@ from pgmem.models import (
 )
 from pgmem.repository import Reading, settled, standing
 
-__all__ = ["Cards"]
-
 
 class Cards(Retrieval, Projects):
     """Engineering memory: short cards about a code base, which agents draft and people approve."""
@@ -73,7 +71,7 @@ class Cards(Retrieval, Projects):
         )
 
     async def _refresh_from_run(self, params: dict[str, Any]) -> CardRefresh:
-        """Settle the branches first: a card that is everybody's now follows the files of the report."""
+        """Settle the branches first: a card that is shared now follows the files of the report."""
         if not params["dry_run"]:
             with suppress(ContractError):  # there is no such project; the refresh says so
                 await self._settle(params["project_id"])
@@ -103,7 +101,7 @@ class Cards(Retrieval, Projects):
         }
 
     async def _settle(self, project_id: str, waiting: list[WaitingBranch] | None = None) -> None:
-        """Make the cards of merged branches everybody's, as far as the repository knows the branches."""
+        """Share the cards of merged branches, as far as the repository knows the branches."""
         if (root := await self._here(project_id)) is None:
             return
         if waiting is None:

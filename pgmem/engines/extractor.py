@@ -1,4 +1,4 @@
-"""Extraction by a model of the operator's: turns go to a server that speaks OpenAI's protocol, within a budget of tokens."""
+"""Extraction by a model that the operator names: turns go to a server with OpenAI's protocol, within a token budget."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pgmem.engines.verbs import Verbs
     from pgmem.models import Extraction
     from pgmem.settings import Settings
-
-__all__ = ["ChatModel", "Extracted", "Extractor"]
 
 _ANSWER_TOKENS: Final = 2_000
 _TIMEOUT_S: Final = 120.0

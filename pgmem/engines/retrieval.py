@@ -16,8 +16,6 @@ from pgmem.engines.base import Engine
 from pgmem.errors import DatabaseUnavailable, described
 from pgmem.models import ContextBundle, SearchMode, SearchResult, SearchResults
 
-__all__ = ["Retrieval"]
-
 _NAMES_HOLD_S = 30.0
 _MOST_PROJECTS = 1_000
 
@@ -81,7 +79,7 @@ class Retrieval(Engine):
             return [], described(error)
 
     async def _without_names(self, query: str, project_id: str) -> str:
-        """A query without the names of the project's agents and entities: a model ranks texts that merely mention one."""
+        """A query without the names of the project's agents and entities, whose mere mention would rank a text."""
         known, scope = self._database.names, self._database.scope
         key = (scope.org_id, scope.user_id, project_id)
         until, pattern = known.get(key, (0.0, None))

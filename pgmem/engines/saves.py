@@ -36,14 +36,13 @@ from pgmem.errors import (
 )
 from pgmem.models import BatchSaveResult, OpenSave, Remembered, SaveResult, SaveStatus
 
-__all__ = ["Saves"]
-
 log = logging.getLogger("pgmem")
 
 _QUEUED = "The database does not answer. The save is in the outbox and is sent when the database answers."
 _BEHIND = "Earlier saves of this project are still in the outbox. This one is sent after them."
 
-# SQLSTATE classes of errors that a later try may not meet: deadlock, lack of resources, timeout, shutdown of the server.
+# SQLSTATE classes of errors that a later try may not meet: deadlock, lack of resources, timeout, shutdown of the
+# server.
 _TEMPORARY = ("40", "53", "55", "57")
 
 

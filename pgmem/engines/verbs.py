@@ -2530,7 +2530,7 @@ class Verbs(Hooks):
             include_drafts: Drafts too; default true.
             detail_level: Digests or cards; compact (the default) or full; summary and normal mean compact.
             cursor: Continuation of the page before; it brings its own scope and options.
-            branch: The branch whose cards are seen beside everybody's; * is all; default that of the
+            branch: The branch whose cards are seen beside the shared ones; * is all; default that of the
                 repository.
 
         Raises:
@@ -2590,7 +2590,7 @@ class Verbs(Hooks):
             include_stale: Stale cards too; in search, for_path and for_symbol; default false.
             include_drafts: Drafts too; unset: for_path and for_symbol do, search does not.
             detail_level: How much of each card; compact (the default) or full; get always answers in full.
-            branch: The branch whose cards are seen beside everybody's; * is all; default that of the
+            branch: The branch whose cards are seen beside the shared ones; * is all; default that of the
                 repository.
 
         Raises:
@@ -2983,17 +2983,16 @@ class Verbs(Hooks):
         project_id: str,
         settled: Sequence[Mapping[str, Any]],
     ) -> SettledBranches:
-        """Make the cards of branches everybody's whose commits are in the default branch.
+        """Share the cards of branches whose commits are in the default branch.
 
         pgmem calls this with what git says, before it refreshes cards and retrieves them; a person calls it
-        for a branch whose end git cannot tell, such as one that was squashed. `shared` counts the cards
-        that are everybody's now, `moved` those that wait for another commit.
+        for a branch whose merge git cannot see, such as a squash. `shared` counts the cards that are shared
+        now, `moved` those that wait for another commit.
 
         Args:
             project_id: Project name.
             settled: Objects with branch, commit (the one that its cards wait for; without it, all cards of
-                the branch) and now, the commit that they wait for from now on; without it they are
-                everybody's.
+                the branch) and now, the commit that they wait for from now on; without it they are shared.
 
         Raises:
             ContractError: settled cannot be read; no such project.

@@ -16,8 +16,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-__all__ = ["Connection", "QueryFailed"]
-
 _COMMAND_OK, _TUPLES_OK = 1, 2
 _JSON, _BOOL, _NUMBERS = (114, 3802), 16, (20, 21, 23, 700, 701, 1700)
 
@@ -142,7 +140,7 @@ def _declared(pq: ctypes.CDLL) -> ctypes.CDLL:
 
 
 def _sent(value: object) -> bytes | None:
-    """Return a value as the text that PostgreSQL reads; a list of texts is an array, other lists and objects are JSON."""
+    """Return a value as the text that PostgreSQL reads; a list of texts is an array, any other is JSON."""
     if value is None:
         return None
     if isinstance(value, bool):

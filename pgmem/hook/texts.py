@@ -66,7 +66,8 @@ def result_line(result: Mapping[str, Any]) -> str:
 def card_line(card: Mapping[str, Any]) -> str:
     """Return a card as a line."""
     state = "" if card.get("status") == "active" else f", {card.get('status')}"
-    return f"- [{card.get('record_type') or card.get('type') or 'card'}{state}] {_line(str(card.get('statement')), 300)}"
+    kind = card.get("record_type") or card.get("type") or "card"
+    return f"- [{kind}{state}] {_line(str(card.get('statement')), 300)}"
 
 
 def _line(text: str, most: int) -> str:

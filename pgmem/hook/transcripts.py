@@ -12,8 +12,6 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-__all__ = ["INJECTED", "said", "turns"]
-
 INJECTED = "pgmem-memory"
 """The name of the tag around what pgmem brings into a session."""
 
@@ -57,7 +55,10 @@ def turns(lines: Iterable[str]) -> Iterator[dict[str, str]]:
 
 
 def _claude_code(entry: dict[str, Any]) -> dict[str, str] | None:
-    """Read a line of Claude Code: {type, uuid, timestamp, message: {role, content}, isMeta?, isSidechain?, agentId?}."""
+    """Read a line of Claude Code.
+
+    {type, uuid, timestamp, message: {role, content}, isMeta?, isSidechain?, agentId?}
+    """
     message = entry.get("message")
     if entry.get("type") not in ("user", "assistant") or not isinstance(message, dict):
         return None

@@ -15,8 +15,6 @@ from pgmem.importers.records import Item, Link, Reading, Vocabulary
 from pgmem.memory import Memory
 from pgmem.models import Imported
 
-__all__ = ["Source", "load", "read"]
-
 _LEFT_OUT = {
     "forgotten": "memories that were forgotten or merged here",
     "outranked": "memories that have more trust here than this import",
@@ -81,7 +79,7 @@ def read(source: Source, path: Path, known: Vocabulary, user: str | None = None)
 
 @dataclass(slots=True)
 class _Outcomes:
-    """What became of the records so far."""
+    """Counts of the records so far, by outcome."""
 
     counts: Counter[str] = field(default_factory=Counter)
     statuses: Counter[str] = field(default_factory=Counter)

@@ -12,8 +12,6 @@ from pgmem.bounded import NESTING, UNPACKED_BYTES, check
 from pgmem.errors import InvalidArgument
 from pgmem.importers.records import Item, Link, Names, Reading, Vocabulary, moment, proportion
 
-__all__ = ["read"]
-
 _LINK = re.compile(r"\[\[([^\[\]|#^]+)(?:[#^][^\[\]|]*)?(?:\|[^\[\]]*)?\]\]")
 _BOUNDARY = re.compile(r"^-{3,}\s*$", re.MULTILINE)
 _TAG = re.compile(r"(?<![\w#/&\[])#([^\W\d][\w/-]*|\d[\w/-]*[^\W\d][\w/-]*)")
@@ -31,7 +29,7 @@ Notes: TypeAlias = dict[Path, tuple[dict[str, Any], str]]
 
 
 def read(folder: Path, known: Vocabulary) -> Reading:
-    """Read the notes of a directory. The front matter's label or type is the label, else Concept; [[links]] are relations.
+    """Read the notes of a directory; front matter gives the label (or type), else Concept; [[links]] are relations.
 
     The title or the file name is the name; a note whose name is taken is named by its path.
     """

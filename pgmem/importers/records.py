@@ -14,14 +14,12 @@ from typing import Any
 from pgmem.bounded import parse
 from pgmem.models import SchemaDescription
 
-__all__ = ["Item", "Link", "Names", "Reading", "Vocabulary", "excerpt", "json_lines", "moment", "proportion"]
-
 _NAME_CHARS = 200  # the limit of a new store; the verb refuses a longer name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """A named memory with what `import_memories` takes. `status` is one of active, superseded, archived, expired, stub."""
+    """A named memory as `import_memories` takes it. `status`: active, superseded, archived, expired or stub."""
 
     label: str
     name: str
@@ -67,7 +65,7 @@ class Link:
 
 @dataclass(slots=True)
 class Reading:
-    """The records of a file, and counts of those converted and left out, by what became of them."""
+    """The records of a file, and counts of those converted and left out, by result and reason."""
 
     items: list[Item] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)

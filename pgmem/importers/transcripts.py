@@ -27,8 +27,6 @@ from pgmem.memory import Memory
 from pgmem.models import Imported
 from pgmem.repository.identity import chosen_project, identify
 
-__all__ = ["CLIENTS", "Conversation", "load", "read"]
-
 Turn = dict[str, str]
 
 _TURNS = 100
@@ -185,7 +183,7 @@ def _lines(file: Path) -> Iterator[str]:
 
 
 def _entry(line: str) -> dict[str, Any]:
-    """Return the entry of a line; an empty one where the line cannot be read, or is nested too deeply to be an entry."""
+    """Return the entry of a line; an empty one where the line cannot be read or is nested too deeply."""
     try:
         found = bounded.parse(line, "a line")
     except (ValueError, PgmemError):
@@ -237,7 +235,9 @@ def _said_in_chatgpt(message: Mapping[str, Any]) -> Turn | None:
     if meta.get("is_visually_hidden_from_conversation") or message.get("recipient") not in (None, "all"):
         return None
     if content.get("content_type") not in (None, "text", "multimodal_text"):
-        return None  # code that it ran, what tools answered, its reasoning, what a person told it of himself
+        return (
+            None  # code that it ran, what tools answered, its reasoning, what a person said about themselves
+        )
     parts = content.get("parts") or []
     text = "\n\n".join(part for part in parts if isinstance(part, str)) if isinstance(parts, list) else ""
     return _turn(message.get("id"), author.get("role"), text, message.get("create_time"))

@@ -21,8 +21,6 @@ from pgmem.memory import Memory
 from pgmem.models import MemoryFile
 from pgmem.sync import Memory as SyncMemory
 
-__all__ = ["AsyncMemoryTool", "MemoryTool"]
-
 _MOST_LINES = 999_999
 _SHOWN_AROUND = 2  # lines before and after an edit
 _UNITS = "BKMG"
@@ -189,7 +187,7 @@ def _lines(lines: list[str], first: int) -> list[str]:
 
 
 def _listed(path: str, files: list[MemoryFile]) -> str:
-    """Return the names and sizes of the files and directories two levels deep; the size of a directory is of its files."""
+    """Return the names and sizes of files and directories two levels deep; a directory has the size of its files."""
     top = path.rstrip("/")
     depth = len([name for name in top.split("/") if name])
     sizes: dict[str, int] = {}

@@ -12,8 +12,6 @@ from pgmem.integrations.reach import Reach
 from pgmem.memory import Memory
 from pgmem.sync import Memory as SyncMemory
 
-__all__ = ["PgmemSession"]
-
 
 class PgmemSession:
     """A conversation that is kept: what `Runner.run(…, session=…)` takes.
@@ -28,8 +26,8 @@ class PgmemSession:
 
     Args:
         session_id: the name of the conversation.
-        memory: an open `pgmem.Memory`, in whose event loop the session is made, or a `pgmem.sync.Memory`; with the latter
-            the session can be used from any thread and loop, and by `Runner.run_sync`.
+        memory: an open `pgmem.Memory`, in whose event loop the session is made, or a `pgmem.sync.Memory`; with the
+            latter the session can be used from any thread and loop, and by `Runner.run_sync`.
         session_settings: the settings of the SDK, such as a limit; None: all items are read.
         project_id: the project that the items belong to; None: none.
     """

@@ -23,11 +23,10 @@ from pgmem.telemetry import attach
 if TYPE_CHECKING:
     from pgmem.telemetry.metrics import Metrics
 
-__all__ = ["App", "lifespan"]
-
 log = logging.getLogger("pgmem")
 
-# Seconds that a tool waits for the database: longer than a first start with its install, shorter than the timeout of clients.
+# Seconds that a tool waits for the database: longer than a first start with its install, shorter than the timeout of
+# clients.
 _PATIENCE = 20.0
 _PROBE_S = 1.0
 

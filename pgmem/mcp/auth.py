@@ -1,7 +1,7 @@
 """Streamable HTTP for many tenants: bearer tokens, allowed hosts and origins, limits on size and rate.
 
-A request acts for the tenant of its token. Tokens are issued by `pgmem token issue`, stored as hashes, and looked up for
-every request, so that revoking one takes effect at once.
+A request acts for the tenant of its token. Tokens are issued by `pgmem token issue`, stored as hashes, and looked up
+for every request, so that revoking one takes effect at once.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ from pgmem.settings import Settings
 from pgmem.telemetry.metrics import Metrics
 from pgmem.telemetry.probes import Probes
 from pgmem.ui import WithPages
-
-__all__ = ["http_app"]
 
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 
@@ -50,7 +48,8 @@ def stored_tokens(app: App) -> Callable[[str], Awaitable[AccessToken | None]]:
 def http_app(settings: Settings, app: App | None = None, host: str = "127.0.0.1") -> ASGIApp:
     """Return the HTTP transport as an ASGI application; a request without a valid token gets 401.
 
-    /health/live, /health/ready and /metrics need no token of a tenant; /ui are the pages, where a token signs a person in.
+    /health/live, /health/ready and /metrics need no token of a tenant; /ui are the pages, where a token signs a person
+    in.
 
     Raises:
         InvalidArgument: `PGMEM_HTTP_ISSUER` is set without `PGMEM_HTTP_URL`, or one of them is no URL.

@@ -26,8 +26,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pgmem.database.shares import Shares
 from pgmem.errors import Busy, PgmemError, summary
 
-__all__ = ["Admission", "Rates", "Verified"]
-
 log = logging.getLogger("pgmem")
 
 _REMEMBERED = 10_000  # tokens and addresses; the one that was used least recently is forgotten first
@@ -286,7 +284,7 @@ def _texts(body: bytes) -> int:
 
 
 def _has_more_values(body: bytes, most: int) -> bool:
-    """Whether a JSON text holds more values than `most`: each is handled by itself, and a list of 150 000 takes long."""
+    """Whether a JSON text holds more values than `most`: each one takes time, and a list of 150 000 takes long."""
     # A text of commas is one value, so they only rule out.
     if body.count(b",") + body.count(b"[") + body.count(b"{") < most:
         return False

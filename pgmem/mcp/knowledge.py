@@ -1,7 +1,7 @@
 """The toolset server-memory: the nine tools of the reference memory server of MCP, with its schemas and its answers.
 
-They are for agents and prompts that know that server. Their texts are its texts, so they are not those of the other tools:
-JSON with two blanks of indent, and for a deletion a sentence.
+They are for agents and prompts that know that server. Their texts are its texts, so they are not those of the other
+tools: JSON with two blanks of indent, and for a deletion a sentence.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ from pgmem import neutral
 from pgmem.mcp.app import App
 from pgmem.mcp.tools import opened, with_reasons
 from pgmem.memory import Memory
-
-__all__ = ["TOOLSET", "add", "text_of"]
 
 TOOLSET = "server-memory"
 

@@ -10,8 +10,6 @@ from pgmem import neutral
 from pgmem.engines.asking import EXTRACTION
 from pgmem.mcp.app import App
 
-__all__ = ["add"]
-
 
 def add(server: MCPServer[App]) -> None:
     """Register the prompts; the docstring of each is its description for users."""
@@ -42,7 +40,8 @@ def add(server: MCPServer[App]) -> None:
     def memory_review(project_id: str) -> str:
         """Look through what is kept and mend it, with the person."""
         return (
-            f"Call run_hygiene(project_id={_quoted(project_id)}) and memory_freshness(project_id={_quoted(project_id)}), page by "
+            f"Call run_hygiene(project_id={_quoted(project_id)}) and memory_freshness("
+            f"project_id={_quoted(project_id)}), page by "
             "page while next_offset is set. Tell me the counts in one line, then finding by finding what to do. "
             "Change nothing before I say so: then use the verb that the finding names; merge_entities, supersede, "
             "retry_save and resolve_review are mine to run (pgmem hygiene, pgmem review). Then call reflect and "
@@ -61,7 +60,8 @@ def add(server: MCPServer[App]) -> None:
     def analysis_routing(task_description: str) -> str:
         """Choose how to reason about a task before you begin."""
         return (
-            f"Call route_analysis with this task: {neutral.as_data(task_description)}\nTell me the mode and why, then follow its "
+            f"Call route_analysis with this task: {neutral.as_data(task_description)}\n"
+            "Say which mode and why, then follow its "
             "suggested steps one by one. Look up what was decided before with search_memory, and save what is "
             "decided now with save_decision."
         )

@@ -26,8 +26,6 @@ from pgmem.mcp.schemas import listed_answer, listed_arguments, meant
 from pgmem.mcp.stdio import answering_stdio
 from pgmem.settings import ALL_TOOLSETS, Settings
 
-__all__ = ["Server", "create_server"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 log = logging.getLogger("pgmem")
@@ -75,7 +73,8 @@ class Server(MCPServer[App]):
         """Call a tool.
 
         Raises:
-            ToolError: the tool refuses, or cannot read its arguments. The agent gets the message, which says what to send
+            ToolError: the tool refuses, or cannot read its arguments. The agent gets the message, which says what to
+            send
                 instead.
             MCPError: there is no such tool, an error of the protocol (-32602).
         """
@@ -172,7 +171,7 @@ def create_server(
         lifespan=lambda _: lifespan(app),
         log_level="WARNING",
     )
-    # Unless somebody has chosen, an agent that knows a tool by name may call it, and the list stays short.
+    # Unless toolsets are chosen, an agent that knows a tool by name may call it, and the list stays short.
     chosen = "toolsets" in settings.model_fields_set
     for toolset in settings.toolsets if chosen else ALL_TOOLSETS:
         tools.add(server, app, toolset)
@@ -187,7 +186,7 @@ def create_server(
 
 
 async def reported(context: Context[App, Any], call: Awaitable[R]) -> R:
-    """Return what a call returns; meanwhile tell a client that asked for it, every two seconds, that the call runs on."""
+    """Return what a call returns; until then report progress every two seconds, if the client asked for it."""
 
     async def report() -> None:
         for ticks in itertools.count(1):

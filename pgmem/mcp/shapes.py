@@ -12,10 +12,8 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, WithJsonSchema, with_config
 from typing_extensions import TypedDict
 
-__all__ = ["SHAPES"]
-
 _OPEN = ConfigDict(extra="allow")
-"""Fields that no shape names reach SQL, which refuses them by name or keeps them; pydantic would drop them in silence."""
+"""Fields that no shape names reach SQL, which refuses or keeps them by name; pydantic would drop them silently."""
 _Text = Annotated[Any, WithJsonSchema({"type": "string"})]
 _Texts = Annotated[Any, WithJsonSchema({"type": "array", "items": {"type": "string"}})]
 _CLOSED = ConfigDict(extra="forbid")
@@ -62,7 +60,7 @@ class RelatedEntity(TypedDict, total=False):
 
 @with_config(_OPEN)
 class Properties(TypedDict, total=False):
-    """What is known of a thing: its name (or title, for a Problem and the like), the texts that are searched, others."""
+    """The properties of a thing: its name (or title, of a Problem and the like), searched texts, others."""
 
     name: _Text
     title: _Text

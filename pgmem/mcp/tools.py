@@ -27,8 +27,6 @@ from pgmem.mcp.app import App
 from pgmem.mcp.shapes import SHAPES
 from pgmem.memory import Memory
 
-__all__ = ["TOOLSETS", "add", "names", "opened", "with_reasons"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 log = logging.getLogger("pgmem")
@@ -36,7 +34,7 @@ log = logging.getLogger("pgmem")
 TOOLSETS = tuple(dict.fromkeys(verb.toolset for verb in VERBS.values() if verb.toolset))
 
 _RESOLVED = AcceptedElicitation[Any]
-"""The class in which the SDK wraps what it injects. pydantic keeps it only while somebody holds it, and takes 8 ms
+"""The class in which the SDK wraps what it injects. pydantic keeps it only while it is referenced, and takes 8 ms
 to make it, which the SDK asks for at every call."""
 
 _AGENT_ROWS = 100

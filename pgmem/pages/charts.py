@@ -12,8 +12,6 @@ from zlib import crc32
 
 from pgmem.models import TimelineCount
 
-__all__ = ["Bar", "Label", "Series", "Tick", "Timeline", "histogram", "hue_of", "ticks_to", "timeline"]
-
 HUES = 10
 """How many colours the stylesheet has; the last one is grey and stands for "other"."""
 
@@ -72,7 +70,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One label of the timeline: its memories, its colour (0 to 9), its share of the largest label in percent, its area."""
+    """One label of the timeline: its memories, colour (0 to 9), share of the largest label in percent, and area."""
 
     label: str
     count: int

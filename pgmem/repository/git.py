@@ -20,8 +20,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO
 
-__all__ = ["Commit", "Git", "GitUnavailable", "Repository"]
-
 _TIMEOUT_S = 60.0
 _HISTORY_TIMEOUT_S = 300.0  # a log of a million commits takes a minute or two
 
@@ -124,29 +122,6 @@ class _Inert:
         """
         return self.output(*arguments).decode(errors="surrogateescape")
 
-    def output(self, *arguments: str, given: bytes = b"") -> bytes:
-        """The output of git.
-
-        Raises:
-            GitUnavailable: git fails or does not end in time.
-        """
-        try:
-            done = subprocess.run(
-                self._command(*arguments),
-                cwd=self.root,
-                env=_environment(),
-                input=given,
-                capture_output=True,
-                timeout=_TIMEOUT_S,
-                check=True,
-            )
-        except subprocess.CalledProcessError as error:
-            line = error.stderr.decode(errors="replace").strip().partition("\n")[0]
-            raise GitUnavailable(line.removeprefix("fatal: ") or "git failed") from error
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise GitUnavailable(f"git does not answer ({type(error).__name__})") from error
-        return done.stdout
-
     @contextmanager
     def stream(self, *arguments: str) -> Iterator[IO[bytes]]:
         """The output of git while it runs; git is stopped at the end of the block.
@@ -207,6 +182,29 @@ class _Inert:
         except (OSError, subprocess.TimeoutExpired):
             return []
         return done.stdout.decode(errors="surrogateescape").split("\0")[:-1]
+
+    def output(self, *arguments: str, given: bytes = b"", timeout_s: float = _TIMEOUT_S) -> bytes:
+        """The output of git.
+
+        Raises:
+            GitUnavailable: git fails or does not end in time.
+        """
+        try:
+            done = subprocess.run(
+                self._command(*arguments),
+                cwd=self.root,
+                env=_environment(),
+                input=given,
+                capture_output=True,
+                timeout=timeout_s,
+                check=True,
+            )
+        except subprocess.CalledProcessError as error:
+            line = error.stderr.decode(errors="replace").strip().partition("\n")[0]
+            raise GitUnavailable(line.removeprefix("fatal: ") or "git failed") from error
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise GitUnavailable(f"git does not answer ({type(error).__name__})") from error
+        return done.stdout
 
 
 class Git:
@@ -285,7 +283,7 @@ class Git:
         return {**{ref: self._refs[ref] for ref in self._default}, **found}
 
     def settled(self, waiting: Collection[tuple[str, str]]) -> list[dict[str, str | None]]:
-        """What became of branches and the commits that their cards wait for, as `standing` gave them.
+        """The state of branches and of the commits that their cards wait for, as `standing` gave them.
 
         Returns:
             Objects with branch, commit and now: None if the default branch holds the work, else the commit to wait for.
@@ -494,19 +492,7 @@ class Repository(_Inert):
         Raises:
             GitUnavailable: git fails or does not end in time.
         """
-        try:
-            done = subprocess.run(
-                self._command(*arguments),
-                cwd=self.root,
-                env=_environment(),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=timeout_s,
-                check=True,
-            )
-        except (OSError, subprocess.SubprocessError) as error:
-            raise GitUnavailable(f"git does not answer ({type(error).__name__})") from error
-        return done.stdout.decode(errors="surrogateescape")
+        return self.output(*arguments, timeout_s=timeout_s).decode(errors="surrogateescape")
 
 
 def _environment() -> dict[str, str]:

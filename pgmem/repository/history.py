@@ -16,8 +16,6 @@ from math import log2
 
 from pgmem.repository.git import Commit
 
-__all__ = ["MASS", "Owner", "Reason", "Timeline", "is_sweep"]
-
 DAY = 86400
 HOTSPOT_DAYS = 90
 HALF_LIFE = 730 * DAY
@@ -62,7 +60,7 @@ def is_sweep(commit: Commit) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Somebody who has worked on a file: commits, and the time of the last one in seconds since 1970."""
+    """A person who has worked on a file: commits, and the time of the last one in seconds since 1970."""
 
     name: str
     commits: int

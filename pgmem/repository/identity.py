@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from pgmem.repository.git import Repository
 
-__all__ = ["Identity", "chosen_project", "identify", "normalised", "work_tree"]
-
 _MOST_BYTES = 65_536  # of .pgmem.toml
 _ROOTS_WAIT_S = 0.5  # git reads all of the history for its roots
 _SCP = re.compile(r"(?:[^@/]+@)?([^:/]+):(?!//|:)(.+)")
@@ -55,7 +53,7 @@ def chosen_project(folder: Path) -> str | None:
 
 
 def _plain(path: Path) -> str:
-    """Return the text of a small file that comes with a repository: a link may lead to what never ends, and a pipe waits.
+    """Return the text of a small file that comes with a repository: a link may lead to an endless file, a pipe waits.
 
     Raises:
         OSError: it is no plain file, or longer than 64 kB.

@@ -9,8 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from pgmem.repository.source import Import, Source
 
-__all__ = ["Imports"]
-
 _SCRIPT = (".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts", ".vue", ".svelte")
 _DEPTH = 6
 
@@ -171,7 +169,7 @@ class Imports:
         return fitting or (self._by_space.get(target, []) if not ends else [])
 
     def _python(self, path: str, one: Import) -> Iterator[tuple[Import, list[str]]]:
-        """`from a import b` is module a.b if it exists, else b of module a; `import a.b.c` is its longest known prefix."""
+        """`from a import b` is module a.b if it exists, else b of a; `import a.b.c` is its longest known prefix."""
         base = one.target
         if one.level:
             name = self._names[path]

@@ -15,7 +15,7 @@ import os
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -32,19 +32,6 @@ from pgmem.repository.git import Commit, Git, GitUnavailable
 from pgmem.repository.history import Timeline
 from pgmem.repository.imports import Imports
 from pgmem.repository.source import Source, Unreadable
-
-__all__ = [
-    "SCHEMA",
-    "Learned",
-    "Reading",
-    "facts",
-    "fingerprint",
-    "learned",
-    "parse",
-    "scan",
-    "settled",
-    "standing",
-]
 
 SCHEMA = "pgmem.repository/1"
 """The schema of a report; `refresh_from_run` refuses any other."""
@@ -115,7 +102,7 @@ def standing(root: Path) -> tuple[str | None, str | None]:
 def settled(
     root: Path, waiting: Collection[tuple[str, str]], cache_dir: Path | None = None
 ) -> list[dict[str, str | None]]:
-    """What became of branches and commits that cards wait for, as `Git.settled` says; nothing without git.
+    """The state of branches and commits that cards wait for, as `Git.settled` says; nothing without git.
 
     Args:
         root: the directory.
@@ -184,8 +171,8 @@ class Reading:
     def report(self, base: str | None = None) -> dict[str, Any]:
         """The report, or what differs from the report with a fingerprint, if the cache knows that.
 
-        A report of differences has `complete` false, `base` with that fingerprint, and `removed` with the paths that are
-        gone.
+        A report of differences has `complete` false, `base` with that fingerprint, and `removed` with the paths that
+        are gone.
         """
         parsed = self._parsed()
         commit = self._git.commit if self._git else None
@@ -421,10 +408,10 @@ def facts(
         unmerged: commits that are not in the default branch.
 
     Returns:
-        {names, modules, imports, covering, documents, facts, reasons, renames, work}: dotted names and imported files by
-        path; files that each test covers; modules that each document names; tests, companions, owners, reverts, fixes and
-        dependents by path; sentences that give reasons; names of before by the name of today; the newest commits that
-        are pieces of work.
+        {names, modules, imports, covering, documents, facts, reasons, renames, work}: dotted names and imported files
+        by path; files that each test covers; modules that each document names; tests, companions, owners, reverts,
+        fixes and dependents by path; sentences that give reasons; names of before by the name of today; the newest
+        commits that are pieces of work.
     """
     known = learned(parsed, files, log, coverage, go_modules)
     modules, names, imports, timeline = known.modules, known.names, known.imports, known.timeline
@@ -434,17 +421,10 @@ def facts(
         for target in imports.used(path):
             dependents[target].append(path)
     patterns = list(decisions.code_owners(owners))
-    made: dict[str, dict[str, Any]] = {}
+    made = {}
     for path in parsed:
-        fact = _history_of(path, timeline, known.companions)
-        if path in is_module:
-            tests = known.companions.tests(path)
-            fact["tests"] = [{"path": one.path, "score": one.score, "why": list(one.why)} for one in tests]
-            fact["dependents"] = sorted(dependents.get(path, ()))[:20]
-            fact["dependent_count"] = len(dependents.get(path, ()))
-        if written := decisions.owners_of(path, patterns):
-            fact["code_owners"] = list(written)
-        made[path] = {name: value for name, value in fact.items() if value}
+        used_by = dependents[path] if path in is_module else None
+        made[path] = _facts_of(path, known, used_by, decisions.owners_of(path, patterns))
     by_name = {name: path for path, name in reversed(names.items()) if path in is_module}
     by_name.update((path, path) for path in modules)
     is_file = frozenset(by_name.values())
@@ -459,16 +439,27 @@ def facts(
         "facts": made,
         "reasons": [asdict(one) for one in timeline.reasons(is_module)],
         "renames": timeline.renames,
-        "work": [
-            {
-                "commit": one.id,
-                "at": one.at,
-                "subject": " ".join(one.subject.split())[:200],
-                "paths": list(paths[:30]),
-            }
-            for one, paths in timeline.work(unmerged)
-        ],
+        "work": [_work(one, paths) for one, paths in timeline.work(unmerged)],
     }
+
+
+def _work(commit: Commit, paths: Sequence[str]) -> dict[str, Any]:
+    subject = " ".join(commit.subject.split())[:200]
+    return {"commit": commit.id, "at": commit.at, "subject": subject, "paths": list(paths[:30])}
+
+
+def _facts_of(
+    path: str, known: Learned, used_by: list[str] | None, owners: Collection[str]
+) -> dict[str, Any]:
+    """What is known of a file; used_by is None for one that is no module."""
+    fact = _history_of(path, known.timeline, known.companions)
+    if used_by is not None:
+        tests = known.companions.tests(path)
+        fact["tests"] = [{"path": one.path, "score": one.score, "why": list(one.why)} for one in tests]
+        fact["dependents"] = sorted(used_by)[:20]
+        fact["dependent_count"] = len(used_by)
+    fact["code_owners"] = list(owners)
+    return {name: value for name, value in fact.items() if value}
 
 
 def _is_parsed_test(path: str, parsed: Mapping[str, dict[str, Any]]) -> bool:

@@ -15,8 +15,6 @@ from pgmem.database.database import Database
 from pgmem.errors import InvalidArgument, MemoryNotFound, PgmemError, TierMissing
 from pgmem.models import MemoryScope, SchemaDefinition
 
-__all__ = ["PgGraphStore", "PgStore", "PgVectorStore"]
-
 
 class _OnDatabase:
     """A store over a `Database`, which the first call opens."""
@@ -78,7 +76,7 @@ class PgGraphStore(_OnDatabase):
     ) -> dict[str, Any]:
         """Create a node, or update the one of that name; returns the node with `created` and `conflict`.
 
-        `conflict` is None, or says what became of an end (`valid_to`) that the node had.
+        `conflict` is None, or says whether an end (`valid_to`) that the node had was kept.
         A node and its vector are one transaction: a vector that cannot be kept leaves no node.
 
         Raises:

@@ -1,4 +1,4 @@
-"""Prometheus metrics of one process: its calls and saves, and the queues of the store. The values of labels are fixed sets."""
+"""Prometheus metrics of one process: its calls and saves, and the queues of the store. Label values are fixed sets."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from pgmem.database.schema import release
 from pgmem.database.watch import Call, Save
 from pgmem.errors import PgmemError
 from pgmem.models import Backlog
-
-__all__ = ["CONTENT_TYPE", "Metrics", "Subject"]
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
@@ -76,7 +74,9 @@ class Metrics:
         self._tier = Gauge(
             "pgmem_tier", "The tier of the database: which extensions it has.", ("tier",), registry=registry
         )
-        self._walls = Gauge("pgmem_walls", "Layers of isolation between tenants: 1 or 2.", registry=registry)
+        self._isolation_layers = Gauge(
+            "pgmem_isolation_layers", "Layers of isolation between tenants: 1 or 2.", registry=registry
+        )
         self._waiting = Gauge("pgmem_embeddings_waiting", "Texts without a vector.", registry=registry)
         self._refused = Gauge(
             "pgmem_embeddings_refused",
@@ -135,7 +135,7 @@ class Metrics:
             for gauge in (self._tier, self._open):
                 gauge.clear()
             self._tier.labels(found.tier).set(1)
-            self._walls.set(found.walls)
+            self._isolation_layers.set(found.isolation_layers)
             self._waiting.set(found.embeddings_waiting)
             self._refused.set(found.embeddings_refused)
             for status, count in found.saves_open.items():

@@ -9,14 +9,12 @@ from pgmem.models import MemoryScopeName, SearchResult
 from pgmem.ui import words
 from pgmem.ui.visit import Page, Visit
 
-__all__ = ["Part", "ask", "parts_of"]
-
 FILTERS = ("labels", "focus", "tags", "agent", "source", "trust", "as_of", "known_at", "scope")
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a score: what it is, how much it adds, and where its piece of the bar begins and how wide it is (0 to 100)."""
+    """A part of a score: its name, its amount, and the start and width of its piece of the bar (0 to 100)."""
 
     name: str
     value: float

@@ -12,20 +12,6 @@ from pgmem.models import Card, Node, ReviewDetail
 from pgmem.ui import words
 from pgmem.ui.visit import Page, Redirect, Visit
 
-__all__ = [
-    "approvals",
-    "cards",
-    "decide_card",
-    "insights",
-    "judge",
-    "reflect",
-    "resolve",
-    "review",
-    "reviews",
-    "saves",
-    "undo",
-]
-
 Outcome = Literal["new", "supersede", "drop"]
 
 _CARDS = 12  # drafts of a page; each is one call
@@ -138,7 +124,7 @@ async def resolve(visit: Visit) -> Redirect:
     try:
         done = await visit.memory.resolve_review(save_id, cast(Outcome, outcome), visit.name, candidate)
     except MemoryNotFound:
-        # Between the look and the decision somebody else has decided.
+        # Another person has decided between the look and the decision.
         after = await visit.memory.get_review(save_id)
         if after.is_open:
             raise

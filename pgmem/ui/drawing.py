@@ -12,8 +12,6 @@ from typing import Any
 from pgmem.models import DrawnEdge, DrawnGraph, DrawnNode, LineEntry
 from pgmem.pages.charts import hue_of
 
-__all__ = ["Bar", "Dot", "Drawing", "Line", "Link", "ego", "line", "project"]
-
 
 @dataclass(frozen=True, slots=True)
 class Dot:
@@ -152,7 +150,7 @@ def _settled(group: list[str], near: dict[str, list[str]]) -> dict[str, tuple[fl
 
 
 def _upright(places: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
-    """A small group turned so that its longest way runs from top to bottom: names stand below each other, not on each other."""
+    """A small group turned so that its longest way runs from top to bottom: names do not overlap."""
     if not 1 < len(places) <= 6:
         return places
     (ax, ay), (bx, by) = max(

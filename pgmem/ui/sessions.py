@@ -1,4 +1,4 @@
-"""Who looks: sessions of the browser, the one-time link that opens the first one, and the tokens of forms."""
+"""Sessions: the signed-in browsers, the one-time link that opens the first one, and the tokens of forms."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from hashlib import sha256
 
 from pgmem.models import MemoryScope
 
-__all__ = ["Notice", "Person", "Session", "Sessions"]
-
 _IDLE_S = 12 * 3600
 _MOST = 1000  # sessions that are remembered; the least recent one is dropped first
 _LINK_S = 600
@@ -20,7 +18,7 @@ _LINK_S = 600
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who signed in.
+    """The person who signed in.
 
     Attributes:
         name: recorded as the one who decides.

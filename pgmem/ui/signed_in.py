@@ -10,13 +10,12 @@ from pgmem.models import MemoryScope
 from pgmem.ui.sessions import Person, Sessions
 from pgmem.ui.site import Limit, OpenStore, Site
 
-__all__ = ["WithPages"]
-
 
 class WithPages:
     """Answers /ui with the pages, and everything else with another application.
 
-    A person's token signs in to look and to decide. An agent's token signs in to look: what agents hold decides nothing.
+    A person's token signs in to look and to decide. An agent's token signs in to look: what agents hold decides
+    nothing.
 
     Args:
         app: the other application.

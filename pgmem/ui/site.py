@@ -33,8 +33,6 @@ from pgmem.ui.routes import ROUTES, Handler
 from pgmem.ui.sessions import Person, Session, Sessions
 from pgmem.ui.visit import Page, Redirect, Visit
 
-__all__ = ["Limit", "OpenStore", "Site"]
-
 log = logging.getLogger("pgmem")
 
 COOKIE = "pgmem_ui"
@@ -86,7 +84,7 @@ class Site:
     Args:
         store: gives the memory of this process.
         sessions: who is signed in.
-        hosts: the Host headers that are answered; a pattern may end in `:*`. A page of another name in the address bar is
+        hosts: the Host headers that are answered; a pattern may end in `:*`. A page under another name is
             another site, which a foreign server may have pointed here.
         base: where the pages begin.
         verify: finds the person of a bearer token; None where people come by a one-time link.

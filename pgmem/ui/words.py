@@ -10,8 +10,6 @@ from typing import Any
 
 from pgmem.neutral import visible
 
-__all__ = ["Piece", "compared", "cut", "marked", "plain", "texts"]
-
 _WORD = re.compile(r"\w+|\s+|[^\w\s]+")
 _MOST = 1500  # words of a text that is compared word by word; longer ones are compared line by line
 
@@ -28,7 +26,7 @@ class Piece:
 
 
 def plain(value: object) -> str:
-    """A text without characters that nobody sees or that turn its direction."""
+    """A text without invisible characters and those that turn its direction."""
     return visible(str(value))
 
 

@@ -27,7 +27,8 @@ select v.*, p.proretset as many, p.provolatile <> 'v' as stable, obj_description
        pg_get_function_arguments(p.oid) as signature,
        -- Of a composite its columns: ROW(…), or TABLE(…) if the verb returns a set.
        coalesce((select format(case when p.proretset then 'TABLE(%s)' else 'ROW(%s)' end,
-                               string_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod), ', ' order by a.attnum))
+                               string_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod), ', '
+                                          order by a.attnum))
                  from pg_type t join pg_attribute a on a.attrelid = t.typrelid and a.attnum > 0 and not a.attisdropped
                  where t.oid = p.prorettype and t.typtype = 'c' having count(*) > 0),
                 pg_get_function_result(p.oid)) as result

@@ -1,4 +1,4 @@
-"""pgmem/engines/admin.py, the verbs of operators, and pgmem/_sync.py, the verbs without await; both name methods of verbs.py."""
+"""pgmem/engines/admin.py, the verbs of operators, and pgmem/_sync.py, the verbs without await."""
 
 from __future__ import annotations
 

@@ -43,9 +43,10 @@ def methods(verbs: list[Verb], domains: dict[str, str]) -> str:
     used = {argument.type.removeprefix("pgmem.") for verb in made for argument in verb.sent}
     kinds = {name: kind for name, rule in domains.items() if name in used and (kind := alias(rule))}
     body = "\n\n".join(method(verb, kinds) for verb in made)
-    names = sorted(
-        set(re.findall(r"\b[A-Z]\w+", re.sub(r'""".*?"""', "", body, flags=re.DOTALL))) & set(models.__all__)
-    )
+    classes = {
+        name for name, value in vars(models).items() if getattr(value, "__module__", "") == models.__name__
+    }
+    names = sorted(classes & set(re.findall(r"\b[A-Z]\w+", re.sub(r'""".*?"""', "", body, flags=re.DOTALL))))
     aliases = "".join(f"{camel(name)} = {kind}\n" for name, kind in kinds.items())
     return formatted(
         f'"""The verbs as methods; each calls its verb, or the hook of the verb.\n\n{WRITTEN}\n"""\n\n'

@@ -1,4 +1,4 @@
-"""Cards of a branch are seen on it, and are everybody's when git says that it is merged."""
+"""Cards of a branch are seen on it, and are shared when git says that it is merged."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ async def test_what_is_recorded_on_two_branches_is_of_neither(
             await record(memory)
         git("switch", "-q", "main")
         made = await memory.record_candidate("risk_note", FACT, "pkg/till.py", "shop")
-        assert made.message == "The card of another branch says so; it is everybody's now."
+        assert made.message == "The card of another branch says so; it is shared now."
         assert made.warnings == []
         assert await seen(memory) == {FACT: None}
 

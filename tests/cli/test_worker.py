@@ -170,6 +170,6 @@ def test_a_port_that_is_taken_is_one_line_and_exit_code_1(start: Start) -> None:
     assert worker.returncode == 1
     assert (
         written
-        == f"pgmem: Nobody can listen at 127.0.0.1 port {port}: another program does; give another port.\n"
+        == f"pgmem: Cannot listen at 127.0.0.1 port {port}: another program does; give another port.\n"
     )
     assert written.count("\n") == 1

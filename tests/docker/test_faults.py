@@ -27,8 +27,8 @@ from tests.docker.stack import Stack, run, stack, until
 
 pytestmark = pytest.mark.docker
 SAVES, AGENTS = 1000, 8
-# A request whose token cannot be checked is refused with 503, one that waited too long in the queue of its tenant with 429.
-# Both say to come again, and nothing is acknowledged.
+# A request whose token cannot be checked is refused with 503, one that waited too long in the queue of its tenant with
+# 429. Both say to come again, and nothing is acknowledged.
 KNOWN = {"saved", "pending_retry", "HTTP 503", "HTTP 429"}
 BEGIN, END = 200, 700  # the fault begins and ends when so many saves were answered
 

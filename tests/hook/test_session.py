@@ -88,16 +88,10 @@ def turns(connection: psycopg.Connection[DictRow]) -> list[tuple[str, str]]:
     return [(row["role"], row["content"]) for row in rows]
 
 
-def test_a_whole_session_is_given_what_is_remembered_and_keeps_what_was_said_once(
-    hook: Hook,
-    call: Call,
-    connection: psycopg.Connection[DictRow],
-    event: Callable[..., dict[str, Any]],
-    transcript: Transcript,
-    root: Path,
-    data_dir: Path,
+def test_a_whole_session_is_given_what_is_remembered(
+    hook: Hook, call: Call, event: Callable[..., dict[str, Any]]
 ) -> None:
-    """U11: what reaches the model is hookSpecificOutput.additionalContext. Nothing is captured twice."""
+    """U11: what reaches the model is hookSpecificOutput.additionalContext."""
     # The first session of a repository: nothing is stored, and the project is there from now on.
     text = context(hook(event("SessionStart", source="startup", model="claude-opus-4-5")), "SessionStart")
     assert "project_id of the pgmem tools here: webshop" in text
@@ -126,30 +120,31 @@ def test_a_whole_session_is_given_what_is_remembered_and_keeps_what_was_said_onc
     for prompt in ("/clear", "ok", "Write a limerick about penguins in Antarctica please"):
         assert hook(event("UserPromptSubmit", prompt=prompt, session_id="third")) is None
 
+
+def test_a_whole_session_keeps_what_was_said_once(
+    hook: Hook,
+    connection: psycopg.Connection[DictRow],
+    event: Callable[..., dict[str, Any]],
+    transcript: Transcript,
+    root: Path,
+    data_dir: Path,
+) -> None:
+    text = context(hook(event("SessionStart", source="startup")), "SessionStart")
     # The turns: what was said, without what was put in, called, thought or repeated.
+    given = {"type": "hook_additional_context", "content": [text]}
+    used = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": str(root / "app.py")}}
     transcript.raw(json.dumps({"type": "summary", "summary": "Earlier", "leafUuid": uuid(99)}) + "\n")
     transcript.line("user", f"{ASKED} <system-reminder>{text}</system-reminder>")
-    transcript.raw(
-        json.dumps(
-            {
-                "type": "attachment",
-                "uuid": uuid(98),
-                "attachment": {"type": "hook_additional_context", "content": [text]},
-            }
-        )
-        + "\n"
-    )
+    transcript.raw(json.dumps({"type": "attachment", "uuid": uuid(98), "attachment": given}) + "\n")
     transcript.line("assistant", [{"type": "thinking", "thinking": "hm", "signature": "x"}])
-    transcript.line(
-        "assistant",
-        [{"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": str(root / "app.py")}}],
-    )
+    transcript.line("assistant", [used])
     transcript.line("user", [{"type": "tool_result", "tool_use_id": "t1", "content": "1→print()"}])
     transcript.line("assistant", [{"type": "text", "text": ANSWERED}])
     transcript.line("user", "<command-name>/cost</command-name>", isMeta=True)
     transcript.raw('{"type": "user", "uuid": "half a li')
     assert hook(event("Stop", stop_hook_active=False, last_assistant_message=ANSWERED)) is None
-    assert turns(connection) == [("user", ASKED), ("assistant", ANSWERED)]
+    said = [("user", ASKED), ("assistant", ANSWERED)]
+    assert turns(connection) == said
 
     # PreCompact, SubagentStop and SessionEnd keep only what has come since; a secret is redacted.
     with transcript.path.open("r+") as file:
@@ -168,17 +163,11 @@ def test_a_whole_session_is_given_what_is_remembered_and_keeps_what_was_said_onc
     assert hook({**stopped, "stop_hook_active": False}) is None
     transcript.line("assistant", [{"type": "text", "text": "Done."}])
     assert hook(event("SessionEnd", reason="prompt_input_exit")) is None
-    kept = [
-        ("user", ASKED),
-        ("assistant", ANSWERED),
-        ("user", "The token is [redacted: GitHub Token], use it."),
-        ("assistant", "I looked at app.py."),
-        ("assistant", "Done."),
-    ]
+    redacted = ("user", "The token is [redacted: GitHub Token], use it.")
+    kept = [*said, redacted, ("assistant", "I looked at app.py."), ("assistant", "Done.")]
     assert turns(connection) == kept
-    assert connection.execute("select agent from pgmem.turn where agent is not null").fetchall() == [
-        {"agent": "a1"}
-    ]
+    agents = "select agent from pgmem.turn where agent is not null"
+    assert connection.execute(agents).fetchall() == [{"agent": "a1"}]
 
     # A resumed or forked session repeats the turns before it in a file of its own, and the state of hooks may be lost.
     fork = transcript.path.with_name("fork.jsonl")

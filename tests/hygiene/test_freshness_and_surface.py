@@ -216,7 +216,8 @@ def test_the_command_imports_neither_the_server_nor_the_migrations() -> None:
 
 
 def test_the_command_answers_within_half_a_second_as_a_process(dsn: str, memories: str) -> None:
-    # What the processes of this machine take besides is no part of it: CPU time of the child, and the best of ten by the clock.
+    # What the processes of this machine take besides is no part of it: CPU time of the child, and the best of ten by
+    # the clock.
     clocks, cpu = [], []
     for _ in range(10):
         before, began = os.times(), perf_counter()

@@ -1,7 +1,7 @@
 """The toolset server-memory answers as the reference memory server of MCP does.
 
-The cases are those of its own tests (knowledge-graph.test.ts, resource.test.ts), over the protocol. docs/reference/doors.md
-names those that do not apply.
+The cases are those of its own tests (knowledge-graph.test.ts, resource.test.ts), over the protocol.
+docs/reference/doors.md names those that do not apply.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Other projects' own tests, run against the doors; they lie outside the repository.
 
-In ../shared/upstream, or where PGMEM_UPSTREAM says. docs/reference/doors.md names every test of theirs that does not apply.
+In ../shared/upstream, or where PGMEM_UPSTREAM says. docs/reference/doors.md names every test of theirs that does not
+apply.
 """
 
 from __future__ import annotations

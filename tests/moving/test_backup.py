@@ -283,7 +283,7 @@ def test_the_way_out_of_another_major(folder: Path, run: Run) -> None:
     assert back.exit_code == 0, back.stderr
     assert back.stdout.startswith(f"Restored into {data}: 2 nodes, ")
     assert back.stderr == "Create these tenants' logins again by hand: carol.\n"
-    assert json.loads(run("status", "--json", **surroundings).stdout)["walls"] == 2
+    assert json.loads(run("status", "--json", **surroundings).stdout)["isolation_layers"] == 2
     assert run("graph", "check", **surroundings).stdout == "The graph agrees with the tables.\n"
     with EmbeddedServer(data) as server:
         assert exported(server.start())[1:] == lines[1:]

@@ -132,8 +132,8 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(schema, name, getattr(schema, name).__wrapped__)
 
 
-# The graph numbers its labels in the order in which it got them, so one that a later release adds has another number in a new
-# store; the functions that hold these numbers are compared without them.
+# The graph numbers its labels in the order in which it got them, so one that a later release adds has another number in
+# a new store; the functions that hold these numbers are compared without them.
 _PICTURE = """
 select 'function ' || p.oid::regprocedure,
   md5(case when p.proname ~ '^(label_number|project_(node|edge)_(insert|update|delete))$'

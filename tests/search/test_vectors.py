@@ -110,7 +110,13 @@ async def test_filters_and_the_index_lose_no_neighbour(
     results = (await memory.search_memory("query0", 1, "forest")).results
     assert [result.title for result in results] == ["just saved"]
 
-    # The index is used at the tenth call too, when a plan could have been kept.
+    assert_the_tenth_call_uses_the_index(connection, queries[1])
+
+
+def assert_the_tenth_call_uses_the_index(
+    connection: psycopg.Connection[DictRow], vector: list[float]
+) -> None:
+    """A plan could have been kept by then."""
     search = (
         "select key from pgmem.search_memory(p_query => 'query1', p_limit => 5, p_project_id => 'forest',"
         " p_embedding => %s::real[], p_embedding_model => 'test:table')"
@@ -118,7 +124,7 @@ async def test_filters_and_the_index_lose_no_neighbour(
     scans = "select pg_stat_get_xact_numscans('pgmem.embedding_hnsw_1'::regclass) as n"
     with connection.transaction():
         for _ in range(10):
-            connection.execute(search, (queries[1],)).fetchall()
+            connection.execute(search, (vector,)).fetchall()
         assert connection.execute(scans).fetchone() == {"n": 10}
 
 

@@ -123,7 +123,7 @@ def test_the_backlog_counts_over_all_tenants_and_is_for_keepers_alone(
         call("save_context", content="x", project_id="nowhere")
     found = call("backlog")
     assert found["saves_open"] == {"blocked_scope": 2}
-    assert (found["tier"], found["walls"], found["tenants"]) == (tier(connection), 1, False)
+    assert (found["tier"], found["isolation_layers"], found["tenants"]) == (tier(connection), 1, False)
     call("register_model", name="test:two", dimensions=2)
     act_as("acme", "alice")
     call("save_session", objective="Open", project_id="shop")

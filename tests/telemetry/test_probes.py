@@ -99,7 +99,7 @@ async def test_metrics_count_saves_calls_and_what_waits(
     assert value(page, calls) == 3
     assert value(page, "pgmem_up") == 1
     assert value(page, f'pgmem_tier{{tier="{tier}"}}') == 1
-    assert value(page, "pgmem_walls") == 1
+    assert value(page, "pgmem_isolation_layers") == 1
     assert value(page, "pgmem_embeddings_waiting") == 2
     assert value(page, "pgmem_outbox_saves") == 0
     assert "pgmem_replica" not in page  # there is none

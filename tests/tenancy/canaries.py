@@ -396,8 +396,7 @@ async def attack(
     """`rounds` times, all tenants at once, so many calls of each over each way in."""
     done = Attack()
     tokens = {
-        user: str(call("issue_token", org_id=org, user_id=name)["token"])
-        for user, (org, name) in TENANTS.items()
+        u: str(call("issue_token", org_id=org, user_id=name)["token"]) for u, (org, name) in TENANTS.items()
     }
     settings = Settings(dsn=dsn, data_dir=folder, embedding_provider="none", prepare=True, toolsets="all")
 
@@ -406,10 +405,8 @@ async def attack(
         async with await AsyncConnection.connect(
             past_the_pooler(dsn), autocommit=True, row_factory=dict_row
         ) as connection:
-            await connection.execute(
-                "select set_config('pgmem.org_id', %s, false), set_config('pgmem.user_id', %s, false)",
-                (org, name),
-            )
+            identity = "select set_config('pgmem.org_id', %s, false), set_config('pgmem.user_id', %s, false)"
+            await connection.execute(identity, (org, name))
             await done.play("sql", user, number, sql, PEOPLE, over_sql(connection))
         own = memory.acting_as(MemoryScope(org_id=org, user_id=name))
         await done.play("python", user, number, python, PEOPLE, over_python(own))

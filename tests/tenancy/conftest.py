@@ -1,4 +1,4 @@
-"""Real logins: roles of the second wall, members of them, and connections as those members."""
+"""Real logins: roles of the second layer of isolation, members of them, and connections as those members."""
 
 from __future__ import annotations
 

@@ -123,6 +123,6 @@ def test_the_server_says_where_it_listens_and_how_to_get_a_token(
                 assert answer.status == 200
             taken = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
             assert taken.returncode == 1
-            assert taken.stderr.startswith(f"pgmem: Nobody can listen at 127.0.0.1 port {free_port}")
+            assert taken.stderr.startswith(f"pgmem: Cannot listen at 127.0.0.1 port {free_port}")
         finally:
             process.terminate()

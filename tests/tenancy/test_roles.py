@@ -57,7 +57,7 @@ def test_the_roles_are_made_once_and_own_everything(rows: Rows, roles: list[str]
         "union select distinct proowner::regrole::text from pg_proc where pronamespace = 'pgmem'::regnamespace"
     )
     assert owners == [{"owner": "pgmem_owner"}]
-    assert rows("select walls from pgmem.status()") == [{"walls": 2}]
+    assert rows("select isolation_layers from pgmem.status()") == [{"isolation_layers": 2}]
 
 
 @pytest.mark.usefixtures("age")
@@ -88,7 +88,7 @@ def test_an_installer_with_createrole_who_is_no_superuser_makes_the_roles() -> N
         schema.upgrade(own, (), roles=True)
         schema.upgrade(own, ())
         with psycopg.connect(own, autocommit=True, row_factory=dict_row) as connection:
-            assert values(connection, "select walls from pgmem.status()") == [2]
+            assert values(connection, "select isolation_layers from pgmem.status()") == [2]
             assert caller(connection)("save_session", objective="o", project_id="shop")["status"] == "saved"
             assert values(
                 connection, "select nspowner::regrole::text from pg_namespace where nspname = 'pgmem'"
@@ -135,10 +135,10 @@ def test_without_createrole_there_is_one_wall_and_a_sentence(
         admin.execute(f"alter database {database} owner to {name}")
         own = make_conninfo(dsn, user=name, password=PASSWORD)
         schema.upgrade(own, ())
-        with pytest.raises(NotPermitted, match="one wall|may not become"):
+        with pytest.raises(NotPermitted, match="one layer of isolation|may not become"):
             schema.upgrade(own, (), roles=True)
         with psycopg.connect(own, autocommit=True, row_factory=dict_row) as connection:
-            assert values(connection, "select walls from pgmem.status()") == [1]
+            assert values(connection, "select isolation_layers from pgmem.status()") == [1]
             assert caller(connection)("save_session", objective="o", project_id="shop")["status"] == "saved"
         admin.execute(f"alter database {database} owner to current_user")
 

@@ -46,37 +46,21 @@ def agent(connection: psycopg.Connection[DictRow]) -> Call:
 @pytest.fixture
 def store(agent: Call) -> dict[str, Any]:
     """A store with a line of decisions, a review, facts with two names, relations, a card and an insight; ids by name."""
+
+    def decide(title: str, rationale: str) -> dict[str, Any]:
+        return agent("save_decision", title=title, rationale=rationale, project_id="harbour")
+
     agent(
         "save_session",
         objective="Set up the harbour",
         project_id="harbour",
         actions_taken=["made the repository"],
     )
-    first = agent(
-        "save_decision",
-        title="Send mail from the web request now",
-        rationale="One process.",
-        project_id="harbour",
-    )
-    queue = agent(
-        "save_decision",
-        title="Send mail from the web request later",
-        rationale="Mondays were slow.",
-        project_id="harbour",
-    )
+    first = decide("Send mail from the web request now", "One process.")
+    queue = decide("Send mail from the web request later", "Mondays were slow.")
     assert queue["dedup_outcome"] == "supersede", queue
-    kept = agent(
-        "save_decision",
-        title="Keep bookings in one database",
-        rationale="They change together.",
-        project_id="harbour",
-    )
-    review = agent(
-        "save_decision",
-        title="Keep bookings in one archive",
-        rationale="They are never changed.",
-        project_id="harbour",
-    )
+    kept = decide("Keep bookings in one database", "They change together.")
+    review = decide("Keep bookings in one archive", "They are never changed.")
     assert review["dedup_outcome"] == "manual_review", review
     mail = agent(
         "upsert_entity", entity_name="Mail provider", fact="Ten messages a second.", project_id="harbour"
