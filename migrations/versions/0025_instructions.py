@@ -6,8 +6,7 @@ from alembic import op
 
 from pgmem.database.schema import run
 
-revision = "0025"
-down_revision = "0020"
+revision, down_revision = "0025", "0024"
 
 
 def upgrade() -> None:
