@@ -8,11 +8,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pgmem.errors import PgmemError
 from pgmem.memory import Memory
 from pgmem.models import FreshnessReport, Health, HygieneReport, MemoryCounts
+from pgmem.ui.store import Line, store
+
+if TYPE_CHECKING:
+    from pgmem.database.examine import Finding
 
 __all__ = ["Checks", "Report"]
 
@@ -27,11 +31,13 @@ _FRESH_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The state of the memory when it was last looked at as a whole."""
+    """The state of the memory when it was last looked at as a whole; doctor is None for those who do not keep the store."""
 
     health: Health
     hygiene: HygieneReport
     freshness: FreshnessReport
+    store: list[Line]
+    doctor: list[Finding] | None
     made_at: datetime
 
 
@@ -77,13 +83,14 @@ class Checks:
             kept.made_at, kept.task = time.monotonic(), None
 
     async def latest(
-        self, memory: Memory, key: Key, *, anew: bool = False
+        self, memory: Memory, key: Key, *, keeper: bool = False, anew: bool = False
     ) -> tuple[Report | None, bool, str | None]:
         """Return the last report, whether another one is being made, and why the last try failed.
 
         Args:
             memory: acts for the person.
             key: organisation, user and project.
+            keeper: the report says what `pgmem doctor` says too.
             anew: begin another report, unless one is being made.
         """
         check = self._known.setdefault(key, _Check())
@@ -91,7 +98,7 @@ class Checks:
         while len(self._known) > _MOST:
             self._known.popitem(last=False)
         if check.task is None and (anew or (check.report is None and check.trouble is None)):
-            check.task = asyncio.create_task(self._make(check, lambda: _report(memory, key[2])))
+            check.task = asyncio.create_task(self._make(check, lambda: _report(memory, key[2], keeper)))
             await asyncio.wait({check.task}, timeout=_PATIENCE_S)
         return check.report, check.task is not None, check.trouble
 
@@ -116,8 +123,10 @@ class Checks:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _report(memory: Memory, project: str | None) -> Report:
+async def _report(memory: Memory, project: str | None, keeper: bool) -> Report:
     health = await memory.memory_health(project, limit=12)
     hygiene = await memory.run_hygiene(project, limit=_FINDINGS)
     freshness = await memory.memory_freshness(project, limit=20)
-    return Report(health, hygiene, freshness, datetime.now(UTC))
+    lines = await store(memory, keeper=keeper)
+    doctor = await memory.examine() if keeper else None
+    return Report(health, hygiene, freshness, lines, doctor, datetime.now(UTC))

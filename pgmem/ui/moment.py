@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime, timedelta
-from uuid import UUID
+from itertools import groupby
 
-from pgmem.models import LineEntry, MemoryCounts
+from pgmem.models import MemoryCounts
 from pgmem.pages.charts import hue_of
 from pgmem.ui import drawing
 from pgmem.ui.visit import Page, Visit
@@ -27,13 +27,13 @@ async def moment(visit: Visit) -> Page:
         counts = present
     else:
         counts = await visit.memory.count_memories(visit.project, true_on, known_on)
-    listed, replaced = await asyncio.gather(
+    listed, entries = await asyncio.gather(
         visit.memory.list_memories(
             visit.project, labels=visit.texts("labels"), as_of=true_on, known_at=known_on, limit=limit
         ),
-        visit.memory.list_memories(visit.project, status="superseded", limit=_LINES * 2),
+        visit.memory.list_lines(visit.project, _LINES),
     )
-    lines = await _lines(visit, [entry.id for entry in replaced])
+    lines = [list(line) for _, line in groupby(entries, key=lambda entry: entry.line)]
     data = {
         "true_on": true_on,
         "known_on": known_on,
@@ -77,16 +77,3 @@ def _at(moment: datetime | None, first: datetime, last: datetime) -> float | Non
     if moment is None:
         return None
     return max(0.0, min(100.0, 100 * (moment - first).total_seconds() / (last - first).total_seconds()))
-
-
-async def _lines(visit: Visit, replaced: list[UUID]) -> list[list[LineEntry]]:
-    """The lines that the last replaced memories stand in, each once."""
-    seen: set[UUID] = set()
-    found: list[list[LineEntry]] = []
-    for identity in replaced:
-        if identity in seen or len(found) == _LINES:
-            continue
-        entries = await visit.memory.memory_lineage(identity)
-        seen |= {entry.id for entry in entries}
-        found.append(entries)
-    return found
