@@ -217,9 +217,7 @@ async def purge_form(visit: Visit) -> Page:
         visit.memory.memory_history(node.label, str(node.id)), visit.memory.memory_relations(node.id, 1, 1000)
     )
     relations = sum(node.id in (edge.from_id, edge.to_id) for edge in around.edges)
-    return Page(
-        "purge.html", {"memory": node, "versions": len(history.versions), "relations": relations}
-    )
+    return Page("purge.html", {"memory": node, "versions": len(history.versions), "relations": relations})
 
 
 async def purge(visit: Visit) -> Redirect:
