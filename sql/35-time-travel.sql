@@ -64,6 +64,28 @@ archived, merged, rejected or dismissed is hidden. With known_at alone: the stat
 $$;
 
 
+-- Of these columns alone, which the index node_states holds: whole stores are counted by it.
+create or replace function pgmem.present_holds(
+  p_status text,
+  p_recorded_at timestamptz,
+  p_begins_at timestamptz,
+  p_valid_from timestamptz,
+  p_valid_to timestamptz,
+  p_as_of timestamptz,
+  p_known_at timestamptz
+) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select case
+    when p_as_of is null then p_recorded_at <= p_known_at and pgmem.is_live_status(p_status)
+      and pgmem.valid_at(p_valid_from, p_valid_to, p_known_at)
+    else p_recorded_at <= coalesce(p_known_at, 'infinity') and pgmem.was_live_status(p_status)
+      and pgmem.valid_at(p_begins_at, p_valid_to, p_as_of) end;
+end;
+comment on function pgmem.present_holds is
+  'Whether states_at answers with the present state of a node; its arguments are columns of that node.';
+
+
 create or replace function pgmem.find_state(
   p_label text,
   p_key text,

@@ -137,6 +137,7 @@ create or replace function pgmem.list_memories(
 )
 language plpgsql stable security definer
 set search_path = pgmem, pg_temp
+set plan_cache_mode = force_custom_plan  -- so that a filter that is not given reads no column
 as $$
 #variable_conflict use_column
 declare
@@ -145,17 +146,35 @@ declare
   v_after   bigint := (select n.seq from pgmem.visible_node n where n.id = p_after);
 begin
   if p_as_of is not null or p_known_at is not null then
+    -- The newest are found without their texts, which are read for those that are shown.
     return query
     select s.id, s.label, s.title::text, pgmem.excerpt(pgmem.search_text(s.label, s.title, s.props)), s.status::text,
            s.project, s.scope::text, s.focus, s.source, s.trust_level::float8, s.agent_id, s.session_id,
            pgmem.branch_of(s.label, s.props), s.version, s.created_at, s.updated_at
-    from pgmem.states_at(p_as_of, p_known_at) s
-    where pgmem.is_memory(s.label) and (v_project is null or s.project_seq = v_project)
-      and (p_labels is null or s.label = any (p_labels)) and (v_after is null or s.seq < v_after)
-      and (p_source is null or s.source = p_source) and (p_status is null or s.status = p_status)
-      and (p_branch is null or pgmem.branch_of(s.label, s.props) = p_branch)
-      and (p_agent_id is null or s.agent_id = p_agent_id) and (p_session_id is null or s.session_id = p_session_id)
-    order by s.seq desc limit p_limit;
+    from (
+      (select n.seq, n.version from pgmem.node n
+       where n.tenant = any (v_tenants) and pgmem.is_memory(n.label)
+         and pgmem.present_holds(n.status, n.recorded_at, n.begins_at, n.valid_from, n.valid_to, p_as_of, p_known_at)
+         and (v_project is null or n.project_seq = v_project) and (p_labels is null or n.label = any (p_labels))
+         and (v_after is null or n.seq < v_after) and (p_status is null or n.status = p_status)
+         and (p_source is null or n.source = p_source) and (p_agent_id is null or n.agent_id = p_agent_id)
+         and (p_session_id is null or n.session_id = p_session_id)
+         and (p_branch is null or pgmem.branch_of(n.label, n.props) = p_branch)
+       -- Not by the order of an index that would read each memory newer than the time that is asked for.
+       order by n.seq + 0 desc limit p_limit)
+      union all
+      (select s.seq, s.version from pgmem.states_at(p_as_of, p_known_at) s
+       where s.replaced_at < 'infinity' and pgmem.is_memory(s.label)
+         and (v_project is null or s.project_seq = v_project) and (p_labels is null or s.label = any (p_labels))
+         and (v_after is null or s.seq < v_after) and (p_status is null or s.status = p_status)
+         and (p_source is null or s.source = p_source) and (p_agent_id is null or s.agent_id = p_agent_id)
+         and (p_session_id is null or s.session_id = p_session_id)
+         and (p_branch is null or pgmem.branch_of(s.label, s.props) = p_branch)
+       order by s.seq desc limit p_limit)
+      order by 1 desc limit p_limit) found
+    cross join lateral (
+      select s.* from pgmem.recorded_state s where s.seq = found.seq and s.version = found.version offset 0) s
+    order by found.seq desc;
     return;
   end if;
   return query
@@ -206,6 +225,7 @@ create or replace function pgmem.count_memories(
 )
 language plpgsql stable security definer
 set search_path = pgmem, pg_temp
+set plan_cache_mode = force_custom_plan  -- so that a filter that is not given reads no column
 as $$
 #variable_conflict use_column
 declare
@@ -214,9 +234,19 @@ declare
 begin
   if p_as_of is not null or p_known_at is not null then
     select coalesce(jsonb_object_agg(c.label, c.count), '{}'), coalesce(sum(c.count), 0) into labels, total
-    from (select s.label, count(*) from pgmem.states_at(p_as_of, p_known_at) s
-          where pgmem.is_memory(s.label) and s.label <> 'Insight' and (v_project is null or s.project_seq = v_project)
-          group by s.label) c;
+    from (select found.label, sum(found.count)::bigint as count
+          from (select n.label, count(*) from pgmem.node n
+                where n.tenant = any (v_tenants) and pgmem.is_memory(n.label) and n.label <> 'Insight'
+                  and pgmem.present_holds(n.status, n.recorded_at, n.begins_at, n.valid_from, n.valid_to,
+                                          p_as_of, p_known_at)
+                  and (v_project is null or n.project_seq = v_project)
+                group by n.label
+                union all
+                select s.label, count(*) from pgmem.states_at(p_as_of, p_known_at) s
+                where s.replaced_at < 'infinity' and pgmem.is_memory(s.label) and s.label <> 'Insight'
+                  and (v_project is null or s.project_seq = v_project)
+                group by s.label) found
+          group by found.label) c;
     return;
   end if;
   select coalesce(jsonb_object_agg(c.label, c.count), '{}'), coalesce(sum(c.count), 0), min(c.first_at), max(c.last_at)
@@ -244,7 +274,11 @@ select pgmem.declare_verb('count_memories', p_rights => 'reader', p_effect => 'l
 
 
 -- The ends of the edges that leave and reach some nodes; the ends are checked by the caller.
-create or replace function pgmem.edges_among(p_seqs bigint[], p_limit integer) returns jsonb
+create or replace function pgmem.edges_among(
+  p_seqs bigint[],
+  p_limit integer,
+  p_known_at timestamptz default null
+) returns jsonb
 language sql stable
 set search_path = pgmem, pg_temp
 as $$
@@ -253,10 +287,12 @@ as $$
            'by', e.props ->> 'by', 'created_at', e.created_at) order by e.seq), '[]')
   from (select e.* from unnest(p_seqs) as one(seq)
         cross join lateral (select * from pgmem.edge e where e.src = one.seq and e.dst = any (p_seqs) offset 0) e
+        where p_known_at is null or e.created_at <= p_known_at
         limit p_limit) e
   join pgmem.node s on s.seq = e.src join pgmem.node d on d.seq = e.dst;
 $$;
-comment on function pgmem.edges_among is 'The relations between some nodes that the caller sees, as JSON.';
+comment on function pgmem.edges_among is
+  'The relations between some nodes that the caller sees, as JSON; with known_at those that were on record then.';
 
 
 create or replace function pgmem.memory_relations(
@@ -443,13 +479,24 @@ begin
         and n.status not in ('archived', 'merged', 'rejected', 'dismissed') order by n.seq desc limit 3000);
   else
     v_newest := array(
-      select s.seq from pgmem.states_at(p_as_of, p_known_at) s
-      where pgmem.is_memory(s.label) and (v_project is null or s.project_seq = v_project)
-      order by s.seq desc limit 3000);
+      select f.seq from (
+        (select n.seq from pgmem.node n
+         where n.tenant = any (v_tenants) and pgmem.is_memory(n.label)
+           and pgmem.present_holds(n.status, n.recorded_at, n.begins_at, n.valid_from, n.valid_to, p_as_of, p_known_at)
+           and (v_project is null or n.project_seq = v_project)
+         order by n.seq + 0 desc limit 3000)
+        union all
+        (select s.seq from pgmem.states_at(p_as_of, p_known_at) s
+         where s.replaced_at < 'infinity' and pgmem.is_memory(s.label)
+           and (v_project is null or s.project_seq = v_project)
+         order by s.seq desc limit 3000)) f
+      order by f.seq desc limit 3000);
   end if;
   with joined as (
     select e.src, e.dst from unnest(v_newest) as one(seq)
-    cross join lateral (select e.src, e.dst from pgmem.edge e where e.src = one.seq limit 50) e
+    cross join lateral (
+      select e.src, e.dst from pgmem.edge e
+      where e.src = one.seq and (p_known_at is null or e.created_at <= p_known_at) limit 50) e
     where e.dst = any (v_newest)
   ), counted as (
     select o.seq, count(*) as relations from (select src as seq from joined union all select dst from joined) o
@@ -461,7 +508,7 @@ begin
   nodes := (select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'label', n.label, 'title', left(n.title, 200),
               'status', n.status, 'project', n.project, 'depth', 0) order by n.seq), '[]')
             from unnest(v_seqs) as s(seq) join pgmem.node n on n.seq = s.seq);
-  edges := pgmem.edges_among(v_seqs, 2000);
+  edges := pgmem.edges_among(v_seqs, 2000, p_known_at);
 end;
 $$;
 comment on function pgmem.project_graph is $$
@@ -592,10 +639,10 @@ begin
 end;
 $$;
 comment on function pgmem.count_waiting is $$
-Count what waits for a person: reviews, approvals, insights, draft cards, conflicts, near names, failed saves.
+Count what waits for a person.
 
-An approval is a save that a person makes or drops and that resembles nothing: what holds globally in a store where a
-person approves.
+These are reviews, approvals, insights, draft cards, conflicts, near names and failed saves. An approval is a save
+that a person makes or drops and that resembles nothing: what holds globally in a store where a person approves.
 
 project_id: Only of this project; unset: of all. Insights belong to no project.
 

@@ -2436,11 +2436,11 @@ class Verbs(Hooks):
         self,
         project_id: str | None = None,
     ) -> Waiting:
-        """Count what waits for a person: reviews, approvals, insights, draft cards, conflicts, near names,
-        failed saves.
+        """Count what waits for a person.
 
-        An approval is a save that a person makes or drops and that resembles nothing: what holds globally
-        in a store where a person approves.
+        These are reviews, approvals, insights, draft cards, conflicts, near names and failed saves. An
+        approval is a save that a person makes or drops and that resembles nothing: what holds globally in a
+        store where a person approves.
 
         Args:
             project_id: Only of this project; unset: of all. Insights belong to no project.
