@@ -1754,7 +1754,6 @@ class Waiting:
     insights: int
     drafts: int
     conflicts: int
-    near_names: int
     failed_saves: int
 
 

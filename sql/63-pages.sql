@@ -539,7 +539,7 @@ as $$
       and n.label in (select l.name from pgmem.label l where l.verb is null or l.name in ('EntityFact', 'Project'))
       and n.tenant in ((pgmem.caller()).tenant, pgmem.tenant_of((pgmem.caller()).org_id))
       and (p_project_seq is null or p_project_seq in (n.project_seq, n.seq))
-    order by n.seq desc limit 100
+    order by n.seq desc limit 50
   )
   select distinct on (greatest(n.seq, o.seq), least(n.seq, o.seq))
          greatest(n.seq, o.seq), least(n.seq, o.seq), (near.item ->> 'score')::float8
@@ -551,7 +551,7 @@ as $$
     select from pgmem.edge e where e.src in (n.seq, o.seq) and e.dst in (n.seq, o.seq));
 $$;
 comment on function pgmem.near_name_pairs is
-  'Live names of the caller that may be two spellings of one, among the newest hundred: the newer, the older, 0 to 1.';
+  'Live names of the caller that may be two spellings of one, among the newest fifty: the newer, the older, 0 to 1.';
 
 
 create or replace function pgmem.list_near_names(
@@ -594,7 +594,7 @@ $$;
 comment on function pgmem.list_near_names is $$
 List names that may be two spellings of one, the most alike first: entities and projects.
 
-The newest hundred names are looked at. id is the newer of the two. verb makes one of them, with these arguments; it is
+The newest fifty names are looked at. id is the newer of the two. verb makes one of them, with these arguments; it is
 null for projects. Two that a relation joins are not listed: join them by SIMILAR_TO where they are two.
 
 project_id: Only of this project; unset: of all.
@@ -612,7 +612,6 @@ create or replace function pgmem.count_waiting(
   out insights bigint,
   out drafts bigint,
   out conflicts bigint,
-  out near_names bigint,
   out failed_saves bigint
 )
 language plpgsql stable security definer
@@ -635,14 +634,13 @@ begin
   select count(*) into conflicts
   from pgmem.edge e join pgmem.live_node a on a.seq = e.src join pgmem.live_node b on b.seq = e.dst
   where e.rel = 'CONFLICTS_WITH' and (v_project is null or v_project in (a.project_seq, b.project_seq));
-  near_names := (select count(*) from pgmem.near_name_pairs(v_project));
 end;
 $$;
 comment on function pgmem.count_waiting is $$
 Count what waits for a person.
 
-These are reviews, approvals, insights, draft cards, conflicts, near names and failed saves. An approval is a save
-that a person makes or drops and that resembles nothing: what holds globally in a store where a person approves.
+These are reviews, approvals, insights, draft cards, conflicts and failed saves. An approval is a save that a person
+makes or drops and that resembles nothing: what holds globally in a store where a person approves.
 
 project_id: Only of this project; unset: of all. Insights belong to no project.
 

@@ -146,6 +146,7 @@ def _paths(dsn: str) -> dict[str, list[str]]:
         "time": ["/time", f"/time?{where}"],
         "time, then": [f"/time?t={2 * 10**9 - 300_000_000}", f"/time?{where}&k={int(time.time()) - 40_000}"],
         "graph": ["/graph", f"/graph?{where}"],
+        "graph, clusters": ["/graph?by=cluster"],
         "graph, then": [f"/graph?{where}&k={int(time.time()) - 40_000}"],
         "health": ["/health"],
         "activity": ["/activity", f"/activity?{where}"],

@@ -2418,8 +2418,8 @@ class Verbs(Hooks):
     ) -> list[NearPair]:
         """List names that may be two spellings of one, the most alike first: entities and projects.
 
-        The newest hundred names are looked at. id is the newer of the two. verb makes one of them, with
-        these arguments; it is null for projects. Two that a relation joins are not listed: join them by
+        The newest fifty names are looked at. id is the newer of the two. verb makes one of them, with these
+        arguments; it is null for projects. Two that a relation joins are not listed: join them by
         SIMILAR_TO where they are two.
 
         Args:
@@ -2438,9 +2438,9 @@ class Verbs(Hooks):
     ) -> Waiting:
         """Count what waits for a person.
 
-        These are reviews, approvals, insights, draft cards, conflicts, near names and failed saves. An
-        approval is a save that a person makes or drops and that resembles nothing: what holds globally in a
-        store where a person approves.
+        These are reviews, approvals, insights, draft cards, conflicts and failed saves. An approval is a
+        save that a person makes or drops and that resembles nothing: what holds globally in a store where a
+        person approves.
 
         Args:
             project_id: Only of this project; unset: of all. Insights belong to no project.

@@ -72,7 +72,10 @@ def _choices(found: ReviewDetail) -> list[Choice]:
 
 
 async def _tabs(visit: Visit) -> dict[str, Any]:
-    return {"waiting": await visit.memory.count_waiting(visit.project)}
+    waiting, near = await asyncio.gather(
+        visit.memory.count_waiting(visit.project), visit.checks.near_names(visit.memory, visit.key)
+    )
+    return {"waiting": waiting, "near_names": near}
 
 
 async def reviews(visit: Visit) -> Page:
@@ -354,7 +357,7 @@ def _marked(pair: NearPair) -> tuple[list[words.Piece], list[words.Piece]]:
 
 async def keep_two(visit: Visit) -> Redirect:
     """Say that two names are two: they are joined as alike, and are not shown again."""
-    pair = await visit.memory.list_near_names(visit.project, 1000)
+    pair = await visit.memory.list_near_names(visit.project, 100)
     one, other = visit.identity("one"), visit.identity("other")
     found = next((near for near in pair if (near.id, near.other_id) == (one, other)), None)
     if found is None:
@@ -363,6 +366,7 @@ async def keep_two(visit: Visit) -> Redirect:
     await visit.memory.relate(
         found.label, str(found.id), "SIMILAR_TO", found.other_label, str(found.other_id)
     )
+    visit.checks.forget(visit.key)
     visit.tell(f"{found.name} and {found.other_name} are two; they are not shown again.")
     return Redirect(visit.url("/decide/names"))
 

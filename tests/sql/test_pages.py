@@ -109,7 +109,6 @@ def test_near_names_wait_until_a_person_says_what_they_are(call: Call, rows: Row
     call("put_items", items=psycopg.types.json.Jsonb(items))
     assert near(rows) == [("Postgre SQL", "PostgreSQL", "merge_entities"), ("webshops", "webshop", None)]
     assert near(rows, project_id="webshop")[0] == ("Postgre SQL", "PostgreSQL", "merge_entities")
-    assert call("count_waiting")["near_names"] == 2
     call(
         "relate",
         from_label="Project",
@@ -120,7 +119,6 @@ def test_near_names_wait_until_a_person_says_what_they_are(call: Call, rows: Row
     )
     call("merge_entities", entity="Postgre SQL", into="PostgreSQL", project_id="webshop", by="ada")
     assert near(rows) == []
-    assert call("count_waiting")["near_names"] == 0
 
 
 def test_the_lines_of_decisions_are_counted_and_each_is_told_once(

@@ -26,6 +26,7 @@ PLAIN = (
     "/time",
     "/time?t=2026-01-01&k=2026-01-02",
     "/graph",
+    "/graph?by=cluster",
     "/health",
     "/activity",
     "/tenants",
