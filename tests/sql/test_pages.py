@@ -107,8 +107,8 @@ def test_near_names_wait_until_a_person_says_what_they_are(call: Call, rows: Row
         {"namespace": ["users"], "name": name, "value": {}} for name in ("profile-1", "profile-2")
     ]
     call("put_items", items=psycopg.types.json.Jsonb(items))
-    assert near(rows) == [("Postgre SQL", "PostgreSQL", "merge_entities"), ("webshops", "webshop", None)]
-    assert near(rows, project_id="webshop")[0] == ("Postgre SQL", "PostgreSQL", "merge_entities")
+    assert near(rows) == [("webshops", "webshop", None), ("Postgre SQL", "PostgreSQL", "merge_entities")]
+    assert near(rows, project_id="webshops") == [("webshops", "webshop", None)]
     call(
         "relate",
         from_label="Project",
