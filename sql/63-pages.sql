@@ -14,9 +14,7 @@
 
 
 create or replace function pgmem.find_memory(p_id uuid) returns pgmem.memory_state
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
   v_state pgmem.memory_state;
 begin
@@ -43,9 +41,7 @@ select pgmem.declare_verb('find_memory', p_rights => 'reader', p_effect => 'read
 
 
 create or replace function pgmem.find_memories(p_ids uuid[]) returns setof pgmem.memory_state
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 begin
   if cardinality(p_ids) > 200 then
     raise exception using errcode = 'PM001', message = 'ids are 200 at most; send fewer.';
@@ -71,9 +67,7 @@ create or replace function pgmem.list_projects(p_limit pgmem.row_limit default 1
   focus_areas text[],
   created_at timestamptz
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   return query
@@ -135,10 +129,8 @@ create or replace function pgmem.list_memories(
   created_at timestamptz,
   updated_at timestamptz
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-set plan_cache_mode = force_custom_plan  -- so that a filter that is not given reads no column
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp
+set plan_cache_mode = force_custom_plan  -- so that a filter that is not given reads no column as $$
 #variable_conflict use_column
 declare
   v_tenants text[] := pgmem.visible_tenants();
@@ -223,10 +215,8 @@ create or replace function pgmem.count_memories(
   out last_at timestamptz,
   out growth jsonb
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-set plan_cache_mode = force_custom_plan  -- so that a filter that is not given reads no column
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp
+set plan_cache_mode = force_custom_plan  -- so that a filter that is not given reads no column as $$
 #variable_conflict use_column
 declare
   v_tenants text[] := pgmem.visible_tenants();
@@ -279,9 +269,7 @@ create or replace function pgmem.edges_among(
   p_limit integer,
   p_known_at timestamptz default null
 ) returns jsonb
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select coalesce(jsonb_agg(jsonb_build_object(
            'from_id', s.id, 'rel_type', e.rel, 'to_id', d.id,
            'by', e.props ->> 'by', 'created_at', e.created_at) order by e.seq), '[]')
@@ -303,9 +291,7 @@ create or replace function pgmem.memory_relations(
   out edges jsonb,
   out left_out integer
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_tenants text[] := pgmem.visible_tenants();
@@ -362,9 +348,7 @@ create or replace function pgmem.memory_lineage(p_id uuid) returns table (
   replaced_at timestamptz,
   decided_by text
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   return query
@@ -417,9 +401,7 @@ create or replace function pgmem.list_lines(
   replaced_at timestamptz,
   decided_by text
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_project bigint := pgmem.find_project(p_project_id);
@@ -462,9 +444,7 @@ create or replace function pgmem.project_graph(
   out edges jsonb,
   out left_out integer
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_tenants text[] := pgmem.visible_tenants();
@@ -530,9 +510,7 @@ create or replace function pgmem.near_name_pairs(p_project_seq bigint) returns t
   other_seq bigint,
   similarity float8
 )
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   with named as (
     select n.* from pgmem.visible_node n
     where n.key is not null and pgmem.is_live_status(n.status)
@@ -571,9 +549,7 @@ create or replace function pgmem.list_near_names(
   verb text,
   arguments jsonb
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   return query
@@ -614,9 +590,7 @@ create or replace function pgmem.count_waiting(
   out conflicts bigint,
   out failed_saves bigint
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_project bigint := pgmem.find_project(p_project_id);
@@ -670,9 +644,7 @@ create or replace function pgmem.get_review(
   out created_at timestamptz,
   out updated_at timestamptz
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   select a.save_id, a.verb, a.project, a.status, coalesce(a.arguments, '{}'), a.message,
@@ -711,9 +683,7 @@ create or replace function pgmem.list_approvals(p_limit pgmem.row_limit default 
   used_at timestamptz,
   used_by uuid
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   return query
@@ -748,9 +718,7 @@ create or replace function pgmem.list_activity(
   message text,
   decided_by text
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_tenants text[] := pgmem.visible_tenants();
@@ -803,9 +771,7 @@ select pgmem.declare_verb('list_activity', p_rights => 'reader', p_effect => 'lo
 
 -- Only what the memory has, in the form it has: a text stays a text, a list of texts a list of texts.
 create or replace function pgmem.edited_properties(p_node pgmem.node, p_properties jsonb) returns jsonb
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_wrong text;
 begin
@@ -844,9 +810,7 @@ create or replace function pgmem.edit_memory(
   out status text,
   out version integer
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();

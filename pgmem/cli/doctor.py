@@ -24,9 +24,6 @@ from pgmem.errors import PgmemError, first_line
 from pgmem.memory import Memory
 from pgmem.settings import Settings
 
-__all__ = ["doctor"]
-
-
 _COLOURS = {"ok": "green", "hint": "yellow", "look": "red"}
 
 

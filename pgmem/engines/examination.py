@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pgmem.models import Backlog
     from pgmem.settings import Settings
 
-__all__ = ["examine", "examine_outbox"]
-
 _LEAST_ROOM = 64 * 1024 * 1024  # bytes
 
 

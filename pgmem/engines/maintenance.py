@@ -15,8 +15,6 @@ from pgmem.errors import DatabaseUnavailable, PgmemError, summary
 if TYPE_CHECKING:
     from pgmem.database.examine import Finding
 
-__all__ = ["Maintenance"]
-
 log = logging.getLogger("pgmem")
 
 

@@ -18,8 +18,6 @@ from pgmem.ui.store import Line, store
 if TYPE_CHECKING:
     from pgmem.database.examine import Finding
 
-__all__ = ["Checks", "Report"]
-
 Key = tuple[str, str, str | None]
 
 _MOST = 200  # reports that are kept; the least recent one is dropped first

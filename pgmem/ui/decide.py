@@ -12,23 +12,6 @@ from pgmem.models import Card, MemoryEntry, NearPair, Node, ReviewDetail
 from pgmem.ui import words
 from pgmem.ui.visit import Page, Redirect, Visit, whole
 
-__all__ = [
-    "approvals",
-    "cards",
-    "decide_card",
-    "insights",
-    "judge",
-    "keep_two",
-    "names",
-    "reflect",
-    "resolve",
-    "review",
-    "reviews",
-    "saves",
-    "settle",
-    "undo",
-]
-
 Outcome = Literal["new", "supersede", "drop"]
 
 _CARDS = 12  # drafts of a page; each is one call

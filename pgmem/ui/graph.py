@@ -10,8 +10,6 @@ from pgmem.ui import drawing
 from pgmem.ui.moment import sliders
 from pgmem.ui.visit import Page, Visit
 
-__all__ = ["graph"]
-
 _WHOLE = 1000  # memories that clusters are made of
 
 

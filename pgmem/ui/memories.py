@@ -16,20 +16,6 @@ from pgmem.models import LineEntry, Node, SearchResult, Version
 from pgmem.ui import drawing, words
 from pgmem.ui.visit import Page, Redirect, Visit, whole
 
-__all__ = [
-    "edit",
-    "edit_form",
-    "forget",
-    "listed",
-    "one",
-    "purge",
-    "purge_form",
-    "replace",
-    "replace_form",
-    "revert",
-    "text",
-]
-
 _VERSIONS = 30  # of a history that are compared
 REPLACING = {"Decision": "supersede", "EntityFact": "merge"}
 _BESIDE = ("date", "owner", "status", "relevance_score", "last_validated_at", "branch_commit")

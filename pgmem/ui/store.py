@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from pgmem.memory import Memory
 
-__all__ = ["Line", "store"]
-
 
 @dataclass(frozen=True, slots=True)
 class Line:

@@ -14,8 +14,6 @@ from pgmem.memory import Memory
 from pgmem.ui.checks import Checks, Key
 from pgmem.ui.sessions import Notice, Session, Sessions
 
-__all__ = ["Page", "Redirect", "Visit", "whole"]
-
 
 def whole(name: str, value: str, most: int) -> int:
     """A text as a whole number from 1.

@@ -11,8 +11,6 @@ from typing import Any
 
 from pgmem.neutral import visible
 
-__all__ = ["Piece", "compared", "cut", "marked", "plain", "spelled", "texts"]
-
 _WORD = re.compile(r"\w+|\s+|[^\w\s]+")
 _PAIRS = 20_000  # of equal tokens in two texts that are compared; in prose of 700 words there are 10 000
 _MOST = 1500  # words of a text that is compared word by word; longer ones are compared line by line
