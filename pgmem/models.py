@@ -1523,7 +1523,7 @@ class ProjectEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryEntry:
-    """A memory in a list; the excerpt is the beginning of its text, on one line."""
+    """A memory in a list; the excerpt is the beginning of its text, on one line. A card has a branch until it is merged."""
 
     id: UUID
     label: str
@@ -1537,6 +1537,7 @@ class MemoryEntry:
     trust_level: float
     agent_id: str | None = None
     session_id: str | None = None
+    branch: str | None = None
     version: int
     created_at: datetime
     updated_at: datetime
@@ -1602,6 +1603,13 @@ class LineEntry:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NumberedEntry(LineEntry):
+    """A memory of one of several lines, which are counted from 1."""
+
+    line: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Waiting:
     """Counts of what waits for a person."""
 
@@ -1611,6 +1619,24 @@ class Waiting:
     drafts: int
     conflicts: int
     failed_saves: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class NearPair:
+    """Two names that may be two spellings of one, the newer first, and the verb that makes one of them."""
+
+    id: UUID
+    label: str
+    name: str
+    project: str | None = None
+    created_at: datetime
+    other_id: UUID
+    other_label: str
+    other_name: str
+    other_project: str | None = None
+    similarity: float
+    verb: str | None = None
+    arguments: dict[str, JsonValue] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -358,6 +358,22 @@ STORY: tuple[Step, ...] = (
             "evidence": [{"kind": "code", "ref": "harbour/invoices/lines.py:12"}],
         },
     ),
+    (
+        0.3,
+        "codex",
+        "s-12",
+        "record_candidate",
+        {
+            "record_type": "change_rationale",
+            "statement": "The queue keeps times in UTC, so that the change of the clocks moves no message.",
+            "subject_path": "harbour/mail/queue.py",
+            "project_id": _HARBOUR,
+            "evidence": [{"kind": "code", "ref": "harbour/mail/queue.py:91"}],
+            "branch": "utc-times",
+            "branch_commit": "4f1c2ab",
+        },
+    ),
+    _fact(0.25, "codex", "s-12", "Post mark", "Took 41 messages twice on 25 October."),
     _session(0.2, "codex", "s-12", "Look into late mail", ["measured the queue", "found the clock"]),
     _note(
         0.05,

@@ -63,6 +63,28 @@ archived, merged, rejected or dismissed is hidden. With known_at alone: the stat
 $$;
 
 
+-- Of these columns alone, which the index node_states holds: whole stores are counted by it.
+create or replace function pgmem.present_holds(
+  p_status text,
+  p_recorded_at timestamptz,
+  p_begins_at timestamptz,
+  p_valid_from timestamptz,
+  p_valid_to timestamptz,
+  p_as_of timestamptz,
+  p_known_at timestamptz
+) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select case
+    when p_as_of is null then p_recorded_at <= p_known_at and pgmem.is_live_status(p_status)
+      and pgmem.valid_at(p_valid_from, p_valid_to, p_known_at)
+    else p_recorded_at <= coalesce(p_known_at, 'infinity') and pgmem.was_live_status(p_status)
+      and pgmem.valid_at(p_begins_at, p_valid_to, p_as_of) end;
+end;
+comment on function pgmem.present_holds is
+  'Whether states_at answers with the present state of a node; its arguments are columns of that node.';
+
+
 create or replace function pgmem.find_state(
   p_label text,
   p_key text,
@@ -186,7 +208,8 @@ begin
       select s.*, ts_rank(s.tsv, v_query, 1)::float8 as rank from pgmem.states_at(p_filter.as_of, p_known_at) s
       where s.tsv @@ v_query and s.status <> 'captured' and pgmem.is_memory(s.label)
         and (p_filter.project_seq is null or s.project_seq = p_filter.project_seq or s.scope = 'global')
-        and (p_filter.labels is null or s.label = any (p_filter.labels))
+        and case when p_filter.labels is null then s.label <> 'Card'
+          else s.label = any (p_filter.labels) and not (s.label = 'Card' and s.props ? 'branch') end
         and (p_filter.scopes is null or s.scope = any (p_filter.scopes))
         and (p_filter.focus is null or s.focus = p_filter.focus)
         and (p_filter.tags is null or s.props -> 'tags' ?& p_filter.tags)

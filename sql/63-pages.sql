@@ -7,8 +7,8 @@
 -- A list goes on after the last memory of the page before (p_after), by seq, the order of writing: no page is counted
 -- through, and nothing is shown twice where others write meanwhile.
 --
--- Verbs: find_memory, list_projects, list_memories, count_memories, memory_relations, memory_lineage, project_graph,
--- count_waiting, get_review, list_approvals, list_activity, edit_memory.
+-- Verbs: find_memory, find_memories, list_projects, list_memories, count_memories, memory_relations, memory_lineage,
+-- list_lines, project_graph, list_near_names, count_waiting, get_review, list_approvals, list_activity, edit_memory.
 -- Locks: edit_memory: the scope of the memory, then its row.
 -- Callers: pgmem/ui.
 
@@ -38,6 +38,27 @@ id: The id of the memory.
 MemoryNotFound: no such memory is visible to the caller; the message says when it was purged.
 $$;
 select pgmem.declare_verb('find_memory', p_rights => 'reader', p_effect => 'read', p_answer => 'Node');
+
+
+create or replace function pgmem.find_memories(p_ids uuid[]) returns setof pgmem.memory_state
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+begin
+  if cardinality(p_ids) > 200 then
+    raise exception using errcode = 'PM001', message = 'ids are 200 at most; send fewer.';
+  end if;
+  return query
+  select s.* from pgmem.visible_node n join pgmem.memory_state s on s.id = n.id and s.version = n.version
+  where n.id = any (p_ids) and pgmem.is_memory(n.label);
+end;
+$$;
+comment on function pgmem.find_memories is $$
+Read several memories by their ids, forgotten ones too; an id that is not here has no row.
+
+ids: At most 200.
+
+InvalidArgument: more than 200 ids.
+$$;
+select pgmem.declare_verb('find_memories', p_rights => 'reader', p_effect => 'read', p_answer => 'list[Node]');
 
 
 create or replace function pgmem.list_projects(p_limit pgmem.row_limit default 100) returns table (
@@ -70,6 +91,14 @@ $$;
 select pgmem.declare_verb('list_projects', p_rights => 'reader', p_effect => 'look', p_answer => 'list[ProjectEntry]');
 
 
+create or replace function pgmem.branch_of(p_label text, p_props jsonb) returns text
+language sql immutable parallel safe
+begin atomic
+  select case when p_label = 'Card' then p_props ->> 'branch' end;
+end;
+comment on function pgmem.branch_of is 'The branch that a card belongs to until it is merged; null: it is everybody''s.';
+
+
 create or replace function pgmem.list_memories(
   p_project_id text default null,
   p_labels text[] default null,
@@ -79,6 +108,7 @@ create or replace function pgmem.list_memories(
   p_session_id text default null,
   p_as_of timestamptz default null,
   p_known_at timestamptz default null,
+  p_branch text default null,
   p_after uuid default null,
   p_limit pgmem.row_limit default 50
 ) returns table (
@@ -94,11 +124,13 @@ create or replace function pgmem.list_memories(
   trust_level float8,
   agent_id text,
   session_id text,
+  branch text,
   version integer,
   created_at timestamptz,
   updated_at timestamptz
 )
-language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp
+set plan_cache_mode = force_custom_plan  -- so that a filter that is not given reads no column as $$
 #variable_conflict use_column
 declare
   v_tenants text[] := pgmem.visible_tenants();
@@ -106,27 +138,47 @@ declare
   v_after   bigint := (select n.seq from pgmem.visible_node n where n.id = p_after);
 begin
   if p_as_of is not null or p_known_at is not null then
+    -- The newest are found without their texts, which are read for those that are shown.
     return query
     select s.id, s.label, s.title::text, pgmem.excerpt(pgmem.search_text(s.label, s.title, s.props)), s.status::text,
-           s.project, s.scope::text, s.focus, s.source, s.trust_level::float8, s.agent_id, s.session_id, s.version,
-           s.created_at, s.updated_at
-    from pgmem.states_at(p_as_of, p_known_at) s
-    where pgmem.is_memory(s.label) and (v_project is null or s.project_seq = v_project)
-      and (p_labels is null or s.label = any (p_labels)) and (v_after is null or s.seq < v_after)
-      and (p_source is null or s.source = p_source) and (p_status is null or s.status = p_status)
-      and (p_agent_id is null or s.agent_id = p_agent_id) and (p_session_id is null or s.session_id = p_session_id)
-    order by s.seq desc limit p_limit;
+           s.project, s.scope::text, s.focus, s.source, s.trust_level::float8, s.agent_id, s.session_id,
+           pgmem.branch_of(s.label, s.props), s.version, s.created_at, s.updated_at
+    from (
+      (select n.seq, n.version from pgmem.node n
+       where n.tenant = any (v_tenants) and pgmem.is_memory(n.label)
+         and pgmem.present_holds(n.status, n.recorded_at, n.begins_at, n.valid_from, n.valid_to, p_as_of, p_known_at)
+         and (v_project is null or n.project_seq = v_project) and (p_labels is null or n.label = any (p_labels))
+         and (v_after is null or n.seq < v_after) and (p_status is null or n.status = p_status)
+         and (p_source is null or n.source = p_source) and (p_agent_id is null or n.agent_id = p_agent_id)
+         and (p_session_id is null or n.session_id = p_session_id)
+         and (p_branch is null or pgmem.branch_of(n.label, n.props) = p_branch)
+       -- Not by the order of an index that would read each memory newer than the time that is asked for.
+       order by n.seq + 0 desc limit p_limit)
+      union all
+      (select s.seq, s.version from pgmem.states_at(p_as_of, p_known_at) s
+       where s.replaced_at < 'infinity' and pgmem.is_memory(s.label)
+         and (v_project is null or s.project_seq = v_project) and (p_labels is null or s.label = any (p_labels))
+         and (v_after is null or s.seq < v_after) and (p_status is null or s.status = p_status)
+         and (p_source is null or s.source = p_source) and (p_agent_id is null or s.agent_id = p_agent_id)
+         and (p_session_id is null or s.session_id = p_session_id)
+         and (p_branch is null or pgmem.branch_of(s.label, s.props) = p_branch)
+       order by s.seq desc limit p_limit)
+      order by 1 desc limit p_limit) found
+    cross join lateral (
+      select s.* from pgmem.recorded_state s where s.seq = found.seq and s.version = found.version offset 0) s
+    order by found.seq desc;
     return;
   end if;
   return query
   select n.id, n.label, n.title::text, pgmem.excerpt(pgmem.search_text(n.label, n.title, n.props)), n.status::text,
-         n.project, n.scope::text, n.focus, n.source, n.trust_level::float8, n.agent_id, n.session_id, n.version,
-         n.created_at, n.updated_at
+         n.project, n.scope::text, n.focus, n.source, n.trust_level::float8, n.agent_id, n.session_id,
+         pgmem.branch_of(n.label, n.props), n.version, n.created_at, n.updated_at
   from pgmem.node n
   where n.tenant = any (v_tenants) and pgmem.is_memory(n.label) and (v_project is null or n.project_seq = v_project)
     and (p_labels is null or n.label = any (p_labels)) and (v_after is null or n.seq < v_after)
     and case when p_status is null then n.status not in ('stub', 'draft', 'pending') else n.status = p_status end
     and (p_source is null or n.source = p_source)
+    and (p_branch is null or pgmem.branch_of(n.label, n.props) = p_branch)
     and (p_agent_id is null or n.agent_id = p_agent_id) and (p_session_id is null or n.session_id = p_session_id)
   order by n.seq desc limit p_limit;
 end;
@@ -136,13 +188,15 @@ List memories, the latest written first.
 
 Without a status they are those of every status but drafts, stubs and pending insights.
 
-With as_of or known_at: the states that were true then, or on record then.
+With as_of or known_at: the states that were true then, or on record then. branch is that of a card that is not
+everybody's yet.
 
 project_id: Only of this project; unset: of all.
 status: Only of this status, such as superseded.
 source: Only what came in this way: mcp, sdk, cli, ui, sync or sql.
 agent_id: Only what this agent wrote.
 session_id: Only what was written in this session.
+branch: Only the cards of this branch, which is not merged.
 after: The id of the last memory of the page before; unset: the first page.
 
 MemoryNotFound: no such project is visible here.
@@ -161,7 +215,8 @@ create or replace function pgmem.count_memories(
   out last_at timestamptz,
   out growth jsonb
 )
-language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp
+set plan_cache_mode = force_custom_plan  -- so that a filter that is not given reads no column as $$
 #variable_conflict use_column
 declare
   v_tenants text[] := pgmem.visible_tenants();
@@ -169,9 +224,19 @@ declare
 begin
   if p_as_of is not null or p_known_at is not null then
     select coalesce(jsonb_object_agg(c.label, c.count), '{}'), coalesce(sum(c.count), 0) into labels, total
-    from (select s.label, count(*) from pgmem.states_at(p_as_of, p_known_at) s
-          where pgmem.is_memory(s.label) and s.label <> 'Insight' and (v_project is null or s.project_seq = v_project)
-          group by s.label) c;
+    from (select found.label, sum(found.count)::bigint as count
+          from (select n.label, count(*) from pgmem.node n
+                where n.tenant = any (v_tenants) and pgmem.is_memory(n.label) and n.label <> 'Insight'
+                  and pgmem.present_holds(n.status, n.recorded_at, n.begins_at, n.valid_from, n.valid_to,
+                                          p_as_of, p_known_at)
+                  and (v_project is null or n.project_seq = v_project)
+                group by n.label
+                union all
+                select s.label, count(*) from pgmem.states_at(p_as_of, p_known_at) s
+                where s.replaced_at < 'infinity' and pgmem.is_memory(s.label) and s.label <> 'Insight'
+                  and (v_project is null or s.project_seq = v_project)
+                group by s.label) found
+          group by found.label) c;
     return;
   end if;
   select coalesce(jsonb_object_agg(c.label, c.count), '{}'), coalesce(sum(c.count), 0), min(c.first_at), max(c.last_at)
@@ -199,17 +264,23 @@ select pgmem.declare_verb('count_memories', p_rights => 'reader', p_effect => 'l
 
 
 -- The ends of the edges that leave and reach some nodes; the ends are checked by the caller.
-create or replace function pgmem.edges_among(p_seqs bigint[], p_limit integer) returns jsonb
+create or replace function pgmem.edges_among(
+  p_seqs bigint[],
+  p_limit integer,
+  p_known_at timestamptz default null
+) returns jsonb
 language sql stable set search_path = pgmem, pg_temp as $$
   select coalesce(jsonb_agg(jsonb_build_object(
            'from_id', s.id, 'rel_type', e.rel, 'to_id', d.id,
            'by', e.props ->> 'by', 'created_at', e.created_at) order by e.seq), '[]')
   from (select e.* from unnest(p_seqs) as one(seq)
         cross join lateral (select * from pgmem.edge e where e.src = one.seq and e.dst = any (p_seqs) offset 0) e
+        where p_known_at is null or e.created_at <= p_known_at
         limit p_limit) e
   join pgmem.node s on s.seq = e.src join pgmem.node d on d.seq = e.dst;
 $$;
-comment on function pgmem.edges_among is 'The relations between some nodes that the caller sees, as JSON.';
+comment on function pgmem.edges_among is
+  'The relations between some nodes that the caller sees, as JSON; with known_at those that were on record then.';
 
 
 create or replace function pgmem.memory_relations(
@@ -314,6 +385,55 @@ $$;
 select pgmem.declare_verb('memory_lineage', p_rights => 'reader', p_effect => 'look', p_answer => 'list[LineEntry]');
 
 
+create or replace function pgmem.list_lines(
+  p_project_id text default null,
+  p_limit pgmem.row_limit default 6
+) returns table (
+  line integer,
+  id uuid,
+  label text,
+  title text,
+  status text,
+  created_at timestamptz,
+  valid_from timestamptz,
+  valid_to timestamptz,
+  replaced_by uuid,
+  replaced_at timestamptz,
+  decided_by text
+)
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+declare
+  v_project bigint := pgmem.find_project(p_project_id);
+  v_seen    uuid[] := '{}';
+  v_found   uuid;
+  v_line    integer := 0;
+begin
+  -- By the index node_replaced; a line is walked once for each of its memories among the newest that were replaced.
+  for v_found in
+    select n.id from pgmem.visible_node n
+    where n.status = 'superseded' and n.label <> 'Card' and (v_project is null or n.project_seq = v_project)
+    order by n.seq desc limit p_limit * 4
+  loop
+    continue when v_found = any (v_seen);
+    v_line := v_line + 1;
+    return query select v_line, l.* from pgmem.memory_lineage(v_found) l;
+    exit when v_line = p_limit;
+    v_seen := v_seen || array(select l.id from pgmem.memory_lineage(v_found) l);
+  end loop;
+end;
+$$;
+comment on function pgmem.list_lines is $$
+The lines of the decisions that were replaced last, each oldest first; line counts them from 1.
+
+project_id: Only of this project; unset: of all.
+
+MemoryNotFound: no such project is visible here.
+InvalidArgument: the limit is not from 1 to 1000.
+$$;
+select pgmem.declare_verb('list_lines', p_rights => 'reader', p_effect => 'look', p_answer => 'list[NumberedEntry]');
+
+
 -- The newest memories are looked at, so that the picture of a large store is drawn as quickly as that of a small one.
 create or replace function pgmem.project_graph(
   p_project_id text default null,
@@ -339,13 +459,24 @@ begin
         and n.status not in ('archived', 'merged', 'rejected', 'dismissed') order by n.seq desc limit 3000);
   else
     v_newest := array(
-      select s.seq from pgmem.states_at(p_as_of, p_known_at) s
-      where pgmem.is_memory(s.label) and (v_project is null or s.project_seq = v_project)
-      order by s.seq desc limit 3000);
+      select f.seq from (
+        (select n.seq from pgmem.node n
+         where n.tenant = any (v_tenants) and pgmem.is_memory(n.label)
+           and pgmem.present_holds(n.status, n.recorded_at, n.begins_at, n.valid_from, n.valid_to, p_as_of, p_known_at)
+           and (v_project is null or n.project_seq = v_project)
+         order by n.seq + 0 desc limit 3000)
+        union all
+        (select s.seq from pgmem.states_at(p_as_of, p_known_at) s
+         where s.replaced_at < 'infinity' and pgmem.is_memory(s.label)
+           and (v_project is null or s.project_seq = v_project)
+         order by s.seq desc limit 3000)) f
+      order by f.seq desc limit 3000);
   end if;
   with joined as (
     select e.src, e.dst from unnest(v_newest) as one(seq)
-    cross join lateral (select e.src, e.dst from pgmem.edge e where e.src = one.seq limit 50) e
+    cross join lateral (
+      select e.src, e.dst from pgmem.edge e
+      where e.src = one.seq and (p_known_at is null or e.created_at <= p_known_at) limit 50) e
     where e.dst = any (v_newest)
   ), counted as (
     select o.seq, count(*) as relations from (select src as seq from joined union all select dst from joined) o
@@ -357,7 +488,7 @@ begin
   nodes := (select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'label', n.label, 'title', left(n.title, 200),
               'status', n.status, 'project', n.project, 'depth', 0) order by n.seq), '[]')
             from unnest(v_seqs) as s(seq) join pgmem.node n on n.seq = s.seq);
-  edges := pgmem.edges_among(v_seqs, 2000);
+  edges := pgmem.edges_among(v_seqs, 2000, p_known_at);
 end;
 $$;
 comment on function pgmem.project_graph is $$
@@ -371,6 +502,83 @@ MemoryNotFound: no such project is visible here.
 InvalidArgument: the limit is not from 1 to 1000.
 $$;
 select pgmem.declare_verb('project_graph', p_rights => 'reader', p_effect => 'look', p_answer => 'DrawnGraph');
+
+
+-- The newest names are looked at, each as its save looked: an old pair was shown when it was new.
+create or replace function pgmem.near_name_pairs(p_project_seq bigint) returns table (
+  seq bigint,
+  other_seq bigint,
+  similarity float8
+)
+language sql stable set search_path = pgmem, pg_temp as $$
+  with named as (
+    select n.* from pgmem.visible_node n
+    where n.key is not null and pgmem.is_live_status(n.status)
+      and n.label in (select l.name from pgmem.label l where l.verb is null or l.name in ('EntityFact', 'Project'))
+      and n.tenant in ((pgmem.caller()).tenant, pgmem.tenant_of((pgmem.caller()).org_id))
+      and (p_project_seq is null or p_project_seq in (n.project_seq, n.seq))
+    order by n.seq desc limit 50
+  )
+  select distinct on (greatest(n.seq, o.seq), least(n.seq, o.seq))
+         greatest(n.seq, o.seq), least(n.seq, o.seq), (near.item ->> 'score')::float8
+  from named n
+  cross join lateral jsonb_array_elements(pgmem.near_names(row(n.*)::pgmem.node, pgmem.caller())) as near(item)
+  join pgmem.visible_node o on o.id = (near.item ->> 'id')::uuid and pgmem.is_live_status(o.status)
+  -- Who has joined the two has said that they are two.
+  where not exists (
+    select from pgmem.edge e where e.src in (n.seq, o.seq) and e.dst in (n.seq, o.seq));
+$$;
+comment on function pgmem.near_name_pairs is
+  'Live names of the caller that may be two spellings of one, among the newest fifty: the newer, the older, 0 to 1.';
+
+
+create or replace function pgmem.list_near_names(
+  p_project_id text default null,
+  p_limit pgmem.row_limit default 50
+) returns table (
+  id uuid,
+  label text,
+  name text,
+  project text,
+  created_at timestamptz,
+  other_id uuid,
+  other_label text,
+  other_name text,
+  other_project text,
+  similarity float8,
+  verb text,
+  arguments jsonb
+)
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+begin
+  return query
+  select n.id, n.label, n.key::text, n.project, n.created_at, o.id, o.label, o.key::text, o.project, p.similarity,
+         a.verb, a.arguments
+  from pgmem.near_name_pairs(pgmem.find_project(p_project_id)) p
+  join pgmem.visible_node n on n.seq = p.seq join pgmem.visible_node o on o.seq = p.other_seq
+  cross join lateral (
+    select case when n.label = 'EntityFact' and o.label = 'EntityFact' then 'merge_entities'
+                when pgmem.is_memory(n.label) then 'forget' end as verb,
+           case when n.label = 'EntityFact' and o.label = 'EntityFact'
+                then jsonb_build_object('entity', n.id, 'into', o.id)
+                when pgmem.is_memory(n.label) then jsonb_build_object('label', n.label, 'key', n.id)
+                else '{}' end as arguments) a
+  order by p.similarity desc, p.seq desc limit p_limit;
+end;
+$$;
+comment on function pgmem.list_near_names is $$
+List names that may be two spellings of one, the most alike first: entities and projects.
+
+The newest fifty names are looked at. id is the newer of the two. verb makes one of them, with these arguments; it is
+null for projects. Two that a relation joins are not listed: join them by SIMILAR_TO where they are two.
+
+project_id: Only of this project; unset: of all.
+
+MemoryNotFound: no such project is visible here.
+InvalidArgument: the limit is not from 1 to 1000.
+$$;
+select pgmem.declare_verb('list_near_names', p_rights => 'reader', p_effect => 'look', p_answer => 'list[NearPair]');
 
 
 create or replace function pgmem.count_waiting(
@@ -403,10 +611,10 @@ begin
 end;
 $$;
 comment on function pgmem.count_waiting is $$
-Count what waits for a person: reviews, approvals, insights, draft cards, conflicts, failed saves.
+Count what waits for a person.
 
-An approval is a save that a person makes or drops and that resembles nothing: what holds globally in a store where a
-person approves.
+These are reviews, approvals, insights, draft cards, conflicts and failed saves. An approval is a save that a person
+makes or drops and that resembles nothing: what holds globally in a store where a person approves.
 
 project_id: Only of this project; unset: of all. Insights belong to no project.
 

@@ -6,7 +6,7 @@ from alembic import op
 
 from pgmem.database.schema import run
 
-revision, down_revision = "0024", "0020"
+revision, down_revision = "0024", "0021"
 
 
 def upgrade() -> None:

@@ -16,11 +16,14 @@ from typing import Any
 import anyio
 import httpx2
 import psycopg
+from psycopg.types.json import Jsonb
 
 from pgmem.bench import beam, locomo
-from pgmem.bench.databases import PROJECT, Progress, filled_database
+from pgmem.bench.corpus import Corpus
+from pgmem.bench.databases import PROJECT, Progress, connect_as, filled_database
 from pgmem.bench.timing import quantile
 from pgmem.database.embedded import temporary_server
+from pgmem.memory import Memory
 from pgmem.settings import Settings
 from pgmem.ui import local_app
 
@@ -124,16 +127,59 @@ def _paths(dsn: str) -> dict[str, list[str]]:
         "approvals": ["/decide/approvals"],
         "insights": ["/decide/insights"],
         "cards": ["/decide/cards"],
+        "names": ["/decide/names"],
+        "failed saves": ["/decide/saves"],
         "time": ["/time", f"/time?{where}"],
         "time, then": [f"/time?t={2 * 10**9 - 300_000_000}", f"/time?{where}&k={int(time.time()) - 40_000}"],
         "graph": ["/graph", f"/graph?{where}"],
+        "graph, clusters": ["/graph?by=cluster"],
+        "graph, then": [f"/graph?{where}&k={int(time.time()) - 40_000}"],
         "health": ["/health"],
         "activity": ["/activity", f"/activity?{where}"],
         "tenants": ["/tenants"],
     }
 
 
+async def _fill_tabs(dsn: str, folder: Path) -> None:
+    """Give every page something to show: names and near names, lines, reviews, drafts of two branches, insights."""
+    corpus = Corpus("pages")
+    async with Memory.connect(
+        Settings(dsn=dsn, data_dir=folder, embedding_provider="none"), source="mcp"
+    ) as memory:
+        for number in range(300):
+            name = f"{corpus.title()[:40]} {number}"
+            await memory.upsert_entity(name, corpus.body(), PROJECT)
+            if number % 20 == 0:
+                await memory.upsert_entity(f"{name}s", corpus.body(), PROJECT)
+        for number in range(30):
+            words = corpus.title().split()
+            title = f"{' '.join(words)} number {number}"
+            await memory.save_decision(title, corpus.body(), PROJECT)
+            await memory.save_decision(f"{title} again", corpus.body(), PROJECT)
+            await memory.save_decision(
+                f"{' '.join(words[: len(words) // 2])} apart {number}", corpus.body(), PROJECT
+            )
+            branch = ("pages-bench", "abcdef0") if number % 2 else (None, None)
+            await memory.record_candidate(
+                "risk_note",
+                f"{title} is a risk.",
+                f"pkg/{number}.py",
+                PROJECT,
+                branch=branch[0],
+                branch_commit=branch[1],
+            )
+    with connect_as(dsn) as connection:
+        for _ in range(20):
+            # What reflection writes; it would look at the whole store.
+            connection.execute(
+                "select pgmem.merge_node('Insight', %s, %s)",
+                (corpus.title(), Jsonb({"summary": corpus.body()})),
+            )
+
+
 async def _measured(dsn: str, folder: Path, rounds: int, progress: Progress) -> list[dict[str, Any]]:
+    progress("filling the tabs", 0, 1)
+    await _fill_tabs(dsn, folder)
     app, link = local_app(Settings(dsn=dsn, data_dir=folder), "bench")
     rows: list[dict[str, Any]] = []
     transport = httpx2.ASGITransport(app=app)

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import AsyncIterator
-from datetime import UTC
-from typing import TYPE_CHECKING
-
 import anyio
 import anyio.to_thread
-import psycopg
 import typer
 from rich.text import Text
 
@@ -25,16 +19,12 @@ from pgmem.cli.options import (
 )
 from pgmem.database.database import Database
 from pgmem.database.examine import Finding, examine_server
-from pgmem.errors import NotPermitted, PgmemError, first_line
+from pgmem.engines.examination import examine_outbox
+from pgmem.errors import PgmemError, first_line
 from pgmem.memory import Memory
-
-if TYPE_CHECKING:
-    from pgmem.database.outbox import Outbox
-    from pgmem.models import Backlog
-    from pgmem.settings import Settings
+from pgmem.settings import Settings
 
 _COLOURS = {"ok": "green", "hint": "yellow", "look": "red"}
-_LEAST_ROOM = 64 * 1024 * 1024  # bytes
 
 
 def doctor(
@@ -59,156 +49,20 @@ def _line(finding: Finding) -> str:
     return finding.message if finding.remedy is None else f"{finding.message.rstrip('.')}: {finding.remedy}"
 
 
-def _ok(check: str, message: str) -> Finding:
-    return Finding(check=check, level="ok", message=message)
-
-
-def _hint(check: str, message: str, remedy: str) -> Finding:
-    return Finding(check=check, level="hint", message=message, remedy=remedy)
-
-
-def _look(check: str, message: str, remedy: str) -> Finding:
-    return Finding(check=check, level="look", message=message, remedy=remedy)
-
-
 async def _examine(settings: Settings) -> list[Finding]:
     database = Database(settings, source="cli")
-    outbox = _examine_outbox(settings, database.outbox)
+    outbox = examine_outbox(settings, database.outbox)
     if settings.dsn is not None:
-        found = await _examine_server(settings, settings.dsn)
+        # A store that cannot be opened is examined from outside.
+        found = await anyio.to_thread.run_sync(examine_server, settings.dsn, settings.connect_timeout_s)
         if any(finding.level == "look" for finding in found):
             return [*found, outbox]
     try:
         await database.open()
     except PgmemError as error:
-        return [_look("server", first_line(error), f"see {settings.data_dir / 'server.log'}"), outbox]
+        remedy = f"see {settings.data_dir / 'server.log'}"
+        return [Finding(check="server", level="look", message=first_line(error), remedy=remedy), outbox]
     try:
-        if settings.dsn is None:
-            found = await _examine_server(settings, database.dsn)
-        memory = Memory(database)
-        found += [finding async for finding in _examine_store(memory)]
-        if settings.read_dsn is not None:
-            found.append(await _examine_replica(memory, database))
+        return await Memory(database).examine()
     finally:
         await database.close()
-    return [*found, outbox]
-
-
-async def _examine_server(settings: Settings, dsn: str) -> list[Finding]:
-    return await anyio.to_thread.run_sync(examine_server, dsn, settings.connect_timeout_s)
-
-
-async def _examine_store(memory: Memory) -> AsyncIterator[Finding]:
-    """The checks that need an open store: graph, embeddings, title words, saves, isolation of tenants."""
-    status = await memory.status()
-    if status.age_version is not None:
-        yield await _examine_graph(memory)
-    try:
-        backlog = await memory.backlog()
-    except (NotPermitted, psycopg.errors.InsufficientPrivilege):
-        message = "this login may not count over all tenants: embeddings and saves were not checked"
-        yield _hint("embeddings", message, "run pgmem doctor as the owner")
-        return
-    yield _examine_embeddings(backlog, await memory.embedder_answers())
-    order = await memory.dedup_due()
-    if order.due and not order.by_worker:
-        yield _hint(
-            "title_words",
-            f"the word order covers at most half of the {order.titles} titles: finding duplicates is slow",
-            'at a quiet hour, because it blocks saves: pgmem psql -c "select refresh_dedup()"',
-        )
-    if count := sum(backlog.saves_open.values()):
-        yield _look("saves", f"{count} saves are unresolved", "see pgmem review and pgmem hygiene")
-    else:
-        yield _ok("saves", "no save is unresolved")
-    yield _examine_isolation(backlog)
-
-
-async def _examine_graph(memory: Memory) -> Finding:
-    try:
-        differences = await memory.check_graph()
-    except psycopg.errors.InsufficientPrivilege:
-        message = "this login may not compare the graph with the tables"
-        return _hint("graph", message, "run pgmem doctor as the owner")
-    if differences:
-        labels = ", ".join(difference.label for difference in differences)
-        return _look("graph", f"the graph differs from the tables in {labels}", "run pgmem graph rebuild")
-    return _ok("graph", "the graph agrees with the tables")
-
-
-def _examine_embeddings(backlog: Backlog, answers: bool) -> Finding:
-    if backlog.embeddings_waiting and not answers:
-        return _look(
-            "embeddings",
-            f"{backlog.embeddings_waiting} texts have no vector, and the embedding provider does not answer",
-            "start the provider that PGMEM_EMBEDDING_PROVIDER names, or set PGMEM_EMBEDDING_PROVIDER=none, then run"
-            " pgmem worker",
-        )
-    if backlog.embeddings_refused:
-        return _look(
-            "embeddings",
-            f"{backlog.embeddings_refused} texts were tried five times and have no vector",
-            "run pgmem worker --once and read why the provider refuses them",
-        )
-    if backlog.embeddings_waiting:
-        message = f"{backlog.embeddings_waiting} texts have no vector yet"
-        return _look("embeddings", message, "run pgmem worker, or pgmem reindex once")
-    return _ok("embeddings", "every text has its vector")
-
-
-def _examine_isolation(backlog: Backlog) -> Finding:
-    if backlog.isolation_layers == 2:
-        return _ok("isolation", "verbs and row-level security isolate tenants")
-    message = "only the verbs isolate tenants"
-    if backlog.tenants:
-        return _look("isolation", message, "run pgmem init --roles as a role that may create roles")
-    return _hint("isolation", message, "enough for one user; run pgmem init --roles before you add tenants")
-
-
-async def _examine_replica(memory: Memory, database: Database) -> Finding:
-    replica = database.replica
-    assert replica is not None
-    with anyio.move_on_after(3):  # it may be about to catch up
-        while True:
-            await memory.get_scope_state()  # a read, which examines the replica first
-            if replica.trouble is None:
-                break
-            await anyio.sleep(0.2)
-    if replica.trouble is None and replica.behind_s <= database.settings.read_max_lag_s:
-        return _ok("replica", f"reads go to the replica, at most {replica.behind_s:.1f} s behind")
-    return _look(
-        "replica",
-        f"reads go to the primary, not to PGMEM_READ_DSN: {replica.trouble or 'it does not answer'}",
-        "set PGMEM_READ_DSN to a running streaming replica of PGMEM_DSN, or unset it",
-    )
-
-
-def _examine_outbox(settings: Settings, outbox: Outbox) -> Finding:
-    """The saves that are queued on this machine, and whether there is room for more."""
-    folder, queued = settings.outbox_dir, outbox.pending()
-    if queued:
-        oldest = next((save for path in queued if (save := outbox.read(path)) is not None), None)
-        since = (
-            ""
-            if oldest is None
-            else f", the oldest since {oldest.made_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-        )
-        return _look(
-            "outbox",
-            f"{len(queued)} saves are queued in {folder}{since}",
-            "once the database answers, run pgmem worker --once; it reports why a save fails",
-        )
-    if unreadable := list(folder.glob("*.unreadable")):
-        return _look(
-            "outbox",
-            f"{len(unreadable)} saves in {folder} cannot be read and were renamed to *.unreadable",
-            "read the files, save their contents again, delete them",
-        )
-    place = next(path for path in (folder, *folder.parents) if path.exists())
-    if shutil.disk_usage(place).free < _LEAST_ROOM:
-        return _look(
-            "outbox",
-            f"{place} has less than 64 MB free: no save can be queued there",
-            "make room, or set PGMEM_DATA_DIR to another disk",
-        )
-    return _ok("outbox", f"no save is queued in {folder}")

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
 import psycopg
 
 from pgmem.database.watch import Watcher
 from pgmem.engines.embedding import Embedding
 from pgmem.errors import DatabaseUnavailable, PgmemError, summary
+
+if TYPE_CHECKING:
+    from pgmem.database.examine import Finding
 
 log = logging.getLogger("pgmem")
 
@@ -65,6 +69,12 @@ class Maintenance(Embedding):
     async def trouble_now(self) -> str | None:
         """Return why the database cannot be used now, without details that only an operator may see; None if it can."""
         return None if await self._database.answers(2) else "the database does not answer"
+
+    async def examine(self) -> list[Finding]:
+        """Return what `pgmem doctor` says of the server, the store, the replica and the outbox, each with its remedy."""
+        from pgmem.engines.examination import examine
+
+        return await examine(self, self._database)
 
     def watch(self, watcher: Watcher) -> None:
         """Register a watcher for all later calls and saves; it gets their names and figures."""

@@ -67,9 +67,11 @@ from pgmem.models import (
     MemoryEntry,
     MemoryFile,
     Message,
+    NearPair,
     Neighbour,
     Neighbours,
     Node,
+    NumberedEntry,
     OpenedProject,
     ProjectEntry,
     Proposal,
@@ -2238,6 +2240,20 @@ class Verbs(Hooks):
         """
         return await self._one("find_memory", Node, {"id": id})
 
+    async def find_memories(
+        self,
+        ids: Sequence[UUID],
+    ) -> list[Node]:
+        """Read several memories by their ids, forgotten ones too; an id that is not here has no row.
+
+        Args:
+            ids: At most 200.
+
+        Raises:
+            InvalidArgument: more than 200 ids.
+        """
+        return await self._all("find_memories", Node, {"ids": list(ids)})
+
     async def list_projects(
         self,
         limit: RowLimit = 100,
@@ -2262,6 +2278,7 @@ class Verbs(Hooks):
         session_id: str | None = None,
         as_of: datetime | None = None,
         known_at: datetime | None = None,
+        branch: str | None = None,
         after: UUID | None = None,
         limit: RowLimit = 50,
     ) -> list[MemoryEntry]:
@@ -2269,7 +2286,8 @@ class Verbs(Hooks):
 
         Without a status they are those of every status but drafts, stubs and pending insights.
 
-        With as_of or known_at: the states that were true then, or on record then.
+        With as_of or known_at: the states that were true then, or on record then. branch is that of a card
+        that is not everybody's yet.
 
         Args:
             project_id: Only of this project; unset: of all.
@@ -2280,6 +2298,7 @@ class Verbs(Hooks):
             session_id: Only what was written in this session.
             as_of: As true at that time.
             known_at: As recorded at that time.
+            branch: Only the cards of this branch, which is not merged.
             after: The id of the last memory of the page before; unset: the first page.
             limit: How many at most, 1 to 1000.
 
@@ -2287,22 +2306,12 @@ class Verbs(Hooks):
             MemoryNotFound: no such project is visible here.
             InvalidArgument: the limit is not from 1 to 1000.
         """
-        return await self._all(
-            "list_memories",
-            MemoryEntry,
-            {
-                "project_id": project_id,
-                "labels": labels,
-                "status": status,
-                "source": source,
-                "agent_id": agent_id,
-                "session_id": session_id,
-                "as_of": as_of,
-                "known_at": known_at,
-                "after": after,
-                "limit": limit,
-            },
-        )
+        params = {
+            "project_id": project_id, "labels": labels, "status": status, "source": source,
+            "agent_id": agent_id, "session_id": session_id, "as_of": as_of, "known_at": known_at,
+            "branch": branch, "after": after, "limit": limit,
+        }  # fmt: skip
+        return await self._all("list_memories", MemoryEntry, params)
 
     async def count_memories(
         self,
@@ -2362,6 +2371,23 @@ class Verbs(Hooks):
         """
         return await self._all("memory_lineage", LineEntry, {"id": id})
 
+    async def list_lines(
+        self,
+        project_id: str | None = None,
+        limit: RowLimit = 6,
+    ) -> list[NumberedEntry]:
+        """The lines of the decisions that were replaced last, each oldest first; line counts them from 1.
+
+        Args:
+            project_id: Only of this project; unset: of all.
+            limit: How many at most, 1 to 1000.
+
+        Raises:
+            MemoryNotFound: no such project is visible here.
+            InvalidArgument: the limit is not from 1 to 1000.
+        """
+        return await self._all("list_lines", NumberedEntry, {"project_id": project_id, "limit": limit})
+
     async def project_graph(
         self,
         project_id: str | None = None,
@@ -2389,14 +2415,36 @@ class Verbs(Hooks):
             {"project_id": project_id, "limit": limit, "as_of": as_of, "known_at": known_at},
         )
 
+    async def list_near_names(
+        self,
+        project_id: str | None = None,
+        limit: RowLimit = 50,
+    ) -> list[NearPair]:
+        """List names that may be two spellings of one, the most alike first: entities and projects.
+
+        The newest fifty names are looked at. id is the newer of the two. verb makes one of them, with these
+        arguments; it is null for projects. Two that a relation joins are not listed: join them by
+        SIMILAR_TO where they are two.
+
+        Args:
+            project_id: Only of this project; unset: of all.
+            limit: How many at most, 1 to 1000.
+
+        Raises:
+            MemoryNotFound: no such project is visible here.
+            InvalidArgument: the limit is not from 1 to 1000.
+        """
+        return await self._all("list_near_names", NearPair, {"project_id": project_id, "limit": limit})
+
     async def count_waiting(
         self,
         project_id: str | None = None,
     ) -> Waiting:
-        """Count what waits for a person: reviews, approvals, insights, draft cards, conflicts, failed saves.
+        """Count what waits for a person.
 
-        An approval is a save that a person makes or drops and that resembles nothing: what holds globally
-        in a store where a person approves.
+        These are reviews, approvals, insights, draft cards, conflicts and failed saves. An approval is a
+        save that a person makes or drops and that resembles nothing: what holds globally in a store where a
+        person approves.
 
         Args:
             project_id: Only of this project; unset: of all. Insights belong to no project.

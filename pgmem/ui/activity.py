@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from datetime import datetime
 
 import anyio
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from pgmem.errors import PgmemError
 from pgmem.models import Activity
@@ -49,32 +49,47 @@ async def activity(visit: Visit) -> Page:
 
 async def live(visit: Visit) -> Response:
     """New events as they happen, as lines of HTML in server-sent events; it ends with the session."""
-    session = visit.session
-    if session.follows >= _AT_ONCE:
-        return Response(
-            "Too many of your pages follow the activity; close one.", 503, media_type="text/plain"
-        )
+    await visit.memory.get_scope_state(visit.project)  # a project that is not here is an error of the page
+    return _Live(visit)
+
+
+class _Live(StreamingResponse):
+    """A stream of events; it counts among those of its person from its first byte to its last."""
+
+    def __init__(self, visit: Visit) -> None:
+        super().__init__(_events(visit), media_type="text/event-stream")
+        self._visit = visit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        follows, person = self._visit.sessions.follows, self._visit.session.person
+        if follows[person] >= _AT_ONCE:
+            refused = "Too many of your pages follow the activity; close one."
+            await PlainTextResponse(refused, 503)(scope, receive, send)
+            return
+        follows[person] += 1
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            follows[person] -= 1
+            if not follows[person]:
+                del follows[person]
+
+
+async def _events(visit: Visit) -> AsyncIterator[str]:
     first = await visit.memory.list_activity(visit.project, limit=1)
-    return StreamingResponse(_events(visit, first[0].at if first else None), media_type="text/event-stream")
-
-
-async def _events(visit: Visit, since: datetime | None) -> AsyncIterator[str]:
-    visit.session.follows += 1
-    try:
-        yield ": open\n\n"
-        with anyio.move_on_after(_LONGEST_S):
-            while await _is_signed_in(visit):
-                try:
-                    found = await visit.memory.list_activity(visit.project, since=since, limit=50)
-                except PgmemError:
-                    found = []
-                for event in reversed(found):
-                    yield f"data: {json.dumps(render.fragment('event.html', visit, event=event))}\n\n"
-                since = found[0].at if found else since
-                yield ": still here\n\n"
-                await anyio.sleep(_EVERY_S)
-    finally:
-        visit.session.follows -= 1
+    since = first[0].at if first else None
+    yield ": open\n\n"
+    with anyio.move_on_after(_LONGEST_S):
+        while await _is_signed_in(visit):
+            try:
+                found = await visit.memory.list_activity(visit.project, since=since, limit=50)
+            except PgmemError:
+                found = []
+            for event in reversed(found):
+                yield f"data: {json.dumps(render.fragment('event.html', visit, event=event))}\n\n"
+            since = found[0].at if found else since
+            yield ": still here\n\n"
+            await anyio.sleep(_EVERY_S)
 
 
 async def _is_signed_in(visit: Visit) -> bool:

@@ -48,8 +48,9 @@ async def ask(visit: Visit) -> Page:
     )
     results = [r for r in found.results if trust is None or (r.trust or 0) >= trust]
     if source is not None:
-        written = {r.id: (await visit.memory.find_memory(r.id)).source for r in results}
-        results = [r for r in results if written[r.id] == source]
+        found_here = await visit.memory.find_memories([r.id for r in results])
+        written = {node.id for node in found_here if node.source == source}
+        results = [r for r in results if r.id in written]
     results = results[:limit]
     data = {
         "question": question,

@@ -8,11 +8,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pgmem.errors import PgmemError
 from pgmem.memory import Memory
 from pgmem.models import FreshnessReport, Health, HygieneReport, MemoryCounts
+from pgmem.ui.store import Line, store
+
+if TYPE_CHECKING:
+    from pgmem.database.examine import Finding
 
 Key = tuple[str, str, str | None]
 
@@ -21,15 +25,18 @@ _PATIENCE_S = 0.05
 _FINDINGS = 60
 _MANY = 5_000  # memories from which on a page shows a count that is some seconds old
 _FRESH_S = 5.0
+_NEAR_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The state of the memory when it was last looked at as a whole."""
+    """The state of the memory when it was last looked at as a whole; doctor is None for those who do not keep the store."""
 
     health: Health
     hygiene: HygieneReport
     freshness: FreshnessReport
+    store: list[Line]
+    doctor: list[Finding] | None
     made_at: datetime
 
 
@@ -47,12 +54,20 @@ class _Count:
     task: asyncio.Task[None] | None = None
 
 
+@dataclass(slots=True)
+class _Near:
+    pairs: int
+    made_at: float
+    task: asyncio.Task[None] | None = None
+
+
 class Checks:
     """The last report of each tenant and project, and the last count of those that are large."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[Key, _Check] = OrderedDict()
         self._counted: OrderedDict[Key, _Count] = OrderedDict()
+        self._near: OrderedDict[Key, _Near] = OrderedDict()
 
     async def counts(self, memory: Memory, key: Key) -> MemoryCounts:
         """Return the counts of the present; of a large memory those of the last look, while another one is made."""
@@ -75,13 +90,14 @@ class Checks:
             kept.made_at, kept.task = time.monotonic(), None
 
     async def latest(
-        self, memory: Memory, key: Key, *, anew: bool = False
+        self, memory: Memory, key: Key, *, keeper: bool = False, anew: bool = False
     ) -> tuple[Report | None, bool, str | None]:
         """Return the last report, whether another one is being made, and why the last try failed.
 
         Args:
             memory: acts for the person.
             key: organisation, user and project.
+            keeper: the report says what `pgmem doctor` says too.
             anew: begin another report, unless one is being made.
         """
         check = self._known.setdefault(key, _Check())
@@ -89,7 +105,7 @@ class Checks:
         while len(self._known) > _MOST:
             self._known.popitem(last=False)
         if check.task is None and (anew or (check.report is None and check.trouble is None)):
-            check.task = asyncio.create_task(self._make(check, lambda: _report(memory, key[2])))
+            check.task = asyncio.create_task(self._make(check, lambda: _report(memory, key[2], keeper)))
             await asyncio.wait({check.task}, timeout=_PATIENCE_S)
         return check.report, check.task is not None, check.trouble
 
@@ -101,21 +117,49 @@ class Checks:
         finally:
             check.task = None
 
+    async def near_names(self, memory: Memory, key: Key) -> int:
+        """Return how many pairs of names may be two spellings of one: as of the last look, while another one is made."""
+        kept = self._near.get(key)
+        if kept is None:
+            kept = _Near(await _count_near(memory, key[2]), time.monotonic())
+            self._near[key] = kept
+            while len(self._near) > _MOST:
+                self._near.popitem(last=False)
+        elif kept.task is None and time.monotonic() - kept.made_at > _NEAR_S:
+            kept.task = asyncio.create_task(self._look_again(kept, memory, key))
+        return kept.pairs
+
+    async def _look_again(self, kept: _Near, memory: Memory, key: Key) -> None:
+        try:
+            kept.pairs = await _count_near(memory, key[2])
+        except PgmemError:
+            self._near.pop(key, None)
+        finally:
+            kept.made_at, kept.task = time.monotonic(), None
+
     def forget(self, key: Key) -> None:
-        """Drop a report that a repair has made untrue; the next look begins another one."""
+        """Drop what a decision or a repair has made untrue; the next look begins another one."""
         self._known.pop(key, None)
+        for other in [one for one in self._near if one[:2] == key[:2]]:
+            del self._near[other]
 
     async def close(self) -> None:
         """Stop the reports that are being made."""
-        running = [one.task for one in self._known.values()] + [one.task for one in self._counted.values()]
+        running = [one.task for kept in (self._known, self._counted, self._near) for one in kept.values()]
         tasks = [task for task in running if task is not None]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _report(memory: Memory, project: str | None) -> Report:
+async def _count_near(memory: Memory, project: str | None) -> int:
+    return len(await memory.list_near_names(project, 100))
+
+
+async def _report(memory: Memory, project: str | None, keeper: bool) -> Report:
     health = await memory.memory_health(project, limit=12)
     hygiene = await memory.run_hygiene(project, limit=_FINDINGS)
     freshness = await memory.memory_freshness(project, limit=20)
-    return Report(health, hygiene, freshness, datetime.now(UTC))
+    lines = await store(memory, keeper=keeper)
+    doctor = await memory.examine() if keeper else None
+    return Report(health, hygiene, freshness, lines, doctor, datetime.now(UTC))

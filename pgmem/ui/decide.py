@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 from uuid import UUID
 
-from pgmem.errors import InvalidArgument, MemoryNotFound, PgmemError
-from pgmem.models import Card, Node, ReviewDetail
+from pgmem.errors import ContractError, InvalidArgument, MemoryNotFound
+from pgmem.models import Card, MemoryEntry, NearPair, Node, ReviewDetail
 from pgmem.ui import words
-from pgmem.ui.visit import Page, Redirect, Visit
+from pgmem.ui.visit import Page, Redirect, Visit, whole
 
 Outcome = Literal["new", "supersede", "drop"]
 
@@ -55,7 +55,10 @@ def _choices(found: ReviewDetail) -> list[Choice]:
 
 
 async def _tabs(visit: Visit) -> dict[str, Any]:
-    return {"waiting": await visit.memory.count_waiting(visit.project)}
+    waiting, near = await asyncio.gather(
+        visit.memory.count_waiting(visit.project), visit.checks.near_names(visit.memory, visit.key)
+    )
+    return {"waiting": waiting, "near_names": near}
 
 
 async def reviews(visit: Visit) -> Page:
@@ -176,7 +179,7 @@ async def undo(visit: Visit) -> Redirect:
         await visit.memory.revert(
             old.label,
             str(old.id),
-            int(visit.field("version")),
+            whole("version", visit.field("version"), 2**31 - 1),
             governance_token=await _token(visit, old, "Revert"),
         )
     visit.tell(
@@ -201,12 +204,8 @@ async def _token(visit: Visit, node: Node, verb: str) -> str | None:
 async def insights(visit: Visit) -> Page:
     """The insights that wait, the surest first, with the memories that they are drawn from."""
     tabs, found = await asyncio.gather(_tabs(visit), visit.memory.surface_insights(25))
-    sources: dict[UUID, Node] = {}
-    for identity in dict.fromkeys(i for insight in found.insights for i in insight.sources[:4]):
-        try:
-            sources[identity] = await visit.memory.find_memory(identity)
-        except PgmemError:
-            continue
+    drawn_from = dict.fromkeys(i for insight in found.insights for i in insight.sources[:4])
+    sources = {node.id: node for node in await visit.memory.find_memories(list(drawn_from))}
     return Page("insights.html", {**tabs, "insights": found.insights}, {"sources": sources})
 
 
@@ -245,39 +244,114 @@ async def judge(visit: Visit) -> Redirect:
 
 
 async def cards(visit: Visit) -> Page:
-    """The draft cards with their evidence, the newest first."""
-    tabs, drafts = await asyncio.gather(
-        _tabs(visit),
-        visit.memory.list_memories(visit.project, labels=["Card"], status="draft", limit=_CARDS),
-    )
-    shown: list[tuple[str, Card]] = []
-    for draft in drafts:
-        if draft.project is None:
-            continue
-        answer = await visit.memory.query_engineering_memory(
-            draft.project, "get", record_id=draft.id, detail_level="full"
+    """The draft cards with their evidence, the newest first; those of a branch alone with `branch`, one alone with `card`."""
+    branch, after, one = visit.text("branch"), visit.id("after"), visit.id("card")
+    if one is not None:
+        node = await visit.memory.find_memory(one)
+        drafts = [(node.id, node.project)]
+    else:
+        listed: list[MemoryEntry] = await visit.memory.list_memories(
+            visit.project, labels=["Card"], status="draft", branch=branch, after=after, limit=_CARDS
         )
-        if answer.payload.record is not None:
-            shown.append((draft.project, answer.payload.record))
+        drafts = [(entry.id, entry.project) for entry in listed]
+    tabs, *found = await asyncio.gather(
+        _tabs(visit), *(_card(visit, identity, project) for identity, project in drafts)
+    )
+    shown = [(project, card) for (_, project), card in zip(drafts, found, strict=True) if card is not None]
+    branches = {(project, card.branch) for project, card in shown if card.branch is not None}
     return Page(
         "cards.html",
-        {**tabs, "cards": [{"project": project, "card": card} for project, card in shown]},
+        {
+            **tabs,
+            "cards": [{"project": project, "card": card} for project, card in shown],
+            "branch": branch,
+            "next_after": drafts[-1][0] if len(drafts) == _CARDS else None,
+        },
+        {"branches": sorted(branches)},
     )
+
+
+async def _card(visit: Visit, identity: UUID, project: str | None) -> Card | None:
+    if project is None:
+        return None
+    answer = await visit.memory.query_engineering_memory(
+        project, "get", record_id=str(identity), detail_level="full"
+    )
+    return answer.payload.record
 
 
 async def decide_card(visit: Visit) -> Redirect:
-    """Approve or reject a draft card."""
+    """Approve, reject or archive a card; the second person learns that it is decided, and by whom."""
     card, action = UUID(visit.parts["id"]), visit.field("action")
     reason = visit.form.get("reason", "").strip() or None
-    if action == "approve":
-        await visit.memory.approve_card(card, visit.name, reason)
-        visit.tell("Approved: agents get this card from now on.")
-    elif action == "reject":
-        await visit.memory.reject_card(card, visit.name, reason)
-        visit.tell("Rejected: an agent that drafts it again learns that it was.")
+    if action not in ("approve", "reject", "archive"):
+        raise InvalidArgument(f"action is approve, reject or archive, not {action[:40]!r}.")
+    try:
+        if action == "approve":
+            await visit.memory.approve_card(card, visit.name, reason)
+        elif action == "reject":
+            await visit.memory.reject_card(card, visit.name, reason)
+        else:
+            await visit.memory.archive_card(card, visit.name, reason)
+    except ContractError:
+        found = await _card(visit, card, (await visit.memory.find_memory(card)).project)
+        if found is None:
+            raise
+        by = found.approved_by or found.rejected_by or "somebody else"
+        visit.tell(
+            f"This was decided already: it is {found.status}, by {by}. Nothing was changed.", wrong=True
+        )
     else:
-        raise InvalidArgument(f"action is approve or reject, not {action[:40]!r}.")
+        said = {
+            "approve": "Approved: agents get this card from now on.",
+            "reject": "Rejected: an agent that drafts it again learns that it was.",
+            "archive": "Archived: no agent gets it any more.",
+        }
+        visit.tell(said[action], link=(visit.url(f"/memory/{card}"), "Look at it"))
+    return Redirect(visit.url(f"/memory/{card}" if action == "archive" else "/decide/cards"))
+
+
+async def settle(visit: Visit) -> Redirect:
+    """Make the cards of a branch everybody's, where git cannot tell that it is merged."""
+    branch, project = visit.field("branch"), visit.field("of")
+    done = await visit.memory.settle_branches(project, [{"branch": branch}])
+    visit.tell(
+        f"{done.shared} {'card' if done.shared == 1 else 'cards'} of {branch}: everybody's from now on."
+        if done.shared
+        else f"No card is of branch {branch} alone any more.",
+        wrong=not done.shared,
+    )
     return Redirect(visit.url("/decide/cards"))
+
+
+# Names
+
+
+async def names(visit: Visit) -> Page:
+    """The names that may be two spellings of one, the most alike first."""
+    tabs, found = await asyncio.gather(_tabs(visit), visit.memory.list_near_names(visit.project))
+    return Page("names.html", {**tabs, "pairs": found}, {"shown": [(pair, *_marked(pair)) for pair in found]})
+
+
+def _marked(pair: NearPair) -> tuple[list[words.Piece], list[words.Piece]]:
+    """The older and the newer name, letter by letter."""
+    return words.spelled(words.plain(pair.other_name), words.plain(pair.name))
+
+
+async def keep_two(visit: Visit) -> Redirect:
+    """Say that two names are two: they are joined as alike, and are not shown again."""
+    pair = await visit.memory.list_near_names(visit.project, 100)
+    one, other = visit.identity("one"), visit.identity("other")
+    found = next((near for near in pair if (near.id, near.other_id) == (one, other)), None)
+    if found is None:
+        visit.tell("These two do not wait any more: somebody has decided.", wrong=True)
+        return Redirect(visit.url("/decide/names"))
+    await visit.memory.relate(
+        found.label, str(found.id), "SIMILAR_TO", found.other_label, str(found.other_id)
+    )
+    visit.checks.forget(visit.key)
+    visit.tell(f"{found.name} and {found.other_name} are two; they are not shown again.")
+    return Redirect(visit.url("/decide/names"))
 
 
 # What is compared

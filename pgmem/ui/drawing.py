@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -114,8 +114,8 @@ def _rings(
 # A project
 
 
-def project(graph: DrawnGraph) -> Drawing | None:
-    """The memories of a project: those that are joined stand together, the largest group first."""
+def project(graph: DrawnGraph, sizes: Mapping[str, int] | None = None) -> Drawing | None:
+    """The memories of a project, or its clusters with their sizes: those that are joined stand together, the largest first."""
     if not graph.nodes:
         return None
     near = _neighbours(graph)
@@ -133,7 +133,60 @@ def project(graph: DrawnGraph) -> Drawing | None:
         for key in group:
             del left[key]
         groups.append(_settled(group, near))
-    return _drawn(graph, _packed(groups), named=26)
+    return _drawn(graph, _packed(groups), named=26, sizes=sizes)
+
+
+# A project by clusters
+
+
+def clusters(graph: DrawnGraph, most: int = 60) -> tuple[DrawnGraph, dict[str, int]]:
+    """The clusters of a graph as a graph, each under its most connected memory, the largest first; and the size of each.
+
+    A memory belongs where most of its neighbours belong, those with whom it shares more neighbours weighing more; asked
+    again until nobody moves.
+    """
+    near = {key: set(others) for key, others in _neighbours(graph).items()}
+    weights = {key: {other: 1 + len(own & near[other]) for other in own} for key, own in near.items()}
+    nodes = {str(node.id): node for node in graph.nodes}
+    order = sorted(nodes, key=lambda key: (-len(near.get(key, ())), key))
+    home = {key: place for place, key in enumerate(order)}
+    for _ in range(10):
+        moved = False
+        for key in order:
+            votes: Counter[int] = Counter()
+            for other, weight in weights.get(key, {}).items():
+                votes[home[other]] += weight
+            best = min(votes, key=lambda place: (-votes[place], place), default=home[key])
+            if votes[best] > votes[home[key]]:
+                home[key], moved = best, True
+        if not moved:
+            break
+    sizes = Counter(home.values())
+    heads: dict[int, str] = {}
+    for key in order:
+        heads.setdefault(home[key], key)  # the most connected one comes first
+    kept = {
+        place: heads[place] for place, _ in sorted(sizes.items(), key=lambda one: (-one[1], one[0]))[:most]
+    }
+    between: Counter[tuple[int, int]] = Counter()
+    for edge in graph.edges:
+        ends = sorted((home[str(edge.from_id)], home[str(edge.to_id)]))
+        if ends[0] != ends[1] and ends[0] in kept and ends[1] in kept:
+            between[ends[0], ends[1]] += 1
+    now = datetime.now(UTC)
+    joined = [
+        DrawnEdge(
+            from_id=nodes[kept[first]].id,
+            rel_type=f"{count} relations" if count > 1 else "1 relation",
+            to_id=nodes[kept[second]].id,
+            created_at=now,
+        )
+        for (first, second), count in between.items()
+    ]
+    found = DrawnGraph(
+        nodes=[nodes[key] for key in kept.values()], edges=joined, left_out=len(sizes) - len(kept)
+    )
+    return found, {key: sizes[place] for place, key in kept.items()}
 
 
 def _settled(group: list[str], near: dict[str, list[str]]) -> dict[str, tuple[float, float]]:
@@ -209,7 +262,12 @@ def _packed(groups: Sequence[dict[str, tuple[float, float]]]) -> dict[str, tuple
 
 
 def _drawn(
-    graph: DrawnGraph, places: dict[str, tuple[float, float]], *, middle: str | None = None, named: int
+    graph: DrawnGraph,
+    places: dict[str, tuple[float, float]],
+    *,
+    middle: str | None = None,
+    named: int,
+    sizes: Mapping[str, int] | None = None,
 ) -> Drawing:
     """Dots and links within a picture that begins at 0."""
     margin_x, margin_y = (130.0, 40.0) if middle else (92.0, 34.0)
@@ -231,6 +289,8 @@ def _drawn(
             continue
         x, y = places[key]
         size = 9.0 if key == middle else min(9.0, 4.5 + math.sqrt(degree[key]))
+        if sizes is not None:
+            size = min(22.0, 4.0 + 1.6 * math.sqrt(sizes[key]))
         anchor = "middle" if not middle or abs(x) < 60 else ("start" if x > 0 else "end")
         shown = not crowded or degree[key] > crowded
         dots.append(

@@ -1,18 +1,53 @@
-"""Graph: the memories of a project with their relations, every one a link."""
+"""Graph: the memories of a project with their relations, every one a link; a large one by clusters."""
 
 from __future__ import annotations
 
+import asyncio
+from datetime import datetime
+
+from pgmem.models import DrawnGraph, MemoryCounts
 from pgmem.ui import drawing
+from pgmem.ui.moment import sliders
 from pgmem.ui.visit import Page, Visit
+
+_WHOLE = 1000  # memories that clusters are made of
 
 
 async def graph(visit: Visit) -> Page:
-    """The most connected memories, laid out here; the same as a list for those who do not see it."""
-    limit = visit.count("limit", 120, 400)
-    found = await visit.memory.project_graph(visit.project, limit, visit.moment("t"), visit.moment("k"))
-    names = {node.id: node for node in found.nodes}
+    """The most connected memories, or clusters of them, or what is around one; the same as a list for those who do not see it."""
+    limit, around = visit.count("limit", 120, 400), visit.id("around")
+    by_cluster = visit.text("by") == "cluster"
+    true_on, known_on = visit.moment("t"), visit.moment("k")
+    present, found = await asyncio.gather(
+        visit.checks.counts(visit.memory, visit.key),
+        visit.memory.memory_relations(around, 3, limit)
+        if around
+        else visit.memory.project_graph(visit.project, _WHOLE if by_cluster else limit, true_on, known_on),
+    )
+    sizes: dict[str, int] | None = None
+    if by_cluster and not around:
+        found, sizes = drawing.clusters(found)
+    return _page(visit, present, found, sizes, limit, (true_on, known_on))
+
+
+def _page(
+    visit: Visit,
+    present: MemoryCounts,
+    found: DrawnGraph,
+    sizes: dict[str, int] | None,
+    limit: int,
+    moments: tuple[datetime | None, datetime | None],
+) -> Page:
+    around = visit.id("around")
+    middle = next((node for node in found.nodes if node.id == around), None)
     return Page(
         "graph.html",
-        {"graph": found},
-        {"drawing": drawing.project(found), "names": names, "limit": limit},
+        {"graph": found, "sizes": sizes},
+        {
+            **sliders(present, *moments),
+            "drawing": drawing.project(found, sizes),
+            "names": {node.id: node for node in found.nodes},
+            "limit": limit,
+            "middle": middle,
+        },
     )

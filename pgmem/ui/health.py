@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from pgmem.errors import InvalidArgument, NotPermitted, PgmemError
+from pgmem.errors import InvalidArgument
 from pgmem.models import Finding
 from pgmem.pages.charts import histogram, ticks_to, timeline
 from pgmem.ui import words
@@ -16,23 +14,13 @@ from pgmem.ui.visit import Page, Redirect, Visit
 _REPAIRS = ("merge_entities", "supersede", "forget", "archive_card", "retry_save")
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """Something about the store: its name, its value, and whether a person should look at it."""
-
-    name: str
-    value: str
-    hint: str = ""
-    warns: bool = False
-
-
 async def health(visit: Visit) -> Page:
-    """The last report on the whole memory, and the store as it is now."""
+    """The last report on the whole memory."""
     await visit.memory.get_scope_state(visit.project, None)
-    (report, busy, trouble), lines = await asyncio.gather(
-        visit.checks.latest(visit.memory, visit.key), _store(visit)
+    report, busy, trouble = await visit.checks.latest(
+        visit.memory, visit.key, keeper=visit.session.person.keeper
     )
-    data: dict[str, Any] = {"report": report, "busy": busy, "trouble": trouble, "store": lines}
+    data: dict[str, Any] = {"report": report, "busy": busy, "trouble": trouble}
     if report is None:
         return Page("health.html", data, {"groups": [], "growth": None, "bars": [], "ticks": []})
     state = report.health
@@ -57,68 +45,9 @@ def _groups(findings: list[Finding]) -> list[dict[str, Any]]:
     return list(groups.values())
 
 
-async def _store(visit: Visit) -> list[Line]:
-    status = await visit.memory.status()
-    lines = [
-        Line("Server", f"PostgreSQL {status.server_version}", f"pgmem {status.release}"),
-        Line(
-            "Search and graph",
-            status.tier,
-            ""
-            if status.tier == "full"
-            else "Some extensions are missing; docs/reference/servers.md says what that costs.",
-            status.tier != "full",
-        ),
-        Line("Memories you see", f"{sum(status.memories.values()):,}"),
-    ]
-    try:
-        backlog, models, order = await asyncio.gather(
-            visit.memory.backlog(), visit.memory.embedding_status(), visit.memory.dedup_due()
-        )
-    except (NotPermitted, PgmemError):
-        return lines
-    lines.append(
-        Line(
-            "Texts to embed",
-            f"{backlog.embeddings_waiting:,}",
-            "The worker embeds them." if backlog.embeddings_waiting else "",
-        )
-    )
-    if backlog.embeddings_refused:
-        lines.append(
-            Line("Texts that no model takes", f"{backlog.embeddings_refused:,}", "See pgmem doctor.", True)
-        )
-    failed = sum(backlog.saves_open.values())
-    lines.append(Line("Open saves", f"{failed:,}", "Decide, failed saves." if failed else "", bool(failed)))
-    queued = visit.memory.outbox_depth()
-    lines.append(
-        Line(
-            "Outbox of this machine",
-            f"{queued:,}",
-            "They are sent when the database answers." if queued else "",
-            bool(queued),
-        )
-    )
-    behind = visit.memory.replica_behind_s()
-    if behind is not None:
-        lines.append(Line("Replica", f"{behind:.1f} s behind"))
-    lines += [
-        Line("Embedding model", model.model, f"{model.vectors:,} vectors of {model.dimensions} dimensions")
-        for model in models
-        if model.active
-    ]
-    if order.due and not order.by_worker:
-        lines.append(
-            Line(
-                "Order of title words", "due", "At a quiet hour: pgmem psql -c 'select refresh_dedup()'", True
-            )
-        )
-    return lines
-
-
 async def check(visit: Visit) -> Redirect:
     """Look at the whole memory again."""
-    await visit.checks.latest(visit.memory, visit.key, anew=True)
+    await visit.checks.latest(visit.memory, visit.key, keeper=visit.session.person.keeper, anew=True)
     return Redirect(visit.url("/health"))
 
 
@@ -149,6 +78,11 @@ def _arguments(verb: str, given: Any) -> dict[str, str]:
     return {name: given[name].strip() for name in names}
 
 
+def _turned(arguments: dict[str, str]) -> dict[str, str]:
+    """The arguments of a repair with its two memories exchanged."""
+    return dict(zip(arguments, reversed(arguments.values()), strict=True))
+
+
 async def preview(visit: Visit) -> Page:
     """What a repair would do, before it is done."""
     verb = visit.text("verb") or ""
@@ -172,7 +106,7 @@ async def preview(visit: Visit) -> Page:
     return Page(
         "repair.html",
         {"verb": verb, "arguments": arguments, "memories": pair},
-        {"what": _TITLES[verb], "rows": rows},
+        {"what": _TITLES[verb], "rows": rows, "turned": _turned(arguments) if len(pair) == 2 else None},
     )
 
 

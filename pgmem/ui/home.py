@@ -11,14 +11,21 @@ from pgmem.ui.visit import Page, Visit
 async def home(visit: Visit) -> Page:
     """What waits, the newest memories, and the counts; of a new store, what to do first."""
     memory, project = visit.memory, visit.project
-    waiting, counts, newest, projects = await asyncio.gather(
+    waiting, near, counts, newest, projects = await asyncio.gather(
         memory.count_waiting(project),
+        visit.checks.near_names(memory, visit.key),
         visit.checks.counts(memory, visit.key),
         memory.list_memories(project, limit=8),
         memory.list_projects(limit=12),
     )
     return Page(
         "home.html",
-        {"waiting": waiting, "counts": counts, "newest": newest, "found_projects": projects},
+        {
+            "waiting": waiting,
+            "near_names": near,
+            "counts": counts,
+            "newest": newest,
+            "found_projects": projects,
+        },
         {"growth": timeline(counts.growth or [], counts.last_at.date()) if counts.last_at else None},
     )

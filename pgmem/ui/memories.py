@@ -8,15 +8,19 @@ from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
+import anyio.to_thread
 from starlette.responses import PlainTextResponse, Response
 
 from pgmem.errors import InvalidArgument, PgmemError
 from pgmem.models import LineEntry, Node, SearchResult, Version
 from pgmem.ui import drawing, words
-from pgmem.ui.visit import Page, Redirect, Visit
+from pgmem.ui.visit import Page, Redirect, Visit, whole
 
+_VERSIONS = 30  # of a history that are compared
 REPLACING = {"Decision": "supersede", "EntityFact": "merge"}
-_BESIDE = ("date", "owner", "status", "relevance_score", "last_validated_at")
+_BESIDE = ("date", "owner", "status", "relevance_score", "last_validated_at", "branch_commit")
+_NOT_SHOWN = ("branch",)
+"""What the head of the page says already."""
 _SOURCES = ("source", "sources", "quote", "quotes", "url", "reference", "references", "evidence", "cited")
 
 
@@ -31,7 +35,6 @@ class Change:
 
 async def listed(visit: Visit) -> Page:
     """The memories, the newest first; filters are arguments of the URL."""
-    after = visit.text("after")
     limit = visit.count("limit", 50, 200)
     found = await visit.memory.list_memories(
         visit.project,
@@ -40,7 +43,8 @@ async def listed(visit: Visit) -> Page:
         source=visit.text("source"),
         agent_id=visit.text("agent"),
         session_id=visit.text("session"),
-        after=_uuid(after) if after else None,
+        branch=visit.text("branch"),
+        after=visit.id("after"),
         limit=limit,
     )
     more = found[-1].id if len(found) == limit else None
@@ -57,6 +61,8 @@ async def one(visit: Visit) -> Page:
         visit.memory.memory_lineage(node.id),
         _likeness(visit, node),
     )
+    # Beside the other requests: an agent may have written thirty long versions that take long to compare.
+    changes = await anyio.to_thread.run_sync(_changes, history.versions)
     shown = [(name, *words.cut(value)) for name, value in words.texts(node.properties) if value != node.title]
     data = {
         "memory": node,
@@ -67,16 +73,17 @@ async def one(visit: Visit) -> Page:
         "hops": hops,
     }
     look = {
-        "texts": [part for part in shown if part[0] not in (*_SOURCES, *_BESIDE)],
+        "texts": [part for part in shown if part[0] not in (*_SOURCES, *_BESIDE, *_NOT_SHOWN)],
         "beside": [part for part in shown if part[0] in _BESIDE],
         "sources": [part for part in shown if part[0] in _SOURCES],
-        "changes": _changes(history.versions),
+        "changes": changes,
         "ego": drawing.ego(around, str(node.id)),
         "line": drawing.line(line, str(node.id)),
         "replaced": [entry for entry in line if entry.replaced_by == node.id],
         "replaced_by": _replaced_by(line, node.id),
         "replacing": REPLACING.get(node.label),
         "can_change": node.label != "Card",
+        "branch": node.properties.get("branch") if node.label == "Card" else None,
     }
     return Page("memory.html", data, look)
 
@@ -115,10 +122,8 @@ async def edit(visit: Visit) -> Redirect:
     if not changed and title in (None, node.title):
         visit.tell("Nothing was changed.")
         return _back(visit, node.id)
-    version = visit.field("version")
-    if not version.isdecimal():
-        raise InvalidArgument("version is a whole number.")
-    done = await visit.memory.edit_memory(node.id, int(version), changed, visit.name, title)
+    version = whole("version", visit.field("version"), 2**31 - 1)
+    done = await visit.memory.edit_memory(node.id, version, changed, visit.name, title)
     visit.tell(
         f"Saved as version {done.version}.",
         undo=(f"/memory/{node.id}/revert", {"version": str(done.version - 1)}),
@@ -140,8 +145,8 @@ async def replace_form(visit: Visit) -> Page:
             question or node.title, 12, project_id=node.project, labels=[node.label]
         )
         choices = [result for result in found.results if result.id != node.id]
-    chosen = visit.text("by")
-    other = await visit.memory.find_memory(_uuid(chosen)) if chosen else None
+    chosen = visit.id("by")
+    other = await visit.memory.find_memory(chosen) if chosen else None
     look: dict[str, Any] = {"verb": REPLACING[node.label], "pair": _pair(node, other) if other else []}
     return Page("replace.html", {"memory": node, "choices": choices, "other": other}, look)
 
@@ -182,11 +187,9 @@ async def forget(visit: Visit) -> Redirect:
 async def revert(visit: Visit) -> Redirect:
     """Put a memory back to an earlier version."""
     node = await visit.memory.find_memory(_id(visit))
-    version = visit.field("version")
-    if not version.isdecimal():
-        raise InvalidArgument("version is a whole number.")
+    version = whole("version", visit.field("version"), 2**31 - 1)
     done = await visit.memory.revert(
-        node.label, str(node.id), int(version), governance_token=await _approval(visit, node, "Revert")
+        node.label, str(node.id), version, governance_token=await _approval(visit, node, "Revert")
     )
     said = f"Version {version} is back, as version {done.version}."
     visit.tell(said if done.status != "failed" else _held(done.next_step))
@@ -199,10 +202,8 @@ async def purge_form(visit: Visit) -> Page:
     history, around = await asyncio.gather(
         visit.memory.memory_history(node.label, str(node.id)), visit.memory.memory_relations(node.id, 1, 1000)
     )
-    return Page(
-        "purge.html",
-        {"memory": node, "versions": len(history.versions), "relations": len(around.edges)},
-    )
+    relations = sum(node.id in (edge.from_id, edge.to_id) for edge in around.edges)
+    return Page("purge.html", {"memory": node, "versions": len(history.versions), "relations": relations})
 
 
 async def purge(visit: Visit) -> Redirect:
@@ -247,9 +248,10 @@ async def _likeness(visit: Visit, node: Node) -> list[SearchResult]:
 
 
 def _changes(versions: list[Version]) -> list[Change]:
-    """Each version with what it changed, the newest first."""
+    """Each of the last versions with what it changed, the newest first."""
     made = []
-    for before, after in pairwise(versions):
+    shown = versions[-_VERSIONS - 1 :]
+    for before, after in pairwise(shown):
         parts = []
         names = dict.fromkeys([*before.properties, *after.properties])
         old, new = dict(words.texts(before.properties)), dict(words.texts(after.properties))
@@ -261,8 +263,8 @@ def _changes(versions: list[Version]) -> list[Change]:
                 parts.append((name, *pair))
         status = (before.status, after.status) if before.status != after.status else None
         made.append(Change(after, parts, status))
-    first = [Change(versions[0], [], None)] if versions else []
-    return [*reversed(made), *first][:30]
+    first = [Change(versions[0], [], None)] if 0 < len(versions) <= _VERSIONS else []
+    return [*reversed(made), *first]
 
 
 def _pair(node: Node, other: Node) -> list[tuple[str, list[words.Piece], list[words.Piece]]]:
@@ -297,13 +299,6 @@ def _has_own_title(node: Node) -> bool:
 
 def _id(visit: Visit) -> UUID:
     return UUID(visit.parts["id"])
-
-
-def _uuid(value: str) -> UUID:
-    try:
-        return UUID(value)
-    except ValueError:
-        raise InvalidArgument(f"{value[:40]!r} is no id of a memory.") from None
 
 
 def _back(visit: Visit, identity: UUID) -> Redirect:

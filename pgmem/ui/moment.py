@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime, timedelta
-from uuid import UUID
+from itertools import groupby
+from typing import Any
 
-from pgmem.models import LineEntry, MemoryCounts
+from pgmem.models import MemoryCounts
 from pgmem.pages.charts import hue_of
 from pgmem.ui import drawing
 from pgmem.ui.visit import Page, Visit
@@ -19,19 +20,19 @@ async def moment(visit: Visit) -> Page:
     """The memories that were true at `t`, as they were on record at `k`."""
     true_on, known_on = visit.moment("t"), visit.moment("k")
     present = await visit.checks.counts(visit.memory, visit.key)
-    first, last, step = _range(present)
+    first, last, _step = _range(present)
     limit = visit.count("limit", 25, 200)
-    if true_on is None and known_on is None:
-        counts = present
-    else:
-        counts = await visit.memory.count_memories(visit.project, true_on, known_on)
-    listed, replaced = await asyncio.gather(
+    is_now = true_on is None and known_on is None
+    counts, listed, entries = await asyncio.gather(
+        visit.checks.counts(visit.memory, visit.key)
+        if is_now
+        else visit.memory.count_memories(visit.project, true_on, known_on),
         visit.memory.list_memories(
             visit.project, labels=visit.texts("labels"), as_of=true_on, known_at=known_on, limit=limit
         ),
-        visit.memory.list_memories(visit.project, status="superseded", limit=_LINES * 2),
+        visit.memory.list_lines(visit.project, _LINES),
     )
-    lines = await _lines(visit, [entry.id for entry in replaced])
+    lines = [list(line) for _, line in groupby(entries, key=lambda entry: entry.line)]
     data = {
         "true_on": true_on,
         "known_on": known_on,
@@ -41,24 +42,32 @@ async def moment(visit: Visit) -> Page:
         "memories": listed,
         "lines": lines,
     }
+    look = {
+        **sliders(present, true_on, known_on),
+        "drawn": [found for entries in lines if (found := drawing.line(entries, until=last)) is not None],
+        "at": _at(true_on, first, last),
+        "hues": {label: hue_of(label) for label in counts.labels},
+        "most": max(counts.labels.values(), default=1),
+    }
+    return Page("time.html", data, look)
+
+
+def sliders(present: MemoryCounts, true_on: datetime | None, known_on: datetime | None) -> dict[str, Any]:
+    """What the two sliders need: their ends, steps and values, in seconds since 1970."""
+    first, last, step = _range(present)
     low = int(first.timestamp())
     # A whole number of steps, so that the right end of a slider is now.
     ends = low + -(-(int(last.timestamp()) - low) // step) * step
-    look = {
+    return {
         "low": low,
         "high": ends,
         "step": step,
+        "true_on": true_on,
+        "known_on": known_on,
         "true_value": min(ends, int(true_on.timestamp())) if true_on else ends,
         "known_value": min(ends, int(known_on.timestamp())) if known_on else ends,
-        "drawn": [found for entries in lines if (found := drawing.line(entries, until=last)) is not None],
-        "at": _at(true_on, first, last),
-        "known_place": _at(known_on, first, last),
-        "axis": drawing.axis(first, last),
-        "hues": {label: hue_of(label) for label in counts.labels},
-        "most": max(counts.labels.values(), default=1),
         "fine": (last - first) < timedelta(days=3),
     }
-    return Page("time.html", data, look)
 
 
 def _range(present: MemoryCounts) -> tuple[datetime, datetime, int]:
@@ -75,16 +84,3 @@ def _at(moment: datetime | None, first: datetime, last: datetime) -> float | Non
     if moment is None:
         return None
     return max(0.0, min(100.0, 100 * (moment - first).total_seconds() / (last - first).total_seconds()))
-
-
-async def _lines(visit: Visit, replaced: list[UUID]) -> list[list[LineEntry]]:
-    """The lines that the last replaced memories stand in, each once."""
-    seen: set[UUID] = set()
-    found: list[list[LineEntry]] = []
-    for identity in replaced:
-        if identity in seen or len(found) == _LINES:
-            continue
-        entries = await visit.memory.memory_lineage(identity)
-        seen |= {entry.id for entry in entries}
-        found.append(entries)
-    return found

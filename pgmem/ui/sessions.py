@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import secrets
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
 from hashlib import sha256
 
@@ -13,6 +13,7 @@ from pgmem.models import MemoryScope
 
 _IDLE_S = 12 * 3600
 _MOST = 1000  # sessions that are remembered; the least recent one is dropped first
+_OF_ONE = 20  # sessions of one person, so that one who signs in again and again signs out nobody else
 _LINK_S = 600
 
 
@@ -54,8 +55,6 @@ class Session:
     seen: float
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
     notices: list[Notice] = field(default_factory=list)
-    follows: int = 0
-    """How many of its pages follow the activity."""
     has_ended: bool = False
     projects: tuple[float, list[str]] | None = None
     """When the names of the projects were read, and the names."""
@@ -85,13 +84,18 @@ class Sessions:
     def __init__(self) -> None:
         self._open: OrderedDict[str, Session] = OrderedDict()
         self._links: dict[str, tuple[float, Person]] = {}
+        self.follows: Counter[Person] = Counter()
+        """How many pages of each person follow the activity."""
 
     def begin(self, person: Person) -> Session:
         """Sign a person in."""
         session = Session(secrets.token_urlsafe(32), person, time.monotonic())
+        own = [one for one in self._open.values() if one.person == person]
+        for oldest in own[: max(0, len(own) + 1 - _OF_ONE)]:
+            self.end(oldest)
         self._open[session.key] = session
         while len(self._open) > _MOST:
-            self._open.popitem(last=False)
+            self.end(next(iter(self._open.values())))
         return session
 
     def find(self, key: str) -> Session | None:

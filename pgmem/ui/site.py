@@ -12,6 +12,8 @@ from math import ceil
 from typing import Protocol
 from urllib.parse import parse_qs, quote, urlsplit
 
+import anyio
+import anyio.to_thread
 import psycopg
 from pydantic_core import to_jsonable_python
 from starlette.requests import Request
@@ -37,6 +39,9 @@ log = logging.getLogger("pgmem")
 
 COOKIE = "pgmem_ui"
 FORM_BYTES = 5_000_000
+ENTRY_BYTES = 10_000
+"""Of the form that signs in, which anybody may send."""
+FORM_S = 60.0
 
 _HEADERS = {
     "content-security-policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
@@ -129,7 +134,7 @@ class Site:
         for name, value in _HEADERS.items():
             answer.headers.setdefault(name, value)
         answer.headers["server-timing"] = f"total;dur={(time.perf_counter() - started) * 1000:.1f}"
-        _compress(request, answer)
+        await _compress(request, answer)
         await answer(scope, receive, send)
 
     # What is checked before a page
@@ -147,12 +152,16 @@ class Site:
         if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             raise _Refused(403, "This form was sent from another site.")
 
-    async def _form(self, request: Request) -> dict[str, str]:
+    async def _form(self, request: Request, most: int = FORM_BYTES) -> dict[str, str]:
         body = bytearray()
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > FORM_BYTES:
-                raise _Refused(413, f"The form has more than {FORM_BYTES} bytes; send less.")
+        try:
+            with anyio.fail_after(FORM_S):
+                async for chunk in request.stream():
+                    body += chunk
+                    if len(body) > most:
+                        raise _Refused(413, f"The form has more than {most} bytes; send less.")
+        except TimeoutError:
+            raise _Refused(408, f"The form did not arrive within {FORM_S:g} s; send it again.") from None
         try:
             fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=500)
         except ValueError:
@@ -201,9 +210,10 @@ class Site:
         return await self._visit(request, path, as_json, session)
 
     async def _visit(self, request: Request, path: str, as_json: bool, session: Session) -> Response:
-        _require_turn(self._requests, session.key)
+        caller = session.person.token or session.key
+        _require_turn(self._requests, caller)
         if self._requests is not None:
-            self._requests.count(session.key)
+            self._requests.count(caller)
         posts = request.method == "POST"
         if request.method not in ("GET", "HEAD", "POST"):
             raise _Refused(405, "Pages are read with GET, forms are sent with POST.")
@@ -232,7 +242,7 @@ class Site:
         try:
             memory = await self._memory(session.person)
             query = dict(request.query_params)
-            visit = Visit(memory, session, self.base, path, query, form, parts, self.checks)
+            visit = Visit(memory, session, self.base, path, query, form, parts, self.checks, self.sessions)
             answer = await handler(visit)
             if isinstance(answer, Response):
                 return answer
@@ -273,11 +283,11 @@ class Site:
         wanted = _own_path(request.query_params.get("next", ""), self.base)
         if request.method == "POST":
             self._check_origin(request)
-            form = await self._form(request)
-            token = form.get("token", "").strip()
-            wanted = _own_path(form.get("next", ""), self.base)
             address = request.client.host if request.client else "?"
             _require_turn(self._attempts, address)
+            form = await self._form(request, ENTRY_BYTES)
+            token = form.get("token", "").strip()
+            wanted = _own_path(form.get("next", ""), self.base)
             person = await self._person(token)
             if person is None:
                 if self._attempts is not None:
@@ -364,11 +374,14 @@ def _static(name: str) -> Response:
     return Response(render.static(name), 200, {"cache-control": "private, max-age=31536000, immutable"}, kind)
 
 
-def _compress(request: Request, answer: Response) -> None:
-    """Compress what is longer than a packet; a stream has no body to compress."""
+async def _compress(request: Request, answer: Response) -> None:
+    """Compress what is longer than a packet, a long one beside the other requests; a stream has no body to compress."""
     body = getattr(answer, "body", b"")
     if len(body) > 1200 and "gzip" in request.headers.get("accept-encoding", ""):
-        answer.body = gzip.compress(body, 6)
+        is_long = len(body) > 200_000
+        answer.body = (
+            await anyio.to_thread.run_sync(gzip.compress, body, 6) if is_long else gzip.compress(body, 6)
+        )
         answer.headers["content-encoding"] = "gzip"
         answer.headers["content-length"] = str(len(answer.body))
         answer.headers["vary"] = "accept-encoding"

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from pgmem.errors import InvalidArgument, NotPermitted
-from pgmem.ui.visit import Page, Redirect, Visit
+from pgmem.ui.visit import Page, Redirect, Visit, whole
 
 
 def _require_keeper(visit: Visit) -> None:
@@ -27,11 +27,7 @@ async def issue(visit: Visit) -> Page:
     """Issue a token; this page alone shows it."""
     _require_keeper(visit)
     days = visit.form.get("days", "").strip()
-    if days and not (days.isdecimal() and 1 <= int(days) <= 3660):
-        raise InvalidArgument(
-            "days is a whole number from 1 to 3660, or empty for a token that does not end."
-        )
-    until = datetime.now(UTC) + timedelta(days=int(days)) if days else None
+    until = datetime.now(UTC) + timedelta(days=whole("days", days, 3660)) if days else None
     made = await visit.memory.issue_token(
         visit.form.get("org_id", ""),
         visit.form.get("user_id", ""),

@@ -12,7 +12,18 @@ from uuid import UUID
 from pgmem.errors import InvalidArgument
 from pgmem.memory import Memory
 from pgmem.ui.checks import Checks, Key
-from pgmem.ui.sessions import Notice, Session
+from pgmem.ui.sessions import Notice, Session, Sessions
+
+
+def whole(name: str, value: str, most: int) -> int:
+    """A text as a whole number from 1.
+
+    Raises:
+        InvalidArgument: it is none, or more than `most`.
+    """
+    if not (value.isdecimal() and len(value) <= 10 and 1 <= int(value) <= most):
+        raise InvalidArgument(f"{name} is a whole number from 1 to {most}, not {value[:40]!r}.")
+    return int(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +63,7 @@ class Visit:
         form: the fields of a form; empty for a look.
         parts: the parts of the path that vary.
         checks: the reports on the state of the memory, which are made in the background.
+        sessions: of all who are signed in.
     """
 
     memory: Memory
@@ -62,6 +74,7 @@ class Visit:
     form: Mapping[str, str]
     parts: Mapping[str, str]
     checks: Checks
+    sessions: Sessions
 
     @property
     def name(self) -> str:
@@ -96,9 +109,21 @@ class Visit:
         value = self.text(name)
         if value is None:
             return standard
-        if not value.isdecimal() or not 1 <= int(value) <= most:
-            raise InvalidArgument(f"{name} is a whole number from 1 to {most}, not {value[:40]!r}.")
-        return int(value)
+        return whole(name, value, most)
+
+    def id(self, name: str) -> UUID | None:
+        """An argument of the URL that is an id; None if it is empty.
+
+        Raises:
+            InvalidArgument: it is another text.
+        """
+        value = self.text(name)
+        if value is None:
+            return None
+        try:
+            return UUID(value)
+        except ValueError:
+            raise InvalidArgument(f"{value[:40]!r} is no id of a memory.") from None
 
     def number(self, name: str) -> float | None:
         """An argument of the URL that is a number from 0 to 1.
@@ -130,9 +155,9 @@ class Visit:
             if value.lstrip("-").isdecimal():
                 return datetime.fromtimestamp(int(value), UTC)
             found = datetime.fromisoformat(value)
+            return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
         except (ValueError, OverflowError, OSError):
             raise InvalidArgument(f"{name} is a time such as 2026-03-31, not {value[:40]!r}.") from None
-        return found if found.tzinfo else found.replace(tzinfo=UTC)
 
     def field(self, name: str) -> str:
         """A field of the form.

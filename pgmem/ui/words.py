@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -11,6 +12,7 @@ from typing import Any
 from pgmem.neutral import visible
 
 _WORD = re.compile(r"\w+|\s+|[^\w\s]+")
+_PAIRS = 20_000  # of equal tokens in two texts that are compared; in prose of 700 words there are 10 000
 _MOST = 1500  # words of a text that is compared word by word; longer ones are compared line by line
 
 SHOWN = 20_000
@@ -69,9 +71,19 @@ def compared(old: str, new: str) -> tuple[list[Piece], list[Piece]]:
     return left, right
 
 
+def spelled(old: str, new: str) -> tuple[list[Piece], list[Piece]]:
+    """Two names, each in pieces: the letters that the other has not are marked."""
+    left: list[Piece] = []
+    right: list[Piece] = []
+    for tag, a, b, c, d in SequenceMatcher(None, old[:200], new[:200], autojunk=False).get_opcodes():
+        _add(left, old[a:b], "same" if tag == "equal" else "gone")
+        _add(right, new[c:d], "same" if tag == "equal" else "new")
+    return left, right
+
+
 def _steps(first: list[str], second: list[str]) -> list[tuple[str, int, int, int, int]]:
     """The steps from one list to another; a word or two that happen to stay between changes are changed too."""
-    found = SequenceMatcher(None, first, second, autojunk=False).get_opcodes()
+    found = _opcodes(first, second)
     merged: list[tuple[str, int, int, int, int]] = []
     for place, (tag, a, b, c, d) in enumerate(found):
         inside = 0 < place < len(found) - 1
@@ -82,6 +94,22 @@ def _steps(first: list[str], second: list[str]) -> list[tuple[str, int, int, int
         else:
             merged.append((kind, a, b, c, d))
     return merged
+
+
+def _opcodes(first: list[str], second: list[str]) -> list[tuple[str, int, int, int, int]]:
+    """The steps from one list to another; where few tokens repeat so often that a search would take seconds, only the ends."""
+    ours, theirs = Counter(first), Counter(second)
+    if sum(n * theirs[token] for token, n in ours.items() if not token.isspace()) <= _PAIRS:
+        return [*SequenceMatcher(str.isspace, first, second, autojunk=False).get_opcodes()]
+    most = min(len(first), len(second))
+    head = next((i for i in range(most) if first[i] != second[i]), most)
+    tail = next((i for i in range(most - head) if first[-1 - i] != second[-1 - i]), most - head)
+    a, b = len(first) - tail, len(second) - tail
+    return [
+        ("equal", 0, head, 0, head),
+        ("replace", head, a, head, b),
+        ("equal", a, len(first), b, len(second)),
+    ]
 
 
 def _tokens(text: str) -> list[str]:

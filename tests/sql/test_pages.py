@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
 import psycopg
 import pytest
+from psycopg.rows import DictRow
 
+from pgmem.database.call import clean, statement
 from tests.conftest import Call
+
+Rows = Callable[..., list[DictRow]]
 
 
 @pytest.fixture
@@ -78,3 +83,121 @@ def test_a_list_goes_on_after_the_last_of_the_page_before(call: Call, kept: dict
     first = call("list_memories", limit=1)
     assert first["title"] == "Note 4"
     assert call("list_memories", limit=1, after=first["id"])["title"] == "Note 3"
+
+
+@pytest.fixture
+def rows(connection: psycopg.Connection[DictRow]) -> Rows:
+    def rows(verb: str, **given: object) -> list[DictRow]:
+        sent = {name: clean(name, value) for name, value in given.items()}
+        return connection.execute(statement(verb, *sent), sent).fetchall()
+
+    return rows
+
+
+def near(rows: Rows, **given: object) -> list[tuple[str, str, str | None]]:
+    return [(one["name"], one["other_name"], one["verb"]) for one in rows("list_near_names", **given)]
+
+
+def test_near_names_wait_until_a_person_says_what_they_are(call: Call, rows: Rows) -> None:
+    call("save_session", objective="Begin", project_id="webshop")
+    call("save_session", objective="Begin", project_id="webshops")
+    for name in ("PostgreSQL", "Postgre SQL", "Redis"):
+        call("upsert_entity", entity_name=name, fact="It keeps things.", project_id="webshop")
+    items: list[dict[str, Any]] = [
+        {"namespace": ["users"], "name": name, "value": {}} for name in ("profile-1", "profile-2")
+    ]
+    call("put_items", items=psycopg.types.json.Jsonb(items))
+    assert near(rows) == [("webshops", "webshop", None), ("Postgre SQL", "PostgreSQL", "merge_entities")]
+    assert near(rows, project_id="webshops") == [("webshops", "webshop", None)]
+    call(
+        "relate",
+        from_label="Project",
+        from_key="webshop",
+        rel_type="SIMILAR_TO",
+        to_label="Project",
+        to_key="webshops",
+    )
+    call("merge_entities", entity="Postgre SQL", into="PostgreSQL", project_id="webshop", by="ada")
+    assert near(rows) == []
+
+
+def test_the_lines_of_decisions_are_counted_and_each_is_told_once(
+    call: Call, rows: Rows, kept: dict[str, Any]
+) -> None:
+    def decide(title: str, old: object | None = None) -> object:
+        new = call("save_decision", title=title, rationale="Because.", project_id="shop")["artifact_id"]
+        if old is not None:
+            call("supersede", old=str(old), new=str(new), by="ada")
+        return new
+
+    decide("Keep nothing at all", decide("Write files by hand", kept["id"]))
+    decide("Mail goes at night", decide("Send through a queue"))
+    lines = rows("list_lines")
+    assert [(one["line"], one["title"]) for one in lines] == [
+        (1, "Send through a queue"),
+        (1, "Mail goes at night"),
+        (2, "Use PostgreSQL"),
+        (2, "Write files by hand"),
+        (2, "Keep nothing at all"),
+    ]
+    assert {one["line"] for one in rows("list_lines", limit=1)} == {1}
+
+
+def test_several_memories_are_read_at_once_and_not_too_many(call: Call, kept: dict[str, Any]) -> None:
+    assert call("find_memories", ids=[kept["id"], uuid4()])["title"] == "Use PostgreSQL"
+    with pytest.raises(psycopg.Error, match="200 at most"):
+        call("find_memories", ids=[uuid4()] * 201)
+
+
+def test_a_card_says_which_branch_it_is_of(call: Call, rows: Rows, kept: dict[str, Any]) -> None:
+    card = {"record_type": "risk_note", "subject_path": "a.py", "project_id": "shop"}
+    call("record_candidate", statement="The till rounds.", branch="till", branch_commit="abcdef0", **card)
+    call("record_candidate", statement="The till waits.", **card)
+    assert {
+        one["title"]: one["branch"] for one in rows("list_memories", labels=["Card"], status="draft")
+    } == {
+        "The till rounds.": "till",
+        "The till waits.": None,
+    }
+    assert [one["title"] for one in rows("list_memories", branch="till", status="draft")] == [
+        "The till rounds."
+    ]
+    for one in rows("list_memories", labels=["Card"], status="draft"):
+        call("approve_card", card_id=one["id"], by="ada")
+    found = rows("search_memory", query="till", labels=["Card"], known_at="2100-01-01")
+    assert [one["title"] for one in found] == ["The till waits."]
+
+
+@pytest.mark.parametrize("known", [None, "2026-02-15"])
+def test_counts_and_lists_of_a_time_are_those_of_the_states(
+    call: Call,
+    connection: psycopg.Connection[DictRow],
+    rows: Rows,
+    clock: Callable[[str], None],
+    known: str | None,
+) -> None:
+    """They read the present states from an index, and answer as states_at does."""
+    clock("2026-01-01")
+    call("save_session", objective="Begin", project_id="shop")
+    old = call("save_decision", title="Use MySQL", rationale="Known.", project_id="shop")["artifact_id"]
+    gone = call("save_context", topic="Gone", content="Soon.", project_id="shop")["artifact_id"]
+    clock("2026-02-01")
+    new = call("save_decision", title="Everything in PostgreSQL", rationale="One.", project_id="shop")
+    call("supersede", old=str(old), new=str(new["artifact_id"]), by="ada")
+    clock("2026-03-01")
+    call("forget", label="Context", key=str(gone))
+    call("save_pattern", trigger="Slow", repeatable_steps=["Explain"], project_id="shop")
+    for as_of in (None, "2026-01-15", "2026-02-15", "2026-03-15"):
+        if as_of is None and known is None:
+            continue
+        when = {"as_of": as_of, "known_at": known}
+        states = rows("list_memories", limit=100, **when)
+        counted = call("count_memories", **when)
+        truth = sorted(
+            str(one["title"])
+            for one in connection.execute(
+                "select title from pgmem.states_at(%s, %s) where pgmem.is_memory(label)", (as_of, known)
+            )
+        )
+        assert sorted(one["title"] for one in states) == truth, when
+        assert counted["total"] == len(truth)

@@ -194,6 +194,15 @@ def make(verb: str, user: str, chance: Random, pot: Pot) -> Arguments:
             "to_label": "Decision",
             "to_key": pot.take("save_decision") if drawn < 0.5 else another,
         },
+        "find_memory": lambda: {"id": UUID(pot.take("save_context", "upsert_entity", *card))},
+        "find_memories": lambda: {
+            "ids": [UUID(pot.take("save_context", "upsert_entity", "save_decision", *card)) for _ in range(5)]
+        },
+        "list_memories": lambda: {"limit": 50} | ({"known_at": "2100-01-01"} if drawn < 0.3 else {}),
+        "list_near_names": lambda: {"project_id": project} if drawn < 0.3 else {},
+        "list_lines": lambda: {"limit": 20} | ({"project_id": project} if drawn < 0.3 else {}),
+        "list_activity": lambda: {"limit": 50},
+        "project_graph": lambda: {"limit": 50} | ({"known_at": "2100-01-01"} if drawn < 0.3 else {}),
         "forget": lambda: {"label": label, "key": key, "purge": drawn < 0.2},
         "revert": lambda: {"label": label, "key": key, "version": 1},
         "get_session": lambda: {"session_id": pot.take("save_session")},
@@ -306,6 +315,9 @@ PEOPLE = (
     + _often("merge_entities supersede retry_save resolve_review list_reviews approve_card reject_card", 6)
     + _often(
         "archive_card vacuum_cards settle_branches decay_scores forget_by_ttl get_session check_duplicate", 3
+    )
+    + _often(
+        "find_memory find_memories list_memories list_near_names list_lines list_activity project_graph", 3
     )
     + _often("memory_health", 1)
 )

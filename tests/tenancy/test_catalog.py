@@ -229,7 +229,7 @@ def test_the_tenant_filter_leaves_index_scans_index_scans(
     )
     assert any(
         f"Scan using {index}" in newest or f"on {index}" in newest
-        for index in ("node_recent", "node_label", "node_tenant")
+        for index in ("node_recent", "node_label", "node_states")
     )
     assert "Seq Scan on node" not in newest
     named = plan(

@@ -244,3 +244,63 @@ def test_a_token_is_shown_once_and_revoked_and_a_tenant_is_erased_with_a_receipt
     page.get_by_role("button", name="Erase for good").click()
     expect(page.get_by_role("heading", name="Erased")).to_be_visible()
     expect(page.locator(".facts")).to_contain_text("Receipt")
+
+
+def test_near_names_stand_on_home_and_are_merged_or_kept_apart(
+    pages: Pages, store: dict[str, Any], agent: Call
+) -> None:
+    for name in ("Mail providers", "Postmarks"):
+        agent("upsert_entity", entity_name=name, fact="Another spelling?", project_id="harbour")
+    page = pages.page("/")
+    page.get_by_role("link", name="2 near names").click()
+    expect(page.locator(".names ins").first).to_have_text("s")
+    page.locator("li", has_text="Mail providers").get_by_role("button", name="They are one").click()
+    expect(page.locator(".compare")).to_contain_text("Another spelling?")
+    page.get_by_role("link", name="The other way round").click()
+    page.get_by_role("button", name="Do it").click()
+    expect(page.get_by_role("status")).to_contain_text("Mail provider: merged, replaced by Mail providers.")
+    page.goto(f"{pages.address}/ui/decide/names")
+    page.get_by_role("button", name="They are two").click()
+    expect(page.get_by_role("status")).to_contain_text("Postmarks and Postmark are two")
+    expect(page.get_by_text("No name waits.")).to_be_visible()
+
+
+def test_a_card_of_a_branch_says_so_and_is_made_everybodys(
+    pages: Pages, store: dict[str, Any], agent: Call
+) -> None:
+    card = agent(
+        "record_candidate",
+        record_type="risk_note",
+        statement="The queue drops mail at midnight.",
+        subject_path="mail/queue.py",
+        project_id="harbour",
+        branch="night-mail",
+        branch_commit="abcdef0",
+    )["card_id"]
+    page = pages.page("/memories?labels=Card&status=draft")
+    marked = page.get_by_text("only on branch night-mail")
+    expect(marked).to_have_count(1)
+    page.get_by_role("link", name="The queue drops mail").click()
+    expect(page.get_by_role("main")).to_contain_text("Agents see this card on branch night-mail only")
+    page.get_by_role("link", name="Decide").last.click()
+    expect(page.locator("main section")).to_have_count(1)
+    page.goto(f"{pages.address}/ui/decide/cards")
+    expect(page.locator("main section")).to_have_count(2)
+    expect(marked).to_have_count(1)
+    page.get_by_role("link", name="Branch night-mail").click()
+    expect(page.locator("main section")).to_have_count(1)
+    page.get_by_role("button", name="Make its cards everybody's").click()
+    expect(page.get_by_role("status")).to_contain_text("1 card of night-mail: everybody's from now on.")
+    expect(marked).to_have_count(0)
+    assert "branch" not in status_of(agent, card)["properties"]
+
+
+def test_the_second_who_decides_a_card_is_told_by_whom(pages: Pages, store: dict[str, Any]) -> None:
+    one, other = pages.page("/decide/cards"), pages.page("/decide/cards")
+    one.get_by_role("button", name="Approve").click()
+    expect(one.get_by_role("status")).to_contain_text("Approved")
+    other.get_by_role("button", name="Reject").click()
+    expect(other.get_by_role("status")).to_contain_text("decided already: it is active, by ada")
+    one.get_by_role("link", name="Look at it").click()
+    one.get_by_role("button", name="Archive").click()
+    expect(one.locator(".about").first).to_contain_text("archived")

@@ -50,3 +50,22 @@ def test_around_one_memory_stands_what_it_is_joined_to() -> None:
     assert drawn is not None
     assert len(drawn.dots) == 4
     assert drawing.ego(graph(1, []), str(UUID(int=1))) is None
+
+
+def test_what_is_joined_closely_is_one_cluster_under_its_most_connected() -> None:
+    inside = [(a, b) for start in (0, 10) for a in range(start, start + 10) for b in range(a + 1, start + 10)]
+    found, sizes = drawing.clusters(graph(20, [*inside, (0, 10)]))
+    assert sorted(sizes.values()) == [10, 10]
+    assert {node.id for node in found.nodes} == {UUID(int=1), UUID(int=11)}
+    assert [edge.rel_type for edge in found.edges] == ["1 relation"]
+    drawn = drawing.project(found, sizes)
+    assert drawn is not None
+    assert {dot.size for dot in drawn.dots} == {min(22.0, 4.0 + 1.6 * 10**0.5)}
+
+
+@given(count=st.integers(1, 120), pairs=Pairs)
+@settings(max_examples=25, deadline=None)
+def test_every_memory_is_in_one_cluster(count: int, pairs: list[tuple[int, int]]) -> None:
+    found, sizes = drawing.clusters(graph(count, pairs), most=120)
+    assert sum(sizes.values()) == count
+    assert found.left_out == 0

@@ -21,10 +21,12 @@ PLAIN = (
     "/decide/approvals",
     "/decide/insights",
     "/decide/cards",
+    "/decide/names",
     "/decide/saves",
     "/time",
     "/time?t=2026-01-01&k=2026-01-02",
     "/graph",
+    "/graph?by=cluster",
     "/health",
     "/activity",
     "/tenants",
@@ -200,6 +202,26 @@ def test_health_previews_a_repair_and_does_it(pages: Pages, store: dict[str, Any
     expect(page.get_by_role("status")).to_contain_text("replaced by")
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_role("status")).to_contain_text("is back")
+
+
+def test_health_says_what_doctor_says(pages: Pages, store: dict[str, Any]) -> None:
+    page = pages.page("/health")
+    page.wait_for_selector("text=Doctor")
+    expect(page.locator("main")).to_contain_text("checks found nothing wrong")
+    report = page.request.get(f"{pages.address}/ui/health.json").json()["report"]
+    assert {"server", "saves"} <= {one["check"] for one in report["doctor"]}
+    review = next(one for one in report["doctor"] if one["check"] == "saves")
+    assert (review["level"], review["remedy"]) == ("look", "see pgmem review and pgmem hygiene")
+
+
+def test_the_graph_follows_the_slider(pages: Pages, store: dict[str, Any]) -> None:
+    page = pages.page("/graph")
+    expect(page.locator("#drawn svg a").first).to_be_visible()
+    page.locator("#t").focus()
+    page.keyboard.press("Home")
+    expect(page.locator("#drawn .empty")).to_be_visible()
+    page.keyboard.press("End")
+    expect(page.locator("#drawn svg a").first).to_be_visible()
 
 
 def test_an_unknown_page_and_an_unknown_memory_say_so(pages: Pages) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import socket
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode, urlsplit
 
 import httpx2
 import pytest
@@ -14,6 +17,7 @@ from playwright.sync_api import expect
 
 from pgmem.mcp.auth import http_app
 from pgmem.settings import Settings
+from pgmem.ui import site, words
 from tests.conftest import Call
 from tests.ui.conftest import Pages
 from tests.ui.serving import running, serving
@@ -100,6 +104,126 @@ def test_signing_in_leads_to_no_other_site(dsn: str, tmp_path: Path) -> None:
         ):
             answer = httpx2.get(f"{link()}&next={wanted}")
             assert answer.headers["location"] == "/ui/", wanted
+
+
+NASTY = (
+    "9" * 5000,
+    "-1",
+    "\x00",
+    "\u0663",
+    "0001-01-01T00:00:00+14:00",
+    "9999-12-31T23:59:59-14:00",
+    "-62135596800",
+    "2147483648",
+    "\ud800",
+    "' or 1=1 --",
+    "%s{0}{{7*7}}",
+    "a" * 20_000,
+    "[" * 3000,
+)
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/ask", "/memories", "/decide/cards", "/time", "/graph", "/activity", "/health/repair"]
+)
+def test_no_argument_breaks_a_page(
+    local: tuple[httpx2.Client, str], store: dict[str, Any], path: str
+) -> None:
+    """A nasty value is refused in one sentence or finds nothing; the page never fails, and no memory is let out by it."""
+    client, _ = local
+    names = "q project labels t k as_of known_at limit after card trust scope branch session verb"
+    for name in names.split():
+        for value in NASTY:
+            query = urlencode({"q": "mail", name: value}, errors="surrogatepass")
+            answer = client.get(f"/ui{path}?{query}")
+            assert answer.status_code < 500, (name, value[:40], answer.text[-300:])
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("edit", {"version": "9" * 5000, "title": "x"}),
+        ("edit", {"version": "2147483648", "title": "x"}),
+        ("revert", {"version": "9" * 5000}),
+        ("revert", {"version": "2147483647"}),
+        ("replace", {"by": "\x00"}),
+    ],
+)
+def test_no_field_breaks_a_form(
+    local: tuple[httpx2.Client, str], store: dict[str, Any], path: str, fields: dict[str, str]
+) -> None:
+    client, token = local
+    answer = client.post(f"/ui/memory/{store['kept']}/{path}", data={"csrf": token, **fields})
+    assert 400 <= answer.status_code < 500, answer.text[-300:]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/ui/static/../templates/base.html",
+        "/ui/static/%2e%2e/templates/base.html",
+        "/ui/static/..%2f..%2fsettings.py",
+        "/ui/static//etc/passwd",
+        "/ui/static/page.js%00.css",
+        "/ui/static/",
+    ],
+)
+def test_no_path_leads_out_of_the_files_of_a_page(local: tuple[httpx2.Client, str], path: str) -> None:
+    client, _ = local
+    assert client.get(path).status_code in (400, 404)
+
+
+def test_a_form_that_does_not_arrive_is_not_waited_for(http: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stranger sends the head of a form and then nothing; and one of five megabytes is not read to its end."""
+    monkeypatch.setattr(site, "FORM_S", 0.05)
+    where = urlsplit(http)
+    with socket.create_connection((where.hostname, where.port), timeout=20) as slow:
+        slow.sendall(
+            f"POST /ui/enter HTTP/1.1\r\nhost: {where.netloc}\r\ncontent-length: 500\r\n\r\ntoken=".encode()
+        )
+        assert b" 408 " in slow.recv(4000).split(b"\r\n")[0]
+    monkeypatch.undo()
+    assert httpx2.post(f"{http}/ui/enter", data={"token": "x" * 20_000}).status_code == 413
+
+
+def test_one_person_signs_out_nobody_else(http: str, agent: Call) -> None:
+    ada, bo = token(agent, "acme", "ada"), token(agent, "acme", "bo")
+    with sign_in(http, bo) as his, sign_in(http, ada) as first:
+        for _ in range(25):
+            httpx2.post(f"{http}/ui/enter", data={"token": ada})
+        assert first.get("/ui/index.json").status_code == 401
+        assert his.get("/ui/index.json").status_code == 200
+
+
+def test_one_person_follows_the_activity_on_few_pages_at_once(http: str, agent: Call) -> None:
+    secret = token(agent, "acme", "ada")
+    with ExitStack() as stack:
+        answers = []
+        for _ in range(8):
+            client = stack.enter_context(sign_in(http, secret))
+            answer = stack.enter_context(client.stream("GET", "/ui/activity/live"))
+            answers.append(answer.status_code)
+        assert answers == [200] * 6 + [503] * 2
+
+
+def test_two_texts_of_one_word_are_compared_at_once() -> None:
+    """A person opens what an agent wrote: word by word this pair took 22 seconds, in which nobody was answered."""
+    began = time.process_time()
+    old, new = words.compared("a " * 740, "b a " * 370)
+    assert time.process_time() - began < 2
+    assert "".join(piece.text for piece in old) == "a " * 740
+    assert "".join(piece.text for piece in new) == "b a " * 370
+
+
+def test_a_long_history_is_not_compared_whole(local: tuple[httpx2.Client, str], agent: Call) -> None:
+    client, _ = local
+    agent("save_session", objective="Begin", project_id="harbour")
+    for number in range(40):
+        saved = agent("upsert_entity", entity_name="Clock", fact=f"It is {number}.", project_id="harbour")
+    page = client.get(f"/ui/memory/{saved['artifact_id']}").text
+    assert page.count("Put version") == 29
+    assert "It is <del>9</del>" in page
+    assert "It is <del>8</del>" not in page
 
 
 def test_an_upload_without_end_is_refused(local: tuple[httpx2.Client, str]) -> None:

@@ -1,0 +1,61 @@
+"""The store in lines: the server, what it can do, and what waits."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from pgmem.memory import Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Something about the store: its name, its value, and whether a person should look at it."""
+
+    name: str
+    value: str
+    hint: str = ""
+    warns: bool = False
+
+
+async def store(memory: Memory, *, keeper: bool) -> list[Line]:
+    """Return the lines; what waits in the whole store and on this machine is for its keeper."""
+    status = await memory.status()
+    lines = [
+        Line("Server", f"PostgreSQL {status.server_version}", f"pgmem {status.release}"),
+        Line(
+            "Search and graph",
+            status.tier,
+            ""
+            if status.tier == "full"
+            else "Some extensions are missing; docs/reference/servers.md says what that costs.",
+            status.tier != "full",
+        ),
+        Line("Memories you see", f"{sum(status.memories.values()):,}"),
+    ]
+    if not keeper:
+        return lines
+    backlog, models = await asyncio.gather(memory.backlog(), memory.embedding_status())
+    waiting, queued = backlog.embeddings_waiting, memory.outbox_depth()
+    failed = sum(backlog.saves_open.values())
+    lines += [
+        Line("Texts to embed", f"{waiting:,}", "The worker embeds them." if waiting else ""),
+        Line("Open saves", f"{failed:,}", "Decide, failed saves." if failed else "", bool(failed)),
+        Line(
+            "Outbox of this machine",
+            f"{queued:,}",
+            "They are sent when the database answers." if queued else "",
+            bool(queued),
+        ),
+        *(
+            Line(
+                "Embedding model", model.model, f"{model.vectors:,} vectors of {model.dimensions} dimensions"
+            )
+            for model in models
+            if model.active
+        ),
+    ]
+    behind = memory.replica_behind_s()
+    if behind is not None:
+        lines.append(Line("Replica", f"{behind:.1f} s behind"))
+    return lines
