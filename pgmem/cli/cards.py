@@ -123,16 +123,19 @@ def status(
 ) -> None:
     """Show the number of cards, the last refresh and the sync policy."""
     name = _project(store, project, root)
-    answer = store.run(lambda m: m.query_engineering_memory(name, "status"))
+    answer = _at(store, root, name).run(lambda m: m.query_engineering_memory(name, "status"))
     if store.print_json(answer.payload):
         return
     payload = answer.payload
     table = Table(show_header=False, box=None)
     limit = (payload.capacity or {}).get("max_records")
-    table.add_row(*cells("cards", f"{payload.record_count} of {limit}"))
+    elsewhere = payload.records_elsewhere or 0
+    table.add_row(*cells("cards", f"{(payload.record_count or 0) + elsewhere} of {limit}"))
     for group in (payload.records_by_status, payload.records_by_type):
         for name, count in sorted((group or {}).items()):
             table.add_row(*cells(f"  {name}", count))
+    if elsewhere:
+        table.add_row(*cells("  of other branches", elsewhere))
     for name, value in asdict(payload.sync).items() if payload.sync else ():
         if value is not None:
             table.add_row(*cells(name.replace("_", " "), value))
@@ -355,6 +358,35 @@ def search(
 
 @app.command()
 @store_command
+def trajectories(
+    store: Store,
+    query: Annotated[
+        str | None, typer.Argument(help="What kind of change, in words. Default: the newest.")
+    ] = None,
+    path: Annotated[str | None, typer.Option(help="Only work on this file or below this folder.")] = None,
+    root: Root = Here,
+    project: Project = None,
+    limit: Limit = 20,
+) -> None:
+    """Tell how such a change was made before: what each piece of work did, one line each."""
+    name = _project(store, project, root)
+    answer = store.run(
+        lambda m: m.query_engineering_memory(name, "trajectories", query=query, path=path, max_results=limit)
+    )
+    if store.print_json(answer.payload):
+        return
+    console = terminal()
+    found = answer.payload.trajectories or []
+    for one in found:
+        console.print(Text(one.line), soft_wrap=True)
+    if not found:
+        console.print("No earlier work fits.")
+    if (left := (answer.payload.total_count or 0) - len(found)) > 0:
+        console.print(f"{left} more (--limit).", style="dim")
+
+
+@app.command()
+@store_command
 def stale(
     store: Store,
     root: Root = Here,
@@ -379,7 +411,7 @@ def coverage(
 ) -> None:
     """Show which paths an active card covers."""
     name = _project(store, project, root)
-    answer = store.run(lambda m: m.query_engineering_memory(name, "coverage", scope=paths))
+    answer = _at(store, root, name).run(lambda m: m.query_engineering_memory(name, "coverage", scope=paths))
     if store.print_json(answer.payload):
         return
     table = Table("path", "covered")

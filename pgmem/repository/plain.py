@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 
-__all__ = ["SUFFIXES", "read"]
+__all__ = ["SUFFIXES", "notebook", "read"]
 
 SUFFIXES = (
     ".js",
@@ -39,16 +40,37 @@ SUFFIXES = (
     ".ml",
     ".dart",
     ".zig",
+    ".sh",
+    ".bash",
+    ".zsh",
+    ".bats",
+    ".ps1",
+    ".pl",
+    ".pm",
+    ".jl",
+    ".r",
+    ".R",
+    ".clj",
+    ".cljs",
+    ".groovy",
+    ".kts",
+    ".fs",
+    ".nim",
+    ".f90",
+    ".cu",
+    ".pyx",
+    ".proto",
+    ".thrift",
 )
 """File name suffixes of modules, which are named by their path."""
 
 # The comment at the head of a file, in the syntaxes of these languages, after an optional shebang or blank line.
 _HEAD = re.compile(
     rb"\A\s*(?:\xef\xbb\xbf)?(?:#![^\n]*\n\s*)?"
-    rb"(?:/\*+!?(?P<block>.*?)\*/|(?P<lines>(?:[ \t]*(?://|#(?=[ \t])|--)[^\n]*\n?|[ \t]*\n)+))",
+    rb"(?:/\*+!?(?P<block>.*?)\*/|(?P<lines>(?:[ \t]*(?://|#(?=[ \t\r\n])|--|%|;)[^\n]*\n?|[ \t]*\n)+))",
     re.DOTALL,
 )
-_MARK = re.compile(r"^[ \t]*(?:\*+|//[/!]?|#|--)?[ \t]?", re.MULTILINE)
+_MARK = re.compile(r"^[ \t]*(?:\*+|//[/!]?|#|--|%+|;+)?[ \t]?", re.MULTILINE)
 _LICENCE = re.compile(
     r"copyright|licen[sc]e|spdx|all rights reserved|generated|eslint|@ts-|use strict", re.IGNORECASE
 )
@@ -65,3 +87,14 @@ def read(source: bytes) -> str | None:
         if re.search(r"\w{3}", words) and not _LICENCE.search(words):
             return words
     return None
+
+
+def notebook(data: bytes) -> str | None:
+    """The first line of the first text of a Jupyter notebook, in one line; else None."""
+    try:
+        cells = json.loads(data)["cells"]
+        texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+    lines = (line.strip("#*_ \t") for text in texts for line in text.splitlines())
+    return next((line for line in lines if re.search(r"\w{3}", line)), None)

@@ -49,7 +49,7 @@ __all__ = [
 SCHEMA = "pgmem.repository/1"
 """The schema of a report; `refresh_from_run` refuses any other."""
 
-_READER = "5"
+_READER = "6"
 """Part of the fingerprint: a reader that sees more reads every repository again."""
 _MAX_BYTES = 2_000_000
 _DOCUMENTS = (".md", ".rst", ".txt", ".adoc")
@@ -57,14 +57,25 @@ _OWNER_FILES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/
 _IGNORED = frozenset(
     ("__pycache__", "node_modules", "site-packages", "venv", "env", "build", "dist", "htmlcov", "target")
 )
-_GENERATED = re.compile(r"\.min\.\w+$|\.d\.ts$|(^|/)(?:vendor|third_party|node_modules)/|_pb2(?:_grpc)?\.py$")
+_VENDORED = re.compile(
+    r"(^|/)(?:_?vendor(?:ed)?|third[-_]?party|node_modules|bower_components|site-packages|Pods|Carthage)/"
+)
+_GENERATED = re.compile(r"\.min\.\w+$|\.d\.ts$|_pb2(?:_grpc)?\.pyi?$")
+_SAYS_GENERATED = re.compile(
+    r"@generated\b|\b(?:code|file|automatically|auto-?|is) ?generated\b.{0,200}?\b(?:do not|don't) (?:edit|modify|change)"
+    r"|\b(?:do not|don't) (?:edit|modify)\b.{0,200}?\bgenerated\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_COMMENTS = re.compile(rb"(?:\s*(?:#|//|--|;|%)[^\n]*\n|\s*/\*.*?\*/|\s*<!--.*?-->)+", re.DOTALL)
+_SHEBANG = re.compile(rb"#!\s*\S*?(?:env\s+(?:-S\s+)?)?(\w+)[\d.]*(?:\s|$)")
 _ABSOLUTE = re.compile(r"/|~(/|$)|[A-Za-z]:")
 _WORD = re.compile(r"[\w./-]+")
 _HEADING = re.compile(r"^(?:#+|=+)\s+(.+?)\s*#*$")
 _REVERTED = re.compile(r'^Revert "(.*)"$')
 _OTHERS = re.compile(
-    r"\.(?:toml|json|jsonc|ya?ml|cfg|ini|sh|bash|sql|css|scss|html|xml|gradle|proto|graphql|tf|lock|in)$"
-    r"|(^|/)(?:Makefile|Dockerfile|CODEOWNERS|Gemfile|Rakefile|go\.mod|[\w-]*rc)$"
+    r"\.(?:toml|json|jsonc|ya?ml|cfg|ini|fish|sql|css|scss|less|html|xml|gradle|graphql|tf|nix|lock|in|mk|cmake|pyi"
+    r"|ipynb|mdx|erb|ejs|haml|j2|jinja2?|tmpl|bzl|csproj|gemspec|asm|s)$"
+    r"|(^|/)(?:[\w-]+|go\.mod|\.[\w-]*rc)$"
 )
 """Files that are not parsed, and of which the history says what changes with them."""
 _BLAMED = 40
@@ -104,10 +115,11 @@ def fingerprint(root: Path, cache_dir: Path | None = None) -> str:
     return Reading(root, cache_dir).fingerprint
 
 
-def standing(root: Path) -> tuple[str | None, str | None]:
-    """The branch of a directory and the commit that its cards wait for; None: the default branch, none, or no git."""
+def standing(repository: Path | Reading) -> tuple[str | None, str | None]:
+    """The branch of a repository and the commit that its cards wait for; None: the default branch, none, or no git."""
     try:
-        return Git(root).standing()
+        git = repository.git if isinstance(repository, Reading) else Git(repository)
+        return git.standing() if git else (None, None)
     except GitUnavailable:
         return None, None
 
@@ -155,13 +167,14 @@ class Reading:
         self._cache = Cache(cache_dir, root)
         self._on_file = on_file
         self._skipped: list[str] = []
-        self._git: Git | None = None
+        self.git: Git | None = None
+        """None where there is no git, or no history yet."""
         try:
-            self._git = Git(root)
-            self._listed, no_files = self._git.files()
+            self.git = Git(root)
+            self._listed, no_files = self.git.files()
             self._skipped += no_files
         except GitUnavailable as error:
-            self._git = None
+            self.git = None
             self._skipped.append(f"git: {error}; history, hot spots and commits are left out")
             self._listed = _walk(root)
         self._files = _read(
@@ -171,7 +184,7 @@ class Reading:
     @cached_property
     def fingerprint(self) -> str:
         """The digest of everything that a report follows from."""
-        sums = hashlib.sha256(f"{_READER}{self._git.commit if self._git else ''}".encode())
+        sums = hashlib.sha256(f"{_READER}{self.git.commit if self.git else ''}".encode())
         for path, row in self._files.items():
             sums.update(f"\0{path}\0{row['digest']}".encode(errors="surrogateescape"))
         return sums.hexdigest()
@@ -179,7 +192,7 @@ class Reading:
     @property
     def branch(self) -> str | None:
         """The branch that is checked out; None: the default one, none, or no repository."""
-        return self._git.branch if self._git else None
+        return self.git.branch if self.git else None
 
     def report(self, base: str | None = None) -> dict[str, Any]:
         """The report, or what differs from the report with a fingerprint, if the cache knows that.
@@ -188,7 +201,7 @@ class Reading:
         gone.
         """
         parsed = self._parsed()
-        commit = self._git.commit if self._git else None
+        commit = self.git.commit if self.git else None
         known = self._facts(parsed)
         entries = _entries(parsed, known, {path: row["digest"] for path, row in self._files.items()})
         sent = self._cache.load("sent")
@@ -242,7 +255,7 @@ class Reading:
 
     def _facts(self, parsed: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
         """What follows from all files and the history; from the cache if neither imports nor commits changed."""
-        commit = self._git.commit if self._git else ""
+        commit = self.git.commit if self.git else ""
         faces = [(path, row["face"]) for path, row in self._files.items()]
         owners = {path: _owner_text(self._root, path) for path in _OWNER_FILES if path in self._listed}
         coverage = [
@@ -250,8 +263,10 @@ class Reading:
             for path in (".coverage", "lcov.info", "coverage/lcov.info")
             if (self._root / path).is_file()
         ]
-        unmerged = self._git.unmerged() if self._git else []
-        key = _digest([commit, faces, owners, coverage, _digest(self._listed), unmerged])
+        unmerged = self.git.unmerged() if self.git else []
+        release = self._release()
+        name = release[0] if release else None
+        key = _digest([commit, faces, owners, coverage, _digest(self._listed), unmerged, name])
         kept = self._cache.load("facts")
         if kept.get("key") == key:
             self._skipped += kept["skipped"]
@@ -267,44 +282,51 @@ class Reading:
             owners,
             _go_modules(self._root, self._listed),
             frozenset(unmerged),
+            release,
         )
         self._ages(parsed, made)
         self._skipped += skipped
         self._cache.store("facts", {"key": key, "found": made, "skipped": skipped})
         return made
 
+    def _release(self) -> tuple[str, frozenset[str]] | None:
+        try:
+            return self.git.release() if self.git else None
+        except GitUnavailable:  # of a shallow clone the tags may lie before its first commit
+            return None
+
     def _log(self, skipped: list[str]) -> list[Commit]:
         """The commits, newest first; only those that the cache does not hold are read from git."""
-        if self._git is None:
+        if self.git is None:
             return []
         kept = self._cache.load("commits")
         old = [_commit(row) for row in kept.get("commits", ())]
         head = str(kept.get("head", ""))
         try:
-            if head == self._git.commit:
+            if head == self.git.commit:
                 return old
-            if not old or not self._git.is_ancestor(head):
+            if not old or not self.git.is_ancestor(head):
                 old = []
-            log = [*self._git.log(known=[head] if old else []), *old]
-            if self._git.is_shallow():
+            log = [*self.git.log(known=[head] if old else []), *old]
+            if self.git.is_shallow():
                 skipped.append(
                     "git history: the clone is shallow; what is older than its first commit is not known"
                 )
         except (GitUnavailable, OSError) as error:
             skipped.append(f"git history: {error}; hot spots and commits are left out")
             return []
-        self._cache.store("commits", {"head": self._git.commit, "commits": [_row(commit) for commit in log]})
+        self._cache.store("commits", {"head": self.git.commit, "commits": [_row(commit) for commit in log]})
         return log
 
     def _ages(self, parsed: Mapping[str, dict[str, Any]], made: dict[str, Any]) -> None:
         """Add to the marks of the code the month in which each line was written."""
-        if self._git is None:
+        if self.git is None:
             return
         marked = [path for path, row in parsed.items() if row.get("marks") and not is_test(path)]
         for path in marked[:_BLAMED]:
             made["facts"].setdefault(path, {})["blame"] = {
                 text: _month(at)
-                for text, at in self._git.written(path, [m["text"] for m in parsed[path]["marks"]])
+                for text, at in self.git.written(path, [m["text"] for m in parsed[path]["marks"]])
             }
 
 
@@ -321,10 +343,10 @@ def _uncollected() -> Iterator[None]:
 
 
 def parse(path: str, data: bytes) -> dict[str, Any]:
-    """What a file says of itself, as JSON holds it: source, marks, title, words, decision, rules, error."""
+    """What a file says of itself, as JSON holds it: source, generated, marks, title, words, decision, rules, error."""
     suffix = path.rpartition(".")[2]
     if path.endswith(_DOCUMENTS):
-        text = data.decode(errors="replace")
+        text = data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
         words = {word.strip("./-") for word in _WORD.findall(text)}
         made: dict[str, Any] = {
             "title": _title(text),
@@ -336,8 +358,17 @@ def parse(path: str, data: bytes) -> dict[str, Any]:
             made["rules"] = rules
         return made
     made = {"source": None}
-    if not path.endswith((".py", *plain.SUFFIXES)):
+    if "." not in path.rpartition("/")[2]:
+        # A program without a suffix says in its first line what runs it.
+        runs = _SHEBANG.match(data)
+        suffix = "" if runs is None else "py" if runs[1].startswith(b"python") else "sh"
+    if suffix == "ipynb":
+        return {"source": Source(doc=plain.notebook(data)).as_json()}
+    if suffix != "py" and f".{suffix}" not in plain.SUFFIXES:
         return {}
+    head = _COMMENTS.match(data[:2000])
+    if head is not None and _SAYS_GENERATED.search(head[0].decode(errors="replace")):
+        made["generated"] = True
     try:
         if b"\0" in data[:8000]:
             raise Unreadable("a binary file")
@@ -408,6 +439,7 @@ def facts(
     owners: Mapping[str, str],
     go_modules: Mapping[str, str],
     unmerged: Collection[str] = (),
+    release: tuple[str, frozenset[str]] | None = None,
 ) -> dict[str, Any]:
     """What a report says of each file beside what the file says itself.
 
@@ -419,6 +451,7 @@ def facts(
         owners: contents of the CODEOWNERS files.
         go_modules: module paths of the go.mod files by their folder.
         unmerged: commits that are not in the default branch.
+        release: the newest release, with the commits since.
 
     Returns:
         {names, modules, imports, covering, documents, facts, reasons, renames, work}: dotted names and imported files by
@@ -436,7 +469,7 @@ def facts(
     patterns = list(decisions.code_owners(owners))
     made: dict[str, dict[str, Any]] = {}
     for path in parsed:
-        fact = _history_of(path, timeline, known.companions)
+        fact = _history_of(path, timeline, known.companions, release)
         if path in is_module:
             tests = known.companions.tests(path)
             fact["tests"] = [{"path": one.path, "score": one.score, "why": list(one.why)} for one in tests]
@@ -457,16 +490,21 @@ def facts(
             path: _named(row["words"], by_name, is_file) for path, row in parsed.items() if "words" in row
         },
         "facts": made,
-        "reasons": [asdict(one) for one in timeline.reasons(is_module)],
+        "reasons": [
+            asdict(one)
+            for one in timeline.reasons({path for path in modules if not parsed[path].get("generated")})
+        ],
         "renames": timeline.renames,
         "work": [
             {
                 "commit": one.id,
                 "at": one.at,
-                "subject": " ".join(one.subject.split())[:200],
-                "paths": list(paths[:30]),
+                "subject": one.title[:200],
+                "paths": list(one.paths[:30]),
+                "commits": list(one.commits),
+                "reverts": list(one.reverts),
             }
-            for one, paths in timeline.work(unmerged)
+            for one in timeline.work(unmerged)
         ],
     }
 
@@ -475,11 +513,17 @@ def _is_parsed_test(path: str, parsed: Mapping[str, dict[str, Any]]) -> bool:
     return is_test(path) and "source" in parsed[path]
 
 
-def _history_of(path: str, timeline: Timeline, companions: Companions) -> dict[str, Any]:
+def _history_of(
+    path: str,
+    timeline: Timeline,
+    companions: Companions,
+    release: tuple[str, frozenset[str]] | None,
+) -> dict[str, Any]:
     commits = timeline.commits(path)
     if not commits:
         return {}
     together = companions.supported(path)
+    since = [one for one in commits if one.id in release[1]] if release else []
     return {
         "last_commit": commits[0].id,
         "commits": len(commits),
@@ -495,6 +539,7 @@ def _history_of(path: str, timeline: Timeline, companions: Companions) -> dict[s
         "reverts": [_told(one) for one in timeline.reverts(path)[:5]],
         "fixes": [_told(one) for one in timeline.fixes(path)[:5]],
         "fix_count": len(timeline.fixes(path)),
+        "unreleased": {"since": release[0], "commits": len(since)} if release and since else None,
     }
 
 
@@ -583,14 +628,18 @@ def _written(path: str, row: Mapping[str, Any], known: Mapping[str, Any]) -> lis
 
 
 def _marked(path: str, row: Mapping[str, Any], fact: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The note of the marks in a file, the newest three with line and month."""
+    """The note of the marks in a file, the first three with line and month, or of what a generated file is."""
+    if row.get("generated"):
+        text = f"{path} is generated: change what it is made from."
+        return [_note(path, "risk_note", "active", text, "generated", [])]
     if not row.get("marks") or is_test(path):
         return []
     blame = fact.get("blame", {})
     lines = []
     for mark in row["marks"][:3]:
         since = f", {blame[mark['text']]}" if mark["text"] in blame else ""
-        lines.append(f"{mark['word']} (line {mark['line']}{since}): {mark['text'].rstrip('.')}.")
+        text = f"{mark['text']} {mark['rest']}".rstrip(" .:;,")
+        lines.append(f"{mark['word']} (line {mark['line']}{since}): {text}.")
     more = f" {len(row['marks']) - 3} more." if len(row["marks"]) > 3 else ""
     return [_note(path, "risk_note", "active", " ".join(lines) + more, "todo", [])]
 
@@ -627,7 +676,8 @@ def _face(parsed: Mapping[str, Any]) -> list[Any]:
         source.get("exports"),
         source.get("namespace"),
         parsed.get("words"),
-        [mark["text"] for mark in parsed.get("marks", ())],
+        [(mark["text"], mark["rest"]) for mark in parsed.get("marks", ())],
+        parsed.get("generated"),
     ]
 
 
@@ -641,11 +691,11 @@ def _month(at: int) -> str:
 
 
 def _row(commit: Commit) -> list[Any]:
-    return [commit.id, commit.at, commit.authors, commit.message, commit.changes]
+    return [commit.id, commit.at, commit.authors, commit.message, commit.changes, commit.parents]
 
 
 def _commit(row: list[Any]) -> Commit:
-    return Commit(row[0], row[1], tuple(map(tuple, row[2])), row[3], tuple(map(tuple, row[4])))
+    return Commit(row[0], row[1], tuple(map(tuple, row[2])), row[3], tuple(map(tuple, row[4])), tuple(row[5]))
 
 
 def _owner_text(root: Path, path: str) -> str:
@@ -666,6 +716,8 @@ def _go_modules(root: Path, files: Iterable[str]) -> dict[str, str]:
 
 
 def _is_read(path: str) -> bool:
+    if _VENDORED.search(path):
+        return False
     if path.endswith((".py", *_DOCUMENTS)) or _OTHERS.search(path):
         return True
     return path.endswith(plain.SUFFIXES) and not _GENERATED.search(path)
