@@ -192,8 +192,8 @@ as $$
     -- What describes itself is a sentence and its facts follow; of others the first fact is told of the name.
     case when k.doc is null then k.module || regexp_replace(' ' || lower(left(said.facts, 1)) || substr(said.facts, 2),
                                                             '^ used by', ' is used by')
-      else concat_ws(' ', k.module || ': ' || rtrim(case when length(k.doc) > 140 then left(k.doc, 139) || '…'
-                                                         else k.doc end, '.') || '.', said.facts) end,
+      else concat_ws(' ', k.module || ':', case when length(k.doc) <= 140 then rtrim(k.doc, '.') || '.'
+        else regexp_replace(left(k.doc, 139), '\W*\s\S*$', '') || ' …' end, said.facts) end,
     pgmem.path_subjects(k.path, k.module,
       case when k.is_entry then '{}' else array(select k.module || '.' || n from unnest(k.names[1:50]) n) end),
     coalesce((select jsonb_agg(jsonb_build_object('rel', 'DEPENDS_ON', 'path', p) order by p collate "C")

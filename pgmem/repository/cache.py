@@ -12,7 +12,7 @@ from typing import Any
 
 __all__ = ["Cache"]
 
-_FORM = 8
+_FORM = 9
 """Grows with every change of what the files of the cache hold: another number is no cache."""
 
 

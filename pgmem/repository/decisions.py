@@ -201,7 +201,9 @@ def _pattern(pattern: str) -> re.Pattern[str]:
 
 
 def owners_of(path: str, patterns: list[tuple[str, tuple[str, ...]]]) -> tuple[str, ...]:
-    """The owners of a path by the patterns of a CODEOWNERS file."""
+    """The owners of a path by the patterns of a CODEOWNERS file; none if all files have the same."""
+    if all(pattern == "*" for pattern, _ in patterns):
+        return ()
     for pattern, owners in reversed(patterns):
         if pattern == "*" or _pattern(pattern).match(path):
             return owners

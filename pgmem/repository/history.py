@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from math import log2
 
@@ -53,6 +54,10 @@ _NOBODY = frozenset(("", "unknown", "root", "your name"))
 _HASH = re.compile(r"\b[0-9a-f]{12,40}\b")
 _NO_FIX = re.compile(
     r"\b(?:docs?|change ?log|typos?|lint\w*|ci|tests?|typing|mypy|flake\w*|spelling|readme|comments?)\b", re.I
+)
+_RELEASE = re.compile(
+    r"^(?:chore(?:\([^)]*\))?: )?(?:(?:release|bump|version|publish|prepare)\W+)*(?:version |to |release )*v?\d+\.\d+[\w.+-]*$",
+    re.I,
 )
 _UNDONE = re.compile(r'^Revert "(.*)"')
 _TAKES_BACK = re.compile(r"\breverts commit ([0-9a-f]{7,64})\b", re.IGNORECASE)
@@ -168,7 +173,10 @@ class Timeline:
                 yield 0.5 ** (age / HALF_LIFE) / log2(1 + max(2, len(commit.changes))), paths
 
     def owners(self, path: str, most: int = 3) -> list[Owner]:
-        """Who knows a file best: commits, the newer the more, without sweeps and programs; co-authors count."""
+        """Who knows a file best: commits, the newer the more, without sweeps and programs; co-authors count.
+
+        Where one person has made nearly all commits of the repository, that they made those of a file says nothing.
+        """
         commits: Counter[str] = Counter()
         known: defaultdict[str, float] = defaultdict(float)
         last: dict[str, int] = {}
@@ -185,8 +193,16 @@ class Timeline:
                 commits[key] += 1
                 known[key] += 0.5 ** (max(0, self.newest - commit.at) / HALF_LIFE)
                 last[key] = max(last.get(key, 0), commit.at)
+        if set(commits) == {self._everywhere}:
+            return []
         ranked = sorted(commits, key=lambda key: (-known[key], key))
         return [Owner(key, commits[key], of, last[key]) for key in ranked[:most]]
+
+    @cached_property
+    def _everywhere(self) -> str | None:
+        """The address of whoever has made at least nine of ten commits."""
+        made = Counter(commit.authors[0][1] or commit.authors[0][0] for commit, _ in self._commits)
+        return next((key for key, count in made.most_common(1) if 10 * count >= 9 * made.total()), None)
 
     def reverts(self, path: str) -> list[Commit]:
         """The commits of a file that take something back, newest first, without those that were taken back themselves."""
@@ -216,8 +232,8 @@ class Timeline:
     def work(self, unmerged: Collection[str] = (), most: int = 300) -> list[Work]:
         """The newest pieces of work, with the files of today that each changed.
 
-        The commits of one pull request are one piece, where a merge tells of them. Sweeps, the commits of programs and
-        those of other branches are none.
+        The commits of one pull request are one piece, where a merge tells of them. Sweeps, releases, the commits of
+        programs and those of other branches are none.
         """
         rows = [row for row in self._commits if row[0].id not in unmerged]
         files = {commit.id: paths for commit, paths in rows}
@@ -237,7 +253,13 @@ class Timeline:
     ) -> Iterator[Work]:
         ids = sorted(files)
         for last, commits in pieces:
-            own = [one for one in commits if not is_sweep(one) and not _BOT.search(one.authors[0][0])]
+            own = [
+                one
+                for one in commits
+                if not is_sweep(one)
+                and not _BOT.search(one.authors[0][0])
+                and not _RELEASE.search(one.subject)
+            ]
             paths = tuple(dict.fromkeys(path for one in reversed(own) for path in files[one.id]))
             if paths:
                 named = (name for one in [last, *commits] for name in _TAKES_BACK.findall(one.message))

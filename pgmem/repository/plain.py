@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-__all__ = ["SUFFIXES", "notebook", "read"]
+__all__ = ["SUFFIXES", "mentions", "notebook", "read"]
 
 SUFFIXES = (
     ".js",
@@ -61,18 +61,24 @@ SUFFIXES = (
     ".pyx",
     ".proto",
     ".thrift",
+    ".sql",
 )
 """File name suffixes of modules, which are named by their path."""
 
 # The comment at the head of a file, in the syntaxes of these languages, after an optional shebang or blank line.
 _HEAD = re.compile(
     rb"\A\s*(?:\xef\xbb\xbf)?(?:#![^\n]*\n\s*)?"
-    rb"(?:/\*+!?(?P<block>.*?)\*/|(?P<lines>(?:[ \t]*(?://|#(?=[ \t\r\n])|--|%|;)[^\n]*\n?|[ \t]*\n)+))",
+    rb"(?:/\*+!?(?P<block>.*?)(?:\*/|\Z)|(?P<lines>(?:[ \t]*(?://|#(?=[ \t\r\n])|--|%|;)[^\n]*\n?|[ \t]*\n)+))",
     re.DOTALL,
 )
 _MARK = re.compile(r"^[ \t]*(?:\*+|//[/!]?|#|--|%+|;+)?[ \t]?", re.MULTILINE)
+_TAG = re.compile(r"\{@\w+\s+([^}]*)\}|</?[a-z][a-z0-9]*\s*/?>")
+"""Markup of Javadoc: what an inline tag is about stays."""
+_FILE_NAME = re.compile(rb"[A-Za-z0-9]+(?:[._-]+[A-Za-z0-9]+)+")
+_MOST_NAMES = 400
 _LICENCE = re.compile(
-    r"copyright|licen[sc]e|spdx|all rights reserved|generated|eslint|@ts-|use strict", re.IGNORECASE
+    r"copyright|licen[sc]e|spdx|all rights reserved|generated|eslint|@ts-|use strict|\bnotice\b|warranty|-\*-|vim:",
+    re.IGNORECASE,
 )
 
 
@@ -83,10 +89,17 @@ def read(source: bytes) -> str | None:
         return None
     text = (head["block"] or head["lines"] or b"").decode(errors="replace")
     for paragraph in re.split(r"\n\s*\n", _MARK.sub("", text).strip()):
-        words = re.sub(r"^@\w+\s+", "", " ".join(paragraph.split()))
+        paragraph = _TAG.sub(r"\1", paragraph)
+        words = re.sub(r"^(?:@\w+|Summary:|Description:|Purpose:)\s+", "", " ".join(paragraph.split()))
         if re.search(r"\w{3}", words) and not _LICENCE.search(words):
             return words
     return None
+
+
+def mentions(data: bytes) -> list[str]:
+    """The words of a shell script that can be names of other files: those with a dash, dot or underline, sorted."""
+    words = {word.strip(b".-") for word in _FILE_NAME.findall(data)}
+    return sorted(word.decode() for word in words if len(word) > 4)[:_MOST_NAMES]
 
 
 def notebook(data: bytes) -> str | None:

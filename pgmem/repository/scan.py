@@ -14,7 +14,7 @@ import json
 import os
 import re
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -31,7 +31,7 @@ from pgmem.repository.covering import Covering, is_test
 from pgmem.repository.git import Commit, Git, GitUnavailable
 from pgmem.repository.history import Timeline
 from pgmem.repository.imports import Imports
-from pgmem.repository.source import Source, Unreadable
+from pgmem.repository.source import Import, Source, Unreadable
 
 __all__ = [
     "SCHEMA",
@@ -73,12 +73,14 @@ _WORD = re.compile(r"[\w./-]+")
 _HEADING = re.compile(r"^(?:#+|=+)\s+(.+?)\s*#*$")
 _REVERTED = re.compile(r'^Revert "(.*)"$')
 _OTHERS = re.compile(
-    r"\.(?:toml|json|jsonc|ya?ml|cfg|ini|fish|sql|css|scss|less|html|xml|gradle|graphql|tf|nix|lock|in|mk|cmake|pyi"
+    r"\.(?:toml|json|jsonc|ya?ml|cfg|ini|fish|css|scss|less|html|xml|gradle|graphql|tf|nix|lock|in|mk|cmake|pyi"
     r"|ipynb|mdx|erb|ejs|haml|j2|jinja2?|tmpl|bzl|csproj|gemspec|asm|s)$"
     r"|(^|/)(?:[\w-]+|go\.mod|\.[\w-]*rc)$"
 )
 """Files that are not parsed, and of which the history says what changes with them."""
 _BLAMED = 40
+_SHARED_DOC = 3
+"""A text that so many files begin with, as that of a licence, describes none of them."""
 _SENT = 3
 _WORK = ""
 """Where the digest of the work stands among those of the files."""
@@ -257,6 +259,7 @@ class Reading:
         """What follows from all files and the history; from the cache if neither imports nor commits changed."""
         commit = self.git.commit if self.git else ""
         faces = [(path, row["face"]) for path, row in self._files.items()]
+        packages = _packages(self._root, self._listed)
         owners = {path: _owner_text(self._root, path) for path in _OWNER_FILES if path in self._listed}
         coverage = [
             (path, (self._root / path).stat().st_mtime_ns)
@@ -266,7 +269,7 @@ class Reading:
         unmerged = self.git.unmerged() if self.git else []
         release = self._release()
         name = release[0] if release else None
-        key = _digest([commit, faces, owners, coverage, _digest(self._listed), unmerged, name])
+        key = _digest([commit, faces, owners, coverage, _digest(self._listed), unmerged, name, packages])
         kept = self._cache.load("facts")
         if kept.get("key") == key:
             self._skipped += kept["skipped"]
@@ -280,7 +283,7 @@ class Reading:
             log,
             measured.read(self._root),
             owners,
-            _go_modules(self._root, self._listed),
+            packages,
             frozenset(unmerged),
             release,
         )
@@ -343,7 +346,12 @@ def _uncollected() -> Iterator[None]:
 
 
 def parse(path: str, data: bytes) -> dict[str, Any]:
-    """What a file says of itself, as JSON holds it: source, generated, marks, title, words, decision, rules, error."""
+    """What a file says of itself, as JSON holds it.
+
+    Returns:
+        {source, generated, tested, marks, title, words, decision, rules, error}, without what the file does not have;
+        tested: it holds its own tests, as files of Rust do.
+    """
     suffix = path.rpartition(".")[2]
     if path.endswith(_DOCUMENTS):
         text = data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
@@ -376,6 +384,8 @@ def parse(path: str, data: bytes) -> dict[str, Any]:
             source = python.read(data, symbols=not is_test(path))
         elif languages.available(suffix):
             source = languages.read(suffix, data)
+        elif suffix in ("sh", "bash", "zsh", "bats"):
+            source = Source(doc=plain.read(data), imports=tuple(map(Import, plain.mentions(data))))
         else:
             source = Source(doc=plain.read(data))
         made["source"] = source.as_json()
@@ -383,6 +393,8 @@ def parse(path: str, data: bytes) -> dict[str, Any]:
         made["error"] = str(error)
     except RecursionError:
         made["error"] = "nested too deeply"
+    if suffix == "rs" and b"#[cfg(test)]" in data:
+        made["tested"] = True
     if marks := decisions.marks(data):
         made["marks"] = [asdict(mark) for mark in marks]
     return made
@@ -406,7 +418,7 @@ def learned(
     files: list[str],
     log: list[Commit],
     coverage: Mapping[str, Mapping[str, float]],
-    go_modules: Mapping[str, str] | None = None,
+    packages: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Learned:
     """Learn from all files and the history together.
 
@@ -415,16 +427,16 @@ def learned(
         files: all paths, also of files that are not parsed.
         log: the commits, newest first.
         coverage: for each file the share of its lines that each test runs.
-        go_modules: module paths of the go.mod files by their folder.
+        packages: for each kind of manifest the names of packages by their folder.
     """
     sources = {
         path: Source.from_json(row["source"]) if row["source"] else Source()
         for path, row in parsed.items()
         if "source" in row
     }
-    packages = frozenset(path.rpartition("/")[0] for path in sources if path.endswith("/__init__.py"))
-    names = {path: python.module_name(path, packages) for path in sources if path.endswith(".py")}
-    imports = Imports(sources, names, go_modules or {})
+    folders = frozenset(path.rpartition("/")[0] for path in sources if path.endswith("/__init__.py"))
+    names = {path: python.module_name(path, folders) for path in sources if path.endswith(".py")}
+    imports = Imports(sources, names, packages or {})
     timeline = Timeline(log, files)
     covering = Covering(sources, {path: imports.used(path) for path in sources if is_test(path)})
     modules = [path for path in sources if not is_test(path) and not _GENERATED.search(path)]
@@ -437,7 +449,7 @@ def facts(
     log: list[Commit],
     coverage: Mapping[str, Mapping[str, float]],
     owners: Mapping[str, str],
-    go_modules: Mapping[str, str],
+    packages: Mapping[str, Mapping[str, str]],
     unmerged: Collection[str] = (),
     release: tuple[str, frozenset[str]] | None = None,
 ) -> dict[str, Any]:
@@ -449,7 +461,7 @@ def facts(
         log: the commits, newest first.
         coverage: for each file the share of its lines that each test runs.
         owners: contents of the CODEOWNERS files.
-        go_modules: module paths of the go.mod files by their folder.
+        packages: for each kind of manifest the names of packages by their folder.
         unmerged: commits that are not in the default branch.
         release: the newest release, with the commits since.
 
@@ -459,7 +471,7 @@ def facts(
         dependents by path; sentences that give reasons; names of before by the name of today; the newest commits that
         are pieces of work.
     """
-    known = learned(parsed, files, log, coverage, go_modules)
+    known = learned(parsed, files, log, coverage, packages)
     modules, names, imports, timeline = known.modules, known.names, known.imports, known.timeline
     is_module = frozenset(modules)
     dependents: defaultdict[str, list[str]] = defaultdict(list)
@@ -473,6 +485,8 @@ def facts(
         if path in is_module:
             tests = known.companions.tests(path)
             fact["tests"] = [{"path": one.path, "score": one.score, "why": list(one.why)} for one in tests]
+            if parsed[path].get("tested"):
+                fact["tests"].insert(0, {"path": path, "score": 1.0, "why": ["in the file itself"]})
             fact["dependents"] = sorted(dependents.get(path, ()))[:20]
             fact["dependent_count"] = len(dependents.get(path, ()))
         if written := decisions.owners_of(path, patterns):
@@ -553,6 +567,7 @@ def _entries(
 ) -> dict[str, dict[str, Any]]:
     """For each path the parts of the report that are about it."""
     modules = set(known["modules"])
+    docs = Counter(row["source"]["doc"] for row in parsed.values() if row.get("source"))
     entries: dict[str, dict[str, Any]] = {}
     for path, row in parsed.items():
         entry: dict[str, Any] = {"digest": digests[path]}
@@ -564,7 +579,7 @@ def _entries(
                 [{"path": path, "title": row["title"], "names": named, **commit}] if named else []
             )
         elif path in modules:
-            entry["modules"] = [_module(path, row, known, fact)]
+            entry["modules"] = [_module(path, row, known, fact, docs)]
         elif is_test(path):
             name = {"module": known["names"][path]} if path in known["names"] else {}
             entry["tests"] = [{"path": path, **name, "anchors": known["covering"].get(path, []), **commit}]
@@ -590,15 +605,20 @@ def _gathered(entries: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def _module(
-    path: str, row: Mapping[str, Any], known: Mapping[str, Any], fact: Mapping[str, Any]
+    path: str,
+    row: Mapping[str, Any],
+    known: Mapping[str, Any],
+    fact: Mapping[str, Any],
+    docs: Mapping[str | None, int],
 ) -> dict[str, Any]:
     source = row["source"] or {}
+    doc = source.get("doc")
     name = known["names"].get(path, path)
     private = any(part.startswith("_") and part != "__main__" for part in name.split(".")) and name != path
     entry: dict[str, Any] = {
         "path": path,
         "module": name,
-        "doc": source.get("doc"),
+        "doc": doc if docs[doc] < _SHARED_DOC else None,
         "imports": known["imports"].get(path, []),
         "exports": [] if private else list(source.get("exports", ())),
         "changes": fact.get("changes", 0),
@@ -678,6 +698,7 @@ def _face(parsed: Mapping[str, Any]) -> list[Any]:
         parsed.get("words"),
         [(mark["text"], mark["rest"]) for mark in parsed.get("marks", ())],
         parsed.get("generated"),
+        parsed.get("tested"),
     ]
 
 
@@ -703,15 +724,24 @@ def _owner_text(root: Path, path: str) -> str:
     return file.read_text(errors="replace")[:200_000] if file.is_file() and not file.is_symlink() else ""
 
 
-def _go_modules(root: Path, files: Iterable[str]) -> dict[str, str]:
-    """Module paths of the go.mod files by their folder."""
-    found = {}
+_MANIFESTS = {
+    "go.mod": re.compile(r"^module\s+(\S+)", re.MULTILINE),
+    "Cargo.toml": re.compile(r"^\[package\][^\[]*?^name\s*=\s*\"([^\"]+)\"", re.MULTILINE | re.DOTALL),
+    "package.json": re.compile(r"^(?: {0,4}|\t)\"name\"\s*:\s*\"([^\"]+)\"", re.MULTILINE),
+}
+"""Files that say how others import what is in their folder, with where the name is."""
+
+
+def _packages(root: Path, files: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Names of the packages of each kind of manifest, by the folder that each lies in."""
+    found: dict[str, dict[str, str]] = {kind: {} for kind in _MANIFESTS}
     for path in files:
+        folder, _, kind = path.rpartition("/")
         file = root / path
-        if path.rpartition("/")[2] == "go.mod" and file.is_file() and not file.is_symlink():
+        if kind in _MANIFESTS and not _VENDORED.search(path) and file.is_file() and not file.is_symlink():
             text = file.read_text(errors="replace")[:100_000]
-            if match := re.search(r"^module\s+(\S+)", text, re.MULTILINE):
-                found[path.rpartition("/")[0]] = match[1]
+            if match := _MANIFESTS[kind].search(text):
+                found[kind][folder] = match[1]
     return found
 
 
