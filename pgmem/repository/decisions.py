@@ -28,7 +28,7 @@ _RULE = re.compile(
 _MARK = re.compile(
     r"(?:#|//|/\*|^\s*\*|--|;|<!--|%)\s*@?(TODO|FIXME|HACK|XXX)\b[:\s]*(.*?)\s*(?:\*/|-->)?\s*$"
 )
-_COMMENT = re.compile(r"^\s*(?:#+|//+|\*(?!/)|--|;+|%)\s?(?=\S*\w)(.*?)\s*(?:\*/|-->)?\s*$")
+_COMMENT = re.compile(r"^\s*(?:#+|//+|\*(?!/)|--|;+|%)\s*(?=\S*\w)(.*?)\s*(?:\*/|-->)?\s*$")
 _BRANCH = re.compile(
     r"superse[dc]ed by\D*(\d+)|superse[dc]ed by.*?\(([^)]+)\)|replaced by.*?\(([^)]+)\)", re.I | re.S
 )
@@ -149,7 +149,8 @@ def marks(data: bytes, most: int = 20) -> list[Mark]:
     if not any(word in data for word in (b"TODO", b"FIXME", b"HACK", b"XXX")):
         return []
     found = []
-    lines = data.decode(errors="replace").splitlines()
+    # A long line would be searched from each of its spaces.
+    lines = [line[:400] for line in data.decode(errors="replace").splitlines()]
     for number, line in enumerate(lines, 1):
         if (match := _MARK.search(line)) and re.search(r"\w{3}", match[2]):
             text = " ".join(match[2].split())[:160]

@@ -193,7 +193,7 @@ class Timeline:
                 commits[key] += 1
                 known[key] += 0.5 ** (max(0, self.newest - commit.at) / HALF_LIFE)
                 last[key] = max(last.get(key, 0), commit.at)
-        if set(commits) == {self._everywhere}:
+        if set(names) == {self._everywhere}:
             return []
         ranked = sorted(commits, key=lambda key: (-known[key], key))
         return [Owner(key, commits[key], of, last[key]) for key in ranked[:most]]
