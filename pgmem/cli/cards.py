@@ -316,6 +316,8 @@ def _left_alone(changed: list[str], digests: list[PathDigest]) -> list[tuple[str
     """Files that change with those of the change in at least a fifth of the commits, and are not part of it."""
     found: dict[str, tuple[str, str, str]] = {}
     for digest in digests:
+        if digest.path.endswith(_DOCUMENTS):
+            continue  # a list of changes is changed with everything
         for card in digest.cards:
             if card.kind == "changes_with":
                 for other, share, percent in _SHARED.findall(card.statement):
@@ -325,6 +327,7 @@ def _left_alone(changed: list[str], digests: list[PathDigest]) -> list[tuple[str
 
 
 _KINDS = {"approved": "Approved: ", "decision": "Decided: "}
+_DOCUMENTS = (".md", ".rst", ".txt", ".adoc")
 _SHARED = re.compile(r"(\S+) \((\d+ of \d+ commits), (\d+) %\)")
 
 
