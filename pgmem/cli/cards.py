@@ -40,7 +40,7 @@ Project = Annotated[
     str | None,
     typer.Option("--project", "-p", help="The project. Default: the one that the repository has."),
 ]
-Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="How many cards to show.")]
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="How many to show.")]
 Card = Annotated[str, typer.Argument(metavar="ID", help="The card's id, or its first 8 letters.")]
 By = Annotated[str, typer.Option(help="The name to record as the decider.")]
 Reason = Annotated[str | None, typer.Option(help="The reason to record.")]
