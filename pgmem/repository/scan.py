@@ -60,8 +60,10 @@ _IGNORED = frozenset(
 _VENDORED = re.compile(
     r"(^|/)(?:_?vendor(?:ed)?|third[-_]?party|node_modules|bower_components|site-packages|Pods|Carthage)/"
 )
+"""Code of others: it is known to be there, and a scan has nothing to say of it."""
 _GENERATED = re.compile(r"\.min\.\w+$|\.d\.ts$|_pb2(?:_grpc)?\.pyi?$")
-_SAYS_GENERATED = re.compile(
+_SAYS"""Code of others: it is known to be there, and a scan has nothing to say of it."""
+_GENERATED = re.compile(
     r"@generated\b|\b(?:code|file|automatically|auto-?|is) ?generated\b.{0,200}?\b(?:do not|don't) (?:edit|modify|change)"
     r"|\b(?:do not|don't) (?:edit|modify)\b.{0,200}?\bgenerated\b",
     re.IGNORECASE | re.DOTALL,
@@ -326,6 +328,7 @@ class Reading:
         if self.git is None:
             return
         marked = [path for path, row in parsed.items() if row.get("marks") and not is_test(path)]
+        marked.sort(key=lambda path: -made["facts"].get(path, {}).get("commits", 0))
         for path in marked[:_BLAMED]:
             made["facts"].setdefault(path, {})["blame"] = {
                 text: _month(at)
@@ -352,6 +355,8 @@ def parse(path: str, data: bytes) -> dict[str, Any]:
         {source, generated, tested, marks, title, words, decision, rules, error}, without what the file does not have;
         tested: it holds its own tests, as files of Rust do.
     """
+    if _VENDORED.search(path):
+        return {}
     suffix = path.rpartition(".")[2]
     if path.endswith(_DOCUMENTS):
         text = data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
@@ -481,6 +486,8 @@ def facts(
     patterns = list(decisions.code_owners(owners))
     made: dict[str, dict[str, Any]] = {}
     for path in parsed:
+        if _VENDORED.search(path):
+            continue
         fact = _history_of(path, timeline, known.companions, release)
         if path in is_module:
             tests = known.companions.tests(path)
@@ -746,8 +753,6 @@ def _packages(root: Path, files: Iterable[str]) -> dict[str, dict[str, str]]:
 
 
 def _is_read(path: str) -> bool:
-    if _VENDORED.search(path):
-        return False
     if path.endswith((".py", *_DOCUMENTS)) or _OTHERS.search(path):
         return True
     return path.endswith(plain.SUFFIXES) and not _GENERATED.search(path)

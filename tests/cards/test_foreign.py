@@ -94,7 +94,7 @@ def test_packages_of_one_repository_import_each_other_by_name_and_their_own_file
     assert "packages/web/src/page.ts" in made["facts"]["packages/till/src/pay.ts"]["dependents"]
 
 
-def test_generated_files_say_so_and_foreign_ones_are_not_read(tmp_path: Path) -> None:
+def test_generated_files_say_so_and_of_foreign_ones_nothing_is_said(tmp_path: Path) -> None:
     todo = "# TODO: round down\n"
     made = scanned(
         tmp_path,
@@ -106,7 +106,9 @@ def test_generated_files_say_so_and_foreign_ones_are_not_read(tmp_path: Path) ->
             "web/vendor/README.md": "# Left\n",
         },
     )
-    assert list(made["files"]) == ["pkg/wire.py", "pkg/wiregen.py"]
+    assert [one["path"] for one in made["modules"]] == ["pkg/wire.py", "pkg/wiregen.py"]
+    assert {"pkg/_vendor/six.py", "web/node_modules/left/index.js"} < set(made["files"])
+    assert made["facts"] == {}
     assert [one["statement"] for one in made["notes"]] == [
         "pkg/wire.py is generated: change what it is made from.",
         "TODO (line 1): round down.",
