@@ -258,7 +258,7 @@ class Timeline:
                 for one in commits
                 if not is_sweep(one)
                 and not _BOT.search(one.authors[0][0])
-                and not _RELEASE.search(one.subject)
+                and not _RELEASE.search(one.subject[:200])
             ]
             paths = tuple(dict.fromkeys(path for one in reversed(own) for path in files[one.id]))
             if paths:

@@ -38,7 +38,7 @@ _SUFFIX = re.compile(r"\s*\([#!]\d+\)$")
 
 def bare(subject: str) -> str:
     """A subject without the number of the pull request at its end."""
-    return _SUFFIX.sub("", subject.strip())
+    return _SUFFIX.sub("", subject.strip()[:400])
 
 
 def requests(

@@ -74,7 +74,8 @@ _HEAD = re.compile(
 _MARK = re.compile(r"^[ \t]*(?:\*+|//[/!]?|#|--|%+|;+)?[ \t]?", re.MULTILINE)
 _TAG = re.compile(r"\{@\w+\s+([^}]*)\}|</?[a-z][a-z0-9]*\s*/?>")
 """Markup of Javadoc: what an inline tag is about stays."""
-_FILE_NAME = re.compile(rb"[A-Za-z0-9]+(?:[._-]+[A-Za-z0-9]+)+")
+_WORD = re.compile(rb"[\w.-]+")
+_SEPARATED = re.compile(rb"[a-zA-Z0-9][._-]+[a-zA-Z0-9]")
 _MOST_NAMES = 400
 _LICENCE = re.compile(
     r"copyright|licen[sc]e|spdx|all rights reserved|generated|eslint|@ts-|use strict|\bnotice\b|warranty|-\*-|vim:",
@@ -98,8 +99,8 @@ def read(source: bytes) -> str | None:
 
 def mentions(data: bytes) -> list[str]:
     """The words of a shell script that can be names of other files: those with a dash, dot or underline, sorted."""
-    words = {word.strip(b".-") for word in _FILE_NAME.findall(data)}
-    return sorted(word.decode() for word in words if len(word) > 4)[:_MOST_NAMES]
+    words = {word.strip(b".-") for word in _WORD.findall(data) if len(word) < 200}
+    return sorted(word.decode() for word in words if len(word) > 4 and _SEPARATED.search(word))[:_MOST_NAMES]
 
 
 def notebook(data: bytes) -> str | None:

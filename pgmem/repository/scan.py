@@ -372,7 +372,7 @@ def parse(path: str, data: bytes) -> dict[str, Any]:
     made = {"source": None}
     if "." not in path.rpartition("/")[2]:
         # A program without a suffix says in its first line what runs it.
-        runs = _SHEBANG.match(data)
+        runs = _SHEBANG.match(data[:200])
         suffix = "" if runs is None else "py" if runs[1].startswith(b"python") else "sh"
     if suffix == "ipynb":
         return {"source": Source(doc=plain.notebook(data)).as_json()}

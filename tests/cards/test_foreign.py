@@ -240,3 +240,20 @@ def test_a_role_is_a_sentence_whatever_is_known(refresh: Refresh, query: Query) 
     assert role("pkg/a.py") == "pkg.a depends on pkg.b."
     assert role("pkg/c.py") == "pkg.c is used by 1 file: pkg/a.py."
     assert role("pkg/b.py").endswith("this town may hold, Sells things …")
+
+
+def test_long_lines_cost_no_more_than_their_length(committed: Committed, tmp_path: Path) -> None:
+    """A search that begins anew at each letter would take hours for these."""
+    long = 1_000_000
+    made = scanned(
+        tmp_path / "shop",
+        {
+            "run": "#!" + "a" * long,
+            "open.sh": "a" * long,
+            "pkg/till.py": "# TODO: round" + " " * long + "x\n# " + " " * long + "y\n",
+        },
+    )
+    assert [one["statement"] for one in made["notes"]] == ["TODO (line 1): round."]
+    committed({"a.py": "x = 1\n"}, "release " * 2_000 + "x" + " " * 100_000 + "y")
+    committed({"a.py": "x = 2\n"}, 'Revert "' + " (" * 50_000, day=2)
+    assert len(scan(tmp_path / "shop")["work"]) == 2
