@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from pgmem import ContractError, Memory
+from pgmem.repository import Reading, standing
 from pgmem.settings import load
 from tests.cards.conftest import Committed, Git
 from tests.conftest import Call
@@ -320,3 +322,30 @@ async def test_an_export_holds_the_cards_of_all_branches_with_their_branch(
         lines = map(json.loads, "".join(written).splitlines())
         (card,) = [one for one in lines if one.get("props", {}).get("statement") == FACT]
         assert card["props"]["branch"] == "rounding"
+
+
+async def test_the_branch_costs_one_more_question_to_git_and_two_on_another_than_the_default(
+    git: Git, committed: Committed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each takes some milliseconds of every retrieval."""
+    committed(FILES, "Begin.", day=1)
+    asked: list[str] = []
+    run = subprocess.run
+
+    def counted(command: list[str], **more: Any) -> Any:
+        asked.append(next(part for part in command[1:] if part[0] != "-" and "=" not in part))
+        return run(command, **more)
+
+    def costs() -> list[str]:
+        asked.clear()
+        reading = Reading(tmp_path / "shop")
+        assert reading.fingerprint
+        before = len(asked)
+        standing(reading)
+        return asked[before:]
+
+    monkeypatch.setattr(subprocess, "run", counted)
+    assert costs() == ["for-each-ref"]
+    git("switch", "-q", "-c", "rounding")
+    committed({"pkg/till.py": '"""Rounds."""\n'}, "Round.", day=2)
+    assert costs() == ["for-each-ref", "rev-list"]
