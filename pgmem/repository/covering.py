@@ -7,8 +7,6 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from math import log
 
-__all__ = ["Covering", "is_test", "name_matches", "stem"]
-
 _FOLDER = re.compile(
     r"(^|/)(?:(?:[\w-]+-)?(?:tests?|specs?|e2e)|__(?:tests|mocks|fixtures|snapshots)__|test[-_]?data)/"
 )

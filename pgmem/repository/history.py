@@ -19,8 +19,6 @@ from math import log2
 from pgmem.repository import merges
 from pgmem.repository.git import Commit
 
-__all__ = ["MASS", "Owner", "Reason", "Timeline", "Work", "is_sweep"]
-
 DAY = 86400
 HOTSPOT_DAYS = 90
 HALF_LIFE = 730 * DAY

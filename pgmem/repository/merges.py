@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from pgmem.repository.git import Commit
 
-__all__ = ["bare", "requests", "title"]
-
 _MOST_READ = 5_000
 """The newest commits that are looked at: the time may grow with the square of the number."""
 _MOST_COMMITS = 100

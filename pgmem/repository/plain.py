@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 
-__all__ = ["SUFFIXES", "mentions", "notebook", "read"]
-
 SUFFIXES = (
     ".js",
     ".jsx",
