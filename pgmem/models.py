@@ -1087,8 +1087,8 @@ class MemoryPayload:
     """The result of a query of engineering memory; each mode sets other fields.
 
     search, for_path, for_symbol, stale and drafts set records and their counts; get sets record and revisions; coverage
-    sets the coverage of paths; status sets record_count, the counts by type and status, and the capacity; trajectories
-    sets trajectories and their counts.
+    sets the coverage of paths; status sets record_count, the counts by type and status, those of the cards of other
+    branches, and the capacity; trajectories sets trajectories and their counts.
     """
 
     records: list[Card] | None = None
@@ -1105,6 +1105,7 @@ class MemoryPayload:
     project_id: str | None = None
     records_by_type: dict[str, int] | None = None
     records_by_status: dict[str, int] | None = None
+    records_elsewhere: int | None = None
     capacity: dict[str, int] | None = None
     sync: CardsSync | None = None
 

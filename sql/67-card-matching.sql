@@ -186,7 +186,8 @@ comment on function pgmem.find_cards is
 create or replace function pgmem.scope_coverage(
   p_keys bigint[],
   p_paths text[],
-  p_symbols text[] default '{}',
+  p_symbols text[],
+  p_branch text,
   out paths jsonb,
   out coverage jsonb
 )
@@ -194,13 +195,16 @@ language sql stable set search_path = pgmem, pg_temp as $$
   with asked as (
     select p as name, p as exact, p || '/' as low, p || '0' as high from unnest(p_paths) p
     union all select s, '#' || s, '#' || s || '.', '#' || s || '/' from unnest(p_symbols) s
+  ), elsewhere as materialized (
+    select seq from pgmem.elsewhere(p_keys, p_branch) as seq
   ), found as (
     select a.name, exists (
       select from unnest(p_keys) as k(key) join pgmem.card_subject s on s.scope_key = k.key
-      where s.status = 'active' and s.match = a.exact collate "C")
+      where s.status = 'active' and s.match = a.exact collate "C" and s.node_seq not in (select seq from elsewhere))
       or exists (
       select from unnest(p_keys) as k(key) join pgmem.card_subject s on s.scope_key = k.key
-      where s.status = 'active' and s.match > a.low collate "C" and s.match < a.high collate "C") as covered
+      where s.status = 'active' and s.match > a.low collate "C" and s.match < a.high collate "C"
+        and s.node_seq not in (select seq from elsewhere)) as covered
     from asked a
   )
   select coalesce(jsonb_agg(jsonb_build_object('path', name, 'covered', covered) order by name), '[]'),
@@ -218,7 +222,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
   from found;
 $$;
 comment on function pgmem.scope_coverage is
-  'For each path whether an active card is about it or something below it, and the percentage of those covered.';
+  'For each path whether an active card that is seen on a branch is about it or something below it, and the percentage.';
 
 
 create or replace function pgmem.card_subjects(p_node_seq bigint, p_full boolean, out count bigint, out subjects jsonb)
@@ -282,11 +286,13 @@ comment on function pgmem.card_json is
   'A card as it is shown: compact, with 160 characters of its statement and up to 6 subjects, or full.';
 
 
-create or replace function pgmem.card_counts(p_keys bigint[]) returns jsonb
+create or replace function pgmem.card_counts(p_keys bigint[], p_branch text) returns jsonb
 language sql stable set search_path = pgmem, pg_temp as $$
-  with counted as (
+  with elsewhere as materialized (
+    select seq from pgmem.elsewhere(p_keys, p_branch) as seq
+  ), counted as (
     select n.props ->> 'record_type' as type, n.status, count(*) as count from pgmem.node n
-    where n.label = 'Card' and n.scope_key = any (p_keys) group by 1, 2
+    where n.label = 'Card' and n.scope_key = any (p_keys) and n.seq not in (select seq from elsewhere) group by 1, 2
   )
   select jsonb_build_object(
     'record_count', (select coalesce(sum(count), 0) from counted),
@@ -294,10 +300,12 @@ language sql stable set search_path = pgmem, pg_temp as $$
       from (select type, sum(count) as count from counted group by 1) t),
     'records_by_status', (select coalesce(jsonb_object_agg(status, count), '{}')
       from (select status, sum(count) as count from counted group by 1) s),
+    'records_elsewhere', (select count(*) from elsewhere),
     'capacity', jsonb_build_object(
       'max_candidates', pgmem.setting_int('max_candidates'), 'max_records', pgmem.setting_int('max_records')));
 $$;
-comment on function pgmem.card_counts is 'The cards of a project in numbers: by type, by status, and how many fit.';
+comment on function pgmem.card_counts is
+  'The cards of a project that are seen on a branch in numbers: by type, by status; those of others, and how many fit.';
 
 
 create or replace function pgmem.cards_digest(p_tenants text[], p_project_seq bigint) returns text

@@ -289,7 +289,7 @@ begin
   end if;
   coverage := (pgmem.scope_coverage(pgmem.card_keys(v_caller, v_scope.project_seq),
     array(select jsonb_array_elements_text(v_request -> 'paths')),
-    array(select jsonb_array_elements_text(v_request -> 'symbols')))).coverage;
+    array(select jsonb_array_elements_text(v_request -> 'symbols')), v_request ->> 'branch')).coverage;
   retrieval_policy := jsonb_build_object('memory_does_not_authorize_edits', true, 'risk_notes_are_informational', true,
     'drafts_included', (v_request ->> 'drafts')::boolean, 'stale_included', (v_request ->> 'stale')::boolean);
   context_governance := jsonb_build_object('budget', v_budget, 'used', v_page.used, 'unit', 'utf8_bytes/4');
@@ -436,7 +436,7 @@ begin
     end if;
     return;
   elsif p_mode = 'status' then
-    payload := pgmem.card_counts(v_keys) || jsonb_build_object('project_id', v_scope.project_id,
+    payload := pgmem.card_counts(v_keys, p_branch) || jsonb_build_object('project_id', v_scope.project_id,
       'sync', pgmem.cards_sync(v_caller.tenants, v_scope.project_seq) || jsonb_strip_nulls(jsonb_build_object(
         'waiting', (
           select jsonb_agg(distinct jsonb_build_object('branch', n.props -> 'branch', 'commit',
@@ -456,7 +456,7 @@ begin
       raise exception using errcode = 'PM010',
         message = 'mode=coverage requires one or more repo-relative scope paths.';
     end if;
-    select * into v_covered from pgmem.scope_coverage(v_keys, pgmem.clean_paths(p_scope));
+    select * into v_covered from pgmem.scope_coverage(v_keys, pgmem.clean_paths(p_scope), '{}', p_branch);
     payload := v_covered.coverage || jsonb_build_object('paths', v_covered.paths);
     return;
   end if;

@@ -240,9 +240,11 @@ comment on function pgmem.store_candidate is
 create or replace function pgmem.require_known_file(p_place pgmem.node, p_path text) returns void
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
-  -- A folder of known files is known, too; before the first run nothing is.
+  -- A folder of known files is known, too; before the first run nothing is. Of kinds that a scan does not list, such as
+  -- images, no file is.
   if exists (select from pgmem.card_file f
-             where f.tenant = p_place.tenant and f.project_seq = p_place.project_seq)
+             where f.tenant = p_place.tenant and f.project_seq = p_place.project_seq
+               and (p_path !~ '\.\w+$' or substring(f.path from '\.\w+$') = substring(p_path from '\.\w+$')))
       and not exists (
         select from pgmem.card_file f
         where f.tenant = p_place.tenant and f.project_seq = p_place.project_seq
@@ -253,7 +255,7 @@ begin
 end;
 $$;
 comment on function pgmem.require_known_file is
-  'An error for a path that is not among the files of a project, where a run has seen them.';
+  'An error for a path that is not among the files of a project, where a run has seen files of its kind.';
 
 
 -- One fact a card, and no transcript. Rewordings are found by their words: half of them in common.

@@ -118,7 +118,7 @@ begin
       v_scope, v_caller, p_share, pgmem.written_on(p_branch, p_branch_commit));
   end if;
   perform pgmem.build_trajectories(pgmem.place_card(v_scope, v_caller, p_share));
-  coverage := (pgmem.scope_coverage(v_keys, changed_paths)).coverage;
+  coverage := (pgmem.scope_coverage(v_keys, changed_paths, '{}', p_branch)).coverage;
   policy := '{"memory_does_not_authorize_edits": true, "risk_notes_are_informational": true}';
 end;
 $$;

@@ -160,23 +160,26 @@ language sql immutable set search_path = pgmem, pg_temp as $$
     left join jsonb_each(p_report -> 'facts') f on f.key = m.path
   )
   select 6, 'module_role', k.path, 'role', 'analysis', 'code', k.last_commit,
-    k.module
-      || case when k.doc is null then ''
-         else ': ' || rtrim(case when length(k.doc) > 140 then left(k.doc, 139) || '…' else k.doc end, '.') || '.' end
-      || case when k.is_entry or k.names is null then ''
-         else case when k.doc is null then ' offers ' else ' Offers ' end || pgmem.name_list(k.names, 110) || '.' end
-      || coalesce(' Depends on ' || pgmem.name_list(k.depends, 100) || '.', '')
-      || case when k.fact ? 'dependents' then format(' Used by %s: %s.',
-           case k.fact ->> 'dependent_count' when '1' then '1 file' else (k.fact ->> 'dependent_count') || ' files' end,
-           pgmem.name_list(array(select jsonb_array_elements_text(k.fact -> 'dependents')), 100,
-             (k.fact ->> 'dependent_count')::integer)) else '' end,
+    -- What describes itself is a sentence and its facts follow; of others the first fact is told of the name.
+    case when k.doc is null then k.module || regexp_replace(' ' || lower(left(said.facts, 1)) || substr(said.facts, 2),
+                                                            '^ used by', ' is used by')
+      else concat_ws(' ', k.module || ':', case when length(k.doc) <= 140 then rtrim(k.doc, '.') || '.'
+        else regexp_replace(left(k.doc, 139), '\W*\s\S*$', '') || ' …' end, said.facts) end,
     pgmem.path_subjects(k.path, k.module,
       case when k.is_entry then '{}' else array(select k.module || '.' || n from unnest(k.names[1:50]) n) end),
     coalesce((select jsonb_agg(jsonb_build_object('rel', 'DEPENDS_ON', 'path', p) order by p collate "C")
               from unnest(k.imported) p), '[]'),
     jsonb_build_object('module', k.module, 'imports', coalesce(cardinality(k.depends), 0))
   from known k
-  where k.doc is not null or k.depends is not null or k.fact ? 'dependents' or k.names is not null and not k.is_entry
+  cross join lateral (
+    select nullif(concat_ws(' ',
+      case when not k.is_entry then 'Offers ' || pgmem.name_list(k.names, 110) || '.' end,
+      'Depends on ' || pgmem.name_list(k.depends, 100) || '.',
+      case when k.fact ? 'dependents' then format('Used by %s: %s.',
+        case k.fact ->> 'dependent_count' when '1' then '1 file' else (k.fact ->> 'dependent_count') || ' files' end,
+        pgmem.name_list(array(select jsonb_array_elements_text(k.fact -> 'dependents')), 100,
+          (k.fact ->> 'dependent_count')::integer)) end), '') as facts) said
+  where k.doc is not null or said.facts is not null
   union all
   select 8, 'public_surface', k.path, 'surface', 'analysis', 'code', k.last_commit,
     k.module || ' offers ' || pgmem.name_list(k.names, 200) || '.',
@@ -275,7 +278,10 @@ language sql immutable set search_path = pgmem, pg_temp as $$
         f.said ->> 'fix_count', f.said ->> 'commits',
         (select string_agg(format('%s (%s, %s)', r ->> 'subject', left(r ->> 'commit', 9), r ->> 'on'), '; '
                            order by place)
-         from jsonb_array_elements(f.said -> 'fixes') with ordinality as e(r, place) where place <= 2)) end),
+         from jsonb_array_elements(f.said -> 'fixes') with ordinality as e(r, place) where place <= 2)) end,
+      'Since release ' || (f.said -> 'unreleased' ->> 'since') || ': '
+        || case f.said -> 'unreleased' ->> 'commits' when '1' then '1 commit'
+           else (f.said -> 'unreleased' ->> 'commits') || ' commits' end || '.'),
       '[]', '[]', jsonb_build_object('commits',
         jsonb_path_query_array(f.said, '$.reverts[*].commit') || jsonb_path_query_array(f.said, '$.fixes[*].commit'))
     from fact f where f.said ? 'reverts' or (f.said ->> 'fix_count')::integer >= 3

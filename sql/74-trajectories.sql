@@ -2,8 +2,8 @@
 --
 -- A trajectory is what one piece of work did, in order: intent, files touched, what was verified, outcome, commit. It
 -- follows from what is stored: a finished intent with its receipt and the turns of its session, or a commit of the
--- default branch that no intent claims. An intent claims the commit that its receipt names, else the first later one
--- that shares most of its files. So trajectories are nodes that the store makes (is_of_store): neither exported nor
+-- default branch that no intent claims; a pull request that was merged is one commit, that of the merge. An intent
+-- claims the commit that its receipt names, else the first later one that shares most of its files. So trajectories are nodes that the store makes (is_of_store): neither exported nor
 -- searched beside memories; dropped and built again they are the same rows, but for seq and recorded_at.
 --
 -- They are found by path (card_subject) and by meaning: words and, where there are vectors, their nearness.
@@ -14,7 +14,7 @@
 create or replace function pgmem.is_test_path(p_path text) returns boolean
 language sql immutable strict parallel safe
 begin atomic
-  select p_path ~ ('(^|/)(tests?|specs?|__tests__)/|(^|/)(test_[^/]*|conftest\.py)$|'
+  select p_path ~ ('(^|/)(tests?|specs?|__tests__)/|(^|/)(test_[^/]*|(conftest|tests?)\.py|[^/]*\.bats)$|'
                    '[._-](test|spec)s?\.[a-z]+$|Tests?\.[a-z]+$');
 end;
 comment on function pgmem.is_test_path is 'Whether a path is that of a test, by its name alone.';
@@ -32,12 +32,18 @@ create or replace function pgmem.pieces_of_work(p_tenant text, p_project_seq big
   turns bigint
 )
 language sql stable set search_path = pgmem, pg_temp as $$
-  with commit as materialized (
-    select c.id, c.at, c.subject, c.paths,
-      (select r.id from pgmem.card_commit r
-       where r.tenant = c.tenant and r.project_seq = c.project_seq and r.at >= c.at and r.id <> c.id
-         and r.subject = 'Revert "' || c.subject || '"' order by r.at, r.id limit 1) as reverted_by
+  with work as materialized (
+    -- A subject ends with the number of its pull request, or does not.
+    select c.id, c.at, c.subject, c.paths, c.id || c.commits as ids, c.reverts,
+      regexp_replace(c.subject, '\s*\([#!]\d+\)$', '') as bare,
+      substring(c.subject from '^Revert "(.*?)(?:\s*\([#!]\d+\))?"(?:\s*\([#!]\d+\))?$') as takes_back
     from pgmem.card_commit c where c.tenant = p_tenant and c.project_seq = p_project_seq
+  ), commit as materialized (
+    select w.id, w.at, w.subject, w.paths, w.ids,
+      (select r.id from work r
+       where r.at >= w.at and r.id <> w.id and (r.reverts && w.ids or r.takes_back = w.bare)
+       order by r.at, r.id limit 1) as reverted_by
+    from work w
   ), finished as materialized (
     select i.*, coalesce(i.receipt, '{}') as report,
       coalesce(nullif(i.changed_paths, '{}'), i.paths) as touched
@@ -46,7 +52,9 @@ language sql stable set search_path = pgmem, pg_temp as $$
   ), claim as materialized (
     select distinct on (f.id) f.id, c.id as commit_id
     from finished f join commit c
-      on c.id = f.report ->> 'commit' or length(f.report ->> 'commit') >= 7 and starts_with(c.id, f.report ->> 'commit')
+      on exists (
+        select from unnest(c.ids) i
+        where i = f.report ->> 'commit' or length(f.report ->> 'commit') >= 7 and starts_with(i, f.report ->> 'commit'))
       or not f.report ? 'commit' and c.paths && f.touched
          and c.at between f.declared_at - interval '1 second' and f.finished_at + interval '14 days'
          and (select count(*) from unnest(f.touched) t where t = any (c.paths)) * 2 > cardinality(f.touched)
@@ -211,14 +219,18 @@ begin
   delete from pgmem.card_commit c
   where c.tenant = p_place.tenant and c.project_seq = p_place.project_seq
     and not exists (select from jsonb_to_recordset(p_report -> 'work') as w(commit text) where w.commit = c.id);
-  insert into pgmem.card_commit as c (org_id, user_id, project_seq, id, at, subject, paths)
+  insert into pgmem.card_commit as c (org_id, user_id, project_seq, id, at, subject, paths, commits, reverts)
   select distinct on (w.commit) p_place.org_id, p_place.user_id, p_place.project_seq, left(w.commit, 64),
-    to_timestamp(w.at), left(w.subject, 200), array(select pgmem.clean_path(p) from unnest(w.paths[1:30]) p)
-  from jsonb_to_recordset(p_report -> 'work') as w(commit text, at bigint, subject text, paths text[])
+    to_timestamp(w.at), left(w.subject, 200), array(select pgmem.clean_path(p) from unnest(w.paths[1:30]) p),
+    coalesce(w.commits[1:100], '{}'), coalesce(w.reverts[1:100], '{}')
+  from jsonb_to_recordset(p_report -> 'work') as w(commit text, at bigint, subject text, paths text[], commits text[],
+    reverts text[])
   where w.commit <> '' and w.at is not null and w.subject is not null and cardinality(w.paths) > 0
   order by w.commit
-  on conflict (tenant, project_seq, id) do update set paths = excluded.paths
-    where c.paths is distinct from excluded.paths;
+  on conflict (tenant, project_seq, id) do update
+    set subject = excluded.subject, paths = excluded.paths, commits = excluded.commits, reverts = excluded.reverts
+    where (c.subject, c.paths, c.commits, c.reverts)
+      is distinct from (excluded.subject, excluded.paths, excluded.commits, excluded.reverts);
   return true;
 end;
 $$;

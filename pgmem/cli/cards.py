@@ -38,7 +38,7 @@ Project = Annotated[
     str | None,
     typer.Option("--project", "-p", help="The project. Default: the one that the repository has."),
 ]
-Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="How many cards to show.")]
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="How many to show.")]
 Card = Annotated[str, typer.Argument(metavar="ID", help="The card's id, or its first 8 letters.")]
 By = Annotated[str, typer.Option(help="The name to record as the decider.")]
 Reason = Annotated[str | None, typer.Option(help="The reason to record.")]
@@ -121,16 +121,19 @@ def status(
 ) -> None:
     """Show the number of cards, the last refresh and the sync policy."""
     name = _project(store, project, root)
-    answer = store.run(lambda m: m.query_engineering_memory(name, "status"))
+    answer = _at(store, root, name).run(lambda m: m.query_engineering_memory(name, "status"))
     if store.print_json(answer.payload):
         return
     payload = answer.payload
     table = Table(show_header=False, box=None)
     limit = (payload.capacity or {}).get("max_records")
-    table.add_row(*cells("cards", f"{payload.record_count} of {limit}"))
+    elsewhere = payload.records_elsewhere or 0
+    table.add_row(*cells("cards", f"{(payload.record_count or 0) + elsewhere} of {limit}"))
     for group in (payload.records_by_status, payload.records_by_type):
         for name, count in sorted((group or {}).items()):
             table.add_row(*cells(f"  {name}", count))
+    if elsewhere:
+        table.add_row(*cells("  of other branches", elsewhere))
     for name, value in asdict(payload.sync).items() if payload.sync else ():
         if value is not None:
             table.add_row(*cells(name.replace("_", " "), value))
@@ -311,6 +314,8 @@ def _left_alone(changed: list[str], digests: list[PathDigest]) -> list[tuple[str
     """Files that change with those of the change in at least a fifth of the commits, and are not part of it."""
     found: dict[str, tuple[str, str, str]] = {}
     for digest in digests:
+        if digest.path.endswith(_DOCUMENTS):
+            continue  # a list of changes is changed with everything
         for card in digest.cards:
             if card.kind == "changes_with":
                 for other, share, percent in _SHARED.findall(card.statement):
@@ -320,6 +325,7 @@ def _left_alone(changed: list[str], digests: list[PathDigest]) -> list[tuple[str
 
 
 _KINDS = {"approved": "Approved: ", "decision": "Decided: "}
+_DOCUMENTS = (".md", ".rst", ".txt", ".adoc")
 _SHARED = re.compile(r"(\S+) \((\d+ of \d+ commits), (\d+) %\)")
 
 
@@ -353,6 +359,35 @@ def search(
 
 @app.command()
 @store_command
+def trajectories(
+    store: Store,
+    query: Annotated[
+        str | None, typer.Argument(help="What kind of change, in words. Default: the newest.")
+    ] = None,
+    path: Annotated[str | None, typer.Option(help="Only work on this file or below this folder.")] = None,
+    root: Root = Here,
+    project: Project = None,
+    limit: Limit = 20,
+) -> None:
+    """Tell how such a change was made before: what each piece of work did, one line each."""
+    name = _project(store, project, root)
+    answer = store.run(
+        lambda m: m.query_engineering_memory(name, "trajectories", query=query, path=path, max_results=limit)
+    )
+    if store.print_json(answer.payload):
+        return
+    console = terminal()
+    found = answer.payload.trajectories or []
+    for one in found:
+        console.print(Text(one.line), soft_wrap=True)
+    if not found:
+        console.print("No earlier work fits.")
+    if (left := (answer.payload.total_count or 0) - len(found)) > 0:
+        console.print(f"{left} more (--limit).", style="dim")
+
+
+@app.command()
+@store_command
 def stale(
     store: Store,
     root: Root = Here,
@@ -377,7 +412,7 @@ def coverage(
 ) -> None:
     """Show which paths an active card covers."""
     name = _project(store, project, root)
-    answer = store.run(lambda m: m.query_engineering_memory(name, "coverage", scope=paths))
+    answer = _at(store, root, name).run(lambda m: m.query_engineering_memory(name, "coverage", scope=paths))
     if store.print_json(answer.payload):
         return
     table = Table("path", "covered")

@@ -19,6 +19,7 @@ from pgmem.errors import ContractError
 from pgmem.models import (
     Candidate,
     CardRefresh,
+    CardsSync,
     FinishedIntent,
     MemoryAnswer,
     Proposal,
@@ -37,9 +38,12 @@ class Cards(Retrieval, Projects):
         """Follow the sync policy, then retrieve; the further pages of an answer read no files."""
         if params["cursor"] is not None:
             return await self._one("get_relevant_memory", RelevantMemory, params)
-        synced = await self._sync(params["project_id"])
-        found = await self._one("get_relevant_memory", RelevantMemory, await self._standing(params))
-        auto, reason = synced
+        root = await self._here(params["project_id"])
+        auto, reason, reading = "skipped", "no_repository", None
+        if root is not None:
+            auto, reason, reading = await self._sync(params["project_id"], root)
+        given = await self._on_branch(params, reading or root)
+        found = await self._one("get_relevant_memory", RelevantMemory, given)
         return replace(found, memory_sync=replace(found.memory_sync, auto=auto, reason=reason))
 
     async def _query_engineering_memory(self, params: dict[str, Any]) -> MemoryAnswer:
@@ -52,7 +56,7 @@ class Cards(Retrieval, Projects):
                 "embedding": vector or None,
                 "embedding_model": self._embedder.model if vector else None,
             }
-        elif params["mode"] in ("search", "for_path", "for_symbol", "stale", "drafts"):
+        elif params["mode"] in ("search", "for_path", "for_symbol", "stale", "drafts", "coverage", "status"):
             given = await self._standing(given)
         return await self._one("query_engineering_memory", MemoryAnswer, given)
 
@@ -73,8 +77,11 @@ class Cards(Retrieval, Projects):
     async def _refresh_from_run(self, params: dict[str, Any]) -> CardRefresh:
         """Settle the branches first: a card that is shared now follows the files of the report."""
         if not params["dry_run"]:
+            project, root = params["project_id"], await self._here(params["project_id"])
             with suppress(ContractError):  # there is no such project; the refresh says so
-                await self._settle(params["project_id"])
+                state = await self._state(project) if root is not None else None
+                if root is not None and state is not None:
+                    await self._settle(project, root, state.waiting)
         return await self._one("refresh_from_run", CardRefresh, params)
 
     async def _here(self, project_id: str) -> Path | None:
@@ -91,23 +98,23 @@ class Cards(Retrieval, Projects):
 
     async def _standing(self, params: dict[str, Any]) -> dict[str, Any]:
         """The arguments with the branch of the repository, and what its cards wait for, unless the caller names one."""
-        if params["branch"] is not None or (root := await self._here(params["project_id"])) is None:
+        if params["branch"] is not None:
             return params
-        branch, commit = await anyio.to_thread.run_sync(standing, root)
+        return await self._on_branch(params, await self._here(params["project_id"]))
+
+    async def _on_branch(self, params: dict[str, Any], repository: Path | Reading | None) -> dict[str, Any]:
+        """The same of a repository that is known, or read already: git takes some milliseconds for each question."""
+        if params["branch"] is not None or repository is None:
+            return params
+        branch, commit = await anyio.to_thread.run_sync(standing, repository)
         return {
             **params,
             "branch": branch,
             **({"branch_commit": commit} if "branch_commit" in params else {}),
         }
 
-    async def _settle(self, project_id: str, waiting: list[WaitingBranch] | None = None) -> None:
+    async def _settle(self, project_id: str, root: Path, waiting: list[WaitingBranch] | None) -> None:
         """Share the cards of merged branches, as far as the repository knows the branches."""
-        if (root := await self._here(project_id)) is None:
-            return
-        if waiting is None:
-            query = {"project_id": project_id, "mode": "status"}
-            state = (await self._one("query_engineering_memory", MemoryAnswer, query)).payload.sync
-            waiting = (state.waiting if state else None) or []
         if waiting:
             pairs = [(one.branch, one.commit) for one in waiting]
             found = await anyio.to_thread.run_sync(settled, root, pairs, self._database.settings.data_dir)
@@ -115,35 +122,37 @@ class Cards(Retrieval, Projects):
                 given = {"project_id": project_id, "settled": found}
                 await self._one("settle_branches", SettledBranches, given)
 
-    async def _sync(self, project_id: str) -> tuple[str, str]:
-        """Refresh the cards if the policy says so, and return what was done and why."""
-        if (root := await self._here(project_id)) is None:
-            return "skipped", "no_repository"
+    async def _state(self, project_id: str) -> CardsSync | None:
         query = {"project_id": project_id, "mode": "status"}
+        return (await self._one("query_engineering_memory", MemoryAnswer, query)).payload.sync
+
+    async def _sync(self, project_id: str, root: Path) -> tuple[str, str, Reading | None]:
+        """Refresh the cards if the policy says so; what was done and why, and the repository as far as it was read."""
         try:
-            state = (await self._one("query_engineering_memory", MemoryAnswer, query)).payload.sync
+            state = await self._state(project_id)
         except ContractError:
             # An empty store: the project begins with what its repository says.
             opened = {"objective": f"Set up engineering memory for {project_id}", "project_id": project_id}
             await self._one("save_session", SaveResult, opened)
-            state = (await self._one("query_engineering_memory", MemoryAnswer, query)).payload.sync
+            state = await self._state(project_id)
         if state is None:
-            return "skipped", "missing"
-        if state.waiting:
-            await self._settle(project_id, state.waiting)
+            return "skipped", "missing", None
+        await self._settle(project_id, root, state.waiting)
         if state.policy == "off":
-            return "unchanged", "policy_off"
+            return "unchanged", "policy_off", None
         if state.last_run_id is None:
-            await self._read(Reading(root, self._database.settings.data_dir), project_id, None)
-            return "bootstrapped", "missing"
+            reading = await anyio.to_thread.run_sync(Reading, root, self._database.settings.data_dir)
+            await self._read(reading, project_id, None)
+            return "bootstrapped", "missing", reading
         if state.policy == "refresh_when_stale":
             if state.fingerprint is None:
-                return "skipped", "missing_report_digest"
+                return "skipped", "missing_report_digest", None
             reading = await anyio.to_thread.run_sync(Reading, root, self._database.settings.data_dir)
             if reading.fingerprint != state.fingerprint:
                 await self._read(reading, project_id, state.fingerprint)
-                return "refreshed", "report_digest_shift"
-        return "unchanged", "present"
+                return "refreshed", "report_digest_shift", reading
+            return "unchanged", "present", reading
+        return "unchanged", "present", None
 
     async def _read(self, reading: Reading, project_id: str, base: str | None) -> None:
         """Bring the cards to the repository; a base that another has replaced meanwhile needs the whole report."""

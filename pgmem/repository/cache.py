@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-_FORM = 7
+_FORM = 9
 """Grows with every change of what the files of the cache hold: another number is no cache."""
 
 

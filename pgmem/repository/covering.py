@@ -7,13 +7,17 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from math import log
 
-_FOLDER = re.compile(r"(^|/)(?:[\w-]+-)?(?:tests?|__tests__|specs?|e2e)/")
+_FOLDER = re.compile(
+    r"(^|/)(?:(?:[\w-]+-)?(?:tests?|specs?|e2e)|__(?:tests|mocks|fixtures|snapshots)__|test[-_]?data)/"
+)
 _FILE = re.compile(
-    r"(^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$|[._-](?:test|spec)s?\.\w+$|_(?:test|spec)\.(?:go|rb|rs|c|cc|cpp)$"
+    r"(^|/)(?:test_[^/]*|[^/]*_test|tests?|conftest)\.py$|[._-](?:test|spec)s?\.\w+$|\.bats$"
+    r"|_(?:test|spec)\.(?:go|rb|rs|c|cc|cpp|exs|dart|lua)$"
     r"|(?:Test|Tests|TestCase|Spec|IT)\.(?:java|kt|scala|cs|php|swift)$|(^|/)(?:Test|test_)[^/]*\.(?:java|cs|cpp|cc|c|rb)$"
 )
 _HELPER = re.compile(
-    r"(^|/)(?:conftest\.py|__init__\.py|__snapshots__/.*|fixtures?/.*|mocks?/.*|[^/]*\.d\.ts)$"
+    r"(^|/)(?:conftest\.py|__init__\.py|__(?:snapshots|fixtures|mocks)__/.*|(?:fixtures?|mocks?|test[-_]?data)/.*"
+    r"|[^/]*\.d\.ts)$"
 )
 _MARKS = re.compile(
     r"^(?:tests?[_-])|(?:[._-](?:tests?|specs?))$|(?:Tests?|TestCase|Spec|IT)$|^Test(?=[A-Z])"

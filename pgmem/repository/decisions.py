@@ -26,6 +26,7 @@ _RULE = re.compile(
 _MARK = re.compile(
     r"(?:#|//|/\*|^\s*\*|--|;|<!--|%)\s*@?(TODO|FIXME|HACK|XXX)\b[:\s]*(.*?)\s*(?:\*/|-->)?\s*$"
 )
+_COMMENT = re.compile(r"^\s*(?:#+|//+|\*(?!/)|--|;+|%)\s*(?=\S*\w)(.*?)\s*(?:\*/|-->)?\s*$")
 _BRANCH = re.compile(
     r"superse[dc]ed by\D*(\d+)|superse[dc]ed by.*?\(([^)]+)\)|replaced by.*?\(([^)]+)\)", re.I | re.S
 )
@@ -49,6 +50,8 @@ class Mark:
     line: int
     word: str
     text: str
+    rest: str = ""
+    """What the comment goes on to say on its next lines, up to the end of a sentence."""
 
 
 def decision(path: str, text: str) -> Decision | None:
@@ -144,10 +147,27 @@ def marks(data: bytes, most: int = 20) -> list[Mark]:
     if not any(word in data for word in (b"TODO", b"FIXME", b"HACK", b"XXX")):
         return []
     found = []
-    for number, line in enumerate(data.decode(errors="replace").splitlines(), 1):
+    # A long line would be searched from each of its spaces.
+    lines = [line[:400] for line in data.decode(errors="replace").splitlines()]
+    for number, line in enumerate(lines, 1):
         if (match := _MARK.search(line)) and re.search(r"\w{3}", match[2]):
-            found.append(Mark(number, match[1], " ".join(match[2].split())[:160]))
+            text = " ".join(match[2].split())[:160]
+            found.append(Mark(number, match[1], text, _rest(text, lines[number : number + 4])))
     return found[:most]
+
+
+def _rest(text: str, below: list[str]) -> str:
+    """The lines of the comment below a mark, up to the end of its sentence and 200 characters in all."""
+    said: list[str] = []
+    for line in below:
+        match = _COMMENT.match(line)
+        if text.endswith((".", "!", "?")) or match is None or _MARK.search(line):
+            break
+        text = " ".join(match[1].split())
+        said.append(text)
+    rest = " ".join(said)
+    end = re.search(r"[.!?](?=\s)", rest)
+    return (rest[: end.start()] if end else rest)[:200]
 
 
 def code_owners(files: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -180,7 +200,9 @@ def _pattern(pattern: str) -> re.Pattern[str]:
 
 
 def owners_of(path: str, patterns: list[tuple[str, tuple[str, ...]]]) -> tuple[str, ...]:
-    """The owners of a path by the patterns of a CODEOWNERS file."""
+    """The owners of a path by the patterns of a CODEOWNERS file; none if all files have the same."""
+    if all(pattern == "*" for pattern, _ in patterns):
+        return ()
     for pattern, owners in reversed(patterns):
         if pattern == "*" or _pattern(pattern).match(path):
             return owners

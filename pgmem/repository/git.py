@@ -94,6 +94,8 @@ class Commit:
     message: str
     changes: tuple[tuple[str, str, str], ...]
     """Status letter (A, M, D, R, C, T), path, and the path before for R and C, else an empty text."""
+    parents: tuple[str, ...] = ()
+    """The commits before it; of a merge first the one that it was merged into."""
 
     @property
     def subject(self) -> str:
@@ -216,13 +218,17 @@ class Git:
 
     def __init__(self, root: Path) -> None:
         self._git = _Inert(root)
+        # One call of git for what every answer needs: each takes some milliseconds.
+        try:
+            told = self._git.text("rev-parse", "--show-toplevel", "HEAD^0", "--symbolic-full-name", "HEAD")
+        except GitUnavailable as error:
+            self._git.text("rev-parse", "--show-toplevel")  # these say what is missing
+            self._git.text(*_LOG, "-1", "--format=%H")
+            raise GitUnavailable("there is no commit yet") from error
+        top, self.commit, self._head = told.rstrip("\n").rsplit("\n", 2)
         # core.worktree may name any directory of this machine.
-        top = self._git.text("rev-parse", "--show-toplevel").rstrip("\n")
         if not root.resolve().is_relative_to(Path(top).resolve()):
             raise GitUnavailable("its work tree is another directory")
-        self.commit = self._git.text(*_LOG, "-1", "--format=%H").strip()
-        if not self.commit:
-            raise GitUnavailable("there is no commit yet")
 
     def files(self) -> tuple[list[str], list[str]]:
         """Tracked and untracked files without ignored ones, relative to the directory, and lines about what is none."""
@@ -249,10 +255,9 @@ class Git:
     @cached_property
     def branch(self) -> str | None:
         """The branch that is checked out; None for the default branch, and where none is, as in a bisection."""
-        try:
-            name = self._git.text("symbolic-ref", "--quiet", "--short", "HEAD").strip()
-        except GitUnavailable:
+        if not self._head.startswith("refs/heads/"):
             return None
+        name = self._head.removeprefix("refs/heads/")
         known = {
             ref.removeprefix("refs/heads/").removeprefix("refs/remotes/origin/") for ref in self._default
         }
@@ -421,16 +426,24 @@ class Git:
         """Whether the history ends early, as in a clone with --depth."""
         return self._git.text("rev-parse", "--is-shallow-repository").strip() == "true"
 
-    def tags(self) -> list[tuple[str, int]]:
-        """Tags that name versions, newest first, with the time of each in seconds since 1970."""
-        lines = self._git.text(
-            "for-each-ref",
-            "--sort=-creatordate",
-            "--format=%(refname:short) %(creatordate:unix)",
-            "refs/tags",
+    def release(self) -> tuple[str, frozenset[str]] | None:
+        """The newest release that is checked out or comes before that, and the commits since; None without any."""
+        names = self._git.text(
+            *(
+                "for-each-ref",
+                "--merged=HEAD",
+                "--sort=-creatordate",
+                "--format=%(refname:short)",
+                "refs/tags",
+            )
         ).splitlines()
-        found = (line.rpartition(" ") for line in lines)
-        return [(name, int(at)) for name, _, at in found if _VERSION.search(name) and at.isdigit()]
+        for name in names:
+            if _VERSION.search(name):
+                since = self._git.text(
+                    "rev-list", f"--max-count={_MOST_COMMITS}", "HEAD", f"^refs/tags/{name}"
+                )
+                return name, frozenset(since.split())
+        return None
 
     def log(self, until: str = "HEAD", known: Collection[str] = ()) -> Iterator[Commit]:
         """The commits up to one, newest first, at most 20 000; renames are those that git finds.
@@ -449,7 +462,7 @@ class Git:
             f"--max-count={_MOST_COMMITS}",
         ]
         arguments += [
-            "--format=%x01%H%x1f%ct%x1f%an%x1f%ae%x1f%B",
+            "--format=%x01%H%x1f%P%x1f%ct%x1f%an%x1f%ae%x1f%B",
             until,
             *(f"^{one}" for one in known),
             "--",
@@ -473,14 +486,14 @@ class Git:
 
 
 def _commit(head: str, changes: list[tuple[str, str, str]]) -> Commit:
-    name, at, author, address, message = head.split("\x1f", 4)
+    name, parents, at, author, address, message = head.split("\x1f", 5)
     authors = {(author.strip(), address.strip().lower()): None}
     # A long line of many angle brackets would be searched from each of them.
     lines = "\n".join(line for line in message.splitlines() if len(line) <= _MOST_CHARS)
     authors.update(((who.strip(), where.lower()), None) for who, where in _CO_AUTHOR.findall(lines))
     # Whoever commits writes any time: one of the year 10000 would make all other commits look old.
     seconds = min(max(int(at or 0), 0), int(time.time()))
-    return Commit(name, seconds, tuple(authors), message.strip(), tuple(changes))
+    return Commit(name, seconds, tuple(authors), message.strip(), tuple(changes), tuple(parents.split()))
 
 
 class Repository(_Inert):

@@ -8,12 +8,15 @@ gives the same facts.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from math import log2
 
+from pgmem.repository import merges
 from pgmem.repository.git import Commit
 
 DAY = 86400
@@ -50,6 +53,12 @@ _HASH = re.compile(r"\b[0-9a-f]{12,40}\b")
 _NO_FIX = re.compile(
     r"\b(?:docs?|change ?log|typos?|lint\w*|ci|tests?|typing|mypy|flake\w*|spelling|readme|comments?)\b", re.I
 )
+_RELEASE = re.compile(
+    r"^(?:chore(?:\([^)]*\))?: )?(?:(?:release|bump|version|publish|prepare)\W+)*(?:version |to |release )*v?\d+\.\d+[\w.+-]*$",
+    re.I,
+)
+_UNDONE = re.compile(r'^Revert "(.*)"')
+_TAKES_BACK = re.compile(r"\breverts commit ([0-9a-f]{7,64})\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])")
 
 
@@ -77,6 +86,22 @@ class Reason:
     subject: str
     commit: str
     at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A piece of work that is done: a commit, or the merge of a pull request."""
+
+    id: str
+    at: int
+    """Seconds since 1970."""
+    title: str
+    paths: tuple[str, ...]
+    """The files of today that it changed, the first changed first."""
+    commits: tuple[str, ...]
+    """The commits that the merge brought in; empty for a commit alone."""
+    reverts: tuple[str, ...]
+    """The commits that it takes back, as its messages say."""
 
 
 @dataclass(slots=True)
@@ -146,7 +171,10 @@ class Timeline:
                 yield 0.5 ** (age / HALF_LIFE) / log2(1 + max(2, len(commit.changes))), paths
 
     def owners(self, path: str, most: int = 3) -> list[Owner]:
-        """Who knows a file best: commits, the newer the more, without sweeps and programs; co-authors count."""
+        """Who knows a file best: commits, the newer the more, without sweeps and programs; co-authors count.
+
+        Where one person has made nearly all commits of the repository, that they made those of a file says nothing.
+        """
         commits: Counter[str] = Counter()
         known: defaultdict[str, float] = defaultdict(float)
         last: dict[str, int] = {}
@@ -163,12 +191,30 @@ class Timeline:
                 commits[key] += 1
                 known[key] += 0.5 ** (max(0, self.newest - commit.at) / HALF_LIFE)
                 last[key] = max(last.get(key, 0), commit.at)
+        if set(names) == {self._everywhere}:
+            return []
         ranked = sorted(commits, key=lambda key: (-known[key], key))
         return [Owner(key, commits[key], of, last[key]) for key in ranked[:most]]
 
+    @cached_property
+    def _everywhere(self) -> str | None:
+        """The address of whoever has made at least nine of ten commits."""
+        made = Counter(commit.authors[0][1] or commit.authors[0][0] for commit, _ in self._commits)
+        return next((key for key, count in made.most_common(1) if 10 * count >= 9 * made.total()), None)
+
     def reverts(self, path: str) -> list[Commit]:
-        """The commits of a file that take something back, newest first."""
-        return [one for one in self.commits(path) if _REVERT.search(one.subject) and len(one.changes) <= MASS]
+        """The commits of a file that take something back, newest first, without those that were taken back themselves."""
+        found = [
+            one for one in self.commits(path) if _REVERT.search(one.subject) and len(one.changes) <= MASS
+        ]
+        undone = {merges.bare(match[1]) for one in found if (match := _UNDONE.search(one.subject))}
+        both = {subject for subject in undone if any(merges.bare(one.subject) == subject for one in found)}
+        return [
+            one
+            for one in found
+            if merges.bare(one.subject) not in both
+            and not ((match := _UNDONE.search(one.subject)) and merges.bare(match[1]) in both)
+        ]
 
     def fixes(self, path: str) -> list[Commit]:
         """The commits of a file that repair something, newest first."""
@@ -181,20 +227,48 @@ class Timeline:
             and not is_sweep(one)
         ]
 
-    def work(self, unmerged: Collection[str] = (), most: int = 300) -> list[tuple[Commit, tuple[str, ...]]]:
-        """The newest commits that are pieces of work, with the files of today that each changed.
+    def work(self, unmerged: Collection[str] = (), most: int = 300) -> list[Work]:
+        """The newest pieces of work, with the files of today that each changed.
 
-        Sweeps, the commits of programs and those of other branches are none.
+        The commits of one pull request are one piece, where a merge tells of them. Sweeps, releases, the commits of
+        programs and those of other branches are none.
         """
-        found = (
-            row
-            for row in self._commits
-            if row[1]
-            and row[0].id not in unmerged
-            and not is_sweep(row[0])
-            and not _BOT.search(row[0].authors[0][0])
-        )
-        return list(islice(found, most))
+        rows = [row for row in self._commits if row[0].id not in unmerged]
+        files = {commit.id: paths for commit, paths in rows}
+
+        def fits(commits: list[Commit]) -> bool:
+            return len({path for one in commits for path in files[one.id]}) <= MASS
+
+        found = merges.requests([commit for commit, _ in rows], fits)
+        requests = {merge.id: (merge, commits) for merge, commits in found}
+        inside = {commit.id for _, commits in requests.values() for commit in commits}
+        alone = ((commit, [commit]) for commit, _ in rows if commit.id not in inside)
+        pieces = (requests.get(commit.id, (commit, commits)) for commit, commits in alone)
+        return list(islice(self._told(pieces, files), most))
+
+    def _told(
+        self, pieces: Iterable[tuple[Commit, list[Commit]]], files: Mapping[str, tuple[str, ...]]
+    ) -> Iterator[Work]:
+        ids = sorted(files)
+        for last, commits in pieces:
+            own = [
+                one
+                for one in commits
+                if not is_sweep(one)
+                and not _BOT.search(one.authors[0][0])
+                and not _RELEASE.search(one.subject[:200])
+            ]
+            paths = tuple(dict.fromkeys(path for one in reversed(own) for path in files[one.id]))
+            if paths:
+                named = (name for one in [last, *commits] for name in _TAKES_BACK.findall(one.message))
+                yield Work(
+                    last.id,
+                    last.at,
+                    merges.title(last, commits),
+                    paths,
+                    tuple(one.id for one in commits if one is not last),
+                    tuple(dict.fromkeys(known for name in named if (known := _known(ids, name)))),
+                )
 
     def reasons(self, is_source: Collection[str], most: int = 3) -> list[Reason]:
         """Sentences with because, never, must, revert or workaround in messages, the newest for each file first.
@@ -218,6 +292,12 @@ class Timeline:
                         Reason(about, text, " ".join(commit.subject.split())[:80], commit.id, commit.at)
                     )
         return found
+
+
+def _known(ids: list[str], name: str) -> str | None:
+    """The commit that a message means by the first letters of its id."""
+    place = bisect_left(ids, name)
+    return ids[place] if place < len(ids) and ids[place].startswith(name) else None
 
 
 def _sentences(message: str) -> list[str]:

@@ -19,15 +19,20 @@ class Imports:
     Args:
         sources: the parsed files by path.
         names: dotted names of the Python files by path.
-        go_modules: module paths of the go.mod files by their folder.
+        packages: for go.mod, Cargo.toml and package.json the names of packages by their folder.
     """
 
     def __init__(
-        self, sources: Mapping[str, Source], names: Mapping[str, str], go_modules: Mapping[str, str]
+        self,
+        sources: Mapping[str, Source],
+        names: Mapping[str, str],
+        packages: Mapping[str, Mapping[str, str]],
     ) -> None:
         self._sources = sources
         self._names = names
-        self._go = go_modules
+        self._go = packages.get("go.mod", {})
+        self._crates = {name.replace("-", "_"): at for at, name in packages.get("Cargo.toml", {}).items()}
+        self._scripts = {name: at for at, name in packages.get("package.json", {}).items()}
         self._known: dict[str, str] = {}
         for path, name in names.items():
             self._known.setdefault(name, path)
@@ -108,8 +113,25 @@ class Imports:
         if suffix in ("rb",):
             return self._beside(folder, one.target, (".rb",), by_end=True)
         if f".{suffix}" in _SCRIPT:
-            return self._beside(folder, one.target, _SCRIPT, by_end=False)
+            return self._script(folder, one.target)
         return self._beside(folder, one.target, ("",), by_end=True)
+
+    def _script(self, folder: str, target: str) -> list[str]:
+        """The file that a relative path means, or the path within a package of the repository, or below its root."""
+        if not target.startswith("."):
+            name = next((name for name in self._scripts if f"{target}/".startswith(f"{name}/")), None)
+            if name is not None:
+                inner = target[len(name) :].strip("/")
+                tries = [f"{self._scripts[name]}/{below}{inner}" for below in ("", "src/", "lib/")]
+            elif target.startswith(("@/", "~/")):
+                above = folder.split("/")
+                tops = ["/".join(above[:depth]) for depth in range(len(above), -1, -1)]
+                tries = [f"{top}/{below}{target[2:]}" for top in tops for below in ("src/", "")]
+            else:
+                return []
+            found = (self._beside("", f"./{one.strip('/')}", _SCRIPT, by_end=False) for one in tries)
+            return next((files for files in found if files), [])
+        return self._beside(folder, target, _SCRIPT, by_end=False)
 
     def _beside(self, folder: str, target: str, suffixes: tuple[str, ...], *, by_end: bool) -> list[str]:
         """The file that a relative path means, with or without its suffix; else one with that end, if asked for."""
@@ -151,6 +173,8 @@ class Imports:
             base = own.rpartition("/")[0]
         elif parts[:1] == ["self"]:
             base = own
+        elif parts and parts[0] in self._crates:
+            base = f"{self._crates[parts[0]]}/src".strip("/")
         else:
             return []
         parts = [*parts[1:], *(name for name in one.names if name != "*")]

@@ -155,12 +155,26 @@ def read(suffix: str, data: bytes) -> Source:
         _definitions(node, "", found.spans, depth=0)
     rules(root, found)
     return Source(
-        doc=plain.read(data),
+        doc=plain.read(data) or _main_doc(root),
         imports=tuple(found.imports),
         exports=tuple(found.exports),
         symbols=digests(data, found.spans, hashes=suffix == "rb"),
         namespace=found.namespace,
     )
+
+
+def _main_doc(root: Any) -> str | None:
+    """What the comment above the definition says that takes more than half of a file, as a class of Java does."""
+    comments: list[bytes] = []
+    for node in root.children:
+        if "comment" in node.type:
+            comments.append(node.text)
+        elif 2 * (node.end_byte - node.start_byte) > root.end_byte:
+            text = b"\n".join(comments)
+            return plain.read(text) if text.startswith((b"/**", b"///")) else None
+        else:
+            comments = []
+    return None
 
 
 def _text(node: Any) -> str:
@@ -328,6 +342,8 @@ def _c(root: Any, found: _Found) -> None:
         if path is not None and path.type == "string_literal":
             found.imports.append(Import(_unquoted(path), ("*",)))
     _public(root, found, lambda node, _: not _text(node).startswith("static"))
+    # The methods that a file defines are those of its classes.
+    found.exports = dict.fromkeys(name.partition("::")[0] for name in found.exports)
 
 
 def _c_sharp(root: Any, found: _Found) -> None:

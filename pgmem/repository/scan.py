@@ -14,8 +14,8 @@ import json
 import os
 import re
 import time
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -29,14 +29,14 @@ from pgmem.repository.cache import Cache
 from pgmem.repository.companions import Companions
 from pgmem.repository.covering import Covering, is_test
 from pgmem.repository.git import Commit, Git, GitUnavailable
-from pgmem.repository.history import Timeline
+from pgmem.repository.history import Timeline, Work
 from pgmem.repository.imports import Imports
-from pgmem.repository.source import Source, Unreadable
+from pgmem.repository.source import Import, Source, Unreadable
 
 SCHEMA = "pgmem.repository/1"
 """The schema of a report; `refresh_from_run` refuses any other."""
 
-_READER = "5"
+_READER = "6"
 """Part of the fingerprint: a reader that sees more reads every repository again."""
 _MAX_BYTES = 2_000_000
 _DOCUMENTS = (".md", ".rst", ".txt", ".adoc")
@@ -44,17 +44,31 @@ _OWNER_FILES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/
 _IGNORED = frozenset(
     ("__pycache__", "node_modules", "site-packages", "venv", "env", "build", "dist", "htmlcov", "target")
 )
-_GENERATED = re.compile(r"\.min\.\w+$|\.d\.ts$|(^|/)(?:vendor|third_party|node_modules)/|_pb2(?:_grpc)?\.py$")
+_VENDORED = re.compile(
+    r"(^|/)(?:_?vendor(?:ed)?|third[-_]?party|node_modules|bower_components|site-packages|Pods|Carthage)/"
+)
+"""Code of others: it is known to be there, and a scan has nothing to say of it."""
+_GENERATED = re.compile(r"\.min\.\w+$|\.d\.ts$|_pb2(?:_grpc)?\.pyi?$")
+_SAYS_GENERATED = re.compile(
+    r"@generated\b|\b(?:code|file|automatically|auto-?|is) ?generated\b.{0,200}?\b(?:do not|don't) (?:edit|modify|change)"
+    r"|\b(?:do not|don't) (?:edit|modify)\b.{0,200}?\bgenerated\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_COMMENTS = re.compile(rb"(?:\s*(?:#|//|--|;|%)[^\n]*\n|\s*/\*.*?\*/|\s*<!--.*?-->)+", re.DOTALL)
+_SHEBANG = re.compile(rb"#!\s*\S*?(?:env\s+(?:-S\s+)?)?(\w+)[\d.]*(?:\s|$)")
 _ABSOLUTE = re.compile(r"/|~(/|$)|[A-Za-z]:")
 _WORD = re.compile(r"[\w./-]+")
 _HEADING = re.compile(r"^(?:#+|=+)\s+(.+?)\s*#*$")
 _REVERTED = re.compile(r'^Revert "(.*)"$')
 _OTHERS = re.compile(
-    r"\.(?:toml|json|jsonc|ya?ml|cfg|ini|sh|bash|sql|css|scss|html|xml|gradle|proto|graphql|tf|lock|in)$"
-    r"|(^|/)(?:Makefile|Dockerfile|CODEOWNERS|Gemfile|Rakefile|go\.mod|[\w-]*rc)$"
+    r"\.(?:toml|json|jsonc|ya?ml|cfg|ini|fish|css|scss|less|html|xml|gradle|graphql|tf|nix|lock|in|mk|cmake|pyi"
+    r"|ipynb|mdx|erb|ejs|haml|j2|jinja2?|tmpl|bzl|csproj|gemspec|asm|s)$"
+    r"|(^|/)(?:[\w-]+|go\.mod|\.[\w-]*rc)$"
 )
 """Files that are not parsed, and of which the history says what changes with them."""
 _BLAMED = 40
+_SHARED_DOC = 3
+"""A text that so many files begin with, as that of a licence, describes none of them."""
 _SENT = 3
 _WORK = ""
 """Where the digest of the work stands among those of the files."""
@@ -91,10 +105,11 @@ def fingerprint(root: Path, cache_dir: Path | None = None) -> str:
     return Reading(root, cache_dir).fingerprint
 
 
-def standing(root: Path) -> tuple[str | None, str | None]:
-    """The branch of a directory and the commit that its cards wait for; None: the default branch, none, or no git."""
+def standing(repository: Path | Reading) -> tuple[str | None, str | None]:
+    """The branch of a repository and the commit that its cards wait for; None: the default branch, none, or no git."""
     try:
-        return Git(root).standing()
+        git = repository.git if isinstance(repository, Reading) else Git(repository)
+        return git.standing() if git else (None, None)
     except GitUnavailable:
         return None, None
 
@@ -142,13 +157,14 @@ class Reading:
         self._cache = Cache(cache_dir, root)
         self._on_file = on_file
         self._skipped: list[str] = []
-        self._git: Git | None = None
+        self.git: Git | None = None
+        """None where there is no git, or no history yet."""
         try:
-            self._git = Git(root)
-            self._listed, no_files = self._git.files()
+            self.git = Git(root)
+            self._listed, no_files = self.git.files()
             self._skipped += no_files
         except GitUnavailable as error:
-            self._git = None
+            self.git = None
             self._skipped.append(f"git: {error}; history, hot spots and commits are left out")
             self._listed = _walk(root)
         self._files = _read(
@@ -158,7 +174,7 @@ class Reading:
     @cached_property
     def fingerprint(self) -> str:
         """The digest of everything that a report follows from."""
-        sums = hashlib.sha256(f"{_READER}{self._git.commit if self._git else ''}".encode())
+        sums = hashlib.sha256(f"{_READER}{self.git.commit if self.git else ''}".encode())
         for path, row in self._files.items():
             sums.update(f"\0{path}\0{row['digest']}".encode(errors="surrogateescape"))
         return sums.hexdigest()
@@ -166,7 +182,7 @@ class Reading:
     @property
     def branch(self) -> str | None:
         """The branch that is checked out; None: the default one, none, or no repository."""
-        return self._git.branch if self._git else None
+        return self.git.branch if self.git else None
 
     def report(self, base: str | None = None) -> dict[str, Any]:
         """The report, or what differs from the report with a fingerprint, if the cache knows that.
@@ -175,7 +191,7 @@ class Reading:
         are gone.
         """
         parsed = self._parsed()
-        commit = self._git.commit if self._git else None
+        commit = self.git.commit if self.git else None
         known = self._facts(parsed)
         entries = _entries(parsed, known, {path: row["digest"] for path, row in self._files.items()})
         sent = self._cache.load("sent")
@@ -229,16 +245,19 @@ class Reading:
 
     def _facts(self, parsed: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
         """What follows from all files and the history; from the cache if neither imports nor commits changed."""
-        commit = self._git.commit if self._git else ""
+        commit = self.git.commit if self.git else ""
         faces = [(path, row["face"]) for path, row in self._files.items()]
+        packages = _packages(self._root, self._listed)
         owners = {path: _owner_text(self._root, path) for path in _OWNER_FILES if path in self._listed}
         coverage = [
             (path, (self._root / path).stat().st_mtime_ns)
             for path in (".coverage", "lcov.info", "coverage/lcov.info")
             if (self._root / path).is_file()
         ]
-        unmerged = self._git.unmerged() if self._git else []
-        key = _digest([commit, faces, owners, coverage, _digest(self._listed), unmerged])
+        unmerged = self.git.unmerged() if self.git else []
+        release = self._release()
+        name = release[0] if release else None
+        key = _digest([commit, faces, owners, coverage, _digest(self._listed), unmerged, name, packages])
         kept = self._cache.load("facts")
         if kept.get("key") == key:
             self._skipped += kept["skipped"]
@@ -252,46 +271,54 @@ class Reading:
             log,
             measured.read(self._root),
             owners,
-            _go_modules(self._root, self._listed),
+            packages,
             frozenset(unmerged),
+            release,
         )
         self._ages(parsed, made)
         self._skipped += skipped
         self._cache.store("facts", {"key": key, "found": made, "skipped": skipped})
         return made
 
+    def _release(self) -> tuple[str, frozenset[str]] | None:
+        try:
+            return self.git.release() if self.git else None
+        except GitUnavailable:  # of a shallow clone the tags may lie before its first commit
+            return None
+
     def _log(self, skipped: list[str]) -> list[Commit]:
         """The commits, newest first; only those that the cache does not hold are read from git."""
-        if self._git is None:
+        if self.git is None:
             return []
         kept = self._cache.load("commits")
         old = [_commit(row) for row in kept.get("commits", ())]
         head = str(kept.get("head", ""))
         try:
-            if head == self._git.commit:
+            if head == self.git.commit:
                 return old
-            if not old or not self._git.is_ancestor(head):
+            if not old or not self.git.is_ancestor(head):
                 old = []
-            log = [*self._git.log(known=[head] if old else []), *old]
-            if self._git.is_shallow():
+            log = [*self.git.log(known=[head] if old else []), *old]
+            if self.git.is_shallow():
                 skipped.append(
                     "git history: the clone is shallow; what is older than its first commit is not known"
                 )
         except (GitUnavailable, OSError) as error:
             skipped.append(f"git history: {error}; hot spots and commits are left out")
             return []
-        self._cache.store("commits", {"head": self._git.commit, "commits": [_row(commit) for commit in log]})
+        self._cache.store("commits", {"head": self.git.commit, "commits": [_row(commit) for commit in log]})
         return log
 
     def _ages(self, parsed: Mapping[str, dict[str, Any]], made: dict[str, Any]) -> None:
         """Add to the marks of the code the month in which each line was written."""
-        if self._git is None:
+        if self.git is None:
             return
         marked = [path for path, row in parsed.items() if row.get("marks") and not is_test(path)]
+        marked.sort(key=lambda path: -made["facts"].get(path, {}).get("commits", 0))
         for path in marked[:_BLAMED]:
             made["facts"].setdefault(path, {})["blame"] = {
                 text: _month(at)
-                for text, at in self._git.written(path, [m["text"] for m in parsed[path]["marks"]])
+                for text, at in self.git.written(path, [m["text"] for m in parsed[path]["marks"]])
             }
 
 
@@ -308,10 +335,17 @@ def _uncollected() -> Iterator[None]:
 
 
 def parse(path: str, data: bytes) -> dict[str, Any]:
-    """What a file says of itself, as JSON holds it: source, marks, title, words, decision, rules, error."""
+    """What a file says of itself, as JSON holds it.
+
+    Returns:
+        {source, generated, tested, marks, title, words, decision, rules, error}, without what the file does not have;
+        tested: it holds its own tests, as files of Rust do.
+    """
+    if _VENDORED.search(path):
+        return {}
     suffix = path.rpartition(".")[2]
     if path.endswith(_DOCUMENTS):
-        text = data.decode(errors="replace")
+        text = data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
         words = {word.strip("./-") for word in _WORD.findall(text)}
         made: dict[str, Any] = {
             "title": _title(text),
@@ -323,8 +357,17 @@ def parse(path: str, data: bytes) -> dict[str, Any]:
             made["rules"] = rules
         return made
     made = {"source": None}
-    if not path.endswith((".py", *plain.SUFFIXES)):
+    if "." not in path.rpartition("/")[2]:
+        # A program without a suffix says in its first line what runs it.
+        runs = _SHEBANG.match(data[:200])
+        suffix = "" if runs is None else "py" if runs[1].startswith(b"python") else "sh"
+    if suffix == "ipynb":
+        return {"source": Source(doc=plain.notebook(data)).as_json()}
+    if suffix != "py" and f".{suffix}" not in plain.SUFFIXES:
         return {}
+    head = _COMMENTS.match(data[:2000])
+    if head is not None and _SAYS_GENERATED.search(head[0].decode(errors="replace")):
+        made["generated"] = True
     try:
         if b"\0" in data[:8000]:
             raise Unreadable("a binary file")
@@ -332,6 +375,8 @@ def parse(path: str, data: bytes) -> dict[str, Any]:
             source = python.read(data, symbols=not is_test(path))
         elif languages.available(suffix):
             source = languages.read(suffix, data)
+        elif suffix in ("sh", "bash", "zsh", "bats"):
+            source = Source(doc=plain.read(data), imports=tuple(map(Import, plain.mentions(data))))
         else:
             source = Source(doc=plain.read(data))
         made["source"] = source.as_json()
@@ -339,6 +384,8 @@ def parse(path: str, data: bytes) -> dict[str, Any]:
         made["error"] = str(error)
     except RecursionError:
         made["error"] = "nested too deeply"
+    if suffix == "rs" and b"#[cfg(test)]" in data:
+        made["tested"] = True
     if marks := decisions.marks(data):
         made["marks"] = [asdict(mark) for mark in marks]
     return made
@@ -362,7 +409,7 @@ def learned(
     files: list[str],
     log: list[Commit],
     coverage: Mapping[str, Mapping[str, float]],
-    go_modules: Mapping[str, str] | None = None,
+    packages: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Learned:
     """Learn from all files and the history together.
 
@@ -371,16 +418,16 @@ def learned(
         files: all paths, also of files that are not parsed.
         log: the commits, newest first.
         coverage: for each file the share of its lines that each test runs.
-        go_modules: module paths of the go.mod files by their folder.
+        packages: for each kind of manifest the names of packages by their folder.
     """
     sources = {
         path: Source.from_json(row["source"]) if row["source"] else Source()
         for path, row in parsed.items()
         if "source" in row
     }
-    packages = frozenset(path.rpartition("/")[0] for path in sources if path.endswith("/__init__.py"))
-    names = {path: python.module_name(path, packages) for path in sources if path.endswith(".py")}
-    imports = Imports(sources, names, go_modules or {})
+    folders = frozenset(path.rpartition("/")[0] for path in sources if path.endswith("/__init__.py"))
+    names = {path: python.module_name(path, folders) for path in sources if path.endswith(".py")}
+    imports = Imports(sources, names, packages or {})
     timeline = Timeline(log, files)
     covering = Covering(sources, {path: imports.used(path) for path in sources if is_test(path)})
     modules = [path for path in sources if not is_test(path) and not _GENERATED.search(path)]
@@ -393,8 +440,9 @@ def facts(
     log: list[Commit],
     coverage: Mapping[str, Mapping[str, float]],
     owners: Mapping[str, str],
-    go_modules: Mapping[str, str],
+    packages: Mapping[str, Mapping[str, str]],
     unmerged: Collection[str] = (),
+    release: tuple[str, frozenset[str]] | None = None,
 ) -> dict[str, Any]:
     """What a report says of each file beside what the file says itself.
 
@@ -404,8 +452,9 @@ def facts(
         log: the commits, newest first.
         coverage: for each file the share of its lines that each test runs.
         owners: contents of the CODEOWNERS files.
-        go_modules: module paths of the go.mod files by their folder.
+        packages: for each kind of manifest the names of packages by their folder.
         unmerged: commits that are not in the default branch.
+        release: the newest release, with the commits since.
 
     Returns:
         {names, modules, imports, covering, documents, facts, reasons, renames, work}: dotted names and imported files
@@ -413,7 +462,7 @@ def facts(
         fixes and dependents by path; sentences that give reasons; names of before by the name of today; the newest
         commits that are pieces of work.
     """
-    known = learned(parsed, files, log, coverage, go_modules)
+    known = learned(parsed, files, log, coverage, packages)
     modules, names, imports, timeline = known.modules, known.names, known.imports, known.timeline
     is_module = frozenset(modules)
     dependents: defaultdict[str, list[str]] = defaultdict(list)
@@ -423,8 +472,13 @@ def facts(
     patterns = list(decisions.code_owners(owners))
     made = {}
     for path in parsed:
-        used_by = dependents[path] if path in is_module else None
-        made[path] = _facts_of(path, known, used_by, decisions.owners_of(path, patterns))
+        if not _VENDORED.search(path):
+            used_by = dependents[path] if path in is_module else None
+            fact = _facts_of(path, known, used_by, release)
+            if used_by is not None and parsed[path].get("tested"):
+                fact["tests"].insert(0, {"path": path, "score": 1.0, "why": ["in the file itself"]})
+            fact["code_owners"] = list(decisions.owners_of(path, patterns))
+            made[path] = {name: value for name, value in fact.items() if value}
     by_name = {name: path for path, name in reversed(names.items()) if path in is_module}
     by_name.update((path, path) for path in modules)
     is_file = frozenset(by_name.values())
@@ -437,40 +491,54 @@ def facts(
             path: _named(row["words"], by_name, is_file) for path, row in parsed.items() if "words" in row
         },
         "facts": made,
-        "reasons": [asdict(one) for one in timeline.reasons(is_module)],
+        "reasons": [
+            asdict(one)
+            for one in timeline.reasons({path for path in modules if not parsed[path].get("generated")})
+        ],
         "renames": timeline.renames,
-        "work": [_work(one, paths) for one, paths in timeline.work(unmerged)],
+        "work": [_work(one) for one in timeline.work(unmerged)],
     }
 
 
-def _work(commit: Commit, paths: Sequence[str]) -> dict[str, Any]:
-    subject = " ".join(commit.subject.split())[:200]
-    return {"commit": commit.id, "at": commit.at, "subject": subject, "paths": list(paths[:30])}
+def _work(piece: Work) -> dict[str, Any]:
+    return {
+        "commit": piece.id,
+        "at": piece.at,
+        "subject": piece.title[:200],
+        "paths": list(piece.paths[:30]),
+        "commits": list(piece.commits),
+        "reverts": list(piece.reverts),
+    }
 
 
 def _facts_of(
-    path: str, known: Learned, used_by: list[str] | None, owners: Collection[str]
+    path: str, known: Learned, used_by: list[str] | None, release: tuple[str, frozenset[str]] | None
 ) -> dict[str, Any]:
     """What is known of a file; used_by is None for one that is no module."""
-    fact = _history_of(path, known.timeline, known.companions)
+    fact = _history_of(path, known.timeline, known.companions, release)
     if used_by is not None:
         tests = known.companions.tests(path)
         fact["tests"] = [{"path": one.path, "score": one.score, "why": list(one.why)} for one in tests]
         fact["dependents"] = sorted(used_by)[:20]
         fact["dependent_count"] = len(used_by)
-    fact["code_owners"] = list(owners)
-    return {name: value for name, value in fact.items() if value}
+    return fact
 
 
 def _is_parsed_test(path: str, parsed: Mapping[str, dict[str, Any]]) -> bool:
     return is_test(path) and "source" in parsed[path]
 
 
-def _history_of(path: str, timeline: Timeline, companions: Companions) -> dict[str, Any]:
+def _history_of(
+    path: str,
+    timeline: Timeline,
+    companions: Companions,
+    release: tuple[str, frozenset[str]] | None,
+) -> dict[str, Any]:
     commits = timeline.commits(path)
     if not commits:
         return {}
     together = companions.supported(path)
+    since = [one for one in commits if one.id in release[1]] if release else []
     return {
         "last_commit": commits[0].id,
         "commits": len(commits),
@@ -486,6 +554,7 @@ def _history_of(path: str, timeline: Timeline, companions: Companions) -> dict[s
         "reverts": [_told(one) for one in timeline.reverts(path)[:5]],
         "fixes": [_told(one) for one in timeline.fixes(path)[:5]],
         "fix_count": len(timeline.fixes(path)),
+        "unreleased": {"since": release[0], "commits": len(since)} if release and since else None,
     }
 
 
@@ -499,6 +568,7 @@ def _entries(
 ) -> dict[str, dict[str, Any]]:
     """For each path the parts of the report that are about it."""
     modules = set(known["modules"])
+    docs = Counter(row["source"]["doc"] for row in parsed.values() if row.get("source"))
     entries: dict[str, dict[str, Any]] = {}
     for path, row in parsed.items():
         entry: dict[str, Any] = {"digest": digests[path]}
@@ -510,7 +580,7 @@ def _entries(
                 [{"path": path, "title": row["title"], "names": named, **commit}] if named else []
             )
         elif path in modules:
-            entry["modules"] = [_module(path, row, known, fact)]
+            entry["modules"] = [_module(path, row, known, fact, docs)]
         elif is_test(path):
             name = {"module": known["names"][path]} if path in known["names"] else {}
             entry["tests"] = [{"path": path, **name, "anchors": known["covering"].get(path, []), **commit}]
@@ -536,15 +606,20 @@ def _gathered(entries: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def _module(
-    path: str, row: Mapping[str, Any], known: Mapping[str, Any], fact: Mapping[str, Any]
+    path: str,
+    row: Mapping[str, Any],
+    known: Mapping[str, Any],
+    fact: Mapping[str, Any],
+    docs: Mapping[str | None, int],
 ) -> dict[str, Any]:
     source = row["source"] or {}
+    doc = source.get("doc")
     name = known["names"].get(path, path)
     private = any(part.startswith("_") and part != "__main__" for part in name.split(".")) and name != path
     entry: dict[str, Any] = {
         "path": path,
         "module": name,
-        "doc": source.get("doc"),
+        "doc": doc if docs[doc] < _SHARED_DOC else None,
         "imports": known["imports"].get(path, []),
         "exports": [] if private else list(source.get("exports", ())),
         "changes": fact.get("changes", 0),
@@ -574,14 +649,18 @@ def _written(path: str, row: Mapping[str, Any], known: Mapping[str, Any]) -> lis
 
 
 def _marked(path: str, row: Mapping[str, Any], fact: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The note of the marks in a file, the newest three with line and month."""
+    """The note of the marks in a file, the first three with line and month, or of what a generated file is."""
+    if row.get("generated"):
+        text = f"{path} is generated: change what it is made from."
+        return [_note(path, "risk_note", "active", text, "generated", [])]
     if not row.get("marks") or is_test(path):
         return []
     blame = fact.get("blame", {})
     lines = []
     for mark in row["marks"][:3]:
         since = f", {blame[mark['text']]}" if mark["text"] in blame else ""
-        lines.append(f"{mark['word']} (line {mark['line']}{since}): {mark['text'].rstrip('.')}.")
+        text = f"{mark['text']} {mark['rest']}".rstrip(" .:;,")
+        lines.append(f"{mark['word']} (line {mark['line']}{since}): {text}.")
     more = f" {len(row['marks']) - 3} more." if len(row["marks"]) > 3 else ""
     return [_note(path, "risk_note", "active", " ".join(lines) + more, "todo", [])]
 
@@ -618,7 +697,9 @@ def _face(parsed: Mapping[str, Any]) -> list[Any]:
         source.get("exports"),
         source.get("namespace"),
         parsed.get("words"),
-        [mark["text"] for mark in parsed.get("marks", ())],
+        [(mark["text"], mark["rest"]) for mark in parsed.get("marks", ())],
+        parsed.get("generated"),
+        parsed.get("tested"),
     ]
 
 
@@ -632,11 +713,11 @@ def _month(at: int) -> str:
 
 
 def _row(commit: Commit) -> list[Any]:
-    return [commit.id, commit.at, commit.authors, commit.message, commit.changes]
+    return [commit.id, commit.at, commit.authors, commit.message, commit.changes, commit.parents]
 
 
 def _commit(row: list[Any]) -> Commit:
-    return Commit(row[0], row[1], tuple(map(tuple, row[2])), row[3], tuple(map(tuple, row[4])))
+    return Commit(row[0], row[1], tuple(map(tuple, row[2])), row[3], tuple(map(tuple, row[4])), tuple(row[5]))
 
 
 def _owner_text(root: Path, path: str) -> str:
@@ -644,15 +725,24 @@ def _owner_text(root: Path, path: str) -> str:
     return file.read_text(errors="replace")[:200_000] if file.is_file() and not file.is_symlink() else ""
 
 
-def _go_modules(root: Path, files: Iterable[str]) -> dict[str, str]:
-    """Module paths of the go.mod files by their folder."""
-    found = {}
+_MANIFESTS = {
+    "go.mod": re.compile(r"^module\s+(\S+)", re.MULTILINE),
+    "Cargo.toml": re.compile(r"^\[package\][^\[]*?^name\s*=\s*\"([^\"]+)\"", re.MULTILINE | re.DOTALL),
+    "package.json": re.compile(r"^(?: {0,4}|\t)\"name\"\s*:\s*\"([^\"]+)\"", re.MULTILINE),
+}
+"""Files that say how others import what is in their folder, with where the name is."""
+
+
+def _packages(root: Path, files: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Names of the packages of each kind of manifest, by the folder that each lies in."""
+    found: dict[str, dict[str, str]] = {kind: {} for kind in _MANIFESTS}
     for path in files:
+        folder, _, kind = path.rpartition("/")
         file = root / path
-        if path.rpartition("/")[2] == "go.mod" and file.is_file() and not file.is_symlink():
+        if kind in _MANIFESTS and not _VENDORED.search(path) and file.is_file() and not file.is_symlink():
             text = file.read_text(errors="replace")[:100_000]
-            if match := re.search(r"^module\s+(\S+)", text, re.MULTILINE):
-                found[path.rpartition("/")[0]] = match[1]
+            if match := _MANIFESTS[kind].search(text):
+                found[kind][folder] = match[1]
     return found
 
 

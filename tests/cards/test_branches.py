@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 
 from pgmem import ContractError, Memory
+from pgmem.repository import Reading, standing
 from pgmem.settings import load
 from tests.cards.conftest import Committed, Git
 from tests.conftest import Call
@@ -280,3 +283,69 @@ def test_a_branch_without_a_commit_is_refused(
             branch=branch,
             branch_commit=commit,
         )
+
+
+async def test_counts_and_coverage_tell_of_what_is_seen_on_the_branch(
+    opened: Opened, git: Git, committed: Committed
+) -> None:
+    committed({"README": "A shop.\n"}, "Begin.", day=1)
+    git("switch", "-q", "-c", "rounding")
+    async with opened() as memory:
+        await memory.refresh_from_run({"modules": []}, "shop")
+        made = await memory.record_candidate("risk_note", FACT, "pkg/till.py", "shop")
+        await memory.approve_card(made.card_id, "ada")
+
+        async def counted() -> tuple[int | None, int | None, float | None]:
+            status = (await memory.query_engineering_memory("shop", "status")).payload
+            covered = await memory.query_engineering_memory("shop", "coverage", scope=["pkg/till.py"])
+            share = covered.payload.record_coverage
+            assert share is not None
+            return status.record_count, status.records_elsewhere, share.coverage_percent
+
+        assert await counted() == (1, 0, 100)
+        git("switch", "-q", "main")
+        assert await counted() == (0, 1, 0)
+
+
+async def test_an_export_holds_the_cards_of_all_branches_with_their_branch(
+    opened: Opened, git: Git, committed: Committed, call: Call
+) -> None:
+    """A copy is whole, whatever is checked out where it is made."""
+    committed(FILES, "Begin.", day=1)
+    git("switch", "-q", "-c", "rounding")
+    async with opened() as memory:
+        await memory.get_relevant_memory("shop", ["pkg/till.py"])
+        await record(memory)
+        git("switch", "-q", "main")
+        written: list[str] = []
+        await memory.export_lines(written.append)
+        lines = map(json.loads, "".join(written).splitlines())
+        (card,) = [one for one in lines if one.get("props", {}).get("statement") == FACT]
+        assert card["props"]["branch"] == "rounding"
+
+
+async def test_the_branch_costs_one_more_question_to_git_and_two_on_another_than_the_default(
+    git: Git, committed: Committed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each takes some milliseconds of every retrieval."""
+    committed(FILES, "Begin.", day=1)
+    asked: list[str] = []
+    run = subprocess.run
+
+    def counted(command: list[str], **more: Any) -> Any:
+        asked.append(next(part for part in command[1:] if part[0] != "-" and "=" not in part))
+        return run(command, **more)
+
+    def costs() -> list[str]:
+        asked.clear()
+        reading = Reading(tmp_path / "shop")
+        assert reading.fingerprint
+        before = len(asked)
+        standing(reading)
+        return asked[before:]
+
+    monkeypatch.setattr(subprocess, "run", counted)
+    assert costs() == ["for-each-ref"]
+    git("switch", "-q", "-c", "rounding")
+    committed({"pkg/till.py": '"""Rounds."""\n'}, "Round.", day=2)
+    assert costs() == ["for-each-ref", "rev-list"]

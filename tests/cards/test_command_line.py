@@ -74,6 +74,24 @@ def test_a_person_sees_all_branches_in_review_and_settles_what_git_cannot_tell(
     assert shown(run(*rounding))["records"][0].get("branch") is None
 
 
+def test_how_a_change_was_made_before_is_told_by_path_and_by_words(
+    run: Run, tree: Path, commit: Commit
+) -> None:
+    commit("2026-01-01")
+    (tree / "pkg/stock.py").write_text("def count():\n    return 2\n", encoding="utf-8")
+    commit("2026-01-02")
+    assert run("init").exit_code == 0
+    told = run("trajectories").stdout.splitlines()
+    assert [line[:10] for line in told] == ["2026-01-02", "2026-01-01"]
+    assert told[0].startswith("2026-01-02 2026-01-02: pkg/stock.py; merged (")
+    assert len(run("trajectories", "--path", "pkg/stock.py").stdout.splitlines()) == 2
+    (line,) = run("trajectories", "--path", "tests").stdout.splitlines()
+    assert "verified by tests/test_till.py" in line
+    assert shown(run("trajectories", "--path", "pkg", "--json"))["record_count"] == 2
+    assert run("trajectories", "warehouse", "--path", "nowhere").stdout.strip() == "No earlier work fits."
+    assert run("trajectories", "--limit", "1").stdout.splitlines()[1] == "1 more (--limit)."
+
+
 def test_without_git_init_goes_on_and_says_what_it_left_out(run: Run) -> None:
     made = run("init")
     assert made.exit_code == 0

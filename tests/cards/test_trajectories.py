@@ -11,7 +11,8 @@ import pytest
 from psycopg.rows import DictRow
 
 from pgmem import Memory
-from pgmem.repository import scan
+from pgmem.repository import merges, scan
+from pgmem.repository.git import Commit
 from pgmem.settings import load
 from tests.cards.conftest import Committed, Git, Query, Refresh, report
 from tests.conftest import Call
@@ -210,6 +211,113 @@ def test_a_scan_tells_of_the_work_that_is_merged(committed: Committed, git: Git,
     git("merge", "-q", "--no-ff", "-m", "Merge rounding", "rounding", day=5)
     assert [one["subject"] for one in scan(root)["work"]] == ["Round.", "Pay."]
     assert scan(root)["work"][1]["paths"] == ["pkg/till.py", "tests/test_till.py"]
+
+
+def test_the_commits_of_a_pull_request_are_one_piece_of_work(
+    committed: Committed, git: Git, tmp_path: Path
+) -> None:
+    """Told by the title of the request, with the files of all its commits; what came to the branch meanwhile is none of it."""
+    committed({"pkg/till.py": "x = 1\n", "pkg/stock.py": "x = 1\n"}, "Begin.", day=1)
+    git("switch", "-q", "-c", "retry")
+    committed({"pkg/retry.py": "x = 1\n"}, "wip", day=2)
+    git("switch", "-q", "main")
+    committed({"pkg/stock.py": "x = 2\n"}, "Count.", day=3)
+    git("switch", "-q", "retry")
+    git("merge", "-q", "-m", "Merge branch 'main' into retry", "main", day=4)
+    committed({"pkg/till.py": "x = 2\n", "tests/test_retry.py": ""}, "more", day=5)
+    git("switch", "-q", "main")
+    merge = "Merge pull request #7 from ada/retry\n\nRetry failed payments"
+    git("merge", "-q", "--no-ff", "-m", merge, "retry", day=6)
+    work = scan(tmp_path / "shop")["work"]
+    assert [(one["subject"], one["paths"]) for one in work] == [
+        ("Retry failed payments (#7)", ["pkg/retry.py", "pkg/till.py", "tests/test_retry.py"]),
+        ("Count.", ["pkg/stock.py"]),
+        ("Begin.", ["pkg/stock.py", "pkg/till.py"]),
+    ]
+    assert work[0]["commit"] == git("rev-parse", "HEAD").strip()
+    assert work[0]["commits"] == git("rev-list", "--no-merges", "HEAD^1..HEAD").split()
+    git("revert", "-m", "1", "--no-edit", "HEAD", day=7)
+    assert scan(tmp_path / "shop")["work"][0]["reverts"] == [work[0]["commit"]]
+
+
+def test_a_branch_that_collects_pull_requests_is_none_itself(
+    committed: Committed, git: Git, tmp_path: Path
+) -> None:
+    committed({"a.py": "x = 1\n"}, "Begin.", day=1)
+    git("switch", "-q", "-c", "stable")
+    for number in (2, 3):
+        git("switch", "-q", "-c", f"fix{number}")
+        committed({f"fix{number}.py": "x = 1\n"}, f"Fix {number}.", day=number)
+        committed({f"test_fix{number}.py": ""}, f"Test {number}.", day=number)
+        git("switch", "-q", "stable")
+        git(
+            "merge",
+            "-q",
+            "--no-ff",
+            "-m",
+            f"Merge branch 'fix{number}' into stable",
+            f"fix{number}",
+            day=number,
+        )
+    committed({"b.py": "x = 1\n"}, "Alone.", day=4)
+    git("switch", "-q", "main")
+    git("merge", "-q", "--no-ff", "-m", "Merge branch 'stable'", "stable", day=5)
+    assert [(one["subject"], one["paths"]) for one in scan(tmp_path / "shop")["work"]] == [
+        ("Alone.", ["b.py"]),
+        ("Fix 3. (and 1 more commit)", ["fix3.py", "test_fix3.py"]),
+        ("Fix 2. (and 1 more commit)", ["fix2.py", "test_fix2.py"]),
+        ("Begin.", ["a.py"]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("message", "title"),
+    [
+        ("Merge pull request #12 from ada/pay\n\nPay faster", "Pay faster (#12)"),
+        (
+            "Merge branch 'pay' into 'main'\n\nPay faster\n\nSee merge request shop/till!12",
+            "Pay faster (#12)",
+        ),
+        ("Merged in pay (pull request #12)\n\nPay faster\n\nApproved-by: Bea", "Pay faster (#12)"),
+        ("Merged PR 12: Pay faster", "Pay faster (#12)"),
+        ("Auto merge of #12 - ada:pay, r=bea\n\nPay faster\n\nLong text.", "Pay faster (#12)"),
+        ("Merge #12\n\n12: Pay faster r=bea a=ada", "Pay faster r=bea a=ada (#12)"),
+        ("Merge branch 'pay'", "First. (and 1 more commit)"),
+        ("Merge pull request #12 from ada/pay\n\n* Second.\n* First.", "First. (and 1 more commit) (#12)"),
+        ("Pay faster (#12)", "Pay faster (#12)"),
+    ],
+)
+def test_a_merge_is_called_what_its_request_was(message: str, title: str) -> None:
+    def made(name: str, text: str, parents: tuple[str, ...]) -> Commit:
+        return Commit(name, 0, (("Ada", "ada@example.com"),), text, (), parents)
+
+    commits = [made("c", "Second.", ("b",)), made("b", "First.", ("a",))]
+    assert merges.title(made("m", message, ("a", "c")), commits) == title
+
+
+def test_a_request_is_known_by_any_of_its_commits_and_by_its_number(
+    lines: Lines, worked: Callable[..., Any], refresh: Refresh
+) -> None:
+    """A receipt names a commit inside; what takes a request back names it with the number or by its commit."""
+    worked(["pkg/till.py"], day="2026-01-10", about="Twice", receipt={"commit": "e" * 9})
+    work = [
+        {**WORK[0], "subject": 'Revert "Charge twice (#4)" (#5)'},
+        {**WORK[1], "subject": "Charge twice (#4)", "commits": ["d" * 40, "e" * 40]},
+        {**WORK[2], "commits": []},
+        {
+            "commit": "f" * 40,
+            "at": FIRST + 3 * DAY,
+            "subject": "Back",
+            "paths": ["x.py"],
+            "reverts": ["a" * 40],
+        },
+    ]
+    refresh(report(work=work))
+    assert [line.partition("; ")[2] for line in lines(path="pkg/till.py")] == [
+        "merged (ccccccccc).",
+        "reverted by ccccccccc (bbbbbbbbb).",
+    ]
+    assert lines(path="pkg/pay")[0].endswith("reverted by fffffffff (aaaaaaaaa).")
 
 
 def test_the_jobs_of_vectors_and_graph_answer_on_every_server(
