@@ -64,6 +64,7 @@ __all__ = [
     "Exported",
     "ExtractedItem",
     "Extraction",
+    "ExtractionBudget",
     "ExtractionCandidate",
     "ExtractionTurn",
     "Finding",
@@ -547,6 +548,16 @@ class AppliedExtraction:
     rejected: int
     results: list[ExtractedItem]
     next_step: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExtractionBudget:
+    """Whether tokens were granted, and how many of the day's budget are spent, reserved ones included."""
+
+    granted: bool
+    day: Date
+    spent: int
+    budget: int
 
 
 @dataclass(frozen=True, kw_only=True)
