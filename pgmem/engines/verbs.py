@@ -3060,8 +3060,7 @@ class Verbs(Hooks):
         reserved: int = 0,
         day: Date | str | None = None,
     ) -> ExtractionBudget:
-        """Reserve tokens of the day for a question to a model, or write what a question cost in place of what
-        was reserved.
+        """Reserve tokens of the day for a question to a model, or write what it cost in their place.
 
         The day is that of UTC, and the tokens are counted for the caller's tenant, whichever process asks.
         `granted` is false where the tokens would exceed the setting extraction_tokens; then nothing is
