@@ -8,11 +8,12 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
 from pydantic import JsonValue
 
+from pgmem import repository
 from pgmem.engines.projects import Projects
 from pgmem.engines.retrieval import Retrieval
 from pgmem.errors import ContractError
@@ -27,7 +28,9 @@ from pgmem.models import (
     SettledBranches,
     WaitingBranch,
 )
-from pgmem.repository import Reading, settled, standing
+
+if TYPE_CHECKING:
+    from pgmem.repository import Reading
 
 __all__ = ["Cards"]
 
@@ -95,7 +98,7 @@ class Cards(Retrieval, Projects):
         """The arguments with the branch of the repository, and what its cards wait for, unless the caller names one."""
         if params["branch"] is not None or (root := await self._here(params["project_id"])) is None:
             return params
-        branch, commit = await anyio.to_thread.run_sync(standing, root)
+        branch, commit = await anyio.to_thread.run_sync(repository.standing, root)
         return {
             **params,
             "branch": branch,
@@ -112,7 +115,9 @@ class Cards(Retrieval, Projects):
             waiting = (state.waiting if state else None) or []
         if waiting:
             pairs = [(one.branch, one.commit) for one in waiting]
-            found = await anyio.to_thread.run_sync(settled, root, pairs, self._database.settings.data_dir)
+            found = await anyio.to_thread.run_sync(
+                repository.settled, root, pairs, self._database.settings.data_dir
+            )
             if found:
                 given = {"project_id": project_id, "settled": found}
                 await self._one("settle_branches", SettledBranches, given)
@@ -136,12 +141,14 @@ class Cards(Retrieval, Projects):
         if state.policy == "off":
             return "unchanged", "policy_off"
         if state.last_run_id is None:
-            await self._read(Reading(root, self._database.settings.data_dir), project_id, None)
+            await self._read(repository.Reading(root, self._database.settings.data_dir), project_id, None)
             return "bootstrapped", "missing"
         if state.policy == "refresh_when_stale":
             if state.fingerprint is None:
                 return "skipped", "missing_report_digest"
-            reading = await anyio.to_thread.run_sync(Reading, root, self._database.settings.data_dir)
+            reading = await anyio.to_thread.run_sync(
+                repository.Reading, root, self._database.settings.data_dir
+            )
             if reading.fingerprint != state.fingerprint:
                 await self._read(reading, project_id, state.fingerprint)
                 return "refreshed", "report_digest_shift"
