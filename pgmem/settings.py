@@ -63,7 +63,7 @@ def variable(setting: str) -> str:
 class StoreSettings(BaseModel):
     """Thresholds and limits for every caller of a store; `pgmem init` writes them to `pgmem.setting`."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", defer_build=True)
 
     dedup_supersede: float | None = Field(
         None,

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TypeVa
 from uuid import UUID
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from pgmem.errors import InvalidArgument, PgmemError
 from pgmem.neutral import for_json, visible
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
     from pgmem.memory import Memory
     from pgmem.settings import Settings
 
@@ -84,11 +85,15 @@ By = Annotated[str | None, typer.Option(help="The name to record as the decider.
 
 def cells(*values: object) -> list[Text]:
     """The cells of a table row; text of a memory is never interpreted as markup."""
+    from rich.text import Text
+
     return [Text("" if value is None else visible(str(value))) for value in values]
 
 
 def terminal(*, quiet: bool = False) -> Console:
     """The console for tables: as wide as the terminal; in a file or a pipe, wide enough to keep ids whole."""
+    from rich.console import Console
+
     console = Console(quiet=quiet)
     return console if console.is_terminal or "COLUMNS" in os.environ else Console(quiet=quiet, width=200)
 
