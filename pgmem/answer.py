@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from typing_extensions import dataclass_transform
 
-__all__ = ["Answer"]
-
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 class Answer:

@@ -26,28 +26,6 @@ if TYPE_CHECKING:
     from pgmem.memory import Memory
     from pgmem.settings import Settings
 
-__all__ = [
-    "AsJson",
-    "By",
-    "DataDir",
-    "DryRun",
-    "Dsn",
-    "EnvFile",
-    "Project",
-    "Store",
-    "Which",
-    "Yes",
-    "cells",
-    "exit_on_error",
-    "load_settings",
-    "named",
-    "print_json",
-    "store_command",
-    "terminal",
-    "typed",
-    "with_memory",
-]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from pgmem.memory import Memory
     from pgmem.models import Neighbours, SearchResult
 
-__all__ = ["calibrate", "neighbours", "retrieve", "search"]
-
 Scope = Literal["global", "project", "focus"]
 
 

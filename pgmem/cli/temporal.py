@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from pgmem.memory import Memory
     from pgmem.models import Decay, Expiry, Forgotten, History, Node, Reverted
 
-__all__ = ["decay", "forget", "history", "revert"]
-
 Token = Annotated[
     str | None, typer.Option("--governance-token", help="A governance token, which a global memory needs.")
 ]

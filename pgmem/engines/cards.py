@@ -32,8 +32,6 @@ from pgmem.models import (
 if TYPE_CHECKING:
     from pgmem.repository import Reading
 
-__all__ = ["Cards"]
-
 
 class Cards(Retrieval, Projects):
     """Engineering memory: short cards about a code base, which agents draft and people approve."""

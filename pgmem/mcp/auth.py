@@ -23,8 +23,6 @@ from pgmem.telemetry.metrics import Metrics
 from pgmem.telemetry.probes import Probes
 from pgmem.ui import WithPages
 
-__all__ = ["http_app"]
-
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from pgmem.mcp.app import App
     from pgmem.mcp.server import Server
 
-__all__ = ["PATH", "Exchange"]
-
 log = logging.getLogger("pgmem")
 
 PATH = "/mcp"

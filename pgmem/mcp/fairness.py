@@ -27,8 +27,6 @@ from pgmem.database.shares import Shares
 from pgmem.errors import Busy, PgmemError, summary
 from pgmem.mcp.exchange import PATH
 
-__all__ = ["Admission", "Rates", "Verified"]
-
 log = logging.getLogger("pgmem")
 
 _REMEMBERED = 10_000  # tokens and addresses; the one that was used least recently is forgotten first
