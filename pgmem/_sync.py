@@ -104,6 +104,7 @@ class Verbs(Portal):
     settle_branches = waiting(verbs.Verbs.settle_branches)
     begin_extraction = waiting(verbs.Verbs.begin_extraction)
     apply_extraction = waiting(verbs.Verbs.apply_extraction)
+    spend_extraction_tokens = waiting(verbs.Verbs.spend_extraction_tokens)
 
 
 class Admin(Operations):

@@ -572,6 +572,7 @@ VERBS = {
                 "answer": "Empty lists where nothing lasts; an object with the lists add (kind decision, fact or note; title, text, turn, quote), update (n, the number of a candidate; text, turn, quote) and invalidate (n, turn, quote).",
             },
         ),
+        Verb("spend_extraction_tokens", "write", "writer"),
         Verb("export_header", "look", "reader"),
         Verb("export_records", "look", "reader"),
         Verb("import_records", "write", "reviewer"),

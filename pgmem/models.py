@@ -7,15 +7,16 @@ descriptor.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field
 from datetime import date as Date
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import JsonValue, model_validator
-from pydantic.dataclasses import dataclass as pydantic_dataclass
+from pydantic import BeforeValidator, JsonValue
 from typing_extensions import TypedDict
+
+from pgmem.answer import Answer
 
 MemoryScopeName = Literal["global", "project", "focus"]
 
@@ -36,8 +37,7 @@ class CardEvidence(TypedDict, total=False):
     digest: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Setting:
+class Setting(Answer):
     """A threshold or limit of the store."""
 
     name: str
@@ -45,8 +45,7 @@ class Setting:
     description: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class EmbeddingModel:
+class EmbeddingModel(Answer):
     """An embedding model of the store, with the number of its vectors, and of the texts queued for it."""
 
     model: str
@@ -58,8 +57,7 @@ class EmbeddingModel:
     index_name: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class DescribedLabel:
+class DescribedLabel(Answer):
     """A label: the property that names its nodes, the one that is their title, and those that are searched.
 
     `written_by` is the verb that writes the label. Labels that are no memories, such as Project, hold the store
@@ -75,8 +73,7 @@ class DescribedLabel:
     written_by: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class DescribedRelation:
+class DescribedRelation(Answer):
     """A relation, the labels that it joins (None means any), and what makes it: relate, or other verbs only."""
 
     name: str
@@ -85,16 +82,14 @@ class DescribedRelation:
     made_by: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class SchemaDescription:
+class SchemaDescription(Answer):
     """The labels and relations of the store."""
 
     labels: list[DescribedLabel]
     relations: list[DescribedRelation]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Produced:
+class Produced(Answer):
     """A memory that was saved in a session."""
 
     id: UUID
@@ -102,8 +97,7 @@ class Produced:
     title: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class RecordedSession:
+class RecordedSession(Answer):
     """A session: what was done in it and what it left open."""
 
     id: UUID
@@ -116,24 +110,21 @@ class RecordedSession:
     created_at: datetime
 
 
-@dataclass(frozen=True, kw_only=True)
-class SessionRecord:
+class SessionRecord(Answer):
     """A session with the memories that were saved in it."""
 
     session: RecordedSession
     produced: list[Produced]
 
 
-@dataclass(frozen=True, kw_only=True)
-class GraphCounts:
+class GraphCounts(Answer):
     """How many vertices and edges a rebuild of the graph wrote."""
 
     vertices: int
     edges: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class MemoryScope:
+class MemoryScope(Answer):
     """The caller: organisation, user, agent and session; empty if unknown."""
 
     org_id: str = ""
@@ -142,8 +133,7 @@ class MemoryScope:
     session_id: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ScopeState:
+class ScopeState(Answer):
     """The scope that a project and a focus area resolve to."""
 
     scope_state: Literal["resolved", "uncertain", "unresolved"]
@@ -155,8 +145,7 @@ class ScopeState:
     write_permitted: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class NearName:
+class NearName(Answer):
     """A name that was here and that a new one resembles; 1.0 for another spelling of it, less for other letters."""
 
     new_name: str
@@ -166,8 +155,7 @@ class NearName:
     score: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class SaveResult:
+class SaveResult(Answer):
     """The outcome of a save. A save raises only for arguments that cannot be read; `status` has every other outcome."""
 
     status: Literal["saved", "pending_retry", "failed", "blocked_scope", "dropped"]
@@ -182,8 +170,7 @@ class SaveResult:
     """Names that were here before and resemble one that this save made."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class BatchSaveResult:
+class BatchSaveResult(Answer):
     """The outcome of a batch: of the session, of each decision and pattern, and overall."""
 
     overall: Literal["saved", "partial", "pending_retry", "failed", "blocked_scope"]
@@ -195,8 +182,7 @@ class BatchSaveResult:
     save_id: UUID | None = None
 
 
-@pydantic_dataclass(frozen=True, kw_only=True)
-class ContextItem:
+class ContextItem(Answer):
     """A memory of a context; fields that its label does not have are None."""
 
     id: UUID
@@ -232,21 +218,20 @@ class ContextItem:
     properties: dict[str, JsonValue] = field(default_factory=dict)
     """Its other properties."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _keep_the_rest(cls, row: Any) -> Any:
-        known = {field.name for field in fields(cls)}
-        if not isinstance(row, Mapping):
-            return row
-        rest = {name: value for name, value in row.items() if name not in known}
-        return {**{name: value for name, value in row.items() if name in known}, "properties": rest}
+
+def _with_the_rest(row: Any) -> Any:
+    """The row of an item, in which properties that are no fields stand together."""
+    if not isinstance(row, Mapping):
+        return row
+    known = ContextItem.__dataclass_fields__
+    rest = {name: value for name, value in row.items() if name not in known}
+    return {**{name: value for name, value in row.items() if name in known}, "properties": rest}
 
 
-@dataclass(frozen=True, kw_only=True)
-class ContextBundle:
+class ContextBundle(Answer):
     """The context of a scope: memories of the focus area, the project and the global scope, each newest first."""
 
-    items: list[ContextItem] = field(default_factory=list)
+    items: list[Annotated[ContextItem, BeforeValidator(_with_the_rest)]] = field(default_factory=list)
     retrieval_status: Literal["succeeded", "empty", "timed_out", "failed", "conflicted"]
     scope_state: Literal["resolved", "uncertain", "unresolved"] | None = None
     conflicts_found: bool = False
@@ -257,8 +242,7 @@ class ContextBundle:
     left_out: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
-class SearchResult:
+class SearchResult(Answer):
     """One memory found.
 
     `passage` is its text, of a long one the part (about 120 words) that holds most of the query; `matched` are the
@@ -293,8 +277,7 @@ class SearchResult:
         return line if len(line) <= 160 else f"{line[:159]}…"
 
 
-@dataclass(frozen=True, kw_only=True)
-class SearchMode:
+class SearchMode(Answer):
     """How a search was made: its mode, whether an arm was missing, and why."""
 
     mode: str
@@ -302,8 +285,7 @@ class SearchMode:
     reason: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class SearchResults:
+class SearchResults(Answer):
     """Ranked memories, how they were found, and whether they answer.
 
     `answered` is about the whole: yes, unclear or no. `left_out` counts results that did not fit into max_tokens,
@@ -317,8 +299,7 @@ class SearchResults:
     next_step: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class GovernanceToken:
+class GovernanceToken(Answer):
     """The approval of one call that writes global memories."""
 
     token: str
@@ -327,7 +308,6 @@ class GovernanceToken:
     instructions: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class OpenSave(SaveResult):
     """A recorded save, with its verb and time."""
 
@@ -335,8 +315,7 @@ class OpenSave(SaveResult):
     created_at: datetime | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class SaveStatus:
+class SaveStatus(Answer):
     """Open saves, oldest first, or the outcome of one save_id."""
 
     status: str
@@ -346,8 +325,7 @@ class SaveStatus:
     saves: list[OpenSave] = field(default_factory=list)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Edge:
+class Edge(Answer):
     """A relation between two memories; created is false if it existed."""
 
     from_id: UUID
@@ -356,8 +334,7 @@ class Edge:
     created: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExtractionTurn:
+class ExtractionTurn(Answer):
     """A turn that an extraction shows, by its number."""
 
     turn: int
@@ -366,8 +343,7 @@ class ExtractionTurn:
     at: datetime | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExtractionCandidate:
+class ExtractionCandidate(Answer):
     """A memory that the turns may touch, by its number."""
 
     n: int
@@ -377,8 +353,7 @@ class ExtractionCandidate:
     version: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Extraction:
+class Extraction(Answer):
     """Turns that no extraction has looked at, and memories that they may touch; without an id there are none."""
 
     extraction_id: UUID | None = None
@@ -391,8 +366,7 @@ class Extraction:
     next_step: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExtractedItem:
+class ExtractedItem(Answer):
     """The outcome of one item of an answer: its list and place, and the outcome."""
 
     item: str
@@ -403,8 +377,7 @@ class ExtractedItem:
     reason: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class AppliedExtraction:
+class AppliedExtraction(Answer):
     """The outcome of a model's answer: how many items were stored, wait for a person, or were rejected."""
 
     extraction_id: UUID
@@ -415,15 +388,22 @@ class AppliedExtraction:
     next_step: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class CompletedName:
+class ExtractionBudget(Answer):
+    """Whether tokens were granted, and how many of the day's budget are spent, reserved ones included."""
+
+    granted: bool
+    day: Date
+    spent: int
+    budget: int
+
+
+class CompletedName(Answer):
     """A name that begins with what was typed."""
 
     value: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Neighbour:
+class Neighbour(Answer):
     """A memory within some hops, with the relations on the path to it."""
 
     id: UUID
@@ -435,15 +415,13 @@ class Neighbour:
     path: list[str]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Neighbours:
+class Neighbours(Answer):
     """The memories around one, nearest first."""
 
     nodes: list[Neighbour]
 
 
-@dataclass(frozen=True, kw_only=True)
-class DuplicateCheck:
+class DuplicateCheck(Answer):
     """The duplicate that save_decision would find."""
 
     dedup_outcome: Literal["new", "duplicate_skip", "supersede", "manual_review"]
@@ -451,8 +429,7 @@ class DuplicateCheck:
     score: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Review:
+class Review(Answer):
     """A decision that waits for review, beside the memory that it resembles."""
 
     save_id: UUID
@@ -469,8 +446,7 @@ class Review:
     message: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class CheckedLabel:
+class CheckedLabel(Answer):
     """The differences between graph and tables for a label: vertices or edges that are missing, extra or different."""
 
     label: str
@@ -479,8 +455,7 @@ class CheckedLabel:
     different: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Backlog:
+class Backlog(Answer):
     """Counts of pending work over the whole store; `tenants` is whether the store has any."""
 
     tier: str
@@ -491,8 +466,7 @@ class Backlog:
     tenants: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class DedupDue:
+class DedupDue(Answer):
     """Whether the order of title words should be renewed, for how many titles, and whether the worker does it."""
 
     due: bool
@@ -500,8 +474,7 @@ class DedupDue:
     by_worker: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sweep:
+class Sweep(Answer):
     """One batch of sweeping; all 0 if another worker sweeps, or if the last sweep was less than an hour ago."""
 
     saves_pruned: int
@@ -510,8 +483,7 @@ class Sweep:
     remaining: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Status:
+class Status(Answer):
     """The server, the tier, the release, and counts of what the caller can see."""
 
     server_version: str
@@ -529,8 +501,7 @@ class Status:
     user_id: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class NamedNode:
+class NamedNode(Answer):
     """A node with its name."""
 
     id: UUID
@@ -539,8 +510,7 @@ class NamedNode:
     project: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class MadeRelation:
+class MadeRelation(Answer):
     """A relation to another node; created is false if it existed."""
 
     relation: str
@@ -550,8 +520,7 @@ class MadeRelation:
     created: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ambiguity:
+class Ambiguity(Answer):
     """A target that was not joined: the nodes that match its name; none if only another verb may create such a node."""
 
     relation: str
@@ -559,8 +528,7 @@ class Ambiguity:
     candidates: list[NamedNode]
 
 
-@dataclass(frozen=True, kw_only=True)
-class PeriodConflict:
+class PeriodConflict(Answer):
     """A write onto a node whose period had an end (revived: it had passed): that end, and the outcome."""
 
     conflict: Literal["revived", "has_end"]
@@ -568,8 +536,7 @@ class PeriodConflict:
     action: Literal["cleared", "kept", "replaced"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Remembered:
+class Remembered(Answer):
     """A node that was created or updated, and the outcome of its relations."""
 
     id: UUID
@@ -591,8 +558,7 @@ class Remembered:
     near_names: list[NearName] = field(default_factory=list)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Node:
+class Node(Answer):
     """A node whole: as it stands, or as it was true or known at a date.
 
     The agent and session are those of the present state's writer; archived_at is set for a forgotten memory.
@@ -621,8 +587,7 @@ class Node:
     archived_at: datetime | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Version:
+class Version(Answer):
     """A state a node was recorded in, with its effective period; the present one has no replaced_at.
 
     A restated state holds nowhere any more: a later one took its whole period.
@@ -641,15 +606,13 @@ class Version:
     restated: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class History:
+class History(Answer):
     """The versions of a node, oldest first."""
 
     versions: list[Version]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Forgotten:
+class Forgotten(Answer):
     """A memory that is hidden (archived) or gone (purged); failed: a person decides under save_id."""
 
     id: UUID
@@ -665,8 +628,7 @@ class Forgotten:
     save_id: UUID | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reverted:
+class Reverted(Answer):
     """A memory that was brought back to an earlier version, as a new one; failed: a person decides under save_id."""
 
     id: UUID
@@ -681,8 +643,7 @@ class Reverted:
     save_id: UUID | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Decay:
+class Decay(Answer):
     """How many memories have decayed, how many of them were archived, and how many remain to be archived."""
 
     affected: int
@@ -690,24 +651,21 @@ class Decay:
     remaining: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Expiry:
+class Expiry(Answer):
     """How many memories exceeded a time to live and were forgotten, and how many remain."""
 
     affected: int
     remaining: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Exported:
+class Exported(Answer):
     """The number of lines of an export, and of its records by kind."""
 
     lines: int
     counts: dict[str, int]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Imported:
+class Imported(Answer):
     """The outcome of an import, in numbers of records.
 
     `updated`, `superseded` (new memories that are superseded in the file), `archived`, `converted` (by what it became)
@@ -726,8 +684,7 @@ class Imported:
     dry_run: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Erasure:
+class Erasure(Answer):
     """The receipt of an erasure, or the preview of one (dry_run)."""
 
     receipt_id: UUID | None = None
@@ -738,8 +695,7 @@ class Erasure:
     erased_at: datetime
 
 
-@dataclass(frozen=True, kw_only=True)
-class ApiToken:
+class ApiToken(Answer):
     """A bearer token of the HTTP transport, of an agent or a person; only the answer that issues it sets `token`."""
 
     id: UUID
@@ -756,8 +712,7 @@ class ApiToken:
     for_person: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tenant:
+class Tenant(Answer):
     """A tenant of the store; with empty names, the public memories."""
 
     org_id: str
@@ -768,8 +723,7 @@ class Tenant:
     roles: list[str]
 
 
-@dataclass(frozen=True, kw_only=True)
-class NameCollision:
+class NameCollision(Answer):
     """A name that the tenant already has."""
 
     label: str
@@ -777,8 +731,7 @@ class NameCollision:
     project: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Adoption:
+class Adoption(Answer):
     """How many nodes and saves without a tenant got one; collisions are names that the tenant already had."""
 
     nodes: int
@@ -786,8 +739,7 @@ class Adoption:
     collisions: list[NameCollision]
 
 
-@dataclass(frozen=True, kw_only=True)
-class TenantRole:
+class TenantRole(Answer):
     """A database login that is a tenant; `unlimited` names the limits that the caller may not set for it."""
 
     role_name: str
@@ -796,8 +748,7 @@ class TenantRole:
     unlimited: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Candidate:
+class Candidate(Answer):
     """A drafted card, and remarks about it."""
 
     card_id: UUID
@@ -810,8 +761,7 @@ class Candidate:
     next_step: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class CardDecision:
+class CardDecision(Answer):
     """A card after a person has decided; the last four fields are set by an approval only."""
 
     card_id: UUID
@@ -822,8 +772,7 @@ class CardDecision:
     superseded: list[UUID] = field(default_factory=list)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ClaimCheck:
+class ClaimCheck(Answer):
     """Whether a text claims more than a memory can prove."""
 
     valid: bool
@@ -831,8 +780,7 @@ class ClaimCheck:
     warnings: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, kw_only=True)
-class DraftedCard:
+class DraftedCard(Answer):
     """A card that was drafted, existed already, or is only proposed (then it has no id)."""
 
     type: str
@@ -843,8 +791,7 @@ class DraftedCard:
     proposal_only: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Proposal:
+class Proposal(Answer):
     """The cards from a receipt: drafted, existing and only proposed ones."""
 
     drafted: list[DraftedCard] = field(default_factory=list)
@@ -854,8 +801,7 @@ class Proposal:
     next_step: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class CardSubject:
+class CardSubject(Answer):
     """The subject of a card: a path, symbol, module, test or document."""
 
     kind: str
@@ -863,8 +809,7 @@ class CardSubject:
     relation: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReportedCard:
+class ReportedCard(Answer):
     """A card that a run would create."""
 
     type: str
@@ -873,8 +818,7 @@ class ReportedCard:
     subjects: list[dict[str, JsonValue]] = field(default_factory=list)
 
 
-@dataclass(frozen=True, kw_only=True)
-class CardRefresh:
+class CardRefresh(Answer):
     """The changes of a run: counts, what was left out, and in a dry run the cards that it would create."""
 
     run_id: UUID | None = None
@@ -884,8 +828,7 @@ class CardRefresh:
     cards: list[ReportedCard] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Intent:
+class Intent(Answer):
     """A declared intent: the paths that will be changed."""
 
     intent_id: UUID
@@ -894,8 +837,7 @@ class Intent:
     next_step: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class RecordCoverage:
+class RecordCoverage(Answer):
     """How many paths of a scope have an active card."""
 
     scope_paths_with_memory: int
@@ -904,8 +846,7 @@ class RecordCoverage:
     coverage_kind: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class ObservationConfidence:
+class ObservationConfidence(Answer):
     """Whether there is evidence; it says nothing about correctness."""
 
     level: str
@@ -913,16 +854,14 @@ class ObservationConfidence:
     note: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class PathCoverage:
+class PathCoverage(Answer):
     """Whether an active card has a path, or something below it, as its subject."""
 
     path: str
     covered: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class Coverage:
+class Coverage(Answer):
     """How much engineering memory knows about a scope."""
 
     record_coverage: RecordCoverage
@@ -930,8 +869,7 @@ class Coverage:
     paths: list[PathCoverage] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class FinishedIntent:
+class FinishedIntent(Answer):
     """The changes of an intent, the cards that they made stale, and the cards that were drafted."""
 
     intent_id: UUID
@@ -943,8 +881,7 @@ class FinishedIntent:
     policy: dict[str, bool] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Card:
+class Card(Answer):
     """A card; the fields from `origin` on are those of detail_level full."""
 
     id: UUID
@@ -978,8 +915,7 @@ class Card:
     evidence: list[CardEvidence] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class AnswerBudget:
+class AnswerBudget(Answer):
     """The budget of an answer, and how much of it the cards use."""
 
     budget: int
@@ -987,24 +923,21 @@ class AnswerBudget:
     unit: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class WaitingBranch:
+class WaitingBranch(Answer):
     """A branch with cards of its own, and the commit after which they are shared; ^ID: any that follows ID."""
 
     branch: str
     commit: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class SettledBranches:
+class SettledBranches(Answer):
     """The number of cards that are shared now, and of those that wait for another commit."""
 
     shared: int
     moved: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class CardsSync:
+class CardsSync(Answer):
     """Whether a project has engineering memory, its last run, and what the sync policy did."""
 
     policy: str
@@ -1018,8 +951,7 @@ class CardsSync:
     reason: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class DigestCard:
+class DigestCard(Answer):
     """A card in short; stale says why it may be outdated."""
 
     id: str
@@ -1028,8 +960,7 @@ class DigestCard:
     stale: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class PathDigest:
+class PathDigest(Answer):
     """What is known of one path or symbol, best first."""
 
     path: str
@@ -1039,8 +970,7 @@ class PathDigest:
     hidden_drafts: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class RelevantMemory:
+class RelevantMemory(Answer):
     """What is known about a scope: digests, or a page of cards."""
 
     project_id: str
@@ -1058,8 +988,7 @@ class RelevantMemory:
     memory_sync: CardsSync
 
 
-@dataclass(frozen=True, kw_only=True)
-class CardRevision:
+class CardRevision(Answer):
     """A change of a card: the action, its author and its reason."""
 
     action: str
@@ -1071,8 +1000,7 @@ class CardRevision:
     at: datetime
 
 
-@dataclass(frozen=True, kw_only=True)
-class Trajectory:
+class Trajectory(Answer):
     """What one piece of work did, on one line: day, intent, files, verification, outcome, commit."""
 
     id: UUID
@@ -1082,8 +1010,7 @@ class Trajectory:
     commit: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class MemoryPayload:
+class MemoryPayload(Answer):
     """The result of a query of engineering memory; each mode sets other fields.
 
     search, for_path, for_symbol, stale and drafts set records and their counts; get sets record and revisions; coverage
@@ -1110,8 +1037,7 @@ class MemoryPayload:
     sync: CardsSync | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class MemoryAnswer:
+class MemoryAnswer(Answer):
     """The answer to a query of engineering memory."""
 
     mode: str
@@ -1120,8 +1046,7 @@ class MemoryAnswer:
     payload: MemoryPayload
 
 
-@dataclass(frozen=True, kw_only=True)
-class CardVacuum:
+class CardVacuum(Answer):
     """The number of removed cards by status, of cards that remain to be removed, and of removed receipts."""
 
     removed: dict[str, int]
@@ -1129,8 +1054,7 @@ class CardVacuum:
     receipts: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class LabelDefinition:
+class LabelDefinition(Answer):
     """A label to add: the property that names its nodes, and those that are searched and embedded, in this order."""
 
     name: str
@@ -1138,8 +1062,7 @@ class LabelDefinition:
     text_fields: tuple[str, ...] = ("summary", "description", "details", "notes", "tags")
 
 
-@dataclass(frozen=True, kw_only=True)
-class RelationDefinition:
+class RelationDefinition(Answer):
     """A relation to add, and the labels that it joins; None means any."""
 
     name: str
@@ -1147,16 +1070,14 @@ class RelationDefinition:
     to_labels: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class SchemaDefinition:
+class SchemaDefinition(Answer):
     """The labels and relations that `init_schema` adds to the registry."""
 
     labels: tuple[LabelDefinition, ...] = ()
     relations: tuple[RelationDefinition, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Finding:
+class Finding(Answer):
     """A finding of hygiene: the memories, and the verb that repairs them with its arguments."""
 
     check: str
@@ -1170,8 +1091,7 @@ class Finding:
     similarity: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class HygieneReport:
+class HygieneReport(Answer):
     """The counts of all findings, and the findings of this page."""
 
     project_id: str | None = None
@@ -1193,8 +1113,7 @@ class HygieneReport:
     proactive_hint: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class StaleItem:
+class StaleItem(Answer):
     """A memory that was not updated for long."""
 
     id: UUID
@@ -1204,8 +1123,7 @@ class StaleItem:
     age_days: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class FreshnessReport:
+class FreshnessReport(Answer):
     """Counts of memories by freshness, and the stale ones, oldest first."""
 
     stale_count: int
@@ -1218,8 +1136,7 @@ class FreshnessReport:
     proactive_hint: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class OpenedProject:
+class OpenedProject(Answer):
     """The project of a repository: created now, or matched by what the repository is known by."""
 
     project_id: str
@@ -1227,8 +1144,7 @@ class OpenedProject:
     matched: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class CapturedTurns:
+class CapturedTurns(Answer):
     """How many turns of a conversation were stored; turns are searched by session_id, which is client:session."""
 
     session_id: str
@@ -1238,8 +1154,7 @@ class CapturedTurns:
     known: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class SurfaceMatch:
+class SurfaceMatch(Answer):
     """A memory that holds the words of the query."""
 
     id: UUID
@@ -1252,8 +1167,7 @@ class SurfaceMatch:
     project_id: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Surface:
+class Surface(Answer):
     """The memories about a line, a path or a command; often none."""
 
     matches: list[SurfaceMatch]
@@ -1262,8 +1176,7 @@ class Surface:
     next_step: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Route:
+class Route(Answer):
     """How to reason about a task."""
 
     mode: Literal["sequential", "debate", "socratic"]
@@ -1271,8 +1184,7 @@ class Route:
     suggested_steps: list[str]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProposedInsight:
+class ProposedInsight(Answer):
     """An insight that a reflection proposes."""
 
     title: str
@@ -1280,8 +1192,7 @@ class ProposedInsight:
     confidence: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reflection:
+class Reflection(Answer):
     """The insights that a reflection created, and the number that is pending."""
 
     created: int
@@ -1290,8 +1201,7 @@ class Reflection:
     next_step: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Insight:
+class Insight(Answer):
     """An insight, with the memories that it is drawn from."""
 
     id: UUID
@@ -1305,15 +1215,13 @@ class Insight:
     created_at: datetime
 
 
-@dataclass(frozen=True, kw_only=True)
-class Insights:
+class Insights(Answer):
     """The insights that wait for review, the surest first."""
 
     insights: list[Insight]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Repair:
+class Repair(Answer):
     """A memory that was merged into or superseded by another one."""
 
     id: UUID
@@ -1326,8 +1234,7 @@ class Repair:
     into_version: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class TimelineCount:
+class TimelineCount(Answer):
     """The number of memories of a label that were created in a day, week or month."""
 
     at: Date
@@ -1335,8 +1242,7 @@ class TimelineCount:
     count: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class JoinedMemory:
+class JoinedMemory(Answer):
     """A memory and the number of its relations."""
 
     id: UUID
@@ -1345,16 +1251,14 @@ class JoinedMemory:
     relations: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class JoinedMemories:
+class JoinedMemories(Answer):
     """The number of such memories, and the first of them."""
 
     count: int
     items: list[JoinedMemory]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Conflict:
+class Conflict(Answer):
     """Two live memories that contradict each other."""
 
     id: UUID
@@ -1363,16 +1267,14 @@ class Conflict:
     with_title: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Conflicts:
+class Conflicts(Answer):
     """The number of conflicts, and the first of them."""
 
     count: int
     items: list[Conflict]
 
 
-@dataclass(frozen=True, kw_only=True)
-class LineDecision:
+class LineDecision(Answer):
     """A decision of a line of decisions; age is the number of decisions that came after it."""
 
     id: UUID
@@ -1382,16 +1284,14 @@ class LineDecision:
     created_at: datetime
 
 
-@dataclass(frozen=True, kw_only=True)
-class Lineages:
+class Lineages(Answer):
     """The number of lines of decisions, and the longest of them, each newest first."""
 
     count: int
     items: list[list[LineDecision]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Health:
+class Health(Answer):
     """The state of the memory: counts, with the first items of each kind."""
 
     project_id: str | None = None
@@ -1411,16 +1311,14 @@ class Health:
     saves_open: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class StoredItems:
+class StoredItems(Answer):
     """How many items a call stored, and how many it deleted."""
 
     stored: int
     deleted: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class StoredItem:
+class StoredItem(Answer):
     """An item as it was read; place is the number of its key in the call, from 1."""
 
     place: int
@@ -1433,8 +1331,7 @@ class StoredItem:
     updated_at: datetime
 
 
-@dataclass(frozen=True, kw_only=True)
-class FoundItem:
+class FoundItem(Answer):
     """An item that was found, and its score; null where nothing was compared."""
 
     id: UUID
@@ -1447,15 +1344,13 @@ class FoundItem:
     score: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class ItemNamespace:
+class ItemNamespace(Answer):
     """A namespace that holds items."""
 
     namespace: list[str]
 
 
-@dataclass(frozen=True, kw_only=True)
-class MemoryFile:
+class MemoryFile(Answer):
     """A file; text is null where a directory is listed."""
 
     id: UUID
@@ -1466,7 +1361,6 @@ class MemoryFile:
     updated_at: datetime
 
 
-@dataclass(frozen=True, kw_only=True)
 class EditedFile(MemoryFile):
     """A file after an edit, and the line at which it was edited, from 1."""
 
@@ -1474,8 +1368,7 @@ class EditedFile(MemoryFile):
     line: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Message:
+class Message(Answer):
     """A message of a session, as it was sent."""
 
     id: UUID
@@ -1483,37 +1376,32 @@ class Message:
     created_at: datetime
 
 
-@dataclass(frozen=True, kw_only=True)
-class KnownEntities:
+class KnownEntities(Answer):
     """Entities of the knowledge graph: objects of name, entityType and observations."""
 
     entities: list[dict[str, JsonValue]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class KnownRelations:
+class KnownRelations(Answer):
     """Relations of the knowledge graph: objects of from, to and relationType."""
 
     relations: list[dict[str, JsonValue]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class AddedObservations:
+class AddedObservations(Answer):
     """The observations that are new, by entity: objects of entityName and addedObservations."""
 
     results: list[dict[str, JsonValue]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class KnownGraph:
+class KnownGraph(Answer):
     """Entities of the knowledge graph and their relations."""
 
     entities: list[dict[str, JsonValue]]
     relations: list[dict[str, JsonValue]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProjectEntry:
+class ProjectEntry(Answer):
     """A project with the number of its live memories and the names of its focus areas."""
 
     name: str
@@ -1522,8 +1410,7 @@ class ProjectEntry:
     created_at: datetime
 
 
-@dataclass(frozen=True, kw_only=True)
-class MemoryEntry:
+class MemoryEntry(Answer):
     """A memory in a list; the excerpt is the beginning of its text, on one line. A card has a branch until it is merged."""
 
     id: UUID
@@ -1544,8 +1431,7 @@ class MemoryEntry:
     updated_at: datetime
 
 
-@dataclass(frozen=True, kw_only=True)
-class MemoryCounts:
+class MemoryCounts(Answer):
     """How many memories are live by label; of the present also the first and last time and the growth."""
 
     total: int
@@ -1555,8 +1441,7 @@ class MemoryCounts:
     growth: list[TimelineCount] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class DrawnNode:
+class DrawnNode(Answer):
     """A memory of a drawn graph; depth counts the relations from the one in the middle."""
 
     id: UUID
@@ -1567,8 +1452,7 @@ class DrawnNode:
     depth: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class DrawnEdge:
+class DrawnEdge(Answer):
     """A relation of a drawn graph; by is the person who decided it; None: nobody."""
 
     from_id: UUID
@@ -1578,8 +1462,7 @@ class DrawnEdge:
     created_at: datetime
 
 
-@dataclass(frozen=True, kw_only=True)
-class DrawnGraph:
+class DrawnGraph(Answer):
     """Memories and the relations between them, as a page draws them; left_out counts memories beyond the limit."""
 
     nodes: list[DrawnNode]
@@ -1587,8 +1470,7 @@ class DrawnGraph:
     left_out: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class LineEntry:
+class LineEntry(Answer):
     """A memory of a line of replacements, and what replaced it: which, when and who decided."""
 
     id: UUID
@@ -1603,15 +1485,13 @@ class LineEntry:
     decided_by: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class NumberedEntry(LineEntry):
     """A memory of one of several lines, which are counted from 1."""
 
     line: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Waiting:
+class Waiting(Answer):
     """Counts of what waits for a person."""
 
     reviews: int
@@ -1622,8 +1502,7 @@ class Waiting:
     failed_saves: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class NearPair:
+class NearPair(Answer):
     """Two names that may be two spellings of one, the newer first, and the verb that makes one of them."""
 
     id: UUID
@@ -1640,8 +1519,7 @@ class NearPair:
     arguments: dict[str, JsonValue] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReviewDetail:
+class ReviewDetail(Answer):
     """A save that waits for a person, or that one has decided, beside the memory it concerns."""
 
     save_id: UUID
@@ -1664,8 +1542,7 @@ class ReviewDetail:
     updated_at: datetime
 
 
-@dataclass(frozen=True, kw_only=True)
-class Approval:
+class Approval(Answer):
     """An approval of a global write that an agent asked for, with the exact text."""
 
     id: UUID
@@ -1677,8 +1554,7 @@ class Approval:
     used_by: UUID | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Activity:
+class Activity(Answer):
     """Something that was done: saved, changed, repeated, refused, review, dropped or purged.
 
     `id` is that of the memory, or of the save where no memory was written.
@@ -1697,8 +1573,7 @@ class Activity:
     decided_by: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class EditedMemory:
+class EditedMemory(Answer):
     """A memory after a person has corrected it."""
 
     id: UUID

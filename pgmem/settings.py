@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from pgmem.errors import InvalidArgument
 from pgmem.places import default_data_dir
 
-__all__ = ["ALL_TOOLSETS", "STORE_SETTINGS", "Settings", "load"]
+__all__ = ["ALL_TOOLSETS", "OLDER_NAMES", "STORE_SETTINGS", "Settings", "load", "variable"]
 
 Toolset = Literal["core", "graph", "quality", "cards", "extraction", "server-memory"]
 ALL_TOOLSETS: tuple[Toolset, ...] = ("core", "graph", "quality", "cards", "extraction")
@@ -21,15 +30,40 @@ Proportion = Annotated[float | None, Field(ge=0, le=1)]
 Count = Annotated[int | None, Field(ge=1)]
 
 
-def _also(name: str) -> AliasChoices:
-    """Return the names of a variable that is read without the prefix too, as other systems call it."""
-    return AliasChoices(f"PGMEM_{name}", name)
+OLDER_NAMES = {
+    "hybrid_alpha": "HYBRID_ALPHA",
+    "hybrid_graph_beta": "HYBRID_GRAPH_BETA",
+    "hybrid_trust_gamma": "HYBRID_TRUST_GAMMA",
+    "decay_rate": "DECAY_RATE",
+    "decay_max_age_days": "DECAY_MAX_AGE_DAYS",
+    "embedding_provider": "EMBEDDING_PROVIDER",
+    "graph_backend": "GRAPH_BACKEND",
+    "vector_backend": "VECTOR_BACKEND",
+    "embedding_model": "EMBEDDING_MODEL",
+    "embedding_dimensions": "EMBEDDING_DIMENSIONS",
+    "embedding_timeout": "EMBEDDING_TIMEOUT",
+    "ollama_url": "OLLAMA_URL",
+    "openai_base_url": "OPENAI_BASE_URL",
+    "openai_api_key": "OPENAI_API_KEY",
+    "org_id": "DEFAULT_ORG_ID",
+    "user_id": "DEFAULT_USER_ID",
+}
+"""Variables of other systems that are read where the one of pgmem is not set, by the setting."""
+
+_LINE = re.compile(
+    r"""\s*(?:export\s+)?(\w+)\s*=\s*(?:'([^']*)'|"([^"]*)"|(.*?))\s*(?:\s\#.*)?"""
+)  # of a file: NAME=value, the value in quotes or not, then perhaps a comment
 
 
-class StoreSettings(BaseSettings):
+def variable(setting: str) -> str:
+    """Return the environment variable of a setting."""
+    return f"PGMEM_{setting.upper()}"
+
+
+class StoreSettings(BaseModel):
     """Thresholds and limits for every caller of a store; `pgmem init` writes them to `pgmem.setting`."""
 
-    model_config = SettingsConfigDict(env_prefix="PGMEM_", extra="ignore", populate_by_name=True)
+    model_config = ConfigDict(extra="ignore", defer_build=True)
 
     dedup_supersede: float | None = Field(
         None,
@@ -82,25 +116,17 @@ class StoreSettings(BaseSettings):
         None, ge=100, le=200000, description="Maximum length of a text in characters."
     )
     save_attempt_days: Count = Field(None, description="Days that a finished save stays on record.")
-    hybrid_alpha: Proportion = Field(
-        None, validation_alias=_also("HYBRID_ALPHA"), description="Weight of the vector search."
-    )
-    hybrid_graph_beta: Proportion = Field(
-        None, validation_alias=_also("HYBRID_GRAPH_BETA"), description="Weight of the graph."
-    )
-    hybrid_trust_gamma: Proportion = Field(
-        None, validation_alias=_also("HYBRID_TRUST_GAMMA"), description="Weight of trust."
-    )
+    hybrid_alpha: Proportion = Field(None, description="Weight of the vector search.")
+    hybrid_graph_beta: Proportion = Field(None, description="Weight of the graph.")
+    hybrid_trust_gamma: Proportion = Field(None, description="Weight of trust.")
     decay_rate: float | None = Field(
         None,
         ge=0,
-        validation_alias=_also("DECAY_RATE"),
         description="Rate at which confidence decays per day.",
     )
     decay_max_age_days: int | None = Field(
         None,
         ge=0,
-        validation_alias=_also("DECAY_MAX_AGE_DAYS"),
         description="Days without an update after which confidence decays.",
     )
     decay_archive_below: Proportion = Field(
@@ -158,6 +184,12 @@ class StoreSettings(BaseSettings):
         None, ge=-1, le=999999, description="Days that an archived card is kept."
     )
     card_days_receipt: int | None = Field(None, ge=-1, le=999999, description="Days that a receipt is kept.")
+    extraction_tokens: int | None = Field(
+        None,
+        ge=0,
+        le=10**8,
+        description="Tokens that the workers of a tenant spend on the extraction model in a day.",
+    )
 
 
 STORE_SETTINGS = tuple(StoreSettings.model_fields)
@@ -165,7 +197,7 @@ STORE_SETTINGS = tuple(StoreSettings.model_fields)
 
 
 class Settings(StoreSettings):
-    """The settings of one process, and `StoreSettings`."""
+    """The settings of one process, and `StoreSettings`; what is not given is read from the environment."""
 
     dsn: str | None = Field(
         None, description="DSN of the PostgreSQL to use; if unset, the embedded server is used."
@@ -191,7 +223,7 @@ class Settings(StoreSettings):
         le=65535,
         description="TCP port on 127.0.0.1 at which the embedded server listens too; if unset, none.",
     )
-    toolsets: Annotated[tuple[Toolset, ...], NoDecode] = Field(
+    toolsets: tuple[Toolset, ...] = Field(
         ("core",),
         description=(
             "Groups of MCP tools to offer, separated by commas: core, graph, quality, cards, extraction, "
@@ -203,14 +235,14 @@ class Settings(StoreSettings):
         "off",
         description="What happens to keys and tokens in a write; those in captured turns are always redacted.",
     )
-    http_allowed_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+    http_allowed_hosts: tuple[str, ...] = Field(
         (),
         description="Host headers that the HTTP transport accepts besides its own address, separated by commas.",
     )
-    http_allowed_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+    http_allowed_origins: tuple[str, ...] = Field(
         (), description="Origins from which a browser may call the HTTP transport, separated by commas."
     )
-    http_proxies: Annotated[tuple[str, ...], NoDecode] = Field(
+    http_proxies: tuple[str, ...] = Field(
         (),
         description="Addresses of proxies whose X-Forwarded-For is believed, separated by commas; if unset, none.",
     )
@@ -250,36 +282,30 @@ class Settings(StoreSettings):
     embedding_provider: Literal["none", "static", "ollama", "openai", "sentence_transformer", "fastembed"] = (
         Field(
             "static",
-            validation_alias=_also("EMBEDDING_PROVIDER"),
             description="Provider of embeddings.",
         )
     )
     graph_backend: Literal["postgres"] | None = Field(
         None,
-        validation_alias=_also("GRAPH_BACKEND"),
         description="Store of nodes; pgmem has postgres alone, and any other value stops the program.",
     )
     vector_backend: Literal["pgvector", "postgres", "none"] | None = Field(
         None,
-        validation_alias=_also("VECTOR_BACKEND"),
         description="Store of vectors: pgvector, or none, which embeds nothing and searches by words.",
     )
     embedding_model: str | None = Field(
         None,
-        validation_alias=_also("EMBEDDING_MODEL"),
         description="Model of the provider; if unset, the provider's default.",
     )
     embedding_dimensions: int | None = Field(
         None,
         ge=1,
         le=4000,
-        validation_alias=_also("EMBEDDING_DIMENSIONS"),
         description="Dimensions of the model, if pgmem does not know them.",
     )
     embedding_timeout: float = Field(
         30.0,
         gt=0,
-        validation_alias=_also("EMBEDDING_TIMEOUT"),
         description="Timeout of a call of the provider in seconds.",
     )
     embedding_patience_s: float = Field(
@@ -292,17 +318,14 @@ class Settings(StoreSettings):
     )
     ollama_url: str = Field(
         "http://localhost:11434",
-        validation_alias=_also("OLLAMA_URL"),
         description="URL of Ollama.",
     )
     openai_base_url: str | None = Field(
         None,
-        validation_alias=_also("OPENAI_BASE_URL"),
         description="URL of an OpenAI-compatible server.",
     )
     openai_api_key: SecretStr | None = Field(
         None,
-        validation_alias=_also("OPENAI_API_KEY"),
         description="API key of that server.",
     )
     extraction_model: str | None = Field(
@@ -315,9 +338,6 @@ class Settings(StoreSettings):
         description="URL of its server, which speaks OpenAI's protocol; Ollama's if unset. It is sent the turns.",
     )
     extraction_api_key: SecretStr | None = Field(None, description="API key of that server.")
-    extraction_tokens: int = Field(
-        50_000, ge=1_000, description="Maximum number of tokens that a worker spends on that model in a day."
-    )
     outbox_days: float = Field(7.0, gt=0, description="Days after which a queued save is recorded as failed.")
     prepare: bool | None = Field(
         None, description="Use prepared statements; if unset, only on the embedded server."
@@ -335,12 +355,10 @@ class Settings(StoreSettings):
     )
     org_id: str = Field(
         "",
-        validation_alias=AliasChoices("PGMEM_ORG_ID", "DEFAULT_ORG_ID"),
         description="Organisation that this process acts for.",
     )
     user_id: str = Field(
         "",
-        validation_alias=AliasChoices("PGMEM_USER_ID", "DEFAULT_USER_ID"),
         description="User that this process acts for.",
     )
     agent_id: str = Field("", description="Agent that is recorded with writes.")
@@ -348,6 +366,12 @@ class Settings(StoreSettings):
         "",
         description="Session that is recorded with writes; if a Session has this name, writes are linked to it.",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_environment(cls, given: dict[str, Any]) -> dict[str, Any]:
+        named = {older: setting for setting, older in OLDER_NAMES.items()}
+        return _read(os.environ) | {named.get(name, name): value for name, value in given.items()}
 
     @field_validator("toolsets", "http_allowed_hosts", "http_allowed_origins", "http_proxies", mode="before")
     @classmethod
@@ -411,23 +435,35 @@ def load(env_file: Path | None = None, **given: object) -> Settings:
     Raises:
         InvalidArgument: a value is invalid; the message names the variable and the valid values.
     """
+    read = _read(_written(env_file)) | _read(os.environ) if env_file else {}
     try:
-        values: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
-        return Settings(_env_file=env_file, **values)
+        return Settings(**read | {k: v for k, v in given.items() if v is not None})
     except ValidationError as error:
         wrong = error.errors()[0]
         if not wrong["loc"]:
             raise InvalidArgument(f"{wrong['msg'].removeprefix('Value error, ')}.") from None
-        name = str(wrong["loc"][0])
-        alias = _given_as(name) if name.isupper() else f"PGMEM_{name.upper()}"
-        raise InvalidArgument(f"{alias}: {wrong['msg']}.") from None
+        setting = str(wrong["loc"][0])
+        older = OLDER_NAMES.get(setting, "")
+        name = older if older in os.environ and variable(setting) not in os.environ else variable(setting)
+        raise InvalidArgument(f"{name}: {wrong['msg']}.") from None
 
 
-def _given_as(name: str) -> str:
-    """The variable of a setting that is set: the old name where only that one is."""
-    for field in Settings.model_fields.values():
-        if isinstance(field.validation_alias, AliasChoices):
-            names = [str(choice) for choice in field.validation_alias.choices]
-            if name in names:
-                return next((each for each in names if each in os.environ), name)
-    return name
+def _read(variables: Mapping[str, str]) -> dict[str, Any]:
+    """The settings that variables set."""
+    found = {}
+    for setting in Settings.model_fields:
+        for name in (variable(setting), OLDER_NAMES.get(setting, "")):
+            if name in variables:
+                found[setting] = variables[name]
+                break
+    return found
+
+
+def _written(file: Path) -> dict[str, str]:
+    """The variables of a file; a line that is no NAME=value sets none."""
+    lines = file.read_text(encoding="utf-8-sig", errors="replace").splitlines()
+    return {
+        found[1]: next((value for value in found.groups()[1:] if value is not None), "")
+        for found in map(_LINE.fullmatch, lines)
+        if found
+    }

@@ -457,6 +457,7 @@ declare
   v_agent   boolean := v_caller.source = 'mcp';
   v_tokens  integer := coalesce(p_max_tokens, case when v_agent then (v_setting ->> 'agent_token_limit')::integer end);
   v_filter  pgmem.search_filter;
+  v_lexemes text[];
   v_words   pgmem.search_words;
   v_model   pgmem.embedding_model;
   v_names   text[] := '{}';
@@ -495,9 +496,9 @@ begin
     next_step := case when results = '[]' then next_step end;
     return;
   end if;
-  v_words := pgmem.search_words(
-    pgmem.query_lexemes(p_query, coalesce(v_scope.text_config, pgmem.setting_text('text_config'))), v_filter);
-  if v_words.lexemes is null and v_model.id is not null then
+  v_lexemes := pgmem.query_lexemes(p_query, coalesce(v_scope.text_config, pgmem.setting_text('text_config')));
+  v_words := pgmem.search_words(v_lexemes, v_filter);
+  if v_lexemes = '{}' and v_model.id is not null then
     mode := 'vector_only';
     reason := 'the query holds no word that counts';
   end if;

@@ -196,6 +196,7 @@ begin
   update pgmem.save_attempt a set org_id = v_org, user_id = v_user, tenant = v_tenant
   where a.tenant = v_from;
   update pgmem.governance_token t set org_id = v_org, user_id = v_user where t.tenant = v_from;
+  update pgmem.extraction e set org_id = v_org, user_id = v_user where e.tenant = v_from;
   perform pgmem.adopt_cards(v_from, v_org, v_user);
   perform pgmem.adopt_copies(v_from, v_tenant);
 end;

@@ -10,9 +10,13 @@
 -- what an agent saved on purpose; it keeps its quote and the id of its turn as properties. A call sent again answers
 -- with what the first one did.
 --
--- Verbs: begin_extraction, apply_extraction.
--- Locks: the row of the extraction; then the scopes of decisions, entities and notes of the project, sorted.
--- Callers: clients.
+-- A worker may ask a model of the operator's. What a tenant's questions cost in a day is counted in extraction_day,
+-- whichever process asks, and spend_extraction_tokens refuses what would exceed the setting extraction_tokens.
+--
+-- Verbs: begin_extraction, apply_extraction, spend_extraction_tokens.
+-- Locks: the row of the extraction; then the scopes of decisions, entities and notes of the project, sorted. The row of
+-- the tenant's day.
+-- Callers: clients; the worker (pgmem/engines/extractor.py).
 
 
 create or replace function pgmem.begin_extraction(
@@ -490,3 +494,55 @@ end;
 $$;
 comment on function pgmem.extraction_target is
   'The memory whose place a save would take: an entity with another fact, or a decision with a near title; null: none.';
+
+
+create or replace function pgmem.spend_extraction_tokens(
+  p_tokens integer,
+  p_reserved integer default 0,
+  p_day date default null,
+  out granted boolean,
+  out day date,
+  out spent bigint,
+  out budget bigint
+)
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+declare
+  v_caller pgmem.caller := pgmem.require_writer();
+  v_day    date := coalesce(p_day, (pgmem.now() at time zone 'UTC')::date);
+begin
+  if p_tokens is null or p_reserved is null or least(p_tokens, p_reserved) < 0 or (p_reserved > 0) <> (p_day is not null)
+  then
+    raise exception using errcode = 'PM001', message =
+      'Send tokens from 0 on; and of a question that was asked, reserved and day as its reservation answered them.';
+  end if;
+  budget := pgmem.setting_int('extraction_tokens');
+  day := v_day;
+  insert into pgmem.extraction_day as d (org_id, user_id, day, tokens)
+  values (v_caller.org_id, v_caller.user_id, v_day, 0)
+  on conflict on constraint extraction_day_pkey do nothing;
+  -- What a question cost is counted even where it exceeds what was reserved for it: it is spent.
+  update pgmem.extraction_day d set tokens = greatest(d.tokens - p_reserved, 0) + p_tokens
+  where d.tenant = v_caller.tenant and d.day = v_day
+    and (p_reserved > 0 or d.tokens + p_tokens <= budget);
+  granted := found;
+  select d.tokens into spent from pgmem.extraction_day d
+  where d.tenant = v_caller.tenant and d.day = v_day;
+end;
+$$;
+comment on function pgmem.spend_extraction_tokens is $$
+Reserve tokens of the day for a question to a model, or write what it cost in their place.
+
+The day is that of UTC, and the tokens are counted for the caller's tenant, whichever process asks. `granted` is false
+where the tokens would exceed the setting extraction_tokens; then nothing is reserved.
+
+tokens: The most that a question may cost; or, with reserved, what it did cost.
+reserved: The tokens that were reserved for it; 0: it is not asked yet.
+day: The day on which they were reserved.
+
+InvalidArgument: a number is below 0, or reserved is sent without day.
+IdentityRequired: the store has tenants and the caller has no identity.
+WrongIsolation: the transaction is not READ COMMITTED.
+$$;
+select pgmem.declare_verb('spend_extraction_tokens', p_rights => 'writer', p_effect => 'write',
+  p_answer => 'ExtractionBudget');

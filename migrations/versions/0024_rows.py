@@ -6,7 +6,7 @@ from alembic import op
 
 from pgmem.database.schema import run
 
-revision, down_revision = "0024", "0022"
+revision, down_revision = "0024", "0023"
 
 
 def upgrade() -> None:

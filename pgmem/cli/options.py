@@ -6,20 +6,23 @@ import functools
 import inspect
 import json
 import os
+import re
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TypeVar
+from uuid import UUID
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
-from pgmem.errors import PgmemError
+from pgmem.errors import InvalidArgument, PgmemError
 from pgmem.neutral import for_json, visible
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
     from pgmem.memory import Memory
     from pgmem.settings import Settings
 
@@ -46,6 +49,12 @@ EnvFile = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Which = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="[LABEL] KEY", help="An id; or a label, such as Decision, and a name or exact title."
+    ),
+]
 Project = Annotated[str | None, typer.Option("--project", "-p", help="Only this project.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
@@ -54,13 +63,52 @@ By = Annotated[str | None, typer.Option(help="The name to record as the decider.
 
 def cells(*values: object) -> list[Text]:
     """The cells of a table row; text of a memory is never interpreted as markup."""
+    from rich.text import Text
+
     return [Text("" if value is None else visible(str(value))) for value in values]
 
 
 def terminal(*, quiet: bool = False) -> Console:
     """The console for tables: as wide as the terminal; in a file or a pipe, wide enough to keep ids whole."""
+    from rich.console import Console
+
     console = Console(quiet=quiet)
     return console if console.is_terminal or "COLUMNS" in os.environ else Console(quiet=quiet, width=200)
+
+
+_COMMANDS = {
+    "get_save_status": "pgmem hygiene",
+    "project_id": "--project",
+    "retrieve_context": "pgmem retrieve",
+    "run_hygiene": "pgmem hygiene",
+    "save_session": "pgmem save session",
+    "search_memory": "pgmem search",
+}
+"""What people type for what agents send."""
+
+
+def typed(advice: str) -> str:
+    """Advice of the engine, which names verbs and arguments, as it is typed; what stands in quotes is not changed."""
+    return re.sub(rf"(?<!')\b({'|'.join(_COMMANDS)})\b(?!')", lambda name: _COMMANDS[name[0]], advice)
+
+
+async def named(memory: Memory, which: Sequence[str]) -> tuple[str, str]:
+    """The label and the key of the memory that the words of a command name.
+
+    Raises:
+        InvalidArgument: they are neither an id nor a label and a key.
+        MemoryNotFound: no memory has the id.
+    """
+    if len(which) == 2:
+        return which[0], which[1]
+    try:
+        (sent,) = map(UUID, which)
+    except ValueError:
+        words = " ".join(which)
+        raise InvalidArgument(
+            f"{words!r} is no id: name a memory by its id, or by LABEL and KEY; quote a title of several words."
+        ) from None
+    return (await memory.find_memory(sent)).label, str(sent)
 
 
 def load_settings(dsn: str | None, env_file: Path | None = None, data_dir: Path | None = None) -> Settings:
@@ -85,7 +133,7 @@ def exit_on_error(action: Callable[[], T]) -> T:
         # SQLAlchemy, which upgrades use, wraps the error of the database.
         cause = getattr(cause, "orig", cause)
         if isinstance(cause, PgmemError):
-            message = str(cause)
+            message = typed(str(cause))
         elif (driver := sys.modules.get("psycopg")) and isinstance(cause, driver.Error):
             message = cause.diag.message_primary or str(cause).strip().partition("\n")[0]
         else:

@@ -9,10 +9,11 @@ import typer
 from rich.table import Column, Table
 from rich.text import Text
 
-from pgmem.cli.options import Project, Store, cells, store_command, terminal
+from pgmem.cli.options import Project, Store, Which, cells, named, store_command, terminal, typed
 
 if TYPE_CHECKING:
-    from pgmem.models import SearchResult
+    from pgmem.memory import Memory
+    from pgmem.models import Neighbours, SearchResult
 
 Scope = Literal["global", "project", "focus"]
 
@@ -40,7 +41,7 @@ def retrieve(
     else:
         console.print(Text(f"{project}: {bundle.retrieval_status} (scope {bundle.scope_state})"))
     if bundle.next_step:
-        console.print(Text(bundle.next_step, "dim"))
+        console.print(Text(typed(bundle.next_step), "dim"))
 
 
 @store_command
@@ -89,7 +90,7 @@ def search(
     else:
         console.print("Nothing found.")
     if found.next_step:
-        console.print(Text(found.next_step))
+        console.print(Text(typed(found.next_step)))
     if found.left_out:
         console.print(Text(f"{found.left_out} more did not fit, or repeat what is shown.", "dim"))
     mode = found.search_mode
@@ -124,8 +125,7 @@ def _print_parts(results: Sequence[SearchResult]) -> None:
 @store_command
 def neighbours(
     store: Store,
-    label: Annotated[str, typer.Argument(help="The label, such as Decision or Technology.")],
-    key: Annotated[str, typer.Argument(help="Its name, exact title or id.")],
+    which: Which,
     project: Project = None,
     hops: Annotated[int, typer.Option(min=1, max=5, help="How many relations away at most.")] = 1,
     limit: Annotated[
@@ -133,7 +133,11 @@ def neighbours(
     ] = 50,
 ) -> None:
     """Show the memories around one, nearest first, with the relations on the way."""
-    found = store.run(lambda m: m.neighbours(label, key, hops, limit, project))
+
+    async def run(memory: Memory) -> Neighbours:
+        return await memory.neighbours(*await named(memory, which), hops, limit, project)
+
+    found = store.run(run)
     if store.print_json(found):
         return
     if not found.nodes:

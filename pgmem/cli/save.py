@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 import typer
 
 from pgmem.bounded import parse
-from pgmem.cli.options import Store, print_json, store_command
+from pgmem.cli.options import Store, print_json, store_command, typed
 from pgmem.errors import InvalidArgument, PgmemError
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def remember(
     for row in () if store.as_json else done:
         what = "created" if row.created else "updated"
         if row.dedup_outcome == "manual_review":
-            what = f"not changed: {row.next_step}"
+            what = f"not changed: {typed(row.next_step)}"
         typer.echo(f"{row.label} {row.title}: {what} (version {row.version}), {row.id}")
         for made in row.relations_made:
             typer.echo(f"  {made.relation} {made.label} {made.name}")
@@ -282,12 +282,12 @@ def arguments(
     try:
         if given is not None and sum(value == "-" for value in own.values()) + (str(given) == "-") > 1:
             raise InvalidArgument("stdin can be read once: give - for one argument.")
-        typed = {
+        own = {
             name: sys.stdin.read().strip() if value == "-" else value
             for name, value in own.items()
             if value is not None
         }
-        return [_checked(verb, {**sent, **typed}, besides) for sent in _objects(given)]
+        return [_checked(verb, {**sent, **own}, besides) for sent in _objects(given)]
     except PgmemError as error:
         typer.echo(f"pgmem: {error}", err=True)
         raise typer.Exit(2) from None
@@ -377,7 +377,7 @@ def _show(result: SaveResult | BatchSaveResult) -> None:
     if result.message:
         typer.echo(result.message, err=not saved)
     if not saved and result.next_step:
-        typer.echo(result.next_step, err=True)
+        typer.echo(typed(result.next_step), err=True)
     for near in result.near_names:
         typer.echo(f"A name resembles this one: {near.name}", err=True)
 

@@ -9,14 +9,13 @@ import typer
 from rich.progress import Progress
 from rich.table import Table
 
-from pgmem.cli.options import Project, Store, Yes, cells, store_command, terminal
+from pgmem.cli.options import Project, Store, Which, Yes, cells, named, store_command, terminal
 from pgmem.neutral import visible
 
 if TYPE_CHECKING:
-    from pgmem.models import Decay, Expiry
+    from pgmem.memory import Memory
+    from pgmem.models import Decay, Expiry, Forgotten, History, Node, Reverted
 
-Label = Annotated[str, typer.Argument(help="The label, such as Decision or Technology.")]
-Key = Annotated[str | None, typer.Argument(help="Its name, exact title or id.")]
 Token = Annotated[
     str | None, typer.Option("--governance-token", help="A governance token, which a global memory needs.")
 ]
@@ -25,16 +24,19 @@ Token = Annotated[
 @store_command
 def history(
     store: Store,
-    label: Label,
-    key: Annotated[str, typer.Argument(help="Its name, exact title or id.")],
+    which: Which,
     project: Project = None,
 ) -> None:
     """Show every version of a memory, oldest first."""
-    found = store.run(lambda m: m.memory_history(label, key, project)).versions
-    if store.print_json(found):
+
+    async def run(memory: Memory) -> History:
+        return await memory.memory_history(*await named(memory, which), project)
+
+    versions = store.run(run).versions
+    if store.print_json(versions):
         return
     table = Table("version", "known from", "until", "status", "true from", "to", "properties")
-    for state in found:
+    for state in versions:
         times = (state.ingested_at, state.replaced_at)
         properties = json.dumps(state.properties, ensure_ascii=False)
         table.add_row(
@@ -69,8 +71,13 @@ def decay(
 @store_command
 def forget(
     store: Store,
-    label: Annotated[str | None, typer.Argument(help="The label, such as Decision.")] = None,
-    key: Key = None,
+    which: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[LABEL] [KEY]",
+            help="An id; or a label, such as Decision, and a name or exact title. With --older-than: a label, or none.",
+        ),
+    ] = None,
     purge: Annotated[bool, typer.Option("--purge", help="Delete permanently, with the history.")] = False,
     older_than: Annotated[
         int | None, typer.Option(min=0, help="Instead of one memory: all unchanged for so many days.")
@@ -81,21 +88,33 @@ def forget(
     project: Project = None,
 ) -> None:
     """Hide a memory, or all that are unchanged for some days; or delete them permanently."""
-    if older_than is None and (label is None or key is None):
-        raise typer.BadParameter("name a LABEL and a KEY, or give --older-than DAYS")
+    words = which or []
+    if older_than is None and not words:
+        raise typer.BadParameter("name an id, or a LABEL and a KEY, or give --older-than DAYS")
+    if older_than is not None and len(words) > 1:
+        raise typer.BadParameter("--older-than takes at most a LABEL")
+
+    async def look(memory: Memory) -> Node:
+        return await memory.get_node(*await named(memory, words), project)
+
+    async def hide(memory: Memory) -> Forgotten:
+        return await memory.forget(*await named(memory, words), purge, project, governance_token)
+
     if not dry_run and not yes:
+        what = f"all unchanged for {older_than} days"
         if older_than is None:
-            store.run(lambda m: m.get_node(str(label), str(key), project))  # before it is asked about
-        which = visible(f"{label} “{key}”") if older_than is None else f"all unchanged for {older_than} days"
+            node = store.run(look)
+            what = visible(f"{node.label} “{node.title}”")
         typer.confirm(
-            f"Delete {which} permanently? This cannot be undone." if purge else f"Hide {which} everywhere?",
+            f"Delete {what} permanently? This cannot be undone." if purge else f"Hide {what} everywhere?",
             abort=True,
         )
     if older_than is None:
-        one = store.run(lambda m: m.forget(str(label), str(key), purge, project, governance_token))
+        one = store.run(hide)
         if not store.print_json(one):
             typer.echo(f"{one.label} {one.title}: {one.status}.")
         return
+    label = words[0] if words else None
     with _progress("Purging" if purge else "Forgetting") as step:
         done: Expiry = store.run(
             lambda m: m.forget_by_ttl(older_than, label, project, purge, dry_run, progress=step)
@@ -111,16 +130,25 @@ def forget(
 @store_command
 def revert(
     store: Store,
-    label: Label,
-    key: Annotated[str, typer.Argument(help="Its name, exact title or id.")],
-    version: Annotated[int, typer.Argument(help="The version to restore; pgmem history lists them.")],
+    which: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[LABEL] KEY VERSION",
+            help="An id, or a label and a name or exact title; then the version, which pgmem history lists.",
+        ),
+    ],
     governance_token: Token = None,
     project: Project = None,
 ) -> None:
     """Restore an earlier version of a memory, as a new version."""
-    done = store.run(
-        lambda m: m.revert(label, key, version, project, governance_token),
-    )
+    *words, version = which
+    if not words or not version.isdecimal():
+        raise typer.BadParameter("name an id, or a LABEL and a KEY, then the number of the version")
+
+    async def run(memory: Memory) -> Reverted:
+        return await memory.revert(*await named(memory, words), int(version), project, governance_token)
+
+    done = store.run(run)
     if not store.print_json(done):
         typer.echo(f"{done.label} {done.title}: version {done.version} restores version {version}.")
 

@@ -56,8 +56,8 @@ def worker(
 ) -> None:
     """Maintain the store: embed and index texts, send queued saves, delete what has expired.
 
-    With PGMEM_EXTRACTION_MODEL it also asks that model what of the kept turns should last, within
-    PGMEM_EXTRACTION_TOKENS a day.
+    With PGMEM_EXTRACTION_MODEL it also asks that model what of the kept turns should last, within the tokens a day of
+    the setting extraction_tokens.
 
     Any number of workers may run at once. SIGTERM and Ctrl-C end one after its current batch, within 10 seconds.
     """
@@ -135,9 +135,10 @@ async def _rounds(settings: Settings, host: str, port: int | None) -> None:
                 every = f"every {settings.worker_interval_s:g} s"
                 asked = ""
                 if extractor is not None:
+                    budget = (await memory.spend_extraction_tokens(0)).budget
                     asked = (
                         f"; turns go to {extractor.model.model} at {extractor.model.endpoint}, "
-                        f"up to {extractor.budget} tokens a day"
+                        f"up to {budget} tokens a day"
                     )
                 typer.echo(f"worker: {memory.embedding_model}, {every}{asked}", err=True)
                 while not stopping.is_set():

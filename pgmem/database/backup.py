@@ -279,6 +279,8 @@ def _memories(dsn: str) -> int:
 
 
 def _read(folder: Path) -> Backup:
+    if not folder.is_dir():
+        raise InvalidArgument(f"There is no folder {folder}: send one that pgmem backup wrote.")
     try:
         manifest = parse((folder / _MANIFEST).read_text(encoding="utf-8"), _MANIFEST)
         if manifest["pgmem_backup"] > _FORMAT:
@@ -286,7 +288,8 @@ def _read(folder: Path) -> Backup:
         tables = {name: (int(count), str(total)) for name, (count, total) in manifest.pop("tables").items()}
         found = Backup(tables=tables, **manifest)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InvalidArgument(f"{folder} is no backup that pgmem backup wrote: {error}.") from None
+        why = f"{_MANIFEST}: {error.strerror}" if isinstance(error, OSError) else str(error)
+        raise InvalidArgument(f"{folder} is no backup that pgmem backup wrote: {why}.") from None
     if not (folder / _DUMP).is_file() or _digest(folder / _DUMP) != found.sha256:
         raise InvalidArgument(f"{folder / _DUMP} is not the file that was written: restore another backup.")
     return found

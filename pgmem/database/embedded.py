@@ -185,8 +185,11 @@ class EmbeddedServer:
                         self._leave()
                         raise
             except (OSError, subprocess.SubprocessError, psycopg.Error) as error:
+                why = str(error)
+                if isinstance(error, OSError) and error.strerror:
+                    why = ": ".join(map(str, filter(None, (error.strerror, error.filename))))
                 raise EmbeddedServerError(
-                    f"the embedded PostgreSQL under {self._data_dir} cannot be used: {error}"
+                    f"the embedded PostgreSQL under {self._data_dir} cannot be used: {why}"
                 ) from error
 
     def close(self) -> None:
@@ -367,6 +370,10 @@ class EmbeddedServer:
                     return self._connect(postmaster)
                 except psycopg.OperationalError as error:
                     why = str(error)
+                    if "PGSERVICE" in os.environ and "definition of service" in why:
+                        raise EmbeddedServerError(
+                            f"PGSERVICE names a service that is not defined: {os.environ['PGSERVICE']}. Unset it."
+                        ) from None
             if time.monotonic() > deadline:
                 raise EmbeddedServerError(
                     f"the PostgreSQL under {self._data_dir} did not come up within {_PATIENCE} seconds: "

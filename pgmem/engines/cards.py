@@ -8,11 +8,12 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
 from pydantic import JsonValue
 
+from pgmem import repository
 from pgmem.engines.projects import Projects
 from pgmem.engines.retrieval import Retrieval
 from pgmem.errors import ContractError
@@ -28,7 +29,9 @@ from pgmem.models import (
     SettledBranches,
     WaitingBranch,
 )
-from pgmem.repository import Reading, settled, standing
+
+if TYPE_CHECKING:
+    from pgmem.repository import Reading
 
 
 class Cards(Retrieval, Projects):
@@ -102,11 +105,11 @@ class Cards(Retrieval, Projects):
             return params
         return await self._on_branch(params, await self._here(params["project_id"]))
 
-    async def _on_branch(self, params: dict[str, Any], repository: Path | Reading | None) -> dict[str, Any]:
+    async def _on_branch(self, params: dict[str, Any], place: Path | Reading | None) -> dict[str, Any]:
         """The same of a repository that is known, or read already: git takes some milliseconds for each question."""
-        if params["branch"] is not None or repository is None:
+        if params["branch"] is not None or place is None:
             return params
-        branch, commit = await anyio.to_thread.run_sync(standing, repository)
+        branch, commit = await anyio.to_thread.run_sync(repository.standing, place)
         return {
             **params,
             "branch": branch,
@@ -117,7 +120,9 @@ class Cards(Retrieval, Projects):
         """Share the cards of merged branches, as far as the repository knows the branches."""
         if waiting:
             pairs = [(one.branch, one.commit) for one in waiting]
-            found = await anyio.to_thread.run_sync(settled, root, pairs, self._database.settings.data_dir)
+            found = await anyio.to_thread.run_sync(
+                repository.settled, root, pairs, self._database.settings.data_dir
+            )
             if found:
                 given = {"project_id": project_id, "settled": found}
                 await self._one("settle_branches", SettledBranches, given)
@@ -141,13 +146,17 @@ class Cards(Retrieval, Projects):
         if state.policy == "off":
             return "unchanged", "policy_off", None
         if state.last_run_id is None:
-            reading = await anyio.to_thread.run_sync(Reading, root, self._database.settings.data_dir)
+            reading = await anyio.to_thread.run_sync(
+                repository.Reading, root, self._database.settings.data_dir
+            )
             await self._read(reading, project_id, None)
             return "bootstrapped", "missing", reading
         if state.policy == "refresh_when_stale":
             if state.fingerprint is None:
                 return "skipped", "missing_report_digest", None
-            reading = await anyio.to_thread.run_sync(Reading, root, self._database.settings.data_dir)
+            reading = await anyio.to_thread.run_sync(
+                repository.Reading, root, self._database.settings.data_dir
+            )
             if reading.fingerprint != state.fingerprint:
                 await self._read(reading, project_id, state.fingerprint)
                 return "refreshed", "report_digest_shift", reading

@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from pgmem import bounded
@@ -81,22 +80,14 @@ class ChatModel(JsonServer):
 
 
 class Extractor:
-    """Asks a model what should last of the turns of a store, until none is left or the tokens of the day are spent.
+    """Asks a model what should last of the turns of a tenant, until none is left or the tokens of the day are spent.
 
-    Args:
-        model: the model.
-        budget: tokens a day, by UTC. A question whose tokens could exceed the rest is not asked.
-        today: the date; a test passes its own.
+    The store counts the tokens, so all workers of a tenant share them. A question that could exceed what is left of
+    them is not asked.
     """
 
-    def __init__(
-        self, model: ChatModel, budget: int, today: Callable[[], date] = lambda: datetime.now(UTC).date()
-    ) -> None:
+    def __init__(self, model: ChatModel) -> None:
         self.model = model
-        self.budget = budget
-        self._today = today
-        self._day = today()
-        self._spent = 0
         self._waiting: Extraction | None = None
         """What was begun and not answered, so that a server that is away does not begin one in every round."""
 
@@ -115,7 +106,7 @@ class Extractor:
             key=settings.extraction_api_key,
             timeout=_TIMEOUT_S,
         )
-        return cls(model, settings.extraction_tokens)
+        return cls(model)
 
     async def round(self, memory: Verbs, stopping: Callable[[], bool] = lambda: False) -> Extracted:
         """Look at the turns that wait.
@@ -126,14 +117,13 @@ class Extractor:
         Raises:
             PgmemError: of begin_extraction and apply_extraction.
         """
-        if self._today() != self._day:
-            self._day, self._spent = self._today(), 0
         done = Counter[str]()
         try:
             stopped = await self._go_through(memory, stopping, done)
         finally:
             await self.model.aclose()
-        return Extracted(**done, spent=self._spent, budget=self.budget, stopped=stopped)
+        today = await memory.spend_extraction_tokens(0)
+        return Extracted(**done, spent=today.spent, budget=today.budget, stopped=stopped)
 
     async def _go_through(
         self, memory: Verbs, stopping: Callable[[], bool], done: Counter[str]
@@ -145,7 +135,7 @@ class Extractor:
                 return None
             self._waiting = begun
             try:
-                answer = await self._answer(begun, done)
+                answer = await self._answer(memory, begun, done)
             except EmbeddingError as error:
                 return str(error)
             try:
@@ -157,7 +147,9 @@ class Extractor:
             done.update(stored=applied.stored, for_review=applied.for_review, rejected=applied.rejected)
         return None
 
-    async def _answer(self, begun: Extraction, done: Counter[str]) -> dict[str, list[dict[str, Any]]]:
+    async def _answer(
+        self, memory: Verbs, begun: Extraction, done: Counter[str]
+    ) -> dict[str, list[dict[str, Any]]]:
         """Return the model's answer; none of it if it is unreadable twice.
 
         Raises:
@@ -167,10 +159,15 @@ class Extractor:
         system = f"{EXTRACTION} Answer with one JSON object of this shape: {json.dumps(begun.shape)}"
         question = json.dumps(shown, ensure_ascii=False, default=str)
         for _ in range(2):
-            if self._spent + _most_tokens(system + question) + _ANSWER_TOKENS > self.budget:
+            most = _most_tokens(system + question) + _ANSWER_TOKENS
+            reserved = await memory.spend_extraction_tokens(most)
+            if not reserved.granted:
                 raise EmbeddingError("the tokens of the day do not suffice for the next question")
-            text, tokens = await self.model.ask(system, question)
-            self._spent += tokens
+            tokens = 0
+            try:
+                text, tokens = await self.model.ask(system, question)
+            finally:
+                await memory.spend_extraction_tokens(tokens, most, reserved.day)
             done.update(calls=1, tokens=tokens)
             try:
                 found = bounded.parse(text, "the answer")

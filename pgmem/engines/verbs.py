@@ -45,6 +45,7 @@ from pgmem.models import (
     Erasure,
     Expiry,
     Extraction,
+    ExtractionBudget,
     FinishedIntent,
     Forgotten,
     FoundItem,
@@ -3102,6 +3103,32 @@ class Verbs(Hooks):
         """
         return await self._one(
             "apply_extraction", AppliedExtraction, {"extraction_id": extraction_id, "answer": answer}
+        )
+
+    async def spend_extraction_tokens(
+        self,
+        tokens: int,
+        reserved: int = 0,
+        day: Date | str | None = None,
+    ) -> ExtractionBudget:
+        """Reserve tokens of the day for a question to a model, or write what it cost in their place.
+
+        The day is that of UTC, and the tokens are counted for the caller's tenant, whichever process asks.
+        `granted` is false where the tokens would exceed the setting extraction_tokens; then nothing is
+        reserved.
+
+        Args:
+            tokens: The most that a question may cost; or, with reserved, what it did cost.
+            reserved: The tokens that were reserved for it; 0: it is not asked yet.
+            day: The day on which they were reserved.
+
+        Raises:
+            InvalidArgument: a number is below 0, or reserved is sent without day.
+            IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
+        """
+        return await self._one(
+            "spend_extraction_tokens", ExtractionBudget, {"tokens": tokens, "reserved": reserved, "day": day}
         )
 
     async def backlog(

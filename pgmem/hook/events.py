@@ -183,7 +183,7 @@ def _project(event: Event, connection: Connection) -> tuple[str, Path | None]:
 
 
 def _branch(root: Path | None) -> str | None:
-    """Return the branch whose cards are seen: that of the work tree, unless it is the default one."""
+    """Return the branch whose memories are seen: that of the work tree, unless it is the default one."""
     from pgmem.repository.git import Git, GitUnavailable
 
     try:
@@ -193,15 +193,18 @@ def _branch(root: Path | None) -> str | None:
 
 
 def _start(event: Event, connection: Connection) -> str:
-    """Bring the newest memories of the project, sessions with what is open first."""
+    """Bring the newest memories of the branch and of the project, sessions with what is open first."""
     event.session.forget("shown")
     event.session.forget("file")
     _begin(event, connection)
-    project, _ = _project(event, connection)
+    project, root = _project(event, connection)
+    branch = _branch(root)
     most = _number("PGMEM_HOOK_TOKENS", 1_200)
     ((items,),) = connection.rows(
-        "select items from pgmem.retrieve_context($1, p_max_tokens => $2)",
+        "select items from pgmem.retrieve_context($1, $2, $3, p_max_tokens => $4)",
         project,
+        "focus" if branch else "project",
+        branch,
         max(most * 3, 100),
     )
     connection.rows("commit")
@@ -211,6 +214,8 @@ def _start(event: Event, connection: Connection) -> str:
     heading = (
         f"{_REMEMBERED if items else _EMPTY} project_id of the pgmem tools here: {texts.as_data(project)}"
     )
+    if branch:
+        heading += f" Save what holds on this branch alone with scope focus, focus {texts.as_data(branch)}."
     lines = [texts.item_line(item) for item in ordered] or [
         "- Save what the next session must know: save_decision, save_session."
     ]

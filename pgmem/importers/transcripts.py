@@ -50,14 +50,14 @@ def read(client: str, path: Path) -> Iterator[Conversation]:
     """Return the conversations of a file or folder, one after the other; those without turns are left out.
 
     Raises:
-        InvalidArgument: nothing is there, a file is not in that format, or one is too large or too deep.
+        InvalidArgument: no turn is there, a file is not in that format, or one is too large or too deep.
     """
-    found = 0
+    empty = True
     for conversation in CLIENTS[client](path):
-        found += 1
         if conversation.turns:
+            empty = False
             yield conversation
-    if not found:
+    if empty:
         raise InvalidArgument(f"{path} holds no conversations of {client}: is --from right?")
 
 

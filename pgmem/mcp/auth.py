@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 
 from pgmem.errors import InvalidArgument
 from pgmem.mcp.app import App
+from pgmem.mcp.exchange import Exchange
 from pgmem.mcp.fairness import Admission, Rates, Verified
 from pgmem.mcp.server import create_server
 from pgmem.settings import Settings
@@ -62,20 +63,22 @@ def http_app(settings: Settings, app: App | None = None, host: str = "127.0.0.1"
     for name in sorted(names):
         hosts += [name, f"{name}:*"]
         origins += [f"http://{name}", f"http://{name}:*"]
+    security = TransportSecuritySettings(
+        enable_dns_rebinding_protection=True, allowed_hosts=hosts, allowed_origins=origins
+    )
     inner = server.streamable_http_app(
         stateless_http=True,
         json_response=True,
         host=host,
         max_request_body_size=settings.http_max_request_bytes,
-        transport_security=TransportSecuritySettings(
-            enable_dns_rebinding_protection=True, allowed_hosts=hosts, allowed_origins=origins
-        ),
+        transport_security=security,
     )
     metrics = Metrics()
     app.measure(metrics)
     # Probes are not limited, because those of a cluster come from one address.
     admitted = Admission(
         inner,
+        Exchange(server, app, inner, security).answer,
         stored_tokens(app),
         settings.http_requests_per_minute,
         settings.http_unverified_per_minute,

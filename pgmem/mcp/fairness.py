@@ -25,6 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pgmem.database.shares import Shares
 from pgmem.errors import Busy, PgmemError, summary
+from pgmem.mcp.exchange import PATH
 
 log = logging.getLogger("pgmem")
 
@@ -35,13 +36,13 @@ _QUEUE = 64  # requests of a tenant that wait, so that a team's agents do not me
 _PATIENCE_S = 30.0
 _BODY_S = 30.0  # for a request to arrive as a whole
 _TOKEN_CHARS = 200
-_PATH = "/mcp"
 _VALUE_BYTES = 512  # a list of 2000 short texts takes as long as a text of 1 MB
 _VALUES = 20_000  # texts, numbers and containers in a request; a batch of 2000 memories has about 10 000
 
 _verified: ContextVar[AccessToken | None] = ContextVar("verified", default=None)
 
 Verify = Callable[[str], Awaitable[AccessToken | None]]
+Answer = Callable[[AccessToken, bytes, Scope, Receive, Send], Awaitable[None]]
 
 
 class Verified(TokenVerifier):
@@ -85,7 +86,8 @@ class Admission:
     """An ASGI application that lets requests through to another one, or answers 408, 429 or 503 itself.
 
     Args:
-        app: the application behind it.
+        app: the application behind it, for requests without a valid token.
+        answer: answers the others: their token and body, and the request, whose body can be received once more.
         verify: finds the tenant of a token.
         per_minute: requests per minute with one token.
         unverified_per_minute: requests per minute without a valid token from one address.
@@ -93,9 +95,16 @@ class Admission:
     """
 
     def __init__(
-        self, app: ASGIApp, verify: Verify, per_minute: int, unverified_per_minute: int, most_bytes: int
+        self,
+        app: ASGIApp,
+        answer: Answer,
+        verify: Verify,
+        per_minute: int,
+        unverified_per_minute: int,
+        most_bytes: int,
     ) -> None:
         self._app = app
+        self._answered = answer
         self._verify = verify
         self._most_bytes = most_bytes
         self._by_token = Rates(per_minute, per_minute / 60)
@@ -148,13 +157,15 @@ class Admission:
         held = _verified.set(token)
         try:
             async with self._shares.place(tenant):
-                await self._handle(tenant, scope, receive, answer)
+                await self._handle(token, tenant, scope, receive, answer)
         finally:
             _verified.reset(held)
 
-    async def _handle(self, tenant: Hashable, scope: Scope, receive: Receive, answer: _Answer) -> None:
+    async def _handle(
+        self, token: AccessToken, tenant: Hashable, scope: Scope, receive: Receive, answer: _Answer
+    ) -> None:
         """Read a request and pass it on, unless it is too large or the tenant has sent too much of late."""
-        if scope["method"] == "GET" and scope["path"].rstrip("/") == _PATH:
+        if scope["method"] == "GET" and scope["path"].rstrip("/") == PATH:
             # Nothing would ever come over a stream of a server without sessions, and it would keep a place.
             await answer.refuse(
                 scope, receive, 405, "This server sends nothing by itself: it takes POST only."
@@ -182,7 +193,7 @@ class Admission:
             await answer.refuse(scope, receive, 413, many)
         else:
             self._bytes.count(tenant, _VALUE_BYTES * _texts(body))
-            await self._app(scope, _replay(body, last, receive), answer)
+            await self._answered(token, body, scope, _replay(body, last, receive), answer)
 
     def _remember(self, key: bytes, token: str) -> None:
         self._known[key] = token

@@ -100,7 +100,10 @@ class Server(MCPServer[App]):
             raise ToolError(message)
         try:
             call = super().call_tool(name, meant(tool.parameters, arguments), context)
-            return await (call if context is None else reported(context, call))
+            # An answer over HTTP carries nothing before itself, so nobody could be told.
+            if context is None or context.request_context.request is not None:
+                return await call
+            return await reported(context, call)
         except UnexpectedToolError:
             raise
         except ToolError as error:

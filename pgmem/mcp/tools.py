@@ -15,8 +15,8 @@ from annotated_types import Ge, Le
 from mcp.server.elicitation import AcceptedElicitation
 from mcp.server.mcpserver import Context, MCPServer, Resolve
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.types import ToolAnnotations
-from pydantic import Field
+from mcp.types import CallToolResult, ToolAnnotations
+from pydantic import Field, TypeAdapter
 
 from pgmem._verbs import VERBS, Verb
 from pgmem.engines.routing import SERVERLESS
@@ -61,6 +61,21 @@ def add(server: MCPServer[App], app: App, toolset: str) -> None:
                 title=verb.name.replace("_", " ").capitalize(),
                 annotations=_hints(verb),
             )
+            _answers_as_it_is(server, verb.name)
+
+
+def _answers_as_it_is(server: MCPServer[App], name: str) -> None:
+    """Let the SDK pass a tool's answer on: it is of its class already, and the server writes the text itself."""
+    tool = server._tool_manager.get_tool(name)
+    assert tool is not None
+    meta, run = tool.fn_metadata, tool.fn
+    adapter: TypeAdapter[Any] = TypeAdapter(meta.output_model)
+
+    async def call(**arguments: Any) -> CallToolResult:
+        plain = adapter.dump_python(await run(**arguments), mode="json")
+        return CallToolResult(content=[], structured_content=plain)
+
+    tool.fn, meta.output_model = call, None  # the schema stays
 
 
 def opened(app: App) -> Any:

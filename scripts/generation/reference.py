@@ -13,7 +13,6 @@ import anyio
 import psycopg
 import typer
 from psycopg.rows import dict_row
-from pydantic import AliasChoices
 
 from generation import catalog
 from pgmem import errors
@@ -23,7 +22,7 @@ from pgmem.mcp.schemas import listed_arguments
 from pgmem.mcp.server import create_server
 from pgmem.mcp.tools import TOOLSETS
 from pgmem.memory import Memory
-from pgmem.settings import STORE_SETTINGS, Settings, load
+from pgmem.settings import OLDER_NAMES, STORE_SETTINGS, Settings, load, variable
 
 __all__ = ["pages"]
 
@@ -155,17 +154,11 @@ def settings_page(connection: psycopg.Connection[dict[str, Any]]) -> str:
     )
 
 
-def variable(name: str) -> str:
-    """Return the environment variable of a field."""
-    alias = Settings.model_fields[name].validation_alias
-    return str(alias.choices[0]) if isinstance(alias, AliasChoices) else f"PGMEM_{name.upper()}"
-
-
 def meaning_of(name: str) -> str:
     """Return the meaning of a variable, with the older name that is read too."""
     field = Settings.model_fields[name]
-    older = field.validation_alias.choices[1:] if isinstance(field.validation_alias, AliasChoices) else []
-    return " ".join([field.description or "", *(f"Also read as {code(str(each))}." for each in older)])
+    older = f"Also read as {code(OLDER_NAMES[name])}." if name in OLDER_NAMES else ""
+    return f"{field.description or ''} {older}".strip()
 
 
 def values_of(name: str) -> str:

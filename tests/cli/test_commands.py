@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 import typer
 
+from pgmem import InvalidArgument
 from pgmem.cli import app
 from pgmem.database.schema import release
+from pgmem.settings import load
 from tests.cli.conftest import Run
 
 ROOT = Path(__file__).parent.parent.parent
@@ -139,6 +141,49 @@ def test_settings_are_read_from_a_file_only_when_it_is_named(run: Run, dsn: str,
     (tmp_path / "settings").write_text(f"PGMEM_DSN={dsn}\n")
     (tmp_path / ".env").write_text("PGMEM_POOL_SIZE=0\n")
     assert run("status", "--env-file", str(tmp_path / "settings"), PGMEM_DSN=None).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("PGMEM_ORG_ID=acme", "acme"),
+        ("  export PGMEM_ORG_ID = 'a # b'  # the team", "a # b"),
+        ('PGMEM_ORG_ID="a b"', "a b"),
+        ("PGMEM_ORG_ID=a#b c # d", "a#b c"),
+        ("PGMEM_ORG_ID=x=1;y='2'", "x=1;y='2'"),
+        ("DEFAULT_ORG_ID=acme", "acme"),
+        ("\ufeffPGMEM_ORG_ID=acme\r\n\n# PGMEM_ORG_ID=no\nexport OTHER\n", "acme"),
+        ("PGMEM_ORG_ID=\n", ""),
+        ("DEFAULT_ORG_ID=old\nPGMEM_ORG_ID=new", "new"),
+    ],
+)
+def test_a_file_of_settings_is_read_as_a_shell_would(line: str, value: str, tmp_path: Path) -> None:
+    file = tmp_path / "settings"
+    file.write_bytes(line.encode())
+    assert load(file).org_id == value
+
+
+def test_the_environment_wins_over_a_file_and_arguments_over_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "settings"
+    file.write_text("PGMEM_ORG_ID=file\nPGMEM_POOL_SIZE=0\n")
+    monkeypatch.setenv("DEFAULT_ORG_ID", "environment")
+    monkeypatch.setenv("PGMEM_POOL_SIZE", "3")
+    settings = load(file)
+    assert (settings.org_id, settings.pool_size) == ("environment", 3)
+    assert load(file, org_id="argument").org_id == "argument"
+    assert "toolsets" not in settings.model_fields_set
+    monkeypatch.setenv("PGMEM_TOOLSETS", "core, graph")
+    assert load().toolsets == ("core", "graph")
+    assert "toolsets" in load().model_fields_set
+
+
+@pytest.mark.parametrize("name", ["PGMEM_EMBEDDING_TIMEOUT", "EMBEDDING_TIMEOUT"])
+def test_a_wrong_setting_is_named_as_it_was_given(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "soon")
+    with pytest.raises(InvalidArgument, match=f"^{name}: "):
+        load()
 
 
 def test_a_dsn_that_is_none_is_named(run: Run) -> None:

@@ -40,6 +40,36 @@ def test_history_lists_every_state_and_revert_brings_one_back(run: Run, call: Ca
     assert run("history", "EntityFact", "Valkey").stderr.startswith("pgmem: No EntityFact named 'Valkey'")
 
 
+def test_a_memory_is_named_by_its_id_alone_too(run: Run, call: Call, shop: str) -> None:
+    for fact in ("a cache", "a queue"):
+        found = str(call("upsert_entity", entity_name="Redis", fact=fact, project_id=shop)["artifact_id"])
+    assert len(shown(run, "history", found)) == 2
+    assert run("neighbours", found).exit_code == 0
+    asked = run("forget", found, typed="y\n")
+    assert "Hide EntityFact “Redis” everywhere?" in asked.stdout
+    assert asked.stdout.endswith("EntityFact Redis: archived.\n")
+    assert run("revert", found, "1").stdout == "EntityFact Redis: version 4 restores version 1.\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (("history", "Redis"), 1, "'Redis' is no id: name a memory by its id, or by LABEL and KEY"),
+        (("forget", "Use", "one", "queue", "--yes"), 1, "quote a title of several words"),
+        (("history", "00000000-0000-4000-8000-000000000000"), 1, "No memory 00000000-"),
+        (("revert", "EntityFact", "Redis", "first"), 2, "then the number of the version"),
+        (("revert", "2"), 2, "then the number of the version"),
+        (("forget", "EntityFact", "Redis", "--older-than", "3"), 2, "at most a LABEL"),
+    ],
+)
+def test_a_memory_that_is_named_wrongly_is_not_looked_for(
+    run: Run, words: tuple[str, ...], code: int, told: str
+) -> None:
+    refused = run(*words)
+    assert (refused.exit_code, refused.stdout, refused.stderr.count("\n")) == (code, "", 1)
+    assert told in refused.stderr
+
+
 def test_forget_hides_after_a_yes_and_revert_undoes_it(run: Run, call: Call, shop: str) -> None:
     call("upsert_entity", entity_name="Redis", fact="a cache", project_id=shop)
     refused = run("forget", "EntityFact", "Redis", typed="n\n")

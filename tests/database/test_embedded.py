@@ -214,6 +214,17 @@ def test_closing_twice_is_harmless_and_starting_afterwards_works(server: Embedde
     assert query(server.start(), "select 1") == 1
 
 
+def test_a_service_of_libpq_that_is_not_defined_is_named_at_once(
+    server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every connection failed, and after a minute it was said that the server did not come up."""
+    server.start()
+    server.close()
+    monkeypatch.setenv("PGSERVICE", "none")
+    with pytest.raises(EmbeddedServerError, match="^PGSERVICE names a service that is not defined: none"):
+        server.start()
+
+
 def test_the_end_of_a_forked_child_leaves_the_server_to_its_parent(data_dir: Path) -> None:
     with Client(data_dir, FORKING_CLIENT) as parent:
         assert query(parent.conninfo(), "select 1") == 1

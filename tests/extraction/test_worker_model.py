@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator
-from datetime import date
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
+import anyio
 import pytest
 from pydantic import SecretStr
 from typer.testing import CliRunner
 
-from pgmem import Memory
+from pgmem import InvalidArgument, Memory
 from pgmem.cli import app
 from pgmem.engines.extractor import ChatModel, Extracted, Extractor
 from pgmem.settings import load
 from tests.conftest import Call
 from tests.embeddings.server import Answer, EmbeddingServer
 from tests.extraction.conftest import PORT, QUEUE, SAID
+from tests.sql.conftest import Rows, rows
+
+__all__ = ["rows"]
 
 pytestmark = pytest.mark.anyio
 
@@ -63,9 +68,21 @@ async def no_wait(_: float) -> None:
     """The pause between attempts."""
 
 
-def extractor(chat: EmbeddingServer, budget: int = 50_000, today: date = date(2026, 1, 1)) -> Extractor:
-    model = ChatModel(model="small", url=f"{chat.url}/v1", key=SecretStr("k-1"), sleep=no_wait)
-    return Extractor(model, budget, lambda: today)
+def extractor(chat: EmbeddingServer) -> Extractor:
+    return Extractor(ChatModel(model="small", url=f"{chat.url}/v1", key=SecretStr("k-1"), sleep=no_wait))
+
+
+Budget = Callable[[int], None]
+
+
+@pytest.fixture
+def budget(rows: Rows) -> Budget:
+    """`budget(5_000)`: the tokens of a day."""
+
+    def budget(tokens: int) -> None:
+        rows(f"select pgmem.set_setting('extraction_tokens', '{tokens}')")
+
+    return budget
 
 
 async def titles(memory: Memory) -> list[str]:
@@ -94,34 +111,84 @@ async def test_what_the_quotes_bear_out_is_stored_once_and_the_rest_refused(
 
 @pytest.mark.usefixtures("turns")
 async def test_a_question_that_could_exceed_the_budget_is_not_asked(
-    chat: EmbeddingServer, memory: Memory
+    chat: EmbeddingServer, memory: Memory, budget: Budget
 ) -> None:
-    done = await extractor(chat, budget=2_100).round(memory)
+    budget(2_100)
+    done = await extractor(chat).round(memory)
     assert done == Extracted(
         budget=2_100, stopped="the tokens of the day do not suffice for the next question"
     )
     assert chat.requests == []
+    budget(50_000)
     chat.script.append(says({}))
     assert (await extractor(chat).round(memory)).calls == 1
 
 
 @pytest.mark.usefixtures("turns")
-async def test_the_budget_stops_a_round_and_the_next_day_goes_on(
-    chat: EmbeddingServer, memory: Memory, call: Call
+async def test_the_budget_stops_a_round_of_any_worker_and_the_next_day_goes_on(
+    chat: EmbeddingServer, memory: Memory, call: Call, budget: Budget, rows: Rows
 ) -> None:
     call("capture_turns", turns=[{"id": "u", "role": "user", "content": "We ship on Friday."}],
          client="codex", session_id="s-2", project_id="shop")  # fmt: skip
-    day = [date(2026, 1, 1)]
+    budget(5_000)
     chat.script.extend([says({}, 4_000), says({}, 300)])
-    asked = Extractor(extractor(chat).model, 5_000, lambda: day[0])
-    first = await asked.round(memory)
-    assert (first.calls, first.spent, first.stopped) == (
-        1,
-        4_000,
-        "the tokens of the day do not suffice for the next question",
+    first = await extractor(chat).round(memory)
+    spent_up = "the tokens of the day do not suffice for the next question"
+    assert (first.calls, first.spent, first.stopped) == (1, 4_000, spent_up)
+    again = await extractor(chat).round(memory)
+    assert again == Extracted(spent=4_000, budget=5_000, stopped=spent_up)
+    rows("update pgmem.extraction_day set day = day - 1 returning day")
+    assert await extractor(chat).round(memory) == Extracted(calls=1, tokens=300, spent=300, budget=5_000)
+
+
+async def test_processes_at_once_share_the_tokens_of_their_tenant_and_no_other_s(
+    dsn: str, budget: Budget
+) -> None:
+    """Each of two processes, with a tenant of its own and one that they share, reserves as long as it is let."""
+    budget(10_000)
+    code = (
+        "import sys, anyio\n"
+        "from pgmem import Memory, MemoryScope\n"
+        "from pgmem.settings import load\n"
+        "async def main():\n"
+        "    async with Memory.connect(load(dsn=sys.argv[1], embedding_provider='none')) as memory:\n"
+        "        for user in sys.argv[2:]:\n"
+        "            own, granted = memory.acting_as(MemoryScope(user_id=user)), 0\n"
+        "            while (await own.spend_extraction_tokens(400)).granted:\n"
+        "                granted += 1\n"
+        "            print(user, granted)\n"
+        "anyio.run(main)\n"
     )
-    day[0] = date(2026, 1, 2)
-    assert await asked.round(memory) == Extracted(calls=1, tokens=300, spent=300, budget=5_000)
+    processes = [
+        await anyio.open_process([sys.executable, "-c", code, dsn, *users], stderr=None)
+        for users in (("both", "ada"), ("both", "bob"))
+    ]
+    granted = Counter[str]()
+    for process in processes:
+        assert process.stdout is not None
+        text = b"".join([part async for part in process.stdout]).decode()
+        assert await process.wait() == 0
+        for line in text.splitlines():
+            user, count = line.split()
+            granted[user] += int(count)
+    assert granted == {"both": 25, "ada": 25, "bob": 25}
+
+
+async def test_what_a_question_cost_takes_the_place_of_what_was_reserved(
+    memory: Memory, budget: Budget
+) -> None:
+    budget(1_000)
+    first = await memory.spend_extraction_tokens(900)
+    assert (first.granted, first.spent, first.budget) == (True, 900, 1_000)
+    assert not (await memory.spend_extraction_tokens(101)).granted
+    assert (await memory.spend_extraction_tokens(300, 900, first.day)).spent == 300
+    # The server counted more than the question could cost: it is spent, and nothing is left.
+    second = await memory.spend_extraction_tokens(700)
+    assert (await memory.spend_extraction_tokens(1_200, 700, second.day)).spent == 1_500
+    assert not (await memory.spend_extraction_tokens(1)).granted
+    for wrong in ((-1, 0, None), (5, 5, None), (5, 0, first.day)):
+        with pytest.raises(InvalidArgument, match="Send tokens from 0 on"):
+            await memory.spend_extraction_tokens(*wrong)
 
 
 @pytest.mark.usefixtures("turns")
@@ -134,7 +201,7 @@ async def test_a_server_that_is_away_loses_no_turn_and_begins_nothing_anew(
         done = await asked.round(memory)
         assert done.stopped is not None
         assert "503" in done.stopped
-        assert (done.calls, done.spent) == (0, 0)
+        assert (done.calls, done.spent) == (0, 0)  # nothing stays reserved
     chat.script.append(says({"add": [QUEUE]}))
     assert (await asked.round(memory)).stored == 1
     assert await titles(memory) == ["RabbitMQ for the order queue"]

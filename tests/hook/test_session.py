@@ -13,7 +13,7 @@ import pytest
 from psycopg.rows import DictRow
 
 from tests.conftest import Call
-from tests.hook.conftest import Hook, context, repository
+from tests.hook.conftest import Hook, context, git, repository
 
 SESSION = "4b6f9d0e-2f43-4c21-9f0a-6a1b2c3d4e5f"
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
@@ -209,6 +209,32 @@ def test_a_file_brings_its_cards_and_what_mentions_it_once_a_session(
     assert hook(used) is None
     assert hook({**used, "tool_input": {"file_path": "/etc/passwd"}}) is None
     assert hook({**used, "tool_name": "Bash", "tool_input": {"command": "ls"}}) is None
+
+
+def test_a_session_on_a_branch_begins_with_what_holds_there_and_one_on_another_does_not(
+    hook: Hook, call: Call, event: Callable[..., dict[str, Any]], root: Path
+) -> None:
+    call("save_session", objective="Open", project_id="webshop")
+    call("save_context", content="Prices are whole cents.", topic="prices", project_id="webshop")
+    own = {
+        "content": "The till is being replaced.",
+        "topic": "till",
+        "scope": "focus",
+        "focus": "feature/till",
+    }
+    call("save_context", project_id="webshop", **own)
+    start = event("SessionStart", source="startup")
+    git(root, "switch", "-q", "-c", "feature/till")
+    text = context(hook(start), "SessionStart")
+    assert "scope focus, focus feature/till" in text
+    assert "being replaced" in text
+    assert "whole cents" in text
+    for branch in ("other", "main"):
+        git(root, "switch", "-q", *(["-c"] if branch == "other" else []), branch)
+        text = context(hook(start), "SessionStart")
+        assert "being replaced" not in text
+        assert "whole cents" in text
+        assert ("scope focus" in text) == (branch == "other")
 
 
 def test_a_session_begins_within_its_budget(

@@ -281,6 +281,18 @@ async def test_a_file_of_another_format_is_refused_and_nothing_is_kept(
     assert kept(connection) == []
 
 
+@pytest.mark.parametrize("client", ["claude-code", "codex"])
+@pytest.mark.parametrize("text", ["", "hello\n", '{"a": 1}\n', "\xff\xfe\x00"])
+async def test_a_file_without_a_turn_is_no_history(
+    memory: Memory, tmp_path: Path, client: str, text: str
+) -> None:
+    """It was said that 0 were imported, as if nothing were wrong."""
+    place = tmp_path / "other.jsonl"
+    place.write_text(text, encoding="latin-1")
+    with pytest.raises(InvalidArgument, match=f"holds no conversations of {client}: is --from right"):
+        await transcripts.load(memory, client, place)
+
+
 async def test_lines_that_cannot_be_read_are_passed_over(memory: Memory, tmp_path: Path) -> None:
     place = tmp_path / "odd.jsonl"
     deep = '{"type": "user", "message": ' + DEEP + "}"

@@ -264,6 +264,7 @@ def make(verb: str, user: str, chance: Random, pot: Pot) -> Arguments:
         "archive_card": lambda: {"card_id": UUID(pot.take("record_candidate")), "by": mark},
         "vacuum_cards": lambda: {"project_id": project, "dry_run": True},
         "settle_branches": lambda: {"project_id": project, "settled": [{"branch": f"of {mark}"}]},
+        "spend_extraction_tokens": lambda: {"tokens": 7},
         "get_relevant_memory": lambda: {
             "project_id": project,
             "include_stale": True,
@@ -319,7 +320,7 @@ PEOPLE = (
     + _often(
         "find_memory find_memories list_memories list_near_names list_lines list_activity project_graph", 3
     )
-    + _often("memory_health", 1)
+    + _often("memory_health spend_extraction_tokens", 1)
 )
 """Those, and the verbs that people have besides."""
 

@@ -57,6 +57,6 @@ def serving(
     dsn: str, folder: Path, name: str = "ada", **given: object
 ) -> Iterator[tuple[str, Callable[[], str]]]:
     """`pgmem ui` for one store: the address, and what gives a new link to sign in with."""
-    app, link = local_app(Settings(dsn=dsn, data_dir=folder, **given), name)  # type: ignore[arg-type]
+    app, link = local_app(Settings(dsn=dsn, data_dir=folder, **given), name)
     with running(app) as address:
         yield address, lambda: link.at(address)
