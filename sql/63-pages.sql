@@ -130,7 +130,8 @@ create or replace function pgmem.list_memories(
   updated_at timestamptz
 )
 language plpgsql stable security definer set search_path = pgmem, pg_temp
-set plan_cache_mode = force_custom_plan  -- so that a filter that is not given reads no column as $$
+-- Custom, so that a filter that is not given reads no column.
+set plan_cache_mode = force_custom_plan as $$
 #variable_conflict use_column
 declare
   v_tenants text[] := pgmem.visible_tenants();
@@ -216,7 +217,8 @@ create or replace function pgmem.count_memories(
   out growth jsonb
 )
 language plpgsql stable security definer set search_path = pgmem, pg_temp
-set plan_cache_mode = force_custom_plan  -- so that a filter that is not given reads no column as $$
+-- Custom, so that a filter that is not given reads no column.
+set plan_cache_mode = force_custom_plan as $$
 #variable_conflict use_column
 declare
   v_tenants text[] := pgmem.visible_tenants();
