@@ -1411,7 +1411,7 @@ class ProjectEntry(Answer):
 
 
 class MemoryEntry(Answer):
-    """A memory in a list; the excerpt is the beginning of its text, on one line. A card has a branch until it is merged."""
+    """A memory in a list; the excerpt is the beginning of its text. A card has a branch until it is merged."""
 
     id: UUID
     label: str

@@ -89,7 +89,8 @@ def _examine_embeddings(backlog: Backlog, answers: bool) -> Finding:
         return _look(
             "embeddings",
             f"{backlog.embeddings_waiting} texts have no vector, and the embedding provider does not answer",
-            "start the provider that PGMEM_EMBEDDING_PROVIDER names, or set PGMEM_EMBEDDING_PROVIDER=none, then run pgmem worker",
+            "start the provider that PGMEM_EMBEDDING_PROVIDER names, or set PGMEM_EMBEDDING_PROVIDER=none, then run"
+            " pgmem worker",
         )
     if backlog.embeddings_refused:
         return _look(

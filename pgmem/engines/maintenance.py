@@ -71,7 +71,7 @@ class Maintenance(Embedding):
         return None if await self._database.answers(2) else "the database does not answer"
 
     async def examine(self) -> list[Finding]:
-        """Return what `pgmem doctor` says of the server, the store, the replica and the outbox, each with its remedy."""
+        """Return what `pgmem doctor` says of server, store, replica and outbox, each with its remedy."""
         from pgmem.engines.examination import examine
 
         return await examine(self, self._database)

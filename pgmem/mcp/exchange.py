@@ -2,8 +2,8 @@
 
 For clients of the handshake versions of the protocol, which are most, the SDK makes a session of its own for each
 request: three tasks and four queues, which cost more than the request does. A server that keeps no sessions and answers
-with JSON needs none of them, nor the SDK's look at the token, which `Admission` has verified. What is unusual in any way
-goes to the SDK's own application, and what it refuses is refused in its words.
+with JSON needs none of them, nor the SDK's look at the token, which `Admission` has verified. What is unusual in any
+way goes to the SDK's own application, and what it refuses is refused in its words.
 """
 
 from __future__ import annotations

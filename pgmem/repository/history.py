@@ -54,7 +54,8 @@ _NO_FIX = re.compile(
     r"\b(?:docs?|change ?log|typos?|lint\w*|ci|tests?|typing|mypy|flake\w*|spelling|readme|comments?)\b", re.I
 )
 _RELEASE = re.compile(
-    r"^(?:chore(?:\([^)]*\))?: )?(?:(?:release|bump|version|publish|prepare)\W+)*(?:version |to |release )*v?\d+\.\d+[\w.+-]*$",
+    r"^(?:chore(?:\([^)]*\))?: )?(?:(?:release|bump|version|publish|prepare)\W+)*"
+    r"(?:version |to |release )*v?\d+\.\d+[\w.+-]*$",
     re.I,
 )
 _UNDONE = re.compile(r'^Revert "(.*)"')
@@ -203,7 +204,7 @@ class Timeline:
         return next((key for key, count in made.most_common(1) if 10 * count >= 9 * made.total()), None)
 
     def reverts(self, path: str) -> list[Commit]:
-        """The commits of a file that take something back, newest first, without those that were taken back themselves."""
+        """The commits of a file that take something back, newest first, but for those taken back themselves."""
         found = [
             one for one in self.commits(path) if _REVERT.search(one.subject) and len(one.changes) <= MASS
         ]

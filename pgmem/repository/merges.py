@@ -1,8 +1,8 @@
 """Which commits came into a branch together, as those of one pull request: what merges say and how they lie.
 
 A merge brings in what can be reached from its further parents and not from its first one. That is one piece of work if
-the message names a pull request, or if no merge of others lies within; a merge of the default branch into another, or of
-a branch that collects the work of many, is none.
+the message names a pull request, or if no merge of others lies within; a merge of the default branch into another, or
+of a branch that collects the work of many, is none.
 """
 
 from __future__ import annotations

@@ -50,7 +50,8 @@ _VENDORED = re.compile(
 """Code of others: it is known to be there, and a scan has nothing to say of it."""
 _GENERATED = re.compile(r"\.min\.\w+$|\.d\.ts$|_pb2(?:_grpc)?\.pyi?$")
 _SAYS_GENERATED = re.compile(
-    r"@generated\b|\b(?:code|file|automatically|auto-?|is) ?generated\b.{0,200}?\b(?:do not|don't) (?:edit|modify|change)"
+    r"@generated\b"
+    r"|\b(?:code|file|automatically|auto-?|is) ?generated\b.{0,200}?\b(?:do not|don't) (?:edit|modify|change)"
     r"|\b(?:do not|don't) (?:edit|modify)\b.{0,200}?\bgenerated\b",
     re.IGNORECASE | re.DOTALL,
 )

@@ -30,7 +30,7 @@ _NEAR_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The state of the memory when it was last looked at as a whole; doctor is None for those who do not keep the store."""
+    """The memory when it was last looked at as a whole; doctor is None for those who do not keep the store."""
 
     health: Health
     hygiene: HygieneReport
@@ -118,7 +118,7 @@ class Checks:
             check.task = None
 
     async def near_names(self, memory: Memory, key: Key) -> int:
-        """Return how many pairs of names may be two spellings of one: as of the last look, while another one is made."""
+        """Return how many pairs of names may be spellings of one: as of the last look, while another one is made."""
         kept = self._near.get(key)
         if kept is None:
             kept = _Near(await _count_near(memory, key[2]), time.monotonic())

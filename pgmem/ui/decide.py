@@ -244,7 +244,7 @@ async def judge(visit: Visit) -> Redirect:
 
 
 async def cards(visit: Visit) -> Page:
-    """The draft cards with their evidence, the newest first; those of a branch alone with `branch`, one alone with `card`."""
+    """The draft cards with their evidence, newest first; of one branch with `branch`, one alone with `card`."""
     branch, after, one = visit.text("branch"), visit.id("after"), visit.id("card")
     if one is not None:
         node = await visit.memory.find_memory(one)

@@ -115,7 +115,7 @@ def _rings(
 
 
 def project(graph: DrawnGraph, sizes: Mapping[str, int] | None = None) -> Drawing | None:
-    """The memories of a project, or its clusters with their sizes: those that are joined stand together, the largest first."""
+    """The memories of a project, or its clusters with their sizes: what is joined stands together, largest first."""
     if not graph.nodes:
         return None
     near = _neighbours(graph)
@@ -140,7 +140,7 @@ def project(graph: DrawnGraph, sizes: Mapping[str, int] | None = None) -> Drawin
 
 
 def clusters(graph: DrawnGraph, most: int = 60) -> tuple[DrawnGraph, dict[str, int]]:
-    """The clusters of a graph as a graph, each under its most connected memory, the largest first; and the size of each.
+    """The clusters of a graph as a graph, each under its most connected memory, largest first; and their sizes.
 
     A memory belongs where most of its neighbours belong, those with whom it shares more neighbours weighing more; asked
     again until nobody moves.

@@ -97,7 +97,7 @@ def _steps(first: list[str], second: list[str]) -> list[tuple[str, int, int, int
 
 
 def _opcodes(first: list[str], second: list[str]) -> list[tuple[str, int, int, int, int]]:
-    """The steps from one list to another; where few tokens repeat so often that a search would take seconds, only the ends."""
+    """The steps from one list to another; only the ends where a search would take seconds: tokens repeat too often."""
     ours, theirs = Counter(first), Counter(second)
     if sum(n * theirs[token] for token, n in ours.items() if not token.isspace()) <= _PAIRS:
         return [*SequenceMatcher(str.isspace, first, second, autojunk=False).get_opcodes()]
