@@ -304,6 +304,8 @@ class Pools:
         lost: DatabaseUnavailable | None = None
         try:
             with anyio.fail_after(timeout_s):
+                if self.is_away:
+                    await self._probe(pool)
                 for _ in range(pool.max_size + 1):
                     connection = await pool.getconn(timeout=timeout_s)
                     try:
