@@ -256,8 +256,11 @@ class Pools:
         """
         try:
             with anyio.fail_after(_PROBE_S):
-                connection = await psycopg.AsyncConnection.connect(str(pool.conninfo))
-                await connection.close()
+                connection = await psycopg.AsyncConnection.connect(str(pool.conninfo), autocommit=True)
+                try:
+                    await connection.execute("select 1")  # a pooler lets clients in while its server is away
+                finally:
+                    await connection.close()
         except (TimeoutError, psycopg.OperationalError) as error:
             raise DatabaseUnavailable(f"The database does not answer: {first_line(error)}") from error
         self._away = False

@@ -10,7 +10,18 @@ from tests.conftest import Call
 
 WARM, ROUNDS = 50, 150
 KEPT = "select sum(total_bytes) as bytes from pg_backend_memory_contexts where name not in ('ExprContext', 'MessageContext')"
-WORDS = ("harbour", "lantern", "meadow", "orchard", "pebble", "quarry", "ribbon", "saddle", "timber", "willow")
+WORDS = (
+    "harbour",
+    "lantern",
+    "meadow",
+    "orchard",
+    "pebble",
+    "quarry",
+    "ribbon",
+    "saddle",
+    "timber",
+    "willow",
+)
 
 
 @pytest.mark.usefixtures("superuser")
