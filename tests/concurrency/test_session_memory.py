@@ -25,7 +25,7 @@ WORDS = (
 
 
 @pytest.mark.usefixtures("superuser")
-def test_a_session_keeps_no_more_after_a_hundred_rounds(
+def test_a_session_keeps_no_more_after_fifty_rounds(
     connection: psycopg.Connection[DictRow], call: Call
 ) -> None:
     kept = []
