@@ -9,6 +9,7 @@ from time import monotonic
 from typing import Any
 
 import pytest
+from mcp.server.auth.provider import AccessToken
 
 from pgmem.mcp import auth
 from tests.concurrency.conftest import Gate, gate
@@ -95,7 +96,7 @@ def test_a_number_of_tokens_is_remembered_by_their_hashes(monkeypatch: pytest.Mo
     confirmed = auth._Confirmed()
     found: Any = type("Found", (), {"expires_at": None})
     for secret in ("one", "two", "three"):
-        confirmed.put(secret, found, auth.AccessToken(token="id", client_id=secret, scopes=[]), monotonic())
+        confirmed.put(secret, found, AccessToken(token="id", client_id=secret, scopes=[]), monotonic())
     assert confirmed["one"] is None
     assert [token.client_id for token in (confirmed["two"], confirmed["three"]) if token] == ["two", "three"]
     assert not any(secret.encode() in key for key in confirmed._tokens for secret in ("two", "three"))
