@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Run the command line; `pgmem hook` and `pgmem surface` do not import it, because an editor waits for them."""

@@ -12,18 +12,6 @@ from typing import IO, Any, TextIO
 
 from pgmem.errors import InvalidArgument
 
-__all__ = [
-    "LINE_CHARS",
-    "NESTING",
-    "UNPACKED_BYTES",
-    "VALUES",
-    "check",
-    "lines",
-    "parse",
-    "read_bytes",
-    "unpack",
-]
-
 UNPACKED_BYTES = 256 * 2**20
 """Bytes of a file that is read whole, after unpacking."""
 LINE_CHARS = 64 * 2**20

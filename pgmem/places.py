@@ -8,8 +8,6 @@ from pathlib import Path
 
 import platformdirs
 
-__all__ = ["default_data_dir"]
-
 
 def default_data_dir() -> Path:
     """The directory of a user's data; for root /var/lib/pgmem, because the server's user cannot enter root's home.

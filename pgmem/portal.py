@@ -16,8 +16,6 @@ from anyio.from_thread import BlockingPortal
 from pgmem.errors import MemoryNotOpen
 from pgmem.memory import Memory, Opening
 
-__all__ = ["Operations", "Portal", "Thread", "waiting"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

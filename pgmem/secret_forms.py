@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 from functools import cache
 
-__all__ = ["AWS_SECRET", "forms", "redacted"]
-
 # A text of 40 characters is a secret only beside its name, which may be the key of its value.
 AWS_SECRET = re.compile(
     r"aws_?secret_?(?:access_?)?key\W{0,3}[:=]\W{0,3}[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])", re.IGNORECASE

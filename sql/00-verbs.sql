@@ -23,9 +23,7 @@ create or replace function pgmem.declare_verb(
   p_description text default null,
   p_hidden text[] default '{}'
 ) returns void
-language sql
-set search_path = pgmem, pg_temp
-as $$
+language sql set search_path = pgmem, pg_temp as $$
   insert into pgmem.verb (place, chapter, name, summary, rights, effect, answer, patience, toolset, description, hidden)
   select (select count(*) + 1 from pgmem.verb), current_setting('pgmem.chapter'), p_name,
          split_part(ltrim(obj_description(p.oid, 'pg_proc'), e'\n'), e'\n', 1),
@@ -78,8 +76,7 @@ create or replace function pgmem.one_of(
   p_choices text[],
   p_state text default 'PM001'
 ) returns boolean
-language plpgsql immutable
-as $$
+language plpgsql immutable as $$
 begin
   if p_value is null or p_value = any (p_choices) then
     return true;
@@ -99,8 +96,7 @@ create or replace function pgmem.integer_between(
   p_most integer,
   p_state text default 'PM001'
 ) returns boolean
-language plpgsql immutable
-as $$
+language plpgsql immutable as $$
 begin
   if p_value between p_least and p_most then
     return true;
@@ -119,8 +115,7 @@ create or replace function pgmem.number_between(
   p_least float8,
   p_most float8
 ) returns boolean
-language plpgsql immutable
-as $$
+language plpgsql immutable as $$
 begin
   if p_value is null or p_value between p_least and p_most then
     return true;
@@ -137,9 +132,7 @@ create or replace function pgmem.declare_argument_type(
   p_base text,
   p_check text default 'true'
 ) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 begin
   if to_regtype('pgmem.' || p_name) is null then
     execute format('create domain pgmem.%I as %s', p_name, p_base);

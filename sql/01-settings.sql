@@ -75,9 +75,7 @@ create or replace function pgmem.set_setting(
   out value text,
   out description text
 )
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   update pgmem.setting s set value = p_value where s.name = p_name
@@ -110,9 +108,7 @@ create or replace function pgmem.list_settings(
   value text,
   description text
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select s.name, s.value, s.description from pgmem.setting s order by s.name;
 $$;
 comment on function pgmem.list_settings is $$

@@ -26,8 +26,7 @@ comment on function pgmem.folded is
 -- Symbols, such as arrows and emoji, and the signs that some scripts add to their letters are no words to a regular
 -- expression, and yet two titles that differ in them differ.
 create or replace function pgmem.normalize(p_text text) returns text
-language plpgsql immutable strict parallel safe
-as $$
+language plpgsql immutable strict parallel safe as $$
 begin
   -- Most texts are plain ASCII, and composing would cost more than the rest. Most blanks are single spaces already.
   if octet_length(p_text) = length(p_text) then
@@ -43,9 +42,7 @@ comment on function pgmem.normalize is
 
 
 create or replace function pgmem.word_text(p_text text) returns text
-language plpgsql immutable strict parallel safe
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
 begin
   if octet_length(p_text) = length(p_text) then
     return lower(p_text);
@@ -90,9 +87,7 @@ comment on function pgmem.jaccard is 'Shared tokens over all tokens of two token
 
 
 create or replace function pgmem.content_hash(p_parts text[]) returns text
-language plpgsql immutable strict parallel safe
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
 declare
   v_part text;
   v_text text;
@@ -136,9 +131,7 @@ end;
 comment on function pgmem.token_signature is '64-bit Bloom filter of a token set; one row.';
 
 
-create or replace function pgmem.title_entries(
-  p_ranked bigint[]
-) returns table (
+create or replace function pgmem.title_entries(p_ranked bigint[]) returns table (
   token bigint,
   signature bigint,
   size integer,

@@ -13,8 +13,7 @@
 
 
 create or replace function pgmem.excerpt(p_text text) returns text
-language plpgsql immutable parallel safe
-as $$
+language plpgsql immutable parallel safe as $$
 begin
   -- Most texts are plain ASCII on one line, and the test costs a tenth of the replacement.
   if left(p_text, 160) ~ '[^ -~]|  ' then
@@ -63,11 +62,7 @@ comment on function pgmem.other_texts is
   'The texts and lists of texts among the properties of a node, but for some, in the order of their names; null: none.';
 
 
-create or replace function pgmem.searched_text(
-  p_label text,
-  p_title text,
-  p_props jsonb
-) returns table (
+create or replace function pgmem.searched_text(p_label text, p_title text, p_props jsonb) returns table (
   searched_text text
 )
 language sql stable parallel safe
@@ -126,11 +121,7 @@ end;
 comment on function pgmem.lexeme_query is 'A query for one lexeme, which is taken as it is.';
 
 
-create or replace function pgmem.embedding_text(
-  p_label text,
-  p_title text,
-  p_props jsonb
-) returns text
+create or replace function pgmem.embedding_text(p_label text, p_title text, p_props jsonb) returns text
 language sql stable parallel safe
 begin atomic
   select p_label || ': ' || pgmem.search_text(p_label, p_title, p_props);

@@ -18,8 +18,7 @@ comment on function pgmem.is_uuid is 'Whether a text is a UUID as PostgreSQL wri
 
 -- Joiners (U+200C, U+200D) belong to Persian and Indic names and to emoji; between Latin letters they only hide.
 create or replace function pgmem.hidden_character(p_text text) returns text
-language plpgsql immutable strict parallel safe
-as $$
+language plpgsql immutable strict parallel safe as $$
 begin
   if octet_length(p_text) = length(p_text) then
     return null;
@@ -36,9 +35,7 @@ comment on function pgmem.hidden_character is
 
 
 create or replace function pgmem.clean_key(p_text text, p_name text) returns text
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_key text := normalize(btrim(p_text), NFC);
 begin
@@ -64,14 +61,8 @@ comment on function pgmem.clean_key is
   'A key or name, composed (NFC), without outer blanks; null when empty; control and hidden characters are refused.';
 
 
-create or replace function pgmem.clean_text(
-  p_text text,
-  p_name text,
-  p_required boolean default false
-) returns text
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.clean_text(p_text text, p_name text, p_required boolean default false) returns text
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_text text := btrim(regexp_replace(p_text, '[\x01-\x08\x0b-\x1f\x7f]', '', 'g'), e' \t\n');
   v_most integer;
@@ -103,9 +94,7 @@ comment on function pgmem.clean_text is
 
 
 create or replace function pgmem.require_count(p_count bigint, p_name text, p_setting text) returns void
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   -- No limit is below 100, so most need no look-up.
   if p_count > 100 and p_count > pgmem.setting_int(p_setting) then
@@ -120,9 +109,7 @@ comment on function pgmem.require_count is
 
 -- What a save costs grows with the whole of its arguments, not with the longest of its texts alone.
 create or replace function pgmem.require_length(p_arguments jsonb) returns jsonb
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   -- pg_column_size is the cheaper bound from below: a character takes at most four bytes of it.
   if pg_column_size(p_arguments) > 100000 and length(p_arguments::text) > pgmem.setting_int('max_arguments_limit') then
@@ -137,9 +124,7 @@ comment on function pgmem.require_length is 'Arguments as they are; an error whe
 
 
 create or replace function pgmem.clean_texts(p_list jsonb, p_name text) returns jsonb
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   if p_list is null or jsonb_typeof(p_list) = 'null' then
     return '[]';
@@ -159,8 +144,7 @@ comment on function pgmem.clean_texts is 'A list of texts, each cleaned; empty o
 
 
 create or replace function pgmem.without_hidden(p_text text) returns text
-language plpgsql immutable strict parallel safe
-as $$
+language plpgsql immutable strict parallel safe as $$
 begin
   if octet_length(p_text) = length(p_text) then
     return p_text;
@@ -177,9 +161,7 @@ comment on function pgmem.without_hidden is
 
 
 create or replace function pgmem.clean_title(p_text text, p_name text) returns text
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_title text := regexp_replace(btrim(pgmem.without_hidden(p_text), e' \t\n'),
     -- Every blank of Unicode: what \s alone means depends on the database's locale.
@@ -199,13 +181,8 @@ comment on function pgmem.clean_title is
 
 
 -- The server stamps provenance, tenant and times, so a caller cannot send them. Keys that begin with _ are pgmem's own.
-create or replace function pgmem.clean_properties(
-  p_properties jsonb,
-  p_depth integer default 0
-) returns jsonb
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.clean_properties(p_properties jsonb, p_depth integer default 0) returns jsonb
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   if p_depth > 20 then
     raise exception using errcode = 'PM001', message = 'properties are nested more than 20 deep; send flat ones.';
@@ -233,14 +210,8 @@ comment on function pgmem.clean_properties is
   'Properties that may be stored: reserved keys and _* dropped, texts cleaned, depth bounded.';
 
 
-create or replace function pgmem.argument_number(
-  p_arguments jsonb,
-  p_name text,
-  p_default float8
-) returns float8
-language plpgsql immutable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.argument_number(p_arguments jsonb, p_name text, p_default float8) returns float8
+language plpgsql immutable set search_path = pgmem, pg_temp as $$
 declare
   v_value jsonb := p_arguments -> p_name;
 begin
@@ -259,9 +230,7 @@ comment on function pgmem.argument_number is
 
 
 create or replace function pgmem.argument_time(p_arguments jsonb, p_name text) returns timestamptz
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_text text := nullif(btrim(p_arguments ->> p_name), '');
 begin
@@ -284,13 +253,8 @@ $$;
 comment on function pgmem.argument_time is 'A point in time from the arguments of a verb; null when it is missing.';
 
 
-create or replace function pgmem.require_period(
-  p_valid_from timestamptz,
-  p_valid_to timestamptz
-) returns void
-language plpgsql immutable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.require_period(p_valid_from timestamptz, p_valid_to timestamptz) returns void
+language plpgsql immutable set search_path = pgmem, pg_temp as $$
 begin
   if p_valid_to < p_valid_from then
     raise exception using errcode = 'PM001',

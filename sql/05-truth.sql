@@ -174,10 +174,7 @@ comment on function pgmem.decayed is
   'initial * exp(-rate * days since update) after p_max_age_days without an update; until then the initial.';
 
 
-create or replace function pgmem.confidence(
-  p_initial float8,
-  p_updated_at timestamptz
-) returns float8
+create or replace function pgmem.confidence(p_initial float8, p_updated_at timestamptz) returns float8
 language sql stable parallel safe
 begin atomic
   select pgmem.decayed(p_initial, p_updated_at, pgmem.now(), pgmem.setting_float('decay_rate'),
@@ -189,9 +186,7 @@ comment on function pgmem.confidence is
 
 -- Read once for many items: a look-up of settings for each of them costs more than the item.
 create or replace function pgmem.ages() returns pgmem.ages
-language sql stable parallel safe
-set search_path = pgmem, pg_temp
-as $$
+language sql stable parallel safe set search_path = pgmem, pg_temp as $$
   select row(
     moment.at,
     moment.at - make_interval(days => (s.value ->> 'freshness_recent_days')::integer),
@@ -207,9 +202,7 @@ comment on function pgmem.ages is
 
 
 create or replace function pgmem.derived_trust(p_own float8, p_sources bigint[]) returns float8
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select least(p_own, (select min(n.trust_level) from pgmem.visible_node n where n.seq = any (p_sources)));
 $$;
 comment on function pgmem.derived_trust is

@@ -14,9 +14,7 @@
 
 
 create or replace function pgmem.is_member(p_role name) returns boolean
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   return coalesce((select pg_has_role(session_user, r.oid, 'member') from pg_roles r where r.rolname = p_role), false);
 end;
@@ -96,9 +94,7 @@ $$;
 
 
 create or replace function pgmem.visible_tenants() returns text[]
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   return (pgmem.caller()).tenants;
 end;
@@ -108,9 +104,7 @@ comment on function pgmem.visible_tenants is
 
 
 create or replace function pgmem.is_trusted() returns boolean
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 begin
   return not exists (select from pgmem.tenant_role r where r.role_name = session_user)
     and (pg_has_role(session_user, (select nspowner from pg_namespace where nspname = 'pgmem'), 'member')
@@ -121,9 +115,7 @@ comment on function pgmem.is_trusted is 'Whether the settings pgmem.org_id and p
 
 
 create or replace function pgmem.is_reviewer() returns boolean
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   return pg_has_role(session_user, (select nspowner from pg_namespace where nspname = 'pgmem'), 'member')
     or pgmem.is_member('pgmem_reviewer');
@@ -135,9 +127,7 @@ comment on function pgmem.is_reviewer is
 
 -- An older snapshot than a lock would store one fact twice.
 create or replace function pgmem.require_read_committed() returns void
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
     raise exception using errcode = 'PM005',
@@ -150,9 +140,7 @@ comment on function pgmem.require_read_committed is 'An error in a transaction o
 
 
 create or replace function pgmem.require_writer() returns pgmem.caller
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_caller pgmem.caller := pgmem.caller();
 begin
@@ -174,9 +162,7 @@ $$;
 
 
 create or replace function pgmem.require_reviewer(p_what text) returns void
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   if not pgmem.is_reviewer() then
     raise exception using errcode = 'PM004', message = format('%s is for the owner of the store '
@@ -190,9 +176,7 @@ comment on function pgmem.require_reviewer is
 
 -- As require_writer, for maintenance, which needs no identity: without one it means all tenants.
 create or replace function pgmem.require_keeper(p_what text) returns pgmem.caller
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   perform pgmem.require_reviewer(p_what);
   perform pgmem.require_read_committed();
@@ -203,9 +187,7 @@ comment on function pgmem.require_keeper is 'The caller, if the login owns the s
 
 
 create or replace function pgmem.require_own(p_node pgmem.node, p_caller pgmem.caller) returns void
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   if p_node.tenant not in (p_caller.tenant, pgmem.tenant_of(p_caller.org_id)) then
     raise exception using errcode = 'PM004',
@@ -220,9 +202,7 @@ comment on function pgmem.require_own is
 
 -- For the work of a worker, which a trusted login does for every tenant.
 create or replace function pgmem.writable_tenants() returns text[]
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_caller pgmem.caller;
 begin
@@ -244,9 +224,7 @@ create or replace function pgmem.require_approval(
   p_verb text,
   p_texts text[]
 ) returns uuid
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 begin
   return pgmem.check_token(p_token, p_caller, p_verb, p_texts);
 exception when sqlstate 'PM099' then

@@ -25,9 +25,7 @@ create or replace function pgmem.get_scope_state(
   out focus_exists boolean,
   out write_permitted boolean
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select s.scope_state, s.state, s.project_id, s.focus, s.project_exists, s.focus_exists, s.write_permitted
   from pgmem.resolve_scope(pgmem.caller(), p_project_id, p_focus) s;
 $$;
@@ -47,9 +45,7 @@ create or replace function pgmem.resolve_scope(
   p_project_id text,
   p_focus text
 ) returns pgmem.scope_state
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_project      text := pgmem.clean_key(p_project_id, 'project_id');
@@ -98,10 +94,7 @@ comment on function pgmem.resolve_scope is
 -- Locks are rows and tables to which clients have no rights: an advisory lock can be taken by any login, and pg_locks
 -- shows its key. An insert waits for another that has not ended; a row that is there is locked.
 create or replace function pgmem.hold_lock(p_key bigint) returns boolean
-language plpgsql volatile
-set search_path = pgmem, pg_temp
-set enable_seqscan = off
-as $$
+language plpgsql volatile set search_path = pgmem, pg_temp set enable_seqscan = off as $$
 begin
   loop
     perform from pgmem.held_lock h where h.key = p_key for update;
@@ -137,9 +130,7 @@ comment on function pgmem.hold_save is
 
 -- refresh_dedup takes the table exclusively: the order of tokens does not change under a writer.
 create or replace function pgmem.lock_scope(p_scope_key bigint) returns boolean
-language plpgsql volatile
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql volatile set search_path = pgmem, pg_temp as $$
 begin
   lock table pgmem.token_frequency in row share mode;
   return pgmem.hold_lock(p_scope_key);
@@ -151,9 +142,7 @@ $$;
 
 
 create or replace function pgmem.near_project(p_project_id text) returns text
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select pgmem.did_you_mean(p_project_id, array(
     select n.key from pgmem.visible_node n where n.label = 'Project' and n.status = 'active'), null);
 $$;
@@ -162,9 +151,7 @@ comment on function pgmem.near_project is
 
 
 create or replace function pgmem.find_project(p_project_id text) returns bigint
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_scope pgmem.scope_state := pgmem.resolve_scope(pgmem.caller(), p_project_id, null);
 begin

@@ -13,9 +13,7 @@
 
 
 create or replace function pgmem.describe_schema(out labels jsonb, out relations jsonb)
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select
     (select jsonb_agg(jsonb_build_object('name', l.name, 'is_memory', pgmem.is_memory(l.name), 'key_field', l.key_field,
        'title_field', l.title_field, 'text_fields', l.text_fields, 'dedup', l.dedup,
@@ -35,9 +33,7 @@ create or replace function pgmem.init_schema(
   out labels_made text[],
   out relations_made text[]
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_item   jsonb;
@@ -125,9 +121,7 @@ select pgmem.declare_verb('init_schema', p_rights => 'owner', p_effect => 'repea
 
 
 create or replace function pgmem.require_label(p_label text) returns pgmem.label
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_label pgmem.label;
 begin
@@ -145,9 +139,7 @@ comment on function pgmem.require_label is
 
 
 create or replace function pgmem.require_relation(p_relation text) returns pgmem.relation
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_relation pgmem.relation;
 begin
@@ -166,9 +158,7 @@ comment on function pgmem.require_relation is
 
 
 create or replace function pgmem.require_memory_label(p_label text) returns pgmem.label
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_label pgmem.label := pgmem.require_label(p_label);
 begin
@@ -186,18 +176,14 @@ comment on function pgmem.require_memory_label is
   'A label that remember writes; one with a verb of its own is an error that names the verb.';
 
 
-create or replace function pgmem.named_relations(
-  p_relations jsonb
-) returns table (
+create or replace function pgmem.named_relations(p_relations jsonb) returns table (
   rel text,
   name text,
   label text,
   stub_label text,
   place bigint
 )
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_list jsonb;

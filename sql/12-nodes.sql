@@ -17,9 +17,7 @@ create or replace function pgmem.new_node(
   p_caller pgmem.caller,
   p_share text default null
 ) returns pgmem.node
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_node pgmem.node;
 begin
@@ -51,9 +49,7 @@ create or replace function pgmem.insert_node(
   p_ranked bigint[] default null,
   p_as_told boolean default false
 ) returns pgmem.node
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := pgmem.clock();
@@ -107,9 +103,7 @@ $$;
 
 
 create or replace function pgmem.update_node(p_node pgmem.node) returns pgmem.node
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_old pgmem.node;
@@ -151,9 +145,7 @@ create or replace function pgmem.set_status(
   p_status text,
   p_close_at timestamptz default null
 ) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   update pgmem.node n set status = p_status, updated_at = greatest(pgmem.now(), n.created_at),
@@ -169,15 +161,8 @@ comment on function pgmem.set_status is
 
 
 -- Edges, versions and near-duplicate entries hang on the row and go with it; triggers take it out of the graph.
-create or replace function pgmem.delete_node(
-  p_seq bigint,
-  out edges integer,
-  out versions integer,
-  out vectors integer
-)
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.delete_node(p_seq bigint, out edges integer, out versions integer, out vectors integer)
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   select count(*) into edges from pgmem.edge e where e.src = p_seq or e.dst = p_seq;
@@ -193,9 +178,7 @@ comment on function pgmem.delete_node is
 -- By token, as the index of dedup_token is: a foreign key and an index by node would cost every save and serve this
 -- alone.
 create or replace function pgmem.unindex_title() returns trigger
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 begin
   delete from pgmem.dedup_token t
   where t.scope_key = old.scope_key and t.size = cardinality(old.title_tokens) and t.node_seq = old.seq
@@ -209,9 +192,7 @@ comment on function pgmem.unindex_title is
 
 -- Once for all rows of a statement, as maintenance changes thousands.
 create or replace function pgmem.record_version() returns trigger
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 begin
   insert into pgmem.node_version (node_seq, version, label, key, title, props, status, scope, project, project_seq,
     focus, place, org_id, user_id, tenant, source, trust_level, initial_confidence, valid_from, valid_to,
@@ -234,9 +215,7 @@ comment on function pgmem.record_version is
 -- end of an item's time to live, which reads put off. A revert brings the start of the state that it puts back in
 -- begins_at; whoever else writes a node leaves begins_at as it was.
 create or replace function pgmem.number_version() returns trigger
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 begin
   if (old.title, old.key, old.status, old.valid_from, old.trust_level)
       is distinct from (new.title, new.key, new.status, new.valid_from, new.trust_level)
@@ -258,9 +237,7 @@ comment on function pgmem.number_version is
 
 
 create or replace function pgmem.own_first(p_nodes pgmem.node[], p_tenants text[]) returns pgmem.node[]
-language sql immutable
-set search_path = pgmem, pg_temp
-as $$
+language sql immutable set search_path = pgmem, pg_temp as $$
   select coalesce(array_agg(ranked.n::pgmem.node) filter (where ranked.owner = ranked.nearest), '{}')
   from (select n, array_position(p_tenants, n.tenant) as owner,
                min(array_position(p_tenants, n.tenant)) over () as nearest
@@ -271,9 +248,7 @@ comment on function pgmem.own_first is
 
 
 create or replace function pgmem.which_node(p_nodes pgmem.node[], p_tenants text[]) returns text
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select format('%s: %s',
     case when count(distinct coalesce(n.project_seq, 0)) = count(*) then 'send project_id, or one of these ids'
          else 'send one of these ids' end,
@@ -295,9 +270,7 @@ create or replace function pgmem.find_node(
   p_project_seq bigint default null,
   p_tenants text[] default null
 ) returns pgmem.node
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_tenants text[] := coalesce(p_tenants, pgmem.visible_tenants());

@@ -22,9 +22,7 @@ create or replace function pgmem.insert_edge(
   p_props jsonb default '{}',
   p_created_at timestamptz default null
 ) returns boolean
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 begin
   insert into pgmem.edge (src, rel, dst, props, created_at)
   values (p_src, p_rel, p_dst, p_props, coalesce(p_created_at, pgmem.now()))
@@ -35,15 +33,8 @@ $$;
 comment on function pgmem.insert_edge is 'Join two nodes; true when the edge is new.';
 
 
-create or replace function pgmem.join_nodes(
-  p_from pgmem.node,
-  p_rel text,
-  p_to pgmem.node,
-  out edge_is_new boolean
-)
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.join_nodes(p_from pgmem.node, p_rel text, p_to pgmem.node, out edge_is_new boolean)
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_relation pgmem.relation := pgmem.require_relation(p_rel);
 begin
@@ -82,10 +73,7 @@ create or replace function pgmem.link_named(
   out did_you_mean jsonb,
   out near_names jsonb
 )
-language plpgsql
-set search_path = pgmem, pg_temp
-set enable_seqscan = off
-as $$
+language plpgsql set search_path = pgmem, pg_temp set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
   v_wanted record;
@@ -148,9 +136,7 @@ create or replace function pgmem.insert_stub(
   p_name text,
   p_caller pgmem.caller
 ) returns pgmem.node
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_stub pgmem.node := p_node;
 begin
@@ -178,15 +164,8 @@ comment on function pgmem.insert_stub is
 
 
 -- Exact names before alike ones, the project of the node before others, own before shared before public ones.
-create or replace function pgmem.resolve_target(
-  p_name text,
-  p_label text,
-  p_project_seq bigint
-) returns pgmem.node[]
-language plpgsql stable
-set search_path = pgmem, pg_temp
-set enable_seqscan = off
-as $$
+create or replace function pgmem.resolve_target(p_name text, p_label text, p_project_seq bigint) returns pgmem.node[]
+language plpgsql stable set search_path = pgmem, pg_temp set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
   v_found pgmem.node[];
@@ -231,9 +210,7 @@ create or replace function pgmem.relate(
   out to_id uuid,
   out created boolean
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
   v_caller      pgmem.caller := pgmem.require_writer();
   v_project_seq bigint := pgmem.find_project(p_project_id);

@@ -25,9 +25,7 @@ create or replace function pgmem.check_duplicate(
   out candidate_id uuid,
   out score float8
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
   v_caller pgmem.caller := pgmem.caller();
   v_scope  pgmem.scope_state := pgmem.resolve_scope(v_caller, p_project_id, p_focus);
@@ -73,9 +71,7 @@ create or replace function pgmem.same_content(
   out id uuid,
   out expired_seq bigint
 )
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   select n.seq, n.id, case when n.valid_to < pgmem.now() then n.seq end into seq, id, expired_seq from pgmem.node n
@@ -103,10 +99,7 @@ create or replace function pgmem.near_duplicate(
   out id uuid,
   out score float8
 )
-language plpgsql stable
-set search_path = pgmem, pg_temp
-set plan_cache_mode = force_generic_plan
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   v_found bigint[];
@@ -150,9 +143,7 @@ create or replace function pgmem.dedup_due(
   out titles bigint,
   out by_worker boolean
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_last pgmem.upkeep := (select u from pgmem.upkeep u where u.task = 'refresh_dedup');
@@ -181,9 +172,7 @@ select pgmem.declare_verb('dedup_due', p_rights => 'worker', p_effect => 'look',
 -- same lock shared (lock_scope), so this waits for a save that has read the old order. Rows are deleted, not
 -- truncated: readers go on with the old order and the old rows.
 create or replace function pgmem.refresh_dedup(p_if_worth boolean default false) returns bigint
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_rows bigint;

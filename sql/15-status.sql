@@ -26,9 +26,7 @@ create or replace function pgmem.status(
   out org_id text,
   out user_id text
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   server_version := current_setting('server_version');
@@ -57,9 +55,7 @@ create or replace function pgmem.server_tier(
   out age_version text,
   out vector_version text
 )
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   -- The extension alone does not count: enable_vector() makes no table for an older pgvector.
@@ -86,9 +82,7 @@ create or replace function pgmem.wal_position(
   out recovering boolean,
   out log_bytes bigint
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   system := (select c.system_identifier::text from pg_control_system() c);

@@ -13,10 +13,7 @@
 
 -- Reads node itself: scope_key holds the tenant, and only the caller's tenants are looked up.
 create or replace function pgmem.near_names(p_node pgmem.node, p_caller pgmem.caller) returns jsonb
-language sql stable
-set search_path = pgmem, pg_temp
-set enable_seqscan = off
-as $$
+language sql stable set search_path = pgmem, pg_temp set enable_seqscan = off as $$
   with place(scope_key) as materialized (
     select distinct pgmem.scope_key(t.tenant, p.place, l.name)
     from unnest(p_caller.tenants) as t(tenant)

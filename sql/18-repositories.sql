@@ -24,9 +24,7 @@ create or replace function pgmem.open_project(
   out created boolean,
   out matched boolean
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -82,9 +80,7 @@ select pgmem.declare_verb('open_project', p_rights => 'writer', p_effect => 'rep
 
 
 create or replace function pgmem.project_of_repository(p_caller pgmem.caller, p_known jsonb) returns pgmem.node
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_node pgmem.node;
 begin
@@ -116,9 +112,7 @@ comment on function pgmem.shares is 'Whether two repositories share a remote, a 
 
 
 create or replace function pgmem.repository_with(p_kept jsonb, p_known jsonb) returns jsonb
-language sql immutable
-set search_path = pgmem, pg_temp
-as $$
+language sql immutable set search_path = pgmem, pg_temp as $$
   -- The newest twenty of each: places come and go with containers.
   select case when p_kept @> p_known then p_kept else jsonb_object_agg(part, (
     select coalesce(jsonb_agg(v.value order by v.place), '[]') from (
@@ -135,9 +129,7 @@ comment on function pgmem.repository_with is
 
 -- Reads node itself, by scope_keys that hold the caller's tenants.
 create or replace function pgmem.project_for_repository(p_caller pgmem.caller, p_names text[]) returns pgmem.node
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_node pgmem.node := pgmem.new_node('Project', p_caller);
   v_held pgmem.node;

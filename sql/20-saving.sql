@@ -27,9 +27,7 @@ comment on function pgmem.next_step is 'The next step of an agent after a save o
 
 
 create or replace function pgmem.blocked_step(p_scope pgmem.scope_state) returns text
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select case (p_scope).scope_state when 'unresolved' then 'Send project_id, the name of the project.'
     else concat_ws(' ', pgmem.near_project((p_scope).project_id), pgmem.next_step('blocked_scope')) end;
 $$;
@@ -72,9 +70,7 @@ end;
 comment on function pgmem.saved is 'The result of a save that was made, or that met an equal memory.';
 
 
-create or replace function pgmem.attempt_result(
-  p_attempt pgmem.save_attempt
-) returns pgmem.save_result
+create or replace function pgmem.attempt_result(p_attempt pgmem.save_attempt) returns pgmem.save_result
 language sql immutable
 begin atomic
   select pgmem.make_result((p_attempt).status, (p_attempt).artifact_id, (p_attempt).dedup_outcome,
@@ -95,10 +91,7 @@ create or replace function pgmem.run_save(
   p_governance_token text default null,
   p_embedding pgmem.given_embedding default null
 ) returns pgmem.save_result
-language plpgsql
-set search_path = pgmem, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
+language plpgsql set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 declare
   v_caller   pgmem.caller := pgmem.require_writer();
@@ -164,9 +157,7 @@ create or replace function pgmem.store(
   p_review text default null,
   p_superseded_id uuid default null
 ) returns pgmem.save_result
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_result pgmem.save_result;
 begin
@@ -198,9 +189,7 @@ create or replace function pgmem.refuse(
   p_dedup_outcome text default null,
   p_candidate_id uuid default null
 ) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 begin
   raise exception using errcode = 'PM099', message = p_message, detail = to_jsonb(pgmem.make_result(p_status,
     p_message => p_message, p_next_step => p_next_step, p_dedup_outcome => p_dedup_outcome,
@@ -211,14 +200,8 @@ comment on function pgmem.refuse is
   'End a save with a status: an error (PM099) that rolls it back to its savepoint and carries its result.';
 
 
-create or replace function pgmem.save_error(
-  p_sqlstate text,
-  p_message text,
-  p_detail text
-) returns pgmem.save_result
-language sql immutable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.save_error(p_sqlstate text, p_message text, p_detail text) returns pgmem.save_result
+language sql immutable set search_path = pgmem, pg_temp as $$
   select case
     when p_sqlstate = 'PM099' then jsonb_populate_record(null::pgmem.save_result, p_detail::jsonb)
     when p_sqlstate not like 'PM%' and p_sqlstate not in ('40P01', '40001', '55P03', '57014') then
@@ -240,9 +223,7 @@ create or replace function pgmem.claim_save(
   p_save_id uuid,
   p_arguments_hash bytea
 ) returns pgmem.save_attempt
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_attempt pgmem.save_attempt;
@@ -272,9 +253,7 @@ create or replace function pgmem.record_attempt(
   p_batch jsonb default null,
   p_readable boolean default true
 ) returns pgmem.save_result
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_project text := nullif(normalize(btrim(p_arguments ->> 'project_id'), NFC), '');
   v_waiting uuid;
@@ -320,9 +299,7 @@ create or replace function pgmem.close_attempts(
   p_arguments_hash bytea,
   p_result pgmem.save_result
 ) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 begin
   update pgmem.save_attempt a
   set status = 'saved', arguments = null, artifact_id = p_result.artifact_id, dedup_outcome = p_result.dedup_outcome,
@@ -340,9 +317,7 @@ comment on function pgmem.close_attempts is
 
 
 create or replace function pgmem.link_session(p_session_id text, p_artifact_id uuid) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   if not pgmem.is_uuid(p_session_id) then

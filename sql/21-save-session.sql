@@ -30,9 +30,7 @@ create or replace function pgmem.save_session(
   p_embedding_model text default null,
   p_embedding_text_hash text default null
 ) returns pgmem.save_result
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 begin
   return pgmem.run_save('save_session',
     jsonb_strip_nulls(jsonb_build_object(
@@ -71,9 +69,7 @@ create or replace function pgmem.store_session(
   p_caller pgmem.caller,
   p_embedding pgmem.given_embedding default null
 ) returns pgmem.save_result
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_node  pgmem.node;
   v_props jsonb := jsonb_build_object(

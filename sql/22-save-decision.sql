@@ -32,9 +32,7 @@ create or replace function pgmem.save_decision(
   p_embedding_model text default null,
   p_embedding_text_hash text default null
 ) returns pgmem.save_result
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 begin
   return pgmem.run_save('save_decision',
     jsonb_strip_nulls(jsonb_build_object(
@@ -75,9 +73,7 @@ create or replace function pgmem.store_decision(
   p_review text default null,
   p_superseded_id uuid default null
 ) returns pgmem.save_result
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_title      text := pgmem.clean_title(p_arguments ->> 'title', 'title');
   v_rationale  text := pgmem.clean_text(p_arguments ->> 'rationale', 'rationale', true);
@@ -148,9 +144,7 @@ $$;
 
 
 create or replace function pgmem.find_repeat(p_scope_key bigint, p_content_hash text) returns uuid
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_found  record;
   v_locked boolean;

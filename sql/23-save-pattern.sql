@@ -26,9 +26,7 @@ create or replace function pgmem.save_pattern(
   p_embedding_model text default null,
   p_embedding_text_hash text default null
 ) returns pgmem.save_result
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 begin
   return pgmem.run_save('save_pattern',
     jsonb_strip_nulls(jsonb_build_object(
@@ -66,9 +64,7 @@ create or replace function pgmem.store_pattern(
   p_caller pgmem.caller,
   p_embedding pgmem.given_embedding default null
 ) returns pgmem.save_result
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_trigger text := pgmem.clean_text(p_arguments ->> 'trigger', 'trigger', true);
   v_steps   jsonb := pgmem.clean_texts(p_arguments -> 'repeatable_steps', 'repeatable_steps');

@@ -24,9 +24,7 @@ create or replace function pgmem.save_context(
   p_embedding_model text default null,
   p_embedding_text_hash text default null
 ) returns pgmem.save_result
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 begin
   return pgmem.run_save('save_context',
     jsonb_strip_nulls(jsonb_build_object(
@@ -62,9 +60,7 @@ create or replace function pgmem.store_context(
   p_caller pgmem.caller,
   p_embedding pgmem.given_embedding default null
 ) returns pgmem.save_result
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_content text := pgmem.clean_text(p_arguments ->> 'content', 'content', true);
   v_topic   text := pgmem.clean_text(p_arguments ->> 'topic', 'topic');

@@ -27,9 +27,7 @@ create or replace function pgmem.upsert_entity(
   p_embedding_model text default null,
   p_embedding_text_hash text default null
 ) returns pgmem.save_result
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 begin
   return pgmem.run_save('upsert_entity',
     jsonb_strip_nulls(jsonb_build_object(
@@ -68,9 +66,7 @@ create or replace function pgmem.store_entity(
   p_embedding pgmem.given_embedding default null,
   p_review text default null
 ) returns pgmem.save_result
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_name    text := pgmem.clean_key(p_arguments ->> 'entity_name', 'entity_name');

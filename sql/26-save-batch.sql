@@ -33,9 +33,7 @@ create or replace function pgmem.store_session_with_learnings(
   out next_step text,
   out save_id uuid
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
   v_caller    pgmem.caller := pgmem.require_writer();
   v_arguments jsonb :=
@@ -135,9 +133,7 @@ create or replace function pgmem.batch_token(
   out token_id uuid,
   out refusal pgmem.save_result
 )
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_detail text;
 begin
@@ -151,14 +147,8 @@ comment on function pgmem.batch_token is
   'The token of the global parts of a batch, locked; or the result that refuses them.';
 
 
-create or replace function pgmem.require_fields(
-  p_verb text,
-  p_sent jsonb,
-  p_common jsonb
-) returns void
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.require_fields(p_verb text, p_sent jsonb, p_common jsonb) returns void
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_known   text[] := array(
               select substr(a.name, 3) from pg_proc p cross join unnest(p.proargnames) as a(name)
@@ -186,9 +176,7 @@ comment on function pgmem.require_fields is
 
 
 create or replace function pgmem.require_batch(p_arguments jsonb) returns void
-language plpgsql immutable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql immutable set search_path = pgmem, pg_temp as $$
 declare
   v_list jsonb;
 begin
@@ -213,9 +201,7 @@ create or replace function pgmem.store_batch(
   p_save_id uuid,
   p_refusal pgmem.save_result
 ) returns jsonb
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_atomic  boolean := (p_arguments ->> 'atomic')::boolean;
@@ -307,9 +293,7 @@ create or replace function pgmem.batch_parts(
   focus_key bigint,
   scope_key bigint
 )
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   with common(arguments) as (
     select jsonb_strip_nulls(jsonb_build_object(
       'project_id', p_arguments -> 'project_id', 'focus', p_arguments -> 'focus', 'share', p_arguments -> 'share'))
@@ -343,9 +327,7 @@ comment on function pgmem.batch_parts is
 
 
 create or replace function pgmem.lock_scopes(p_scope_keys bigint[]) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_key bigint;
 begin

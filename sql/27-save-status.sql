@@ -24,9 +24,7 @@ create or replace function pgmem.get_save_status(
   out artifact_ids uuid[],
   out saves jsonb
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_project text := pgmem.clean_key(p_project_id, 'project_id');
@@ -98,9 +96,7 @@ select pgmem.declare_verb('get_save_status', p_rights => 'reader', p_effect => '
 
 
 create or replace function pgmem.require_session(p_session_id text, p_project_seq bigint) returns void
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   if p_session_id is null
       or exists (select from pgmem.visible_attempt a where a.session_id = p_session_id)
@@ -125,9 +121,7 @@ create or replace function pgmem.retry_save(
   p_save_id uuid,
   p_governance_token text default null
 ) returns pgmem.save_result
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_attempt pgmem.save_attempt;
@@ -166,9 +160,7 @@ create or replace function pgmem.fail_save(
   p_message text,
   p_readable boolean default true
 ) returns void
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
   v_caller pgmem.caller := pgmem.require_writer();
 begin
@@ -217,9 +209,7 @@ create or replace function pgmem.list_reviews(
   verb text,
   message text
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   return query
@@ -252,9 +242,7 @@ select pgmem.declare_verb('list_reviews', p_rights => 'reader', p_effect => 'loo
 
 
 create or replace function pgmem.review_head(p_candidate_id uuid) returns pgmem.node
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   with recursive line(seq, depth) as (
     select n.seq, 0 from pgmem.visible_node n where n.id = p_candidate_id
     union
@@ -273,9 +261,7 @@ create or replace function pgmem.resolve_review(
   p_by text,
   p_candidate_id uuid default null
 ) returns pgmem.save_result
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller  pgmem.caller := pgmem.require_writer();

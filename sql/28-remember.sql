@@ -47,9 +47,7 @@ create or replace function pgmem.remember(
   out save_id uuid,
   out near_names jsonb
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -181,9 +179,7 @@ create or replace function pgmem.named_node(
   p_scope pgmem.scope_state,
   p_caller pgmem.caller
 ) returns pgmem.node
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_field text := p_label.key_field;
   v_props jsonb;
@@ -219,14 +215,8 @@ comment on function pgmem.named_node is
   'A new node of a label, named by its key field, with the properties that were sent; nothing is stored yet.';
 
 
-create or replace function pgmem.merged_node(
-  p_old pgmem.node,
-  p_new pgmem.node,
-  p_key_field text
-) returns pgmem.node
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.merged_node(p_old pgmem.node, p_new pgmem.node, p_key_field text) returns pgmem.node
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_node pgmem.node := p_old;
 begin

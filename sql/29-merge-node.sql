@@ -24,9 +24,7 @@ create or replace function pgmem.merge_node(
   out conflict jsonb,
   out near_names jsonb
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -106,9 +104,7 @@ create or replace function pgmem.read_node(
   updated_at timestamptz,
   archived_at timestamptz
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_node pgmem.node := pgmem.find_recorded(p_label, p_key);
@@ -144,9 +140,7 @@ create or replace function pgmem.find_projects(
   trust float8,
   confidence float8
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select n.id, n.label, n.key::text, n.title::text, pgmem.excerpt(n.props ->> 'description'),
          ts_rank(n.tsv, words.query)::float8, n.trust_level::float8,
          pgmem.confidence(n.initial_confidence, n.updated_at)

@@ -14,9 +14,7 @@
 
 
 create or replace function pgmem.decides(p_caller pgmem.caller) returns boolean
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   -- Only a trusted login can name another way in than sql, and its programs name theirs.
   return (p_caller).source in ('cli', 'ui', 'sql') and pgmem.is_reviewer();
@@ -27,9 +25,7 @@ comment on function pgmem.decides is
 
 
 create or replace function pgmem.outranked(p_trust_level float8, p_caller pgmem.caller) returns boolean
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   return (p_caller).trust_level < p_trust_level and not pgmem.decides(p_caller);
 end;
@@ -64,9 +60,7 @@ create or replace function pgmem.hold_change(
   p_node pgmem.node,
   p_message text default null
 ) returns pgmem.save_result
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_hash    bytea := sha256(convert_to(p_verb || p_arguments::text, 'UTF8'));
@@ -91,9 +85,7 @@ create or replace function pgmem.make_held_change(
   p_candidate_id uuid,
   p_caller pgmem.caller
 ) returns pgmem.save_result
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_node  pgmem.node;
@@ -131,9 +123,7 @@ comment on function pgmem.make_held_change is 'Make a change of a memory that wa
 
 
 create or replace function pgmem.bury(p_seqs bigint[], p_caller pgmem.caller) returns void
-language sql
-set search_path = pgmem, pg_temp
-as $$
+language sql set search_path = pgmem, pg_temp as $$
   insert into pgmem.tombstone
     (id, label, org_id, user_id, trust_level, content_hash, purged_by, agent_id, source, purged_at)
   select n.id, n.label, n.org_id, n.user_id, n.trust_level,
@@ -178,9 +168,7 @@ create or replace function pgmem.list_tombstones(p_limit pgmem.row_limit default
   source text,
   purged_at timestamptz
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   return query

@@ -23,9 +23,7 @@
 
 
 create or replace function pgmem.search_weights(p_weights jsonb) returns jsonb
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_kept jsonb := (select jsonb_object_agg(s.name, s.value) from pgmem.setting s
                    where s.name like 'hybrid%' or s.name like 'decay%'
@@ -308,9 +306,7 @@ create or replace function pgmem.passage(
   p_weights float8[],
   p_length integer default 800
 ) returns text
-language plpgsql immutable parallel safe
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
 declare
   v_from  integer := 1;
   v_lead  text;
@@ -373,9 +369,7 @@ create or replace function pgmem.packed(
   out items jsonb,
   out left_out integer
 )
-language plpgsql immutable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql immutable set search_path = pgmem, pg_temp as $$
 declare
   v_left  integer := p_max_tokens;
   v_kept  integer[] := '{}';
@@ -438,12 +432,8 @@ create or replace function pgmem.search_answer(
   out left_out integer,
   out next_step text
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set jit = off
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set jit = off as $$
 #variable_conflict use_column
 declare
   v_caller  pgmem.caller := pgmem.caller();
@@ -572,9 +562,7 @@ select pgmem.declare_verb('search_answer', p_rights => 'reader', p_effect => 're
 
 
 create or replace function pgmem.query_model(p_embedding real[], p_name text) returns pgmem.embedding_model
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_model pgmem.embedding_model;
 begin
@@ -597,9 +585,7 @@ comment on function pgmem.query_model is
 
 
 create or replace function pgmem.model_mismatch(p_name text) returns text
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_active text := (select m.name from pgmem.embedding_model m where m.active);
 begin
@@ -656,9 +642,7 @@ create or replace function pgmem.search_memory(
   degraded boolean,
   reason text
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   return query
@@ -720,9 +704,7 @@ create or replace function pgmem.fulltext_search(
   trust float8,
   confidence float8
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.caller();
@@ -763,9 +745,7 @@ create or replace function pgmem.sample_titles(
   project text,
   title text
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.caller();

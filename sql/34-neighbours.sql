@@ -27,11 +27,8 @@ create or replace function pgmem.neighbours(
   depth integer,
   path jsonb
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
   v_tenants     text[] := pgmem.visible_tenants();

@@ -19,8 +19,7 @@ create or replace function pgmem.states_at(
   p_as_of timestamptz,
   p_known_at timestamptz
 ) returns setof pgmem.recorded_state
-language sql stable
-as $$
+language sql stable as $$
   select s.* from pgmem.recorded_state s
   where case
     when p_as_of is null then
@@ -71,9 +70,7 @@ create or replace function pgmem.find_state(
   p_as_of timestamptz,
   p_known_at timestamptz
 ) returns pgmem.recorded_state
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_id     uuid := case when p_key ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then p_key::uuid end;
@@ -113,12 +110,8 @@ comment on function pgmem.find_state is
   'The state of a named node that was true at a time, or known at one, or both; none or several are errors.';
 
 
-create or replace function pgmem.state_item(
-  p_state pgmem.recorded_state,
-  p_ages pgmem.ages
-) returns jsonb
-language sql stable parallel safe
-as $$
+create or replace function pgmem.state_item(p_state pgmem.recorded_state, p_ages pgmem.ages) returns jsonb
+language sql stable parallel safe as $$
   select (p_state).props || jsonb_build_object(
     'id', (p_state).id,
     'label', (p_state).label,
@@ -152,9 +145,7 @@ create or replace function pgmem.context_items_at(
   place_number bigint,
   state pgmem.recorded_state
 )
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select p.number, read.state
   from unnest(p_places, p_limits) with ordinality as p(place, most, number)
   -- The places are sorted without the texts, which are read for what is shown.
@@ -180,9 +171,7 @@ create or replace function pgmem.search_known(
   p_filter pgmem.search_filter,
   p_known_at timestamptz
 ) returns jsonb
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_query tsquery := pgmem.any_word(p_query, coalesce(p_scope.text_config, pgmem.setting_text('text_config')));
 begin
@@ -218,9 +207,7 @@ create or replace function pgmem.get_node(
   p_as_of timestamptz default null,
   p_known_at timestamptz default null
 ) returns pgmem.memory_state
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
   v_project_seq bigint := pgmem.find_project(p_project_id);
   v_found       record;

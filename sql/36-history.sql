@@ -23,9 +23,7 @@ create or replace function pgmem.find_recorded(
   p_key text,
   p_project_seq bigint default null
 ) returns pgmem.node
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_nodes   pgmem.node[];
@@ -72,9 +70,7 @@ create or replace function pgmem.memory_history(
   trust_level float8,
   restated boolean
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_node pgmem.node := pgmem.find_recorded(p_label, p_key, pgmem.find_project(p_project_id));
@@ -110,9 +106,7 @@ create or replace function pgmem.put_back(
   p_version integer,
   p_caller pgmem.caller
 ) returns pgmem.node
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_node    pgmem.node := p_node;
@@ -176,9 +170,7 @@ create or replace function pgmem.revert(
   out next_step text,
   out save_id uuid
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -230,9 +222,7 @@ select pgmem.declare_verb('revert', p_rights => 'writer', p_effect => 'write', p
 
 
 create or replace function pgmem.require_no_twin(p_node pgmem.node) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_twin record;
 begin

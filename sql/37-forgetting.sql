@@ -18,13 +18,8 @@
 -- 85-upkeep calls decay_scores.
 
 
-create or replace function pgmem.require_forgettable(
-  p_node pgmem.node,
-  p_caller pgmem.caller
-) returns void
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.require_forgettable(p_node pgmem.node, p_caller pgmem.caller) returns void
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   if not pgmem.is_memory(p_node.label)
       and (p_node.label <> 'Project' or exists (select from pgmem.node n where n.project_seq = p_node.seq)) then
@@ -44,9 +39,7 @@ comment on function pgmem.require_forgettable is
 
 
 create or replace function pgmem.delete_embeddings(p_seqs bigint[]) returns integer
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_deleted integer := 0;
 begin
@@ -67,9 +60,7 @@ comment on function pgmem.delete_embeddings is
 
 -- Out of embedding, where they would crowd the index of the live ones.
 create or replace function pgmem.set_aside_embeddings(p_seqs bigint[]) returns integer
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 begin
   if to_regclass('pgmem.embedding') is not null then
     execute 'insert into pgmem.archived_vector (node_seq, model_id, text_hash, vector) '
@@ -86,9 +77,7 @@ comment on function pgmem.set_aside_embeddings is
 
 
 create or replace function pgmem.restore_embeddings(p_node pgmem.node) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_kept record;
@@ -109,14 +98,8 @@ comment on function pgmem.restore_embeddings is
   'Put back the vectors of a node that was hidden; a text that has changed since is queued by its save.';
 
 
-create or replace function pgmem.needs_review(
-  p_node pgmem.node,
-  p_caller pgmem.caller,
-  p_purge boolean
-) returns boolean
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.needs_review(p_node pgmem.node, p_caller pgmem.caller, p_purge boolean) returns boolean
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   if pgmem.decides(p_caller) then
     return false;
@@ -140,9 +123,7 @@ create or replace function pgmem.forget_node(
   out versions integer,
   out vectors integer
 )
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   edges := 0;
@@ -176,9 +157,7 @@ create or replace function pgmem.begin_change(
   out node pgmem.node,
   out token_id uuid
 )
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 begin
   node := pgmem.find_recorded(p_label, p_key, pgmem.find_project(p_project_id));
   perform pgmem.require_forgettable(node, p_caller);
@@ -215,9 +194,7 @@ create or replace function pgmem.forget(
   out next_step text,
   out save_id uuid
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -284,9 +261,7 @@ create or replace function pgmem.forget_by_ttl(
   out affected integer,
   out remaining bigint
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller      pgmem.caller := pgmem.require_keeper('forget_by_ttl');
@@ -356,9 +331,7 @@ create or replace function pgmem.decay_scores(
   out archived integer,
   out remaining bigint
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_keeper('decay_scores');

@@ -15,9 +15,7 @@ create or replace function pgmem.complete_name(
 ) returns table (
   value text
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_start text := pgmem.folded(coalesce(p_start, ''));

@@ -25,11 +25,8 @@ create or replace function pgmem.capture_turns(
   out captured integer,
   out known integer
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -82,9 +79,7 @@ select pgmem.declare_verb('capture_turns', p_rights => 'writer', p_effect => 're
 
 
 create or replace function pgmem.conversation(p_client text, p_session_id text) returns text
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   if pgmem.clean_key(p_client, 'client') is null or pgmem.clean_key(p_session_id, 'session_id') is null then
     raise exception using errcode = 'PM001',
@@ -98,9 +93,7 @@ comment on function pgmem.conversation is
 
 
 create or replace function pgmem.require_turns(p_turns jsonb) returns void
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_turn  jsonb;
   v_place bigint;
@@ -127,9 +120,7 @@ comment on function pgmem.require_turns is 'An error that names the first turn o
 
 -- Reads node itself, by a name that holds the caller's tenant.
 create or replace function pgmem.capture_turn(p_node pgmem.node, p_client text, p_turn jsonb) returns boolean
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_id uuid;
 begin
@@ -169,9 +160,7 @@ comment on function pgmem.turn_key is
 
 
 create or replace function pgmem.expire_turns(p_limit integer) returns integer
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_days  integer := pgmem.setting_int('turn_days');
   v_seqs  bigint[];

@@ -26,9 +26,7 @@ create or replace function pgmem.request_global_write_approval(
   out ttl_seconds integer,
   out instructions text
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller  pgmem.caller := pgmem.require_writer();
@@ -87,9 +85,7 @@ comment on function pgmem.approved_texts is 'The texts of a save that a person m
 
 
 create or replace function pgmem.preview_global_write(p_arguments jsonb) returns text
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
   v_scope pgmem.scope_state := pgmem.resolve_scope(pgmem.caller(), p_arguments ->> 'project_id', null);
   v_parts jsonb := jsonb_build_array(p_arguments - array['session', 'decisions', 'patterns'])
@@ -122,9 +118,7 @@ select pgmem.declare_verb('preview_global_write', p_rights => 'reader', p_effect
 -- Blanks are equal, and so are the ways in which Unicode writes a letter; all else counts, because a case or a sign can
 -- turn a command round.
 create or replace function pgmem.shows(p_preview text, p_verb text, p_texts text[]) returns boolean
-language plpgsql immutable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql immutable set search_path = pgmem, pg_temp as $$
 declare
   v_rest  text := btrim(regexp_replace(normalize(p_preview), '\s+', ' ', 'g'));
   v_text  text;
@@ -165,9 +159,7 @@ create or replace function pgmem.check_token(
   p_verb text,
   p_texts text[]
 ) returns uuid
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_approval text := pgmem.setting_text('approval');
@@ -209,9 +201,7 @@ comment on function pgmem.check_token is
 
 
 create or replace function pgmem.spend_token(p_token_id uuid, p_save_id uuid) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_seq bigint;

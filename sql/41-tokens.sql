@@ -17,9 +17,7 @@
 
 
 create or replace function pgmem.has_tenants() returns boolean
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select exists (select from pgmem.tenant_role)
     or exists (select from pgmem.api_token t where t.revoked_at is null and (t.org_id <> '' or t.user_id <> ''));
 $$;
@@ -41,9 +39,7 @@ create or replace function pgmem.issue_token(
   out expires_at timestamptz,
   out for_person boolean
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   perform pgmem.require_reviewer('issue_token');
@@ -95,9 +91,7 @@ create or replace function pgmem.verify_token(
   expires_at timestamptz,
   for_person boolean
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   if not pgmem.is_trusted() then
@@ -127,9 +121,7 @@ create or replace function pgmem.revoke_token(
   out name text,
   out revoked_at timestamptz
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   perform pgmem.require_reviewer('revoke_token');
@@ -167,9 +159,7 @@ create or replace function pgmem.list_tokens() returns table (
   active boolean,
   for_person boolean
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   perform pgmem.require_reviewer('list_tokens');

@@ -19,9 +19,7 @@
 -- Each limit by itself: a managed server lets its users set some of them. statement_timeout is a default, which the
 -- login may change; what a verb reads at most is bounded in the verbs.
 create or replace function pgmem.limit_role(p_role name, p_bound boolean) returns text[]
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_limit record;
   v_set   text[] := '{}';
@@ -61,9 +59,7 @@ create or replace function pgmem.bind_role(
   out user_id text,
   out unlimited text[]
 )
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   role_name := p_role;
@@ -112,9 +108,7 @@ create or replace function pgmem.list_tenants() returns table (
   tokens bigint,
   roles text[]
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   perform pgmem.require_reviewer('list_tenants');
@@ -154,9 +148,7 @@ create or replace function pgmem.adopt(
   out saves bigint,
   out collisions jsonb
 )
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_org    text := coalesce(pgmem.clean_key(p_org_id, 'org_id'), '');
@@ -226,9 +218,7 @@ select pgmem.declare_verb('adopt', p_rights => 'owner', p_effect => 'repeat', p_
 
 
 create or replace function pgmem.adoption_collisions(p_from text, p_tenant text) returns jsonb
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   with dead(statuses) as (
     values ('{superseded,archived,expired,merged,dismissed,historical,rejected}'::text[])
   )
@@ -246,9 +236,7 @@ comment on function pgmem.adoption_collisions is
 
 
 create or replace function pgmem.adopt_copies(p_from text, p_tenant text) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_table text;
 begin
@@ -278,9 +266,7 @@ create or replace function pgmem.subject_tables() returns table (
   own boolean,
   condition text
 )
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   -- In a condition $1 is the organisation and $2 the user; an empty user means all of the organisation.
   with base as (
     select c.oid, c.relname::text as name,
@@ -325,9 +311,7 @@ create or replace function pgmem.erase_subject(
   out counts jsonb,
   out erased_at timestamptz
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_org   text := coalesce(pgmem.clean_key(p_org_id, 'org_id'), '');

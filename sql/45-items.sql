@@ -17,14 +17,8 @@
 -- Callers: 46-files, 47-messages; pgmem/integrations.
 
 
-create or replace function pgmem.item_place(
-  p_label text,
-  p_project_id text,
-  p_caller pgmem.caller
-) returns pgmem.node
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.item_place(p_label text, p_project_id text, p_caller pgmem.caller) returns pgmem.node
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_node  pgmem.node := pgmem.new_node(p_label, p_caller);
   v_scope pgmem.scope_state;
@@ -49,8 +43,7 @@ comment on function pgmem.item_place is
 
 
 create or replace function pgmem.item_key(p_namespace text[], p_name text) returns text
-language plpgsql immutable
-as $$
+language plpgsql immutable as $$
 declare
   v_key text := to_jsonb(p_namespace || p_name)::text;
 begin
@@ -80,9 +73,7 @@ comment on function pgmem.item_prefix is 'The beginning of the keys of all items
 
 
 create or replace function pgmem.require_item_value(p_value jsonb) returns void
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_text text := p_value::text;
 begin
@@ -102,9 +93,7 @@ comment on function pgmem.require_item_value is
 
 
 create or replace function pgmem.stored_item(p_place pgmem.node, p_key text) returns pgmem.node
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select row(n.*)::pgmem.node from pgmem.node n
   where n.scope_key = (p_place).scope_key and pgmem.folded(n.key) = pgmem.folded(p_key) and n.key = p_key;
 $$;
@@ -113,9 +102,7 @@ comment on function pgmem.stored_item is
 
 
 create or replace function pgmem.require_item_rank(p_node pgmem.node, p_caller pgmem.caller) returns void
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   if pgmem.is_live_status(p_node.status) and pgmem.outranked(p_node.trust_level, p_caller) then
     raise exception using errcode = 'PM004', message = format(
@@ -137,9 +124,7 @@ create or replace function pgmem.write_item(
   p_valid_to timestamptz default null,
   p_keeps_part boolean default false
 ) returns pgmem.node
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_node pgmem.node := pgmem.stored_item(p_place, p_key);
 begin
@@ -179,9 +164,7 @@ comment on function pgmem.write_item is
 
 
 create or replace function pgmem.hide_items(p_seqs bigint[], p_caller pgmem.caller) returns integer
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 begin
   perform pgmem.require_item_rank(n, p_caller) from pgmem.node n where n.seq = any (p_seqs);
   update pgmem.node n set status = 'archived', updated_at = greatest(pgmem.now(), n.created_at)
@@ -200,9 +183,7 @@ create or replace function pgmem.put_items(
   out stored integer,
   out deleted integer
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
   v_caller    pgmem.caller := pgmem.require_writer();
   v_place     pgmem.node := pgmem.item_place('Item', p_project_id, v_caller);
@@ -255,8 +236,7 @@ select pgmem.declare_verb('put_items', p_rights => 'writer', p_effect => 'repeat
 
 
 create or replace function pgmem.item_ttl(p_item jsonb) returns float8
-language plpgsql immutable
-as $$
+language plpgsql immutable as $$
 begin
   if coalesce(jsonb_typeof(p_item -> 'ttl'), 'null') = 'null' then
     return null;
@@ -270,9 +250,7 @@ comment on function pgmem.item_ttl is 'The time to live of an item that is store
 
 
 create or replace function pgmem.store_item_vectors(p_seq bigint, p_vectors jsonb) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 begin
   delete from pgmem.item_vector v where v.node_seq = p_seq;
   if jsonb_typeof(p_vectors) = 'array' then
@@ -298,9 +276,7 @@ create or replace function pgmem.get_items(
   created_at timestamptz,
   updated_at timestamptz
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_place pgmem.node := pgmem.item_place('Item', p_project_id, pgmem.caller());
@@ -330,8 +306,7 @@ select pgmem.declare_verb('get_items', p_rights => 'reader', p_effect => 'look',
 
 
 create or replace function pgmem.item_matches(p_value jsonb, p_filter jsonb) returns boolean
-language plpgsql immutable parallel safe
-as $$
+language plpgsql immutable parallel safe as $$
 begin
   case jsonb_typeof(p_filter)
     when 'object' then
@@ -355,8 +330,7 @@ comment on function pgmem.item_matches is
 
 
 create or replace function pgmem.item_compares(p_value jsonb, p_operator text, p_operand jsonb) returns boolean
-language plpgsql immutable parallel safe
-as $$
+language plpgsql immutable parallel safe as $$
 declare
   v_order integer;
 begin
@@ -394,17 +368,11 @@ end;
 comment on function pgmem.is_item_number is 'Whether a value is a number, or a text that holds one.';
 
 
-create or replace function pgmem.item_scores(
-  p_seqs bigint[],
-  p_vector real[],
-  p_metric text
-) returns table (
+create or replace function pgmem.item_scores(p_seqs bigint[], p_vector real[], p_metric text) returns table (
   seq bigint,
   score float8
 )
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   if p_metric = 'cosine' and pgmem.has_vectors() then
@@ -449,9 +417,7 @@ create or replace function pgmem.search_items(
   updated_at timestamptz,
   score float8
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_place  pgmem.node := pgmem.item_place('Item', p_project_id, pgmem.caller());
@@ -502,9 +468,7 @@ select pgmem.declare_verb('search_items', p_rights => 'reader', p_effect => 'loo
 
 -- Reads node itself: the scope key holds the tenant of the caller.
 create or replace function pgmem.live_items(p_place pgmem.node, p_prefix text) returns setof pgmem.node
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select n.* from pgmem.node n
   where n.scope_key = (p_place).scope_key and pgmem.is_live(n.status, n.valid_from, n.valid_to)
     and pgmem.folded(n.key) operator(pg_catalog.~>=~) pgmem.folded(p_prefix)
@@ -515,8 +479,7 @@ comment on function pgmem.live_items is 'The live items whose keys begin with a 
 
 
 create or replace function pgmem.namespace_fits(p_namespace text[], p_condition jsonb) returns boolean
-language plpgsql immutable parallel safe
-as $$
+language plpgsql immutable parallel safe as $$
 declare
   v_path  text[] := array(select jsonb_array_elements_text(p_condition -> 'path'));
   v_shift integer := 0;
@@ -544,9 +507,7 @@ create or replace function pgmem.list_item_namespaces(
 ) returns table (
   namespace text[]
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_place pgmem.node := pgmem.item_place('Item', p_project_id, pgmem.caller());
@@ -576,9 +537,7 @@ select pgmem.declare_verb('list_item_namespaces', p_rights => 'reader', p_effect
 
 
 create or replace function pgmem.renew_items(p_ids uuid[], out renewed integer)
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -606,9 +565,7 @@ select pgmem.declare_verb('renew_items', p_rights => 'writer', p_effect => 'repe
 
 
 create or replace function pgmem.sweep_items(p_limit pgmem.row_limit default 1000, out deleted integer)
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();

@@ -13,8 +13,7 @@
 
 
 create or replace function pgmem.file_path(p_path text) returns text
-language plpgsql immutable
-as $$
+language plpgsql immutable as $$
 declare
   v_names text[] := '{}';
   v_name  text;
@@ -48,9 +47,7 @@ comment on function pgmem.file_path is
 
 
 create or replace function pgmem.live_file(p_place pgmem.node, p_path text) returns pgmem.node
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select row(n.*)::pgmem.node from pgmem.stored_item(p_place, p_path) n
   where pgmem.is_live(n.status, n.valid_from, n.valid_to);
 $$;
@@ -64,9 +61,7 @@ create or replace function pgmem.write_file(
   p_text text,
   p_keeps_part boolean default false
 ) returns pgmem.node
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 begin
   perform pgmem.require_item_value(to_jsonb(p_text));
   return pgmem.write_item(p_place, p_caller, p_path, p_path, jsonb_build_object('path', p_path, 'text', p_text),
@@ -87,9 +82,7 @@ create or replace function pgmem.view_files(
   version integer,
   updated_at timestamptz
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_place pgmem.node := pgmem.item_place('File', p_project_id, pgmem.caller());
@@ -133,9 +126,7 @@ create or replace function pgmem.create_file(
   out version integer,
   out updated_at timestamptz
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -165,9 +156,7 @@ select pgmem.declare_verb('create_file', p_rights => 'writer', p_effect => 'writ
 
 
 create or replace function pgmem.require_free_path(p_place pgmem.node, p_path text, p_message text) returns void
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_names text[] := string_to_array(p_path, '/');
   v_part  text;
@@ -198,9 +187,7 @@ create or replace function pgmem.file_answer(
   out version integer,
   out updated_at timestamptz
 )
-language sql immutable
-set search_path = pgmem, pg_temp
-as $$
+language sql immutable set search_path = pgmem, pg_temp as $$
   select (p_file).id, (p_file).key::text, (p_file).props ->> 'text', octet_length((p_file).props ->> 'text'),
          (p_file).version, (p_file).updated_at;
 $$;
@@ -208,9 +195,7 @@ comment on function pgmem.file_answer is 'A file as the verbs answer with it.';
 
 
 create or replace function pgmem.require_file(p_place pgmem.node, p_path text) returns pgmem.node
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_path text := pgmem.file_path(p_path);
   v_file pgmem.node := pgmem.live_file(p_place, v_path);
@@ -240,9 +225,7 @@ create or replace function pgmem.replace_in_file(
   out updated_at timestamptz,
   out line integer
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -292,8 +275,7 @@ select pgmem.declare_verb('replace_in_file', p_rights => 'writer', p_effect => '
 
 
 create or replace function pgmem.text_places(p_text text, p_part text) returns integer[]
-language plpgsql immutable parallel safe
-as $$
+language plpgsql immutable parallel safe as $$
 declare
   v_places integer[] := '{}';
   v_place  integer := 0;
@@ -332,9 +314,7 @@ create or replace function pgmem.insert_in_file(
   out version integer,
   out updated_at timestamptz
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -376,9 +356,7 @@ select pgmem.declare_verb('insert_in_file', p_rights => 'writer', p_effect => 'w
 
 
 create or replace function pgmem.files_at(p_place pgmem.node, p_path text) returns bigint[]
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select array(select f.seq from pgmem.live_file(p_place, p_path) f where f.seq is not null
                union all select n.seq from pgmem.live_items(p_place, p_path || '/') n);
 $$;
@@ -386,9 +364,7 @@ comment on function pgmem.files_at is 'The file at a path, or the files below it
 
 
 create or replace function pgmem.delete_files(p_path text, p_project_id text default null, out deleted integer)
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -426,9 +402,7 @@ create or replace function pgmem.rename_files(
   p_project_id text default null,
   out renamed integer
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -482,9 +456,7 @@ select pgmem.declare_verb('rename_files', p_rights => 'writer', p_effect => 'wri
 
 
 create or replace function pgmem.clear_files(p_project_id text default null, out deleted integer)
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();

@@ -22,9 +22,7 @@ create or replace function pgmem.list_messages(
   value jsonb,
   created_at timestamptz
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_place pgmem.node := pgmem.item_place('Message', p_project_id, pgmem.caller());
@@ -52,9 +50,7 @@ select pgmem.declare_verb('list_messages', p_rights => 'reader', p_effect => 'lo
 
 
 create or replace function pgmem.session_prefix(p_session_id text) returns text
-language sql immutable
-set search_path = pgmem, pg_temp
-as $$
+language sql immutable set search_path = pgmem, pg_temp as $$
   select left(pgmem.item_key(array[p_session_id], '000000000000'), -14);
 $$;
 comment on function pgmem.session_prefix is 'The beginning of the keys of all messages of a session.';
@@ -66,9 +62,7 @@ create or replace function pgmem.add_messages(
   p_project_id text default null,
   out added integer
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller  pgmem.caller := pgmem.require_writer();
@@ -109,9 +103,7 @@ select pgmem.declare_verb('add_messages', p_rights => 'writer', p_effect => 'wri
 
 
 create or replace function pgmem.last_message(p_scope_key bigint, p_prefix text) returns bigint
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   -- Also of messages that were taken out: a number is never used twice.
   select coalesce((
     select left(right(n.key, 14), 12)::bigint from pgmem.node n
@@ -132,9 +124,7 @@ create or replace function pgmem.pop_message(
   value jsonb,
   created_at timestamptz
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -174,9 +164,7 @@ create or replace function pgmem.clear_messages(
   p_project_id text default null,
   out deleted integer
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();

@@ -18,9 +18,7 @@
 
 
 create or replace function pgmem.entity_label(p_type text) returns text
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select coalesce((
     select l.name from pgmem.label l
     where l.verb is null and l.key_field is not null and lower(l.name) = lower(btrim(p_type))
@@ -31,9 +29,7 @@ comment on function pgmem.entity_label is 'The label of an entity of a type: the
 
 -- Reads node itself, by the caller's own tenant.
 create or replace function pgmem.entity_nodes(p_tenant text, p_statuses text[]) returns setof pgmem.node
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select n.* from pgmem.label l
   join pgmem.node n on n.label = l.name and n.tenant = p_tenant and n.project_seq is null
   where l.verb is null and l.key_field is not null and n.key is not null and n.status = any (p_statuses)
@@ -43,9 +39,7 @@ comment on function pgmem.entity_nodes is 'The nodes of a tenant that are entiti
 
 
 create or replace function pgmem.named_entity(p_tenant text, p_name text, p_statuses text[]) returns pgmem.node
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select row(n.*)::pgmem.node from pgmem.node n join pgmem.label l on l.name = n.label
   where n.tenant = p_tenant and n.project_seq is null and n.key = p_name and l.verb is null and l.key_field is not null
     and pgmem.name_hash(coalesce(n.key, n.title)) = pgmem.name_hash(p_name) and n.status = any (p_statuses)
@@ -66,9 +60,7 @@ comment on function pgmem.observations is 'The observations of an entity: its no
 
 
 create or replace function pgmem.lock_entities(p_tenant text, p_labels text[]) returns void
-language sql
-set search_path = pgmem, pg_temp
-as $$
+language sql set search_path = pgmem, pg_temp as $$
   select pgmem.lock_scopes(array(
     select pgmem.scope_key(p_tenant, null, l.name)
     from unnest(array_remove(p_labels, null) || '{Concept}'::text[]) as l(name)));
@@ -78,9 +70,7 @@ comment on function pgmem.lock_entities is
 
 
 create or replace function pgmem.entity_text(p_entity jsonb, p_field text) returns text
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   if jsonb_typeof(p_entity -> p_field) is distinct from 'string' or btrim(p_entity ->> p_field) = '' then
     raise exception using errcode = 'PM001', message = format('%s must be a text that is not empty.', p_field);
@@ -100,9 +90,7 @@ create or replace function pgmem.write_entity(
   p_notes jsonb,
   p_status text default 'active'
 ) returns pgmem.node
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_name  text := coalesce(p_node.label, pgmem.entity_label(p_type));
@@ -147,9 +135,7 @@ comment on function pgmem.write_entity is
 
 
 create or replace function pgmem.create_entities(p_entities pgmem.objects, out entities jsonb)
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
   v_caller pgmem.caller := pgmem.require_writer();
   v_entity jsonb;
@@ -195,9 +181,7 @@ create or replace function pgmem.entity_relations(p_tenant text) returns table (
   to_name text,
   relation_type text
 )
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select e.seq, e.src, e.dst, s.key::text, d.key::text, kind.type
   from pgmem.entity_nodes(p_tenant, '{active,stub}') s
   join pgmem.edge e on e.src = s.seq
@@ -215,9 +199,7 @@ comment on function pgmem.entity_relations is
 
 
 create or replace function pgmem.create_relations(p_relations pgmem.objects, out relations jsonb)
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller   pgmem.caller := pgmem.require_writer();
@@ -269,9 +251,7 @@ select pgmem.declare_verb('create_relations', p_rights => 'writer', p_effect => 
 
 
 create or replace function pgmem.entity_or_stub(p_caller pgmem.caller, p_name text) returns pgmem.node
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_node pgmem.node := pgmem.named_entity(p_caller.tenant, p_name, '{active,stub}');
 begin
@@ -285,9 +265,7 @@ comment on function pgmem.entity_or_stub is 'The entity of a name; a stub is mad
 
 
 create or replace function pgmem.add_observations(p_observations pgmem.objects, out results jsonb)
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
   v_caller pgmem.caller := pgmem.require_writer();
   v_item   jsonb;
@@ -336,9 +314,7 @@ select pgmem.declare_verb('add_observations', p_rights => 'writer', p_effect => 
 
 
 create or replace function pgmem.delete_entities(p_entity_names text[], out deleted integer)
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -369,9 +345,7 @@ select pgmem.declare_verb('delete_entities', p_rights => 'writer', p_effect => '
 
 
 create or replace function pgmem.delete_observations(p_deletions pgmem.objects, out deleted integer)
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
   v_caller pgmem.caller := pgmem.require_writer();
   v_item   jsonb;
@@ -408,9 +382,7 @@ select pgmem.declare_verb('delete_observations', p_rights => 'writer', p_effect 
 
 
 create or replace function pgmem.delete_relations(p_relations pgmem.objects, out deleted integer)
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller   pgmem.caller := pgmem.require_writer();
@@ -448,15 +420,8 @@ $$;
 select pgmem.declare_verb('delete_relations', p_rights => 'writer', p_effect => 'remove', p_answer => 'int');
 
 
-create or replace function pgmem.known_graph(
-  p_tenant text,
-  p_seqs bigint[],
-  out entities jsonb,
-  out relations jsonb
-)
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.known_graph(p_tenant text, p_seqs bigint[], out entities jsonb, out relations jsonb)
+language sql stable set search_path = pgmem, pg_temp as $$
   select
     (select coalesce(jsonb_agg(jsonb_build_object('name', n.key,
               'entityType', coalesce(n.props ->> 'entity_type', n.label),
@@ -470,9 +435,7 @@ comment on function pgmem.known_graph is 'Entities, and the relations that begin
 
 
 create or replace function pgmem.read_graph(out entities jsonb, out relations jsonb)
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
   v_tenant text := (pgmem.caller()).tenant;
 begin
@@ -490,9 +453,7 @@ select pgmem.declare_verb('read_graph', p_rights => 'reader', p_effect => 'look'
 
 
 create or replace function pgmem.search_nodes(p_query text, out entities jsonb, out relations jsonb)
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
   v_tenant text := (pgmem.caller()).tenant;
   v_query  text := lower(coalesce(p_query, ''));
@@ -515,9 +476,7 @@ select pgmem.declare_verb('search_nodes', p_rights => 'reader', p_effect => 'loo
 
 
 create or replace function pgmem.open_nodes(p_names text[], out entities jsonb, out relations jsonb)
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
   v_tenant text := (pgmem.caller()).tenant;
 begin

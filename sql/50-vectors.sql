@@ -15,9 +15,7 @@
 
 -- pgvector 0.8 is the floor: halfvec came with 0.7, and before 0.8 an index finds too little under a filter.
 create or replace function pgmem.enable_vector() returns boolean
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_schema text := (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace
                    where e.extname = 'vector' and string_to_array(e.extversion, '.')::integer[] >= array[0, 8]);
@@ -59,9 +57,7 @@ select pgmem.declare_verb('enable_vector', p_rights => 'owner', p_effect => 'rep
 
 
 create or replace function pgmem.has_vectors() returns boolean
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select to_regclass('pgmem.embedding') is not null;
 $$;
 comment on function pgmem.has_vectors() is 'Whether this store keeps vectors.';
@@ -70,9 +66,7 @@ comment on function pgmem.has_vectors() is 'Whether this store keeps vectors.';
 -- The name of a model belongs to the whole store: a tenant that registered it first, with other dimensions, would keep
 -- the vectors of all others out.
 create or replace function pgmem.require_registrar(p_name text, p_dimensions integer) returns void
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   if pgmem.clean_key(p_name, 'name') is distinct from p_name or p_name is null then
     raise exception using errcode = 'PM001', message = 'name must be the name of a model; send provider:model.';
@@ -99,9 +93,7 @@ create or replace function pgmem.register_model(
   out dimensions integer,
   out active boolean
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   if not pgmem.has_vectors() then
@@ -157,9 +149,7 @@ select pgmem.declare_verb('register_model', p_rights => 'writer', p_effect => 'r
 
 
 create or replace function pgmem.activate_model(p_name text) returns text
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   if not pgmem.is_reviewer() then
@@ -183,9 +173,7 @@ select pgmem.declare_verb('activate_model', p_rights => 'reviewer', p_effect => 
 
 
 create or replace function pgmem.drop_model(p_name text) returns bigint
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_model pgmem.embedding_model;
@@ -219,9 +207,7 @@ create or replace function pgmem.index_vectors(
   out wanted text[],
   out done integer
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   wanted := '{}';
@@ -282,9 +268,7 @@ create or replace function pgmem.embedding_status(
   waiting bigint,
   index_name text
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   if not pgmem.has_vectors() then

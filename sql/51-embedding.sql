@@ -21,9 +21,7 @@ create or replace function pgmem.claim_embeddings(
   text text,
   text_hash text
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_tenants text[] := pgmem.writable_tenants();
@@ -71,9 +69,7 @@ create or replace function pgmem.queue_embeddings(
   p_model text,
   p_all boolean default false
 ) returns bigint
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_model pgmem.embedding_model;
@@ -98,9 +94,7 @@ select pgmem.declare_verb('queue_embeddings', p_rights => 'worker', p_effect => 
 
 -- Also what was saved in SQL before any model was here.
 create or replace function pgmem.queue_missing(p_model_id smallint, p_all boolean) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 begin
   insert into pgmem.embedding_queue (node_seq, model_id)
   select n.seq, p_model_id from pgmem.node n
@@ -115,13 +109,8 @@ comment on function pgmem.queue_missing is 'Queue every memory that has no vecto
 
 -- The vector that a save brings is kept if it was made from the text as finally written; otherwise the worker embeds.
 -- A store without an active model pays one lookup.
-create or replace function pgmem.store_embedding(
-  p_node pgmem.node,
-  p_embedding pgmem.given_embedding
-) returns boolean
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.store_embedding(p_node pgmem.node, p_embedding pgmem.given_embedding) returns boolean
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_model pgmem.embedding_model;
@@ -157,9 +146,7 @@ create or replace function pgmem.put_vector(
   p_text_hash text,
   p_vector real[]
 ) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   if cardinality(p_vector) <> p_model.dimensions then
@@ -185,9 +172,7 @@ comment on function pgmem.put_vector is
 -- A text that changed while the provider computed is not stored: it goes back to the queue, or the newer vector stays.
 -- A caller that may act for every tenant stores for all, another for the tenants that it sees.
 create or replace function pgmem.store_vectors(p_model text, p_items jsonb) returns integer
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_model pgmem.embedding_model;

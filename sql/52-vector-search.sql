@@ -31,9 +31,7 @@ create or replace function pgmem.search_vectors(
   trust float8,
   confidence float8
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.caller();
@@ -79,9 +77,7 @@ select pgmem.declare_verb('search_vectors', p_rights => 'reader', p_effect => 'r
 
 
 create or replace function pgmem.count_vectors(p_model text default null) returns bigint
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 begin
   if not pgmem.has_vectors() then
     return 0;
@@ -209,9 +205,7 @@ create or replace function pgmem.vector_scores(
   seq bigint,
   score float8
 )
-language plpgsql stable rows 50
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable rows 50 set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   if p_embedding is null or p_seqs = '{}' or not pgmem.has_vectors() then
@@ -230,9 +224,7 @@ comment on function pgmem.vector_scores is 'The cosine of some memories with a q
 -- Vectors that a caller computed, by node. They count as made from the current text; a later change of it queues the
 -- node for the worker like any other.
 create or replace function pgmem.store_node_vectors(p_model text, p_items jsonb) returns integer
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -271,9 +263,7 @@ select pgmem.declare_verb('store_node_vectors', p_rights => 'writer', p_effect =
 
 
 create or replace function pgmem.delete_node_vectors(p_ids uuid[]) returns integer
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();

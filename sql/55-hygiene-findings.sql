@@ -25,10 +25,7 @@ comment on function pgmem.short_name is 'A title as an insight quotes it.';
 -- set hold one of the ceil(m / 10) rarest of the other, and with the first shared token at positions i and p,
 -- o <= 1 + least(n - i, m - p). Any frozen order of tokens is exact; rarest first keeps the candidates few. Equal sets
 -- are joined once: 668 copies of one text are one set, not 222 778 comparisons.
-create or replace function pgmem.near_duplicates(
-  p_project_seq bigint,
-  p_scope text
-) returns table (
+create or replace function pgmem.near_duplicates(p_project_seq bigint, p_scope text) returns table (
   first_seqs bigint[],
   second_seqs bigint[],
   similarity float8,
@@ -88,15 +85,10 @@ comment on function pgmem.near_duplicates is
   'first with each of the second).';
 
 
-create or replace function pgmem.outdated_decisions(
-  p_project_seq bigint,
-  p_scope text
-) returns table (
+create or replace function pgmem.outdated_decisions(p_project_seq bigint, p_scope text) returns table (
   seq bigint
 )
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select n.seq from pgmem.hygiene_node n
   where n.label = 'Decision'
     and (p_project_seq is null or n.project_seq = p_project_seq) and (p_scope is null or n.scope = p_scope)
@@ -108,15 +100,10 @@ comment on function pgmem.outdated_decisions is
   'Live decisions older than hygiene_decision_days (180) that superseded nothing.';
 
 
-create or replace function pgmem.obsolete_patterns(
-  p_project_seq bigint,
-  p_scope text
-) returns table (
+create or replace function pgmem.obsolete_patterns(p_project_seq bigint, p_scope text) returns table (
   seq bigint
 )
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select n.seq from pgmem.hygiene_node n
   where n.label = 'Pattern'
     and (p_project_seq is null or n.project_seq = p_project_seq) and (p_scope is null or n.scope = p_scope)
@@ -127,16 +114,11 @@ comment on function pgmem.obsolete_patterns is
   'Live patterns that were last validated more than hygiene_pattern_days (90) ago.';
 
 
-create or replace function pgmem.entity_drift(
-  p_project_seq bigint,
-  p_scope text
-) returns table (
+create or replace function pgmem.entity_drift(p_project_seq bigint, p_scope text) returns table (
   seq bigint,
   into_seq bigint
 )
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select named.seq, named.into_seq
   from (select n.seq, first_value(n.seq) over (
                  partition by n.scope_key,
@@ -151,13 +133,8 @@ comment on function pgmem.entity_drift is
   'Entity facts whose name is another spelling of one with a newer fact in the same scope; each with that newer one.';
 
 
-create or replace function pgmem.unresolved_saves(
-  p_project text,
-  p_scope text
-) returns setof pgmem.save_attempt
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.unresolved_saves(p_project text, p_scope text) returns setof pgmem.save_attempt
+language sql stable set search_path = pgmem, pg_temp as $$
   select a.* from pgmem.visible_attempt a
   where a.status in ('pending_retry', 'failed')
     and (p_project is null or pgmem.folded(a.project) = pgmem.folded(p_project))
@@ -173,9 +150,7 @@ create or replace function pgmem.hygiene_finding(
   p_second bigint,
   p_similarity float8
 ) returns jsonb
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select jsonb_build_object('check', p_check, 'ids', array_remove(array[a.id, b.id], null), 'label', a.label,
            'titles', array_remove(array[a.title, b.title], null), 'project', a.project, 'verb', advice.verb,
            'what', advice.what, 'arguments', advice.arguments)
@@ -222,9 +197,7 @@ comment on function pgmem.hygiene_finding is
 
 
 create or replace function pgmem.save_finding(p_attempt pgmem.save_attempt) returns jsonb
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select jsonb_build_object('check', 'unresolved_saves', 'ids', array[p_attempt.save_id], 'label', p_attempt.verb,
       'titles', array_remove(array[pgmem.excerpt(coalesce(
         p_attempt.arguments ->> 'title', p_attempt.arguments ->> 'objective', p_attempt.arguments ->> 'trigger',

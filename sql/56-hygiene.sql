@@ -11,13 +11,8 @@
 
 -- The one change that a report makes. record_version makes no version for a change of last_hygiene_at alone, and
 -- updated_at stays, because nothing about the project itself has changed.
-create or replace function pgmem.mark_hygiene(
-  p_project_seq bigint,
-  p_caller pgmem.caller
-) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.mark_hygiene(p_project_seq bigint, p_caller pgmem.caller) returns void
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   update pgmem.node n set props = n.props || jsonb_build_object('last_hygiene_at', pgmem.now())
@@ -41,9 +36,7 @@ create or replace function pgmem.duplicate_findings(
   out found bigint,
   out findings jsonb
 )
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   with joined as materialized (
     select d.*,
            sum(d.pairs) over (order by d.first_seqs[1], d.second_seqs[1] nulls first, d.first_seqs[2])
@@ -81,9 +74,7 @@ create or replace function pgmem.other_findings(
   out unresolved_saves bigint,
   out findings jsonb
 )
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   with found as materialized (
     select 2 as check_number, o.seq, null::bigint as second_seq, null::uuid as save_id
     from pgmem.outdated_decisions(p_project_seq, p_scope) o where not p_pending_only
@@ -116,9 +107,7 @@ comment on function pgmem.other_findings is
 
 
 create or replace function pgmem.finding_ids(p_findings jsonb) returns jsonb
-language sql immutable
-set search_path = pgmem, pg_temp
-as $$
+language sql immutable set search_path = pgmem, pg_temp as $$
   select jsonb_object_agg(c.name, coalesce((
     select jsonb_agg((
         select string_agg(i.id, '+' order by i.place)
@@ -156,10 +145,7 @@ create or replace function pgmem.run_hygiene(
   out pending_only boolean,
   out proactive_hint text
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-set jit = off
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp set jit = off as $$
 #variable_conflict use_variable
 declare
   v_caller      pgmem.caller := pgmem.caller();

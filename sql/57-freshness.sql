@@ -27,9 +27,7 @@ create or replace function pgmem.memory_freshness(
   out next_step text,
   out proactive_hint text
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_variable
 declare
   v_project_seq bigint := pgmem.find_project(p_project_id);
@@ -93,9 +91,7 @@ select pgmem.declare_verb('memory_freshness', p_rights => 'reader', p_effect => 
 
 -- A hook has a path, an identifier or a command. camelCase, snake_case and paths are taken apart, and kept whole too.
 create or replace function pgmem.surface_words(p_text text, p_config text) returns text[]
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select coalesce(array_agg(distinct lexeme), '{}')
   from (values
     (p_text),
@@ -118,10 +114,7 @@ create or replace function pgmem.memory_surface(
   out total_found integer,
   out next_step text
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-set plan_cache_mode = force_generic_plan
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_variable
 declare
   v_caller   pgmem.caller := pgmem.caller();

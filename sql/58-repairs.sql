@@ -18,9 +18,7 @@ create or replace function pgmem.repair_pair(
   out gone pgmem.node,
   out stays pgmem.node
 )
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -68,9 +66,7 @@ create or replace function pgmem.supersede(
   out into_title text,
   out into_version integer
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_pair record;
@@ -129,9 +125,7 @@ create or replace function pgmem.merge_entities(
   out into_title text,
   out into_version integer
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();

@@ -23,9 +23,7 @@ create or replace function pgmem.insight(
   out sources uuid[],
   out created_at timestamptz
 )
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select p_node.id, p_node.title, p_node.props ->> 'summary', p_node.props ->> 'detector', p_node.initial_confidence,
          p_node.trust_level, p_node.status,
          array(select s.id::uuid from jsonb_array_elements_text(p_node.props -> 'sources') as s(id)), p_node.created_at;
@@ -39,9 +37,7 @@ create or replace function pgmem.detect_concept_clustering() returns table (
   confidence float8,
   sources bigint[]
 )
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select format('Several memories meet in %s', pgmem.short_name(c.title)),
          format('Joined to it: %s.',
                 string_agg(pgmem.short_name(m.title), ', ' order by m.seq) filter (where m.place <= 10)),
@@ -64,9 +60,7 @@ create or replace function pgmem.detect_cross_project_solution() returns table (
   confidence float8,
   sources bigint[]
 )
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select format('%s (%s) may solve %s (%s)',
                 pgmem.short_name(s.title), q.project, pgmem.short_name(p.title), p.project),
          format('%s was solved by %s; %s has %s in common with it and is not solved.', pgmem.short_name(q.title),
@@ -95,9 +89,7 @@ create or replace function pgmem.detect_hub_stubs() returns table (
   confidence float8,
   sources bigint[]
 )
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select format('%s is mentioned often, and nothing is kept of it', pgmem.short_name(n.title)),
          format('A %s by name only; remember what it is.', n.label), 0.6,
          array[n.seq] || (select array_agg(distinct l.other) from pgmem.reflected_link l where l.seq = n.seq)
@@ -114,9 +106,7 @@ create or replace function pgmem.detect_shared_technology() returns table (
   confidence float8,
   sources bigint[]
 )
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select format('%s is shared by several: keep what is known of it in one place', pgmem.short_name(t.title)),
          format('Joined to it: %s.',
                 string_agg(pgmem.short_name(m.title), ', ' order by m.seq) filter (where m.place <= 10)),
@@ -141,9 +131,7 @@ create or replace function pgmem.detect_stale_knowledge() returns table (
   confidence float8,
   sources bigint[]
 )
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select format('Does %s still hold?', pgmem.short_name(n.title)),
          format('%s %s was last saved on %s; its confidence is now %s.', n.label, pgmem.short_name(n.title),
                 n.updated_at::date, round(pgmem.confidence(n.initial_confidence, n.updated_at)::numeric, 2)),
@@ -162,9 +150,7 @@ create or replace function pgmem.detect_tag_without_edge() returns table (
   confidence float8,
   sources bigint[]
 )
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select format('%s carries the tag %s and is not joined to it', pgmem.short_name(n.title), pgmem.short_name(m.title)),
          format('%s exists as a %s: relate the two.', pgmem.short_name(m.title), m.label), 0.7, array[n.seq, m.seq]
   from pgmem.reflected_node n
@@ -188,9 +174,7 @@ create or replace function pgmem.detect_technique_transfer() returns table (
   confidence float8,
   sources bigint[]
 )
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select format('%s may serve in %s too', pgmem.short_name(t.title), pgmem.short_name(d.title)),
          format('Both have to do with %s.', string_agg(distinct pgmem.short_name(c.title), ', ')),
          least(0.5 + 0.1 * count(distinct c.seq), 0.9), array[t.seq, d.seq] || array_agg(distinct c.seq)
@@ -217,9 +201,7 @@ create or replace function pgmem.detect_training_opportunity() returns table (
   confidence float8,
   sources bigint[]
 )
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select format('%s may help with %s', pgmem.short_name(c.title), pgmem.short_name(p.title)),
          format('It covers %s.', string_agg(distinct pgmem.short_name(x.title), ', ')), 0.65,
          array[c.seq, p.seq] || array_agg(distinct x.seq)
@@ -245,9 +227,7 @@ create or replace function pgmem.detect_under_connected() returns table (
   confidence float8,
   sources bigint[]
 )
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   with thing as materialized (
     select n.seq, n.title, n.label, (select count(*) from pgmem.reflected_link l where l.seq = n.seq) as relations,
            count(*) over () as things

@@ -16,10 +16,7 @@ create or replace function pgmem.reflect(
   out insights jsonb,
   out next_step text
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-set jit = off
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp set jit = off as $$
 #variable_conflict use_column
 declare
   v_caller  pgmem.caller := pgmem.require_writer();
@@ -100,9 +97,7 @@ create or replace function pgmem.surface_insights(
   sources uuid[],
   created_at timestamptz
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_query tsquery := case when pgmem.clean_text(p_query, 'query') is not null
@@ -140,9 +135,7 @@ create or replace function pgmem.review_insight(
   out sources uuid[],
   out created_at timestamptz
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -199,9 +192,7 @@ select pgmem.declare_verb('review_insight', p_rights => 'writer', p_effect => 'r
 -- Part of every answer to an agent, so it costs one index lookup and counts no further than the limit. It reads node
 -- itself, because the tenant is the caller's own.
 create or replace function pgmem.reflection_hint(p_tenant text) returns text
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   return (

@@ -14,9 +14,7 @@ create or replace function pgmem.route_analysis(
   out rationale text,
   out suggested_steps text[]
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
   v_hint   text := lower(coalesce(pgmem.clean_text(p_task_type_hint, 'task_type_hint'), ''));
   v_text   text := lower(coalesce(pgmem.clean_text(p_task_description, 'task_description'), '')) || ' ' || v_hint;

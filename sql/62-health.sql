@@ -10,9 +10,7 @@
 
 
 create or replace function pgmem.health_timeline(p_project_seq bigint) returns jsonb
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   -- By day, week or month, so that the picture has about sixty steps at most whatever the age of the store.
   return (
@@ -33,9 +31,7 @@ comment on function pgmem.health_timeline is 'How many memories of each label we
 
 
 create or replace function pgmem.health_relations(p_project_seq bigint, p_limit integer) returns jsonb
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   return (
     with joined as materialized (
@@ -68,9 +64,7 @@ comment on function pgmem.health_relations is
 
 
 create or replace function pgmem.health_conflicts(p_project_seq bigint, p_limit integer) returns jsonb
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   return (
     select jsonb_build_object('count', count(*), 'items', coalesce(
@@ -87,9 +81,7 @@ comment on function pgmem.health_conflicts is 'The number of conflicts between l
 
 
 create or replace function pgmem.health_lineage(p_project_seq bigint, p_limit integer) returns jsonb
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   return (
     with recursive line as (
@@ -135,9 +127,7 @@ create or replace function pgmem.memory_health(
   out insights jsonb,
   out saves_open integer
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_seq       bigint := pgmem.find_project(p_project_id);

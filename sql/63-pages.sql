@@ -14,9 +14,7 @@
 
 
 create or replace function pgmem.find_memory(p_id uuid) returns pgmem.memory_state
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
   v_state pgmem.memory_state;
 begin
@@ -48,9 +46,7 @@ create or replace function pgmem.list_projects(p_limit pgmem.row_limit default 1
   focus_areas text[],
   created_at timestamptz
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   return query
@@ -102,9 +98,7 @@ create or replace function pgmem.list_memories(
   created_at timestamptz,
   updated_at timestamptz
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_tenants text[] := pgmem.visible_tenants();
@@ -167,9 +161,7 @@ create or replace function pgmem.count_memories(
   out last_at timestamptz,
   out growth jsonb
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_tenants text[] := pgmem.visible_tenants();
@@ -208,9 +200,7 @@ select pgmem.declare_verb('count_memories', p_rights => 'reader', p_effect => 'l
 
 -- The ends of the edges that leave and reach some nodes; the ends are checked by the caller.
 create or replace function pgmem.edges_among(p_seqs bigint[], p_limit integer) returns jsonb
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select coalesce(jsonb_agg(jsonb_build_object(
            'from_id', s.id, 'rel_type', e.rel, 'to_id', d.id,
            'by', e.props ->> 'by', 'created_at', e.created_at) order by e.seq), '[]')
@@ -230,9 +220,7 @@ create or replace function pgmem.memory_relations(
   out edges jsonb,
   out left_out integer
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_tenants text[] := pgmem.visible_tenants();
@@ -289,9 +277,7 @@ create or replace function pgmem.memory_lineage(p_id uuid) returns table (
   replaced_at timestamptz,
   decided_by text
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   return query
@@ -338,9 +324,7 @@ create or replace function pgmem.project_graph(
   out edges jsonb,
   out left_out integer
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_tenants text[] := pgmem.visible_tenants();
@@ -398,9 +382,7 @@ create or replace function pgmem.count_waiting(
   out conflicts bigint,
   out failed_saves bigint
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_project bigint := pgmem.find_project(p_project_id);
@@ -454,9 +436,7 @@ create or replace function pgmem.get_review(
   out created_at timestamptz,
   out updated_at timestamptz
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   select a.save_id, a.verb, a.project, a.status, coalesce(a.arguments, '{}'), a.message,
@@ -495,9 +475,7 @@ create or replace function pgmem.list_approvals(p_limit pgmem.row_limit default 
   used_at timestamptz,
   used_by uuid
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   return query
@@ -532,9 +510,7 @@ create or replace function pgmem.list_activity(
   message text,
   decided_by text
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_tenants text[] := pgmem.visible_tenants();
@@ -587,9 +563,7 @@ select pgmem.declare_verb('list_activity', p_rights => 'reader', p_effect => 'lo
 
 -- Only what the memory has, in the form it has: a text stays a text, a list of texts a list of texts.
 create or replace function pgmem.edited_properties(p_node pgmem.node, p_properties jsonb) returns jsonb
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_wrong text;
 begin
@@ -628,9 +602,7 @@ create or replace function pgmem.edit_memory(
   out status text,
   out version integer
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();

@@ -11,9 +11,7 @@
 
 
 create or replace function pgmem.clean_path(p_path text) returns text
-language plpgsql immutable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql immutable set search_path = pgmem, pg_temp as $$
 declare
   v_path text := replace(btrim(p_path, e' \t\r\n'), '\', '/');
 begin
@@ -39,9 +37,7 @@ comment on function pgmem.clean_path is
 
 
 create or replace function pgmem.clean_paths(p_paths text[]) returns text[]
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_paths text[] := array(select distinct pgmem.clean_path(coalesce(path, '')) from unnest(p_paths) as path order by 1);
 begin
@@ -57,13 +53,8 @@ comment on function pgmem.clean_paths is
   'The paths of a scope, cleaned, sorted and distinct, at most max_intent_paths of them.';
 
 
-create or replace function pgmem.parent_paths(
-  p_path text,
-  p_separator text default '/'
-) returns text[]
-language sql immutable strict parallel safe
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.parent_paths(p_path text, p_separator text default '/') returns text[]
+language sql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
   select coalesce(array_agg(array_to_string(parts[1 : n], p_separator) order by n), '{}')
   from (select string_to_array(p_path, p_separator) as parts) p, generate_series(1, cardinality(parts) - 1) as n;
 $$;
@@ -72,23 +63,15 @@ comment on function pgmem.parent_paths is
 
 
 create or replace function pgmem.module_match(p_path text) returns text
-language sql immutable strict parallel safe
-set search_path = pgmem, pg_temp
-as $$
+language sql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
   select ':' || regexp_replace(p_path, '(/__init__)?\.py$', '');
 $$;
 comment on function pgmem.module_match is
   'The key under which the module of a file is looked up: a colon and the path without .py and __init__.';
 
 
-create or replace function pgmem.require_word(
-  p_word text,
-  p_known text[],
-  p_message text
-) returns text
-language plpgsql immutable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.require_word(p_word text, p_known text[], p_message text) returns text
+language plpgsql immutable set search_path = pgmem, pg_temp as $$
 begin
   if p_word is null or not p_word = any (p_known) then
     raise exception using errcode = 'PM010',
@@ -102,9 +85,7 @@ comment on function pgmem.require_word is
 
 
 create or replace function pgmem.require_record_type(p_record_type text) returns text
-language sql immutable
-set search_path = pgmem, pg_temp
-as $$
+language sql immutable set search_path = pgmem, pg_temp as $$
   select pgmem.require_word(p_record_type,
     array['module_role', 'contract_note', 'test_anchor', 'document_link', 'risk_note', 'public_surface',
       'contradiction_note', 'architecture_decision', 'change_rationale', 'protocol_rule', 'stale_marker', 'human_note'],
@@ -114,9 +95,7 @@ comment on function pgmem.require_record_type is 'A type of card; an unknown typ
 
 
 create or replace function pgmem.statement_warnings(p_length integer) returns text[]
-language sql immutable
-set search_path = pgmem, pg_temp
-as $$
+language sql immutable set search_path = pgmem, pg_temp as $$
   select case
     when p_length > 500 then array[format('Statement length %s exceeds soft limit (500 chars); '
       'compress to one durable fact before record_candidate.', p_length)]
@@ -128,14 +107,8 @@ comment on function pgmem.statement_warnings is
   'The warning about the length of a statement in characters, if any: the target is 300, the soft limit 500.';
 
 
-create or replace function pgmem.check_statement(
-  p_statement text,
-  out statement text,
-  out warnings text[]
-)
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.check_statement(p_statement text, out statement text, out warnings text[])
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   statement := regexp_replace(p_statement, '[\x01-\x08\x0b-\x1f\x7f]', '', 'g');
   statement := regexp_replace(btrim(statement, e' \t\r\n'), '\s+', ' ', 'g');
@@ -155,9 +128,7 @@ comment on function pgmem.check_statement is
 
 
 create or replace function pgmem.check_filters(p_filters jsonb) returns void
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_allowed constant text[] := array['types', 'statuses', 'confidences', 'match_mode'];
   v_unknown text;
@@ -191,9 +162,7 @@ comment on function pgmem.check_filters is
 
 
 create or replace function pgmem.read_cursor(p_cursor text) returns jsonb
-language plpgsql immutable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql immutable set search_path = pgmem, pg_temp as $$
 declare
   v_bytes bytea;
 begin
@@ -212,9 +181,7 @@ comment on function pgmem.read_cursor is 'The content of a continuation; an edit
 
 
 create or replace function pgmem.write_cursor(p_content jsonb) returns text
-language sql immutable strict
-set search_path = pgmem, pg_temp
-as $$
+language sql immutable strict set search_path = pgmem, pg_temp as $$
   select translate(encode(substr(sha256(content), 1, 12) || content, 'base64'), e'+/=\n', '-_')
   from convert_to(p_content::text, 'UTF8') as content;
 $$;
@@ -222,13 +189,8 @@ comment on function pgmem.write_cursor is
   'A continuation: its content as one URL-safe word that begins with 12 bytes of its SHA-256.';
 
 
-create or replace function pgmem.card_scope(
-  p_caller pgmem.caller,
-  p_project_id text
-) returns pgmem.scope_state
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.card_scope(p_caller pgmem.caller, p_project_id text) returns pgmem.scope_state
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_scope pgmem.scope_state := pgmem.resolve_scope(p_caller, p_project_id, null);
 begin

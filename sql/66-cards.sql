@@ -17,13 +17,8 @@
 -- Callers: 67-card-matching to 73-card-decisions, the triggers of 95-triggers, 42-tenants (adopt_cards).
 
 
-create or replace function pgmem.card_keys(
-  p_caller pgmem.caller,
-  p_project_seq bigint
-) returns bigint[]
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.card_keys(p_caller pgmem.caller, p_project_seq bigint) returns bigint[]
+language sql stable set search_path = pgmem, pg_temp as $$
   select coalesce(array_agg(pgmem.scope_key(tenant, p_project_seq::text, 'Card')), '{}')
   from unnest(p_caller.tenants) as tenant;
 $$;
@@ -32,9 +27,7 @@ comment on function pgmem.card_keys is
 
 
 create or replace function pgmem.elsewhere(p_keys bigint[], p_branch text) returns setof bigint
-language sql stable rows 10
-set search_path = pgmem, pg_temp
-as $$
+language sql stable rows 10 set search_path = pgmem, pg_temp as $$
   select n.seq from pgmem.node n
   where n.label = 'Card' and n.scope_key = any (p_keys) and n.props ? 'branch'
     and n.props ->> 'branch' is distinct from p_branch and p_branch is distinct from '*';
@@ -44,9 +37,7 @@ comment on function pgmem.elsewhere is
 
 
 create or replace function pgmem.written_on(p_branch text, p_commit text) returns jsonb
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   if p_branch = '*' or (p_branch is null) <> (p_commit is null) or p_commit !~ '^\^?[0-9a-f]{7,64}$' then
     raise exception using errcode = 'PM010', message = 'branch and branch_commit belong together: the name of a branch '
@@ -63,23 +54,15 @@ create or replace function pgmem.place_card(
   p_caller pgmem.caller,
   p_share text
 ) returns pgmem.node
-language sql
-set search_path = pgmem, pg_temp
-as $$
+language sql set search_path = pgmem, pg_temp as $$
   select pgmem.place_node('Card', jsonb_strip_nulls(jsonb_build_object('scope', 'project', 'share', p_share)),
     p_scope, p_caller);
 $$;
 comment on function pgmem.place_card is 'An empty card of a project, stamped with its tenant.';
 
 
-create or replace function pgmem.card_room(
-  p_scope_key bigint,
-  p_status text,
-  p_most integer
-) returns integer
-language sql
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.card_room(p_scope_key bigint, p_status text, p_most integer) returns integer
+language sql set search_path = pgmem, pg_temp as $$
   -- The count stops at the limit, so that it costs the same however many cards there are.
   select p_most - count(*)::integer from (
     select from pgmem.node n
@@ -91,9 +74,7 @@ comment on function pgmem.card_room is
 
 
 create or replace function pgmem.make_card_room(p_scope_key bigint, p_new integer) returns integer
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_seq  bigint;
@@ -119,9 +100,7 @@ comment on function pgmem.make_card_room is
 
 
 create or replace function pgmem.require_draft_room(p_scope_key bigint, p_new integer) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_drafts  integer := pgmem.setting_int('max_candidates');
   v_records integer := pgmem.setting_int('max_records');
@@ -145,9 +124,7 @@ comment on function pgmem.require_draft_room is
 
 
 create or replace function pgmem.card_writer(p_caller pgmem.caller) returns text
-language sql immutable
-set search_path = pgmem, pg_temp
-as $$
+language sql immutable set search_path = pgmem, pg_temp as $$
   select coalesce((p_caller).agent_id,
     case (p_caller).source when 'cli' then 'human' when 'sql' then 'human' else 'agent' end);
 $$;
@@ -156,14 +133,8 @@ comment on function pgmem.card_writer is
 
 
 -- Not pgmem.content_hash: in code, case and punctuation tell two paths or two statements apart.
-create or replace function pgmem.card_identity(
-  p_record_type text,
-  p_path text,
-  p_content text
-) returns text
-language sql immutable strict parallel safe
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.card_identity(p_record_type text, p_path text, p_content text) returns text
+language sql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
   select encode(sha256(convert_to(p_record_type || e'\n' || p_path || e'\n'
     || regexp_replace(btrim(p_content), '\s+', ' ', 'g'), 'UTF8')), 'hex');
 $$;
@@ -176,9 +147,7 @@ create or replace function pgmem.path_subjects(
   p_module text default null,
   p_symbols text[] default '{}'
 ) returns jsonb
-language sql immutable
-set search_path = pgmem, pg_temp
-as $$
+language sql immutable set search_path = pgmem, pg_temp as $$
   select jsonb_build_array(jsonb_build_object('kind', 'path', 'key', p_path, 'relation', 'about', 'match', p_path))
     || case when p_path like '%.py' then jsonb_build_array(jsonb_build_object('kind', 'module',
          'key', coalesce(p_module, replace(substr(pgmem.module_match(p_path), 2), '/', '.')),
@@ -193,9 +162,7 @@ comment on function pgmem.path_subjects is
 
 
 create or replace function pgmem.subject_words(p_subjects jsonb) returns jsonb
-language sql immutable
-set search_path = pgmem, pg_temp
-as $$
+language sql immutable set search_path = pgmem, pg_temp as $$
   -- Full-text search takes pkg/mod.py for one word; its parts are put beside it.
   select jsonb_build_object(
     'paths', coalesce(jsonb_agg(key order by key) filter (where match !~ '^[:#]'), '[]')
@@ -209,14 +176,8 @@ comment on function pgmem.subject_words is
   'The names of a card''s subjects as its search text holds them: two properties, paths and symbols.';
 
 
-create or replace function pgmem.add_subjects(
-  p_node pgmem.node,
-  p_subjects jsonb,
-  p_weight float8
-) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.add_subjects(p_node pgmem.node, p_subjects jsonb, p_weight float8) returns void
+language plpgsql set search_path = pgmem, pg_temp as $$
 begin
   insert into pgmem.card_subject (node_seq, scope_key, kind, key, relation, match, status, weight)
   select p_node.seq, p_node.scope_key, s.kind, s.key, s.relation, s.match, p_node.status, p_weight
@@ -228,14 +189,8 @@ comment on function pgmem.add_subjects is
   'Add subjects to a card, with the weight it has or 0 where it is weighed afterwards; one twice is one row.';
 
 
-create or replace function pgmem.add_evidence(
-  p_node_seq bigint,
-  p_evidence jsonb,
-  p_by text
-) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.add_evidence(p_node_seq bigint, p_evidence jsonb, p_by text) returns void
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_kinds constant text[] := array['code', 'test', 'doc', 'spec', 'receipt', 'git_commit', 'report', 'baseline',
@@ -271,9 +226,7 @@ comment on function pgmem.add_evidence is 'Add evidence to a card: kind, ref and
 
 
 create or replace function pgmem.card_certainty(p_confidence text) returns float8
-language sql immutable parallel safe
-set search_path = pgmem, pg_temp
-as $$
+language sql immutable parallel safe set search_path = pgmem, pg_temp as $$
   select case p_confidence when 'verified' then 1.0 when 'supported' then 0.8 else 0.5 end;
 $$;
 comment on function pgmem.card_certainty is 'The confidence of a card as the number that every memory has.';
@@ -287,9 +240,7 @@ create or replace function pgmem.insert_card(
   p_action text,
   p_by text
 ) returns pgmem.node
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 begin
   p_node.title := pgmem.excerpt(p_node.props ->> 'statement');
   p_node.content_hash := p_identity;
@@ -317,9 +268,7 @@ create or replace function pgmem.change_card(
   p_by text,
   p_reason text default null
 ) returns pgmem.node
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_from text := p_node.status;
   v_text text := p_node.props ->> 'statement';
@@ -349,9 +298,7 @@ create or replace function pgmem.revise_card(
   p_by text,
   p_reason text default null
 ) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 begin
   insert into pgmem.card_revision (node_seq, version, action, from_status, to_status, by, reason, created_at)
   values (p_node.seq, p_node.version, p_action, p_from_status, p_node.status, p_by, p_reason, pgmem.clock());
@@ -360,14 +307,8 @@ $$;
 comment on function pgmem.revise_card is 'Record a change of a card with its author and reason.';
 
 
-create or replace function pgmem.touch_cards(
-  p_org_id text,
-  p_user_id text,
-  p_project_seq bigint
-) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.touch_cards(p_org_id text, p_user_id text, p_project_seq bigint) returns void
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   insert into pgmem.card_state as s (org_id, user_id, project_seq) values (p_org_id, p_user_id, p_project_seq)
@@ -381,9 +322,7 @@ comment on function pgmem.touch_cards is
 
 
 create or replace function pgmem.card_changed() returns trigger
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   if tg_op = 'DELETE' then
@@ -408,9 +347,7 @@ comment on function pgmem.card_changed is
 
 
 create or replace function pgmem.card_link_changed() returns trigger
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_card pgmem.node;
@@ -429,9 +366,7 @@ comment on function pgmem.card_link_changed is
 
 
 create or replace function pgmem.adopt_cards(p_from text, p_org_id text, p_user_id text) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_tenant text := pgmem.tenant_of(p_org_id, p_user_id);

@@ -20,9 +20,7 @@ create or replace function pgmem.card_weight(
   p_evidence bigint,
   p_contradicted boolean
 ) returns float8
-language sql immutable parallel safe
-set search_path = pgmem, pg_temp
-as $$
+language sql immutable parallel safe set search_path = pgmem, pg_temp as $$
   select (case p_props ->> 'record_type' when 'contract_note' then 0.25 when 'document_link' then 0.2
             when 'public_surface' then 0.15 when 'risk_note' then 0.15 when 'test_anchor' then 0.15
             when 'contradiction_note' then 0.1 when 'module_role' then 0.1 else 0 end
@@ -44,9 +42,7 @@ comment on function pgmem.card_weight is
 
 -- Reads tables directly: the caller names a card that it found through a visible view.
 create or replace function pgmem.weigh_card(p_seq bigint) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_status text;
@@ -76,12 +72,8 @@ create or replace function pgmem.card_match(
   node_seq bigint,
   score float8
 )
-language sql stable
-set search_path = pgmem, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set jit = off
-as $$
+language sql stable set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off
+set jit = off as $$
   with own as materialized (
     select pgmem.scope_key(tenant, p_project_seq::text, 'Card') as key from unnest(p_tenants) as tenant
   ), named as materialized (
@@ -151,9 +143,7 @@ create or replace function pgmem.find_cards(
   node_seq bigint,
   score float8
 )
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_keys  bigint[] := array(select pgmem.scope_key(t, p_scope.project_seq::text, 'Card') from unnest(p_tenants) t);
@@ -200,9 +190,7 @@ create or replace function pgmem.scope_coverage(
   out paths jsonb,
   out coverage jsonb
 )
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   with asked as (
     select p as name, p as exact, p || '/' as low, p || '0' as high from unnest(p_paths) p
     union all select s, '#' || s, '#' || s || '.', '#' || s || '/' from unnest(p_symbols) s
@@ -233,15 +221,8 @@ comment on function pgmem.scope_coverage is
   'For each path whether an active card is about it or something below it, and the percentage of those covered.';
 
 
-create or replace function pgmem.card_subjects(
-  p_node_seq bigint,
-  p_full boolean,
-  out count bigint,
-  out subjects jsonb
-)
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.card_subjects(p_node_seq bigint, p_full boolean, out count bigint, out subjects jsonb)
+language sql stable set search_path = pgmem, pg_temp as $$
   select count(*), coalesce(jsonb_agg(jsonb_build_object('kind', kind, 'key', key, 'relation', relation) order by place)
     filter (where p_full or place <= 6), '[]')
   from (select c.kind, c.key, c.relation,
@@ -251,14 +232,8 @@ $$;
 comment on function pgmem.card_subjects is 'How many subjects a card has, and all of them or the first six.';
 
 
-create or replace function pgmem.card_json(
-  p_node pgmem.node,
-  p_score float8,
-  p_full boolean
-) returns jsonb
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.card_json(p_node pgmem.node, p_score float8, p_full boolean) returns jsonb
+language sql stable set search_path = pgmem, pg_temp as $$
   select jsonb_strip_nulls(jsonb_build_object(
     'id', p_node.id,
     'type', p_node.props ->> 'record_type',
@@ -308,9 +283,7 @@ comment on function pgmem.card_json is
 
 
 create or replace function pgmem.card_counts(p_keys bigint[]) returns jsonb
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   with counted as (
     select n.props ->> 'record_type' as type, n.status, count(*) as count from pgmem.node n
     where n.label = 'Card' and n.scope_key = any (p_keys) group by 1, 2
@@ -328,9 +301,7 @@ comment on function pgmem.card_counts is 'The cards of a project in numbers: by 
 
 
 create or replace function pgmem.cards_digest(p_tenants text[], p_project_seq bigint) returns text
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select md5(coalesce(string_agg(md5(s.tenant) || ':' || s.revision, ',' order by s.tenant), ''))
   from pgmem.card_state s where s.tenant = any (p_tenants) and s.project_seq = p_project_seq;
 $$;
@@ -339,9 +310,7 @@ comment on function pgmem.cards_digest is
 
 
 create or replace function pgmem.cards_sync(p_tenants text[], p_project_seq bigint) returns jsonb
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select jsonb_build_object(
       'policy', pgmem.setting_text('cards_sync_policy'),
       'state', case when exists (

@@ -18,9 +18,7 @@ create or replace function pgmem.relevant_request(
   p_intent_id uuid,
   p_cursor text
 ) returns jsonb
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_paths   text[] := '{}';
   v_symbols text[] := '{}';
@@ -59,9 +57,7 @@ create or replace function pgmem.relevant_page(
   out total_count integer,
   out used integer
 )
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   with matched as materialized (
@@ -97,9 +93,7 @@ comment on function pgmem.relevant_page is
 
 
 create or replace function pgmem.card_kind(p_props jsonb, p_status text) returns text
-language sql immutable parallel safe
-set search_path = pgmem, pg_temp
-as $$
+language sql immutable parallel safe set search_path = pgmem, pg_temp as $$
   select case
     when p_status = 'draft' then 'unproven'
     when p_props ? 'approved_by' then 'approved'
@@ -118,9 +112,7 @@ create or replace function pgmem.path_digest(
   p_symbol text,
   p_request jsonb
 ) returns jsonb
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   with matched as materialized (
     select m.node_seq, m.score from pgmem.card_match(p_tenants, p_project_seq,
       case when p_path is null then '{}' else array[p_path] end,
@@ -172,9 +164,7 @@ create or replace function pgmem.digest_page(
   out total integer,
   out used integer
 )
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_asked   jsonb := (p_request -> 'paths') || (p_request -> 'symbols');
@@ -228,9 +218,7 @@ create or replace function pgmem.get_relevant_memory(
   out context_governance jsonb,
   out memory_sync jsonb
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller  pgmem.caller := pgmem.caller();
@@ -343,9 +331,7 @@ create or replace function pgmem.query_statuses(
   p_include_stale boolean,
   p_include_drafts boolean
 ) returns text[]
-language sql immutable
-set search_path = pgmem, pg_temp
-as $$
+language sql immutable set search_path = pgmem, pg_temp as $$
   select case
     when p_filters ? 'statuses' then array(select jsonb_array_elements_text(p_filters -> 'statuses'))
     when p_mode = 'stale' then array['stale']
@@ -359,9 +345,7 @@ comment on function pgmem.query_statuses is
 
 
 create or replace function pgmem.card_by_id(p_id text, p_keys bigint[]) returns pgmem.node
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_found pgmem.node[];
 begin
@@ -387,9 +371,7 @@ comment on function pgmem.card_by_id is
 
 
 create or replace function pgmem.card_with_revisions(p_node pgmem.node) returns jsonb
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select jsonb_build_object('record', pgmem.card_json(p_node, null, true), 'revisions',
     coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object('action', r.action, 'from_status', r.from_status,
       'to_status', r.to_status, 'by', r.by, 'reason', r.reason, 'version', r.version, 'at', r.created_at))
@@ -420,9 +402,7 @@ create or replace function pgmem.query_engineering_memory(
   out detail_level text,
   out payload jsonb
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller   pgmem.caller := pgmem.caller();

@@ -18,9 +18,7 @@
 -- A claim is a subject (memory, a card, an agent), a verb of permission, an object, and no negation that reaches them.
 -- A rule is these in their order, made of the words below; between them stand only words that the rule names.
 create or replace function pgmem.claimed_permissions(p_text text) returns text[]
-language plpgsql immutable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql immutable set search_path = pgmem, pg_temp as $$
 declare
   -- A word may hold those after it.
   v_words constant text[] := array[
@@ -120,9 +118,7 @@ create or replace function pgmem.validate_claims(
   out errors text[],
   out warnings text[]
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_text text := pgmem.clean_text(p_text, 'text', true);
@@ -163,9 +159,7 @@ create or replace function pgmem.anchor_symbols(
   p_symbols text[],
   p_statement text
 ) returns text[]
-language sql immutable
-set search_path = pgmem, pg_temp
-as $$
+language sql immutable set search_path = pgmem, pg_temp as $$
   -- A symbol is named by its dotted name, by its name within the file, or in the statement as name() or `name`.
   select coalesce(array_agg(k order by k collate "C"), '{}')
   from jsonb_object_keys(coalesce((p_file).symbols, '{}')) k
@@ -191,9 +185,7 @@ create or replace function pgmem.store_candidate(
   out existing uuid,
   out rejected uuid
 )
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_identity text := pgmem.card_identity(p_record_type, p_path, p_statement);
@@ -246,9 +238,7 @@ comment on function pgmem.store_candidate is
 
 
 create or replace function pgmem.require_known_file(p_place pgmem.node, p_path text) returns void
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   -- A folder of known files is known, too; before the first run nothing is.
   if exists (select from pgmem.card_file f
@@ -267,14 +257,8 @@ comment on function pgmem.require_known_file is
 
 
 -- One fact a card, and no transcript. Rewordings are found by their words: half of them in common.
-create or replace function pgmem.wording_warnings(
-  p_scope_key bigint,
-  p_statement text,
-  p_branch text
-) returns text[]
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.wording_warnings(p_scope_key bigint, p_statement text, p_branch text) returns text[]
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_warnings text[] := '{}';
   v_words    text[] := pgmem.tokens(p_statement);
@@ -318,9 +302,7 @@ create or replace function pgmem.record_candidate(
   out message text,
   out next_step text
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -385,9 +367,7 @@ select pgmem.declare_verb('record_candidate', p_rights => 'writer', p_effect => 
 
 
 create or replace function pgmem.receipt_paths(p_receipt jsonb, p_intent pgmem.card_intent) returns text[]
-language sql immutable
-set search_path = pgmem, pg_temp
-as $$
+language sql immutable set search_path = pgmem, pg_temp as $$
   select array(
     select pgmem.clean_path(path)
     from jsonb_array_elements_text(case
@@ -415,9 +395,7 @@ create or replace function pgmem.receipt_drafts(
   path text,
   statement text
 )
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select 0, 'module_role', p,
     coalesce(f.module, replace(substr(pgmem.module_match(p), 2), '/', '.')) || ' was part of a finished change'
       || coalesce(': ' || left(regexp_replace(
@@ -447,9 +425,7 @@ create or replace function pgmem.draft_receipt(
   p_share text,
   p_where jsonb
 ) returns jsonb
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_node     pgmem.node := pgmem.place_card(p_scope, p_caller, p_share);
@@ -535,9 +511,7 @@ create or replace function pgmem.propose_from_receipt(
   out warnings jsonb,
   out next_step text
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();

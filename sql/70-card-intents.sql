@@ -20,9 +20,7 @@ create or replace function pgmem.declare_intent(
   out policy jsonb,
   out next_step text
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -67,9 +65,7 @@ create or replace function pgmem.finish_intent(
   out coverage jsonb,
   out policy jsonb
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -166,9 +162,7 @@ create or replace function pgmem.manage_engineering_memory(
   p_branch text default null,
   p_branch_commit text default null
 ) returns jsonb
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
   v_actions constant text[] := array['record_candidate', 'validate_claims', 'propose_from_receipt', 'refresh_from_run',
                                      'declare_intent', 'finish_intent', 'rebuild_trajectories', 'rebuild_semantic',

@@ -14,9 +14,7 @@
 
 
 create or replace function pgmem.check_report(p_report jsonb) returns void
-language plpgsql immutable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql immutable set search_path = pgmem, pg_temp as $$
 declare
   v_parts jsonb;
 begin
@@ -72,9 +70,7 @@ create or replace function pgmem.name_list(
   p_length integer default 120,
   p_of integer default null
 ) returns text
-language plpgsql immutable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql immutable set search_path = pgmem, pg_temp as $$
 declare
   v_list text := p_names[1];
   v_n    integer := 1;
@@ -103,9 +99,7 @@ create or replace function pgmem.report_modules(p_report jsonb) returns table (
   changes integer,
   last_commit text
 )
-language sql immutable
-set search_path = pgmem, pg_temp
-as $$
+language sql immutable set search_path = pgmem, pg_temp as $$
   select distinct on (path) * from (
     select pgmem.clean_path(m.path) as path,
            coalesce(m.module, replace(substr(pgmem.module_match(pgmem.clean_path(m.path)), 2), '/', '.')) as module,
@@ -120,20 +114,14 @@ $$;
 comment on function pgmem.report_modules is 'The modules of a report, each path once and in its one spelling.';
 
 
-create or replace function pgmem.report_links(
-  p_report jsonb,
-  p_part text,
-  p_list text
-) returns table (
+create or replace function pgmem.report_links(p_report jsonb, p_part text, p_list text) returns table (
   path text,
   title text,
   last_commit text,
   modules text[],
   paths text[]
 )
-language sql immutable
-set search_path = pgmem, pg_temp
-as $$
+language sql immutable set search_path = pgmem, pg_temp as $$
   select pgmem.clean_path(e ->> 'path'),
          case p_part when 'documents' then nullif(btrim(e ->> 'title'), '') end,
          e ->> 'last_commit',
@@ -149,10 +137,7 @@ comment on function pgmem.report_links is
   'The tests or documents of a report with the modules they list; those that list none are left out.';
 
 
-create or replace function pgmem.module_cards(
-  p_report jsonb,
-  p_hotspot_changes integer
-) returns table (
+create or replace function pgmem.module_cards(p_report jsonb, p_hotspot_changes integer) returns table (
   rank integer,
   record_type text,
   path text,
@@ -165,9 +150,7 @@ create or replace function pgmem.module_cards(
   links jsonb,
   details jsonb
 )
-language sql immutable
-set search_path = pgmem, pg_temp
-as $$
+language sql immutable set search_path = pgmem, pg_temp as $$
   with module as materialized (
     select m.*, m.path ~ '(^|/)(__init__\.py|(index|mod|lib)\.[a-z]+)$' as is_entry
     from pgmem.report_modules(p_report) m
@@ -240,9 +223,7 @@ create or replace function pgmem.document_cards(p_report jsonb) returns table (
   links jsonb,
   details jsonb
 )
-language sql immutable
-set search_path = pgmem, pg_temp
-as $$
+language sql immutable set search_path = pgmem, pg_temp as $$
   select 9, 'document_link', l.path, 'document', 'doc', 'doc', l.last_commit,
     l.path || coalesce(' (' || left(l.title, 80) || ')', '') || ' names ' || pgmem.name_list(l.modules, 150) || '.',
     jsonb_build_array(jsonb_build_object('kind', 'doc', 'key', l.path, 'relation', 'about', 'match', l.path))
@@ -262,9 +243,7 @@ create or replace function pgmem.report_tests(p_report jsonb) returns table (
   test text,
   said text
 )
-language sql immutable
-set search_path = pgmem, pg_temp
-as $$
+language sql immutable set search_path = pgmem, pg_temp as $$
   -- Ranked by a scan; a report without scores names the tests of a module in the order of their paths.
   select f.key, t.place, t.value ->> 'path',
     (t.value ->> 'path') || format(' (%s)', concat_ws(', ', t.value ->> 'score',
@@ -296,9 +275,7 @@ create or replace function pgmem.fact_cards(p_report jsonb) returns table (
   links jsonb,
   details jsonb
 )
-language sql immutable
-set search_path = pgmem, pg_temp
-as $$
+language sql immutable set search_path = pgmem, pg_temp as $$
   with fact as materialized (
     select f.key as path, f.value as said, m.module, m.last_commit
     from jsonb_each(coalesce(p_report -> 'facts', '{}')) f left join pgmem.report_modules(p_report) m on m.path = f.key
@@ -368,9 +345,7 @@ create or replace function pgmem.note_cards(p_report jsonb) returns table (
   links jsonb,
   details jsonb
 )
-language sql immutable
-set search_path = pgmem, pg_temp
-as $$
+language sql immutable set search_path = pgmem, pg_temp as $$
   select distinct on (n.path, n.facet)
     case n.status when 'draft' then 10 else 1 end, n.type, pgmem.clean_path(n.path), n.facet,
     coalesce(n.status, 'active'), regexp_replace(btrim(n.statement), '\s+', ' ', 'g'),
@@ -394,13 +369,8 @@ comment on function pgmem.note_cards is
   'The cards of what is written down already: decision records, rules, marks in the code, reasons in messages.';
 
 
-create or replace function pgmem.report_cards(
-  p_report jsonb,
-  p_hotspot_changes integer
-) returns setof pgmem.report_card
-language sql immutable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.report_cards(p_report jsonb, p_hotspot_changes integer) returns setof pgmem.report_card
+language sql immutable set search_path = pgmem, pg_temp as $$
   with made as materialized (
     select * from pgmem.module_cards(p_report, p_hotspot_changes)
     union all select * from pgmem.document_cards(p_report)

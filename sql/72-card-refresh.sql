@@ -21,9 +21,7 @@ create or replace function pgmem.refresh_card(
   p_by text,
   p_draft boolean default false
 ) returns text
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_same boolean := p_node.props ->> 'fingerprint' = p_card.fingerprint;
 begin
@@ -70,9 +68,7 @@ create or replace function pgmem.refresh_cards(
   p_by text,
   p_draft boolean default false
 ) returns jsonb
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_max     integer := pgmem.setting_int('max_records');
@@ -122,9 +118,7 @@ comment on function pgmem.refresh_cards is
 
 
 create or replace function pgmem.is_gone(p_report jsonb, p_path text) returns boolean
-language sql immutable
-set search_path = pgmem, pg_temp
-as $$
+language sql immutable set search_path = pgmem, pg_temp as $$
   select not coalesce(p_report -> 'files', '{}') ? p_path
     and (coalesce((p_report ->> 'complete')::boolean, false) or coalesce(p_report -> 'removed', '[]') ? p_path);
 $$;
@@ -135,9 +129,7 @@ create or replace function pgmem.report_renames(p_place pgmem.node, p_report jso
   old_path text,
   new_path text
 )
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select r.key, r.value from jsonb_each_text(coalesce(p_report -> 'renames', '{}')) r
   union
   -- One that is not committed yet is known by its content, if one file only has it.
@@ -161,9 +153,7 @@ create or replace function pgmem.carry_card(
   p_report jsonb,
   p_by text
 ) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_old      text := p_node.props ->> 'path';
@@ -199,14 +189,8 @@ comment on function pgmem.carry_card is
   'Let a card follow its file to another name: path, subjects, evidence, identity.';
 
 
-create or replace function pgmem.carry_cards(
-  p_place pgmem.node,
-  p_report jsonb,
-  p_by text
-) returns integer
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.carry_cards(p_place pgmem.node, p_report jsonb, p_by text) returns integer
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_carried integer := 0;
@@ -234,9 +218,7 @@ comment on function pgmem.carry_cards is
 
 
 create or replace function pgmem.remember_files(p_place pgmem.node, p_report jsonb) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   delete from pgmem.card_file f
@@ -266,9 +248,7 @@ create or replace function pgmem.refresh_evidence(
   p_report jsonb,
   p_by text
 ) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   -- The evidence of the report's own cards moves with the report, unless the report contradicts an approved statement.
@@ -316,9 +296,7 @@ create or replace function pgmem.follow_anchors(
   out historical integer,
   out restored integer
 )
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_complete boolean := coalesce((p_report ->> 'complete')::boolean, false);
@@ -369,9 +347,7 @@ create or replace function pgmem.retire_cards(
   out stale integer,
   out historical integer
 )
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_files jsonb := coalesce(p_report -> 'files', '{}');
@@ -413,9 +389,7 @@ create or replace function pgmem.refresh_anchors(
   p_report jsonb,
   p_by text
 ) returns jsonb
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_carried  integer;
   v_followed record;
@@ -441,9 +415,7 @@ create or replace function pgmem.scope_cards(p_scope_key bigint) returns table (
   status text,
   identity text
 )
-language plpgsql stable rows 10000
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable rows 10000 set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   return query
@@ -456,9 +428,7 @@ comment on function pgmem.scope_cards is 'All cards of a scope with their identi
 
 -- One statement for all edges, so that the graph is projected once.
 create or replace function pgmem.refresh_links(p_cards pgmem.report_card[], p_scope_key bigint) returns jsonb
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_gone integer;
@@ -595,9 +565,7 @@ create or replace function pgmem.refresh_from_run(
   out skipped jsonb,
   out cards jsonb
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   select r.run_id, r.counts, r.capacity, r.skipped, r.cards into run_id, counts, capacity, skipped, cards

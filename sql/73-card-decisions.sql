@@ -23,9 +23,7 @@ create or replace function pgmem.decide_card(
   p_reason text,
   p_props jsonb
 ) returns pgmem.node
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_node   pgmem.node;
@@ -68,9 +66,7 @@ create or replace function pgmem.approve_card(
   out evidence_count integer,
   out superseded uuid[]
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_by   text := pgmem.clean_key(p_by, 'by');
@@ -133,9 +129,7 @@ create or replace function pgmem.reject_card(
   out card_id uuid,
   out status text
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
   v_reason text;
   v_node   pgmem.node;
@@ -171,9 +165,7 @@ create or replace function pgmem.archive_card(
   out card_id uuid,
   out status text
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
   v_node pgmem.node;
 begin
@@ -208,9 +200,7 @@ create or replace function pgmem.vacuum_cards(
   out remaining integer,
   out receipts integer
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -287,9 +277,7 @@ create or replace function pgmem.settle_branches(
   out shared integer,
   out moved integer
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();

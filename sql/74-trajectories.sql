@@ -31,9 +31,7 @@ create or replace function pgmem.pieces_of_work(p_tenant text, p_project_seq big
   commit_id text,
   turns bigint
 )
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   with commit as materialized (
     select c.id, c.at, c.subject, c.paths,
       (select r.id from pgmem.card_commit r
@@ -101,9 +99,7 @@ create or replace function pgmem.trajectory_line(
   p_outcome text,
   p_commit text
 ) returns text
-language sql immutable
-set search_path = pgmem, pg_temp
-as $$
+language sql immutable set search_path = pgmem, pg_temp as $$
   select format('%s %s: %s; %s%s%s.', to_char(p_at at time zone 'UTC', 'YYYY-MM-DD'),
     rtrim(left(regexp_replace(coalesce(nullif(btrim(p_intent), ''), 'no intent given'), '\s+', ' ', 'g'), 120), '. '),
     coalesce(pgmem.name_list(array(select p from unnest(p_paths) with ordinality as u(p, n)
@@ -122,9 +118,7 @@ create or replace function pgmem.trajectories_of(p_place pgmem.node) returns tab
   paths text[],
   props jsonb
 )
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select md5(p_place.tenant || e'\x1e' || p_place.project || e'\x1e' || w.name)::uuid, w.name, w.at, w.paths,
     jsonb_strip_nulls(jsonb_build_object('name', w.name, 'line', line.text, 'at', w.at, 'agent', w.agent,
       'intent', w.intent, 'paths', w.paths, 'verified', w.verified, 'outcome', w.outcome, 'commit', w.commit_id,
@@ -144,9 +138,7 @@ create or replace function pgmem.store_trajectory(
   p_paths text[],
   p_props jsonb
 ) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 begin
   p_place.id := p_id;
   p_place.key := p_props ->> 'name';
@@ -167,9 +159,7 @@ comment on function pgmem.store_trajectory is 'Store one trajectory with its pat
 
 
 create or replace function pgmem.build_trajectories(p_place pgmem.node) returns jsonb
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_key  bigint := pgmem.scope_key(p_place.tenant, p_place.project_seq::text, 'Trajectory');
@@ -212,9 +202,7 @@ comment on function pgmem.build_trajectories is
 
 
 create or replace function pgmem.remember_commits(p_place pgmem.node, p_report jsonb) returns boolean
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   if jsonb_typeof(p_report -> 'work') is distinct from 'array' then
@@ -243,9 +231,7 @@ create or replace function pgmem.near_trajectories(p_keys bigint[], p_embedding 
   seq bigint,
   nearness float8
 )
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_model pgmem.embedding_model;
@@ -275,9 +261,7 @@ create or replace function pgmem.find_trajectories(
   p_model text,
   p_limit integer
 ) returns jsonb
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_keys  bigint[] := array(
@@ -322,9 +306,7 @@ comment on function pgmem.find_trajectories is
 
 
 create or replace function pgmem.rebuild_cards(p_job text, p_project_id text, p_share text) returns jsonb
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -360,9 +342,7 @@ comment on function pgmem.rebuild_cards is
 
 
 create or replace function pgmem.project_cards(p_keys bigint[]) returns jsonb
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_label    text;

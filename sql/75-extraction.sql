@@ -27,9 +27,7 @@ create or replace function pgmem.begin_extraction(
   out shape jsonb,
   out next_step text
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -107,9 +105,7 @@ create or replace function pgmem.next_turn(
   p_session_id text,
   p_project_id text
 ) returns pgmem.node
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_node pgmem.node;
@@ -144,9 +140,7 @@ create or replace function pgmem.turns_to_show(
   p_session_id text,
   p_first_seq bigint
 ) returns bigint[]
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select array_agg(t.seq order by t.seq) from (
     select n.seq, row_number() over (order by n.seq) as place,
            sum(length(n.props ->> 'content')) over (order by n.seq) as chars
@@ -160,9 +154,7 @@ comment on function pgmem.turns_to_show is
 
 
 create or replace function pgmem.extraction_candidates(p_scope pgmem.scope_state, p_turns bigint[]) returns bigint[]
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select coalesce(array_agg(c.seq order by c.rank desc, c.seq), '{}') from (
     select n.seq, ts_rank(n.tsv, words.query) as rank
     from (select left(string_agg(left(t.props ->> 'content', 2000), ' ' order by t.seq), 8000) as text
@@ -194,9 +186,7 @@ create or replace function pgmem.apply_extraction(
   out results jsonb,
   out next_step text
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller     pgmem.caller := pgmem.require_writer();
@@ -268,9 +258,7 @@ select pgmem.declare_verb('apply_extraction', p_rights => 'writer', p_effect => 
 
 
 create or replace function pgmem.require_extraction_answer(p_answer jsonb) returns void
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_parts constant text[] := '{add,update,invalidate}';
 begin
@@ -299,9 +287,7 @@ create or replace function pgmem.apply_item(
   p_scope pgmem.scope_state,
   p_caller pgmem.caller
 ) returns jsonb
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_turn      pgmem.node;
@@ -370,9 +356,7 @@ create or replace function pgmem.extracted_change(
   out name text,
   out reason text
 )
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_kind  text := case p_part when 'add' then p_item ->> 'kind' else pgmem.extracted_kind(p_candidate.label) end;
   v_title text := btrim(case when p_part = 'add' then p_item ->> 'title' else p_candidate.title::text end);
@@ -420,9 +404,7 @@ create or replace function pgmem.make_extracted(
   p_scope pgmem.scope_state,
   p_caller pgmem.caller
 ) returns jsonb
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_target pgmem.node := p_candidate;
@@ -483,9 +465,7 @@ create or replace function pgmem.extraction_target(
   p_scope pgmem.scope_state,
   p_caller pgmem.caller
 ) returns pgmem.node
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_key   bigint;

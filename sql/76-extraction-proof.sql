@@ -22,9 +22,7 @@ create or replace function pgmem.unsupported(
   p_content text,
   p_text_config text
 ) returns text
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_quote   text := btrim(regexp_replace(p_quote, '\s+', ' ', 'g'));
   v_missing text;
@@ -50,9 +48,7 @@ comment on function pgmem.unsupported is 'Why a quote does not bear out a text t
 
 
 create or replace function pgmem.misread(p_claim text, p_quote text, p_content text) returns text
-language plpgsql immutable parallel safe
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
 declare
   v_quote   text := btrim(regexp_replace(p_quote, '\s+', ' ', 'g'));
   v_content text := regexp_replace(p_content, '\s+', ' ', 'g');
@@ -77,8 +73,7 @@ comment on function pgmem.says_not is 'Whether a text holds a word that denies, 
 
 
 create or replace function pgmem.quote_place(p_quote text, p_content text) returns integer
-language plpgsql immutable parallel safe
-as $$
+language plpgsql immutable parallel safe as $$
 declare
   v_from integer := 1;
   v_at   integer;
@@ -141,9 +136,7 @@ comment on function pgmem.quoted_words is
 
 
 create or replace function pgmem.quote_overlap(p_text text, p_quote text, p_text_config text) returns float8
-language sql stable parallel safe
-set search_path = pgmem, pg_temp
-as $$
+language sql stable parallel safe set search_path = pgmem, pg_temp as $$
   select case when p_text is null then 1.0 else coalesce((
     select count(*) filter (where said.word = any (tsvector_to_array(
              to_tsvector(p_text_config::regconfig, p_quote))))::float8 / nullif(count(*), 0)

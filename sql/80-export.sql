@@ -15,9 +15,7 @@
 
 
 create or replace function pgmem.export_tenants(p_all_tenants boolean) returns text[]
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   if not p_all_tenants then
     return pgmem.visible_tenants();
@@ -34,11 +32,7 @@ comment on function pgmem.export_tenants is
 
 
 create or replace function pgmem.card_record(p_seq bigint) returns jsonb
-language sql stable
-set search_path = pgmem, pg_temp
-set timezone = 'UTC'
-set extra_float_digits = 1
-as $$
+language sql stable set search_path = pgmem, pg_temp set timezone = 'UTC' set extra_float_digits = 1 as $$
   select jsonb_build_object(
     'subjects', (
       select coalesce(jsonb_agg(jsonb_build_object('kind', s.kind, 'key', s.key, 'relation', s.relation,
@@ -56,11 +50,7 @@ comment on function pgmem.card_record is
 
 
 create or replace function pgmem.node_record(p_node pgmem.node, p_vectors boolean) returns jsonb
-language plpgsql stable
-set search_path = pgmem, pg_temp
-set timezone = 'UTC'
-set extra_float_digits = 1
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp set timezone = 'UTC' set extra_float_digits = 1 as $$
 #variable_conflict use_column
 declare
   -- An import works these out again.
@@ -114,10 +104,7 @@ create or replace function pgmem.export_header(
   p_vectors boolean default false,
   p_all_tenants boolean default false
 ) returns jsonb
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-set timezone = 'UTC'
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp set timezone = 'UTC' as $$
 declare
   v_tenants text[] := pgmem.export_tenants(p_all_tenants);
   v_caller  pgmem.caller := pgmem.caller();
@@ -155,12 +142,8 @@ create or replace function pgmem.export_records(
   place text[],
   record text
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-set timezone = 'UTC'
-set extra_float_digits = 1
-set bytea_output = 'hex'
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp set timezone = 'UTC'
+set extra_float_digits = 1 set bytea_output = 'hex' as $$
 #variable_conflict use_column
 declare
   v_tenants text[] := pgmem.export_tenants(p_all_tenants);

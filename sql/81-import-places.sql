@@ -16,9 +16,7 @@ create or replace function pgmem.import_owner(
   p_caller pgmem.caller,
   p_all_tenants boolean
 ) returns pgmem.caller
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_org  text := coalesce(p_record ->> 'org_id', '');
   v_user text := coalesce(p_record ->> 'user_id', '');
@@ -40,13 +38,8 @@ comment on function pgmem.import_owner is
   'shared record.';
 
 
-create or replace function pgmem.import_place(
-  p_record jsonb,
-  p_owner pgmem.caller
-) returns pgmem.node
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.import_place(p_record jsonb, p_owner pgmem.caller) returns pgmem.node
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_label   pgmem.label := pgmem.require_label(p_record ->> 'label');
@@ -101,10 +94,7 @@ comment on function pgmem.import_place is
 -- It reads node itself, within the owner's tenants. An owner without tenants stands for all of them, when a keeper of
 -- the store imports everything. enable_seqscan is off for the reason given at import_node.
 create or replace function pgmem.imported_node(p_id uuid, p_owner pgmem.caller) returns pgmem.node
-language plpgsql stable
-set search_path = pgmem, pg_temp
-set enable_seqscan = off
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
   v_node pgmem.node;
@@ -127,9 +117,7 @@ comment on function pgmem.imported_node is 'The node that an id of a file means 
 
 
 create or replace function pgmem.import_word(p_record jsonb) returns text
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_made record;
@@ -156,9 +144,7 @@ comment on function pgmem.import_word is
 
 
 create or replace function pgmem.import_work(p_record jsonb, p_owner pgmem.caller) returns text
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_project pgmem.node := pgmem.imported_node((p_record ->> 'project_id')::uuid, p_owner);

@@ -22,10 +22,7 @@ create or replace function pgmem.import_node(
   p_owner pgmem.caller,
   p_vectors boolean
 ) returns text
-language plpgsql
-set search_path = pgmem, pg_temp
-set enable_seqscan = off
-as $$
+language plpgsql set search_path = pgmem, pg_temp set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
   v_id    uuid := p_node.id;
@@ -79,9 +76,7 @@ comment on function pgmem.import_node is
 
 
 create or replace function pgmem.with_periods(p_node pgmem.node, p_record jsonb) returns jsonb
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_states jsonb[] := array(select value from jsonb_array_elements(coalesce(p_record -> 'versions', '[]'))
@@ -112,14 +107,8 @@ comment on function pgmem.with_periods is
   'A record of a release that kept no periods, with those of its states worked out from what was set and when.';
 
 
-create or replace function pgmem.import_versions(
-  p_node pgmem.node,
-  p_versions jsonb,
-  p_owner pgmem.caller
-) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.import_versions(p_node pgmem.node, p_versions jsonb, p_owner pgmem.caller) returns void
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_record  jsonb;
@@ -153,14 +142,8 @@ $$;
 comment on function pgmem.import_versions is 'Store the earlier states of a node that was just imported.';
 
 
-create or replace function pgmem.import_edge(
-  p_record jsonb,
-  p_caller pgmem.caller,
-  p_all_tenants boolean
-) returns text
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.import_edge(p_record jsonb, p_caller pgmem.caller, p_all_tenants boolean) returns text
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_src      pgmem.node;
@@ -201,9 +184,7 @@ comment on function pgmem.import_edge is
 
 
 create or replace function pgmem.import_vectors(p_node pgmem.node, p_vectors jsonb) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_given  record;
@@ -238,9 +219,7 @@ comment on function pgmem.import_vectors is
 
 
 create or replace function pgmem.import_card(p_node pgmem.node, p_record jsonb) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   perform pgmem.add_subjects(p_node, coalesce(p_record -> 'subjects', '[]'), 0);
@@ -258,9 +237,7 @@ comment on function pgmem.import_card is 'Store the subjects, evidence and revis
 
 
 create or replace function pgmem.import_save(p_record jsonb, p_owner pgmem.caller) returns text
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 begin
   insert into pgmem.save_attempt (tenant, save_id, org_id, user_id, verb, project, session_id, arguments,
     arguments_hash, status, artifact_id, dedup_outcome, candidate_id, message, embedded, batch, attempts, resolved_by,
@@ -279,17 +256,12 @@ comment on function pgmem.import_save is
   'Store the record of a save, so that a pending one stays pending and a repeated save_id finds its first result.';
 
 
-create or replace function pgmem.import_lines(
-  p_records jsonb,
-  p_kind text
-) returns table (
+create or replace function pgmem.import_lines(p_records jsonb, p_kind text) returns table (
   place integer,
   number integer,
   record jsonb
 )
-language sql immutable
-set search_path = pgmem, pg_temp
-as $$
+language sql immutable set search_path = pgmem, pg_temp as $$
   select r.place::integer, row_number() over (order by r.place)::integer, r.value
   from jsonb_array_elements(p_records) with ordinality as r(value, place)
   where case
@@ -313,9 +285,7 @@ create or replace function pgmem.import_records(
   out present bigint,
   out merged bigint
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller  pgmem.caller := pgmem.require_keeper('import_records');

@@ -23,9 +23,7 @@ create or replace function pgmem.memory_reference(
   p_scope pgmem.scope_state,
   p_caller pgmem.caller
 ) returns uuid
-language sql immutable
-set search_path = pgmem, pg_temp
-as $$
+language sql immutable set search_path = pgmem, pg_temp as $$
   select md5(concat_ws(e'\x1f', (p_caller).tenant, (p_scope).project_seq, p_source, p_label,
                        normalize(p_name, NFC)))::uuid;
 $$;
@@ -38,9 +36,7 @@ create or replace function pgmem.foreign_node(
   p_scope pgmem.scope_state,
   p_caller pgmem.caller
 ) returns pgmem.node
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_name    text := p_record ->> 'name';
   v_props   jsonb := coalesce(p_record -> 'properties', '{}');
@@ -81,9 +77,7 @@ comment on function pgmem.foreign_node is
 
 
 create or replace function pgmem.insert_foreign(p_node pgmem.node) returns pgmem.node
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_ranked bigint[];
 begin
@@ -105,13 +99,8 @@ comment on function pgmem.insert_foreign is 'Store a new memory of another syste
 
 
 -- A status that was given here since stays: a file says what was so when it was written.
-create or replace function pgmem.updated_foreign(
-  p_old pgmem.node,
-  p_new pgmem.node
-) returns pgmem.node
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+create or replace function pgmem.updated_foreign(p_old pgmem.node, p_new pgmem.node) returns pgmem.node
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_node pgmem.node := p_old;
 begin
@@ -147,9 +136,7 @@ create or replace function pgmem.import_memory(
   p_scope pgmem.scope_state,
   p_caller pgmem.caller
 ) returns text
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_node pgmem.node := pgmem.foreign_node(p_record, p_scope, p_caller);
@@ -206,9 +193,7 @@ create or replace function pgmem.import_relation(
   p_scope pgmem.scope_state,
   p_caller pgmem.caller
 ) returns text
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_rel  text := p_record ->> 'relation';
@@ -250,9 +235,7 @@ create or replace function pgmem.import_memories(
   outcome text,
   reason text
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
@@ -322,9 +305,7 @@ create or replace function pgmem.forget_notes(
   p_paths text[],
   p_dry_run boolean default true
 ) returns bigint
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller  pgmem.caller := pgmem.require_writer();

@@ -19,9 +19,7 @@ create or replace function pgmem.backlog(
   out tenants boolean,
   out walls integer
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   if not (pgmem.is_trusted() or pgmem.is_reviewer()) then
@@ -46,9 +44,7 @@ select pgmem.declare_verb('backlog', p_rights => 'worker', p_effect => 'look', p
 
 
 create or replace function pgmem.sweep_texts(p_limit integer) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_before timestamptz := pgmem.now() - make_interval(days => pgmem.setting_int('save_arguments_days'));
 begin
@@ -74,9 +70,7 @@ create or replace function pgmem.sweep(
   out archived integer,
   out remaining bigint
 )
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_below float8 := pgmem.setting_float('decay_archive_below');

@@ -25,9 +25,7 @@ create or replace function pgmem.rows_of_approval() returns table (
   used_by uuid,
   spent_by text
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select t.id, t.preview, t.org_id, t.user_id, t.issued_to, t.issued_at, t.expires_at, t.used_at, t.used_by, t.spent_by
   from pgmem.governance_token t
   where t.tenant = any ((select pgmem.visible_tenants())::text[]);
@@ -70,9 +68,7 @@ create or replace function pgmem.rows_of_card() returns table (
   created_at timestamp with time zone,
   updated_at timestamp with time zone
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select n.id, n.props ->> 'record_type' as record_type, n.props ->> 'statement' as statement, n.status,
          n.props ->> 'confidence' as confidence, n.props ->> 'origin' as origin,
          n.props ->> 'ingest_source' as ingest_source, n.props ->> 'path' as path, n.project,
@@ -119,9 +115,7 @@ create or replace function pgmem.rows_of_conflict() returns table (
   with_status text,
   created_at timestamp with time zone
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select a.id, a.label, a.title, b.id as with_id, b.label as with_label, b.title as with_title,
          a.project, b.project as with_project, a.status, b.status as with_status, e.created_at
   from pgmem.edge e join pgmem.visible_node a on a.seq = e.src join pgmem.visible_node b on b.seq = e.dst
@@ -162,9 +156,7 @@ create or replace function pgmem.rows_of_context() returns table (
   created_at timestamp with time zone,
   updated_at timestamp with time zone
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select n.id, n.props ->> 'topic' as topic, n.props ->> 'content' as content,
          (n.props ->> 'relevance_score')::float8 as relevance_score,
          n.project, n.scope, n.focus, n.status, n.source, n.trust_level, n.org_id, n.user_id, n.created_at, n.updated_at
@@ -203,9 +195,7 @@ create or replace function pgmem.rows_of_decision() returns table (
   created_at timestamp with time zone,
   updated_at timestamp with time zone
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select n.id, n.title, n.props ->> 'rationale' as rationale, n.props ->> 'owner' as owner,
          (n.props ->> 'date')::date as date,
          n.project, n.scope, n.focus, n.status, pgmem.confidence(n.initial_confidence, n.updated_at) as confidence,
@@ -241,9 +231,7 @@ create or replace function pgmem.rows_of_entity_fact() returns table (
   created_at timestamp with time zone,
   updated_at timestamp with time zone
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select n.id, n.key as entity_name, n.props ->> 'fact' as fact, n.version, n.project, n.scope, n.focus, n.status,
          n.source, n.trust_level, n.org_id, n.user_id, n.created_at, n.updated_at
   from pgmem.visible_node n where n.label = 'EntityFact';
@@ -269,9 +257,7 @@ create or replace function pgmem.rows_of_graph_edge() returns table (
   to_title text,
   created_at timestamp with time zone
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select s.id as from_id, s.label as from_label, s.title as from_title, e.rel,
          d.id as to_id, d.label as to_label, d.title as to_title, e.created_at
   from pgmem.edge e join pgmem.visible_node s on s.seq = e.src join pgmem.visible_node d on d.seq = e.dst
@@ -312,9 +298,7 @@ create or replace function pgmem.rows_of_lineage() returns table (
   created_at timestamp with time zone,
   valid_to timestamp with time zone
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   with recursive line as (
     select n.seq as newest, n.seq, 0 as age from pgmem.visible_node n
     where n.label = 'Decision'
@@ -366,9 +350,7 @@ create or replace function pgmem.rows_of_memory() returns table (
   created_at timestamp with time zone,
   updated_at timestamp with time zone
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select n.id, n.label, n.key, n.title, pgmem.excerpt(pgmem.search_text(n.label, n.title, n.props)), n.props,
          n.project, n.scope, n.focus, n.status,
          pgmem.is_live(n.status, n.valid_from, n.valid_to), pgmem.confidence(n.initial_confidence, n.updated_at),
@@ -404,9 +386,7 @@ create or replace function pgmem.rows_of_memory_by_day() returns table (
   changed bigint,
   total bigint
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   with memory as materialized (
     select n.seq, coalesce(n.project, '') as project, n.label::text, n.created_at::date as day
     from pgmem.visible_node n where pgmem.is_memory(n.label)
@@ -459,9 +439,7 @@ create or replace function pgmem.rows_of_pattern() returns table (
   created_at timestamp with time zone,
   updated_at timestamp with time zone
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select n.id, n.props ->> 'trigger' as trigger,
          array(select jsonb_array_elements_text(n.props -> 'repeatable_steps')) as repeatable_steps,
          array(select jsonb_array_elements_text(n.props -> 'exclusions')) as exclusions,
@@ -491,9 +469,7 @@ create or replace function pgmem.rows_of_project() returns table (
   user_id text,
   created_at timestamp with time zone
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select p.id, p.key as name, (p.props ->> 'last_hygiene_at')::timestamptz as last_hygiene_at,
          (select count(*) from pgmem.visible_node n
           where n.project_seq = p.seq and n.scope is not null and n.status = 'active') as memories,
@@ -531,9 +507,7 @@ create or replace function pgmem.rows_of_save() returns table (
   created_at timestamp with time zone,
   updated_at timestamp with time zone
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select a.save_id, a.verb, a.project, a.status, a.dedup_outcome, a.artifact_id, a.candidate_id, a.message, a.attempts,
          a.resolved_by, a.org_id, a.user_id, a.created_at, a.updated_at
   from pgmem.visible_attempt a;
@@ -575,9 +549,7 @@ create or replace function pgmem.rows_of_session() returns table (
   user_id text,
   created_at timestamp with time zone
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select n.id, n.props ->> 'objective' as objective,
          array(select jsonb_array_elements_text(n.props -> 'actions_taken')) as actions_taken,
          array(select jsonb_array_elements_text(n.props -> 'decisions_made')) as decisions_made,
@@ -616,9 +588,7 @@ create or replace function pgmem.rows_of_turn() returns table (
   user_id text,
   captured_at timestamp with time zone
 )
-language sql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select n.id, n.session_id, n.session_place as place, n.props ->> 'role' as role, n.props ->> 'content' as content,
          n.valid_from as said_at, n.props ->> 'client' as client, n.props ->> 'agent' as agent, n.project,
          n.trust_level, n.org_id, n.user_id, n.created_at as captured_at

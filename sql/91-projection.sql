@@ -15,9 +15,7 @@
 -- Long texts, confidence and vectors stay in the tables. A number that AGE cannot hold (outside int64 or float8)
 -- becomes text, because it would abort the save. The function returns a set, because such a one is inlined into the
 -- statement of the trigger.
-create or replace function pgmem.vertex_properties(
-  p_node pgmem.node
-) returns table (
+create or replace function pgmem.vertex_properties(p_node pgmem.node) returns table (
   properties text
 )
 language sql stable
@@ -52,9 +50,7 @@ create or replace function pgmem.make_projection(
   p_branches text,
   p_after text
 ) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $make$
+language plpgsql set search_path = pgmem, pg_temp as $make$
 declare
   v_function text := format('project_%s_%s', p_table, p_event);
   v_body     text := format($f$
@@ -102,10 +98,7 @@ comment on function pgmem.make_projection is
 
 
 create or replace function pgmem.build_projection() returns void
-language plpgsql
-set search_path = ag_catalog, pgmem, pg_temp
-set client_min_messages = warning
-as $build$
+language plpgsql set search_path = ag_catalog, pgmem, pg_temp set client_min_messages = warning as $build$
 declare
   v_insert text := '';
   v_update text := '';
@@ -210,9 +203,7 @@ comment on function pgmem.build_projection is
 
 
 create or replace function pgmem.fill_graph() returns void
-language plpgsql
-set search_path = ag_catalog, pgmem, pg_temp
-as $$
+language plpgsql set search_path = ag_catalog, pgmem, pg_temp as $$
 declare
   v_name text;
 begin

@@ -9,9 +9,7 @@
 
 
 create or replace function pgmem.require_age() returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 begin
   if to_regclass('ag_catalog.ag_graph') is null then
     raise exception using errcode = 'PM008',
@@ -24,9 +22,7 @@ comment on function pgmem.require_age is 'Raise an error where the database has 
 
 
 create or replace function pgmem.require_graph() returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 begin
   perform pgmem.require_age();
   -- pg_restore brings the tables of the graph, but its schema has another OID than ag_graph records.
@@ -44,10 +40,7 @@ comment on function pgmem.require_graph is 'Raise an error where the database ha
 -- Labels of the graph are made here and nowhere else: of eight sessions that first use a new label at once, 66 of 80
 -- attempts fail.
 create or replace function pgmem.enable_graph() returns boolean
-language plpgsql
-set search_path = ag_catalog, pgmem, pg_temp
-set client_min_messages = warning
-as $$
+language plpgsql set search_path = ag_catalog, pgmem, pg_temp set client_min_messages = warning as $$
 declare
   v_name text;
   v_new  boolean := false;
@@ -105,10 +98,7 @@ select pgmem.declare_verb('enable_graph', p_rights => 'owner', p_effect => 'repe
 
 
 create or replace function pgmem.rebuild_graph(out vertices bigint, out edges bigint)
-language plpgsql
-set search_path = ag_catalog, pgmem, pg_temp
-set client_min_messages = warning
-as $$
+language plpgsql set search_path = ag_catalog, pgmem, pg_temp set client_min_messages = warning as $$
 #variable_conflict use_column
 begin
   perform pgmem.require_age();
@@ -166,9 +156,7 @@ create or replace function pgmem.check_graph() returns table (
   extra bigint,
   different bigint
 )
-language plpgsql
-set search_path = ag_catalog, pgmem, pg_temp
-as $$
+language plpgsql set search_path = ag_catalog, pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_name     text;

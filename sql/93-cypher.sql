@@ -15,18 +15,14 @@
 -- AGE before 1.6 has no agtype_to_json, and that of 1.7 takes no bare number. The text of an agtype is JSON but for the
 -- types that it appends to values. A string is matched first, so that what looks like a type inside it stays.
 create or replace function pgmem.json_of_agtype(p_text text) returns jsonb
-language sql immutable parallel safe strict
-set search_path = pgmem, pg_temp
-as $$
+language sql immutable parallel safe strict set search_path = pgmem, pg_temp as $$
   select regexp_replace(p_text, '("(?:[^"\\]|\\.)*")|::(?:vertex|edge|path|numeric)\M', '\1', 'g')::jsonb
 $$;
 comment on function pgmem.json_of_agtype is 'The JSON of a value of the graph that is written as text.';
 
 
 create or replace function pgmem.cypher_columns(p_query text) returns text[]
-language plpgsql immutable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql immutable set search_path = pgmem, pg_temp as $$
 declare
   -- Strings and comments are blanked out first, so that a word inside them is no clause.
   v_plain  text := regexp_replace(
@@ -62,9 +58,7 @@ create or replace function pgmem.run_cypher(
   p_query text,
   p_params jsonb default '{}'
 ) returns setof jsonb
-language plpgsql security definer
-set search_path = ag_catalog, pgmem, pg_temp
-as $$
+language plpgsql security definer set search_path = ag_catalog, pgmem, pg_temp as $$
 declare
   v_columns text[] := pgmem.cypher_columns(p_query);
   v_tag     text := 'q' || replace(gen_random_uuid()::text, '-', '');

@@ -16,9 +16,7 @@
 -- The installer runs it as itself. It needs CREATEROLE; on PostgreSQL 16 and later that alone neither sets nor inherits
 -- a role that it has made.
 create or replace function pgmem.make_roles() returns text[]
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_role  text;
   v_made  text[] := '{}';
@@ -73,9 +71,7 @@ select pgmem.declare_verb('make_roles', p_rights => 'owner', p_effect => 'repeat
 
 
 create or replace function pgmem.give_to_owner(p_owner name) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_statement text;
   v_schema    name;
@@ -145,9 +141,7 @@ $$;
 
 -- A store without roles revokes from public and grants nothing.
 create or replace function pgmem.grant_rights() returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_verb record;
   v_view text;

@@ -22,8 +22,6 @@ from pgmem.bench.trust import abstention, budgeted
 from pgmem.memory import Memory
 from pgmem.models import MemoryScope
 
-__all__ = ["Chat", "Question", "ask", "keep", "read", "run"]
-
 _DEPTH = 100
 
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pgmem.errors import InvalidArgument
 from pgmem.memory import Memory
 
-__all__ = ["Calibration", "calibrate"]
-
 _LEAST_FOREIGN = 50
 
 

@@ -11,8 +11,6 @@ import psycopg
 from pgmem.bench.databases import PROJECT, Progress, connect_as, filled_database
 from pgmem.bench.timing import SpeedRow, interleaved, ratio_row
 
-__all__ = ["SCOPE", "card_rows", "fill"]
-
 SCOPE = [f"src/part{number}/file{number}.py" for number in (1, 2, 3, 5, 8)]
 
 # Inserts the cards of one project, one per file. Triggers are off, because those that count would take minutes.

@@ -7,8 +7,6 @@ from functools import cache
 from itertools import accumulate
 from random import Random
 
-__all__ = ["Corpus"]
-
 _CONSONANTS = "bdfgklmnprstvz"
 _VOWELS = "aeiou"
 _WORDS = 20_000

@@ -17,8 +17,6 @@ from pgmem.database import schema
 from pgmem.database.identity import SET_FOR_SESSION, SET_FOR_TRANSACTION, Identity
 from pgmem.embeddings.static import StaticProvider
 
-__all__ = ["PROJECT", "Progress", "connect_as", "filled_database"]
-
 PROJECT = "bench"
 _BATCH = 5_000
 Progress = Callable[[str, int, int], None]

@@ -7,8 +7,6 @@ import time
 from pgmem.bench.databases import Progress, connect_as, filled_database
 from pgmem.bench.timing import SpeedRow, time_row
 
-__all__ = ["decay_rows"]
-
 # Decays so fast that any memory older than ten seconds is archived; the databases hold memories days old.
 _ARCHIVE = "select archived, remaining from pgmem.decay_scores(0, 100, 0.99, p_limit => %s)"
 

@@ -24,8 +24,6 @@ from pgmem.bench.databases import PROJECT, Progress, filled_database
 from pgmem.bench.served import Client, issue, over_http, request
 from pgmem.bench.timing import quantile
 
-__all__ = ["FairnessReport", "FairnessRow", "run"]
-
 _USERS = ("measured", "flooding")
 _MEMORIES = 2_000
 _AT_ONCE = 9

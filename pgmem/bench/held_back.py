@@ -22,8 +22,6 @@ from pgmem.repository.git import Commit, Git, GitUnavailable
 from pgmem.repository.history import MASS, Timeline
 from pgmem.repository.scan import learned, parse
 
-__all__ = ["HELD_BACK", "measure"]
-
 HELD_BACK = 200
 FILES, TESTS = 5, 3
 

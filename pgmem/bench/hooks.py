@@ -20,8 +20,6 @@ from pgmem.bench.corpus import Corpus
 from pgmem.bench.timing import quantile
 from pgmem.memory import Memory
 
-__all__ = ["BAR_MS", "run"]
-
 BAR_MS = 300.0
 """What an event may take at p95."""
 _EVENTS = (

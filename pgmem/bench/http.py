@@ -22,8 +22,6 @@ from pgmem.memory import Memory
 from pgmem.models import MemoryScope
 from pgmem.settings import load
 
-__all__ = ["DoorRow", "HttpReport", "run"]
-
 _USER = "bench"
 _MEMORIES = 2_000
 _BAR = 0.5

@@ -26,8 +26,6 @@ from pgmem.bench.trust import abstention, budgeted
 from pgmem.memory import Memory
 from pgmem.models import MemoryScope
 
-__all__ = ["CATEGORIES", "SIGNALS", "Conversation", "ask", "read", "run", "save"]
-
 SHA256 = "79fa87e90f04081343b8c8debecb80a9a6842b76a7aa537dc9fdf651ea698ff4"
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 SIGNALS = ("names", "window", "question", "session", "prior", "date", "source", "graph")

@@ -23,8 +23,6 @@ from pgmem.bench.trust import abstention, budgeted
 from pgmem.memory import Memory
 from pgmem.models import MemoryScope
 
-__all__ = ["Haystack", "Question", "read", "run", "score"]
-
 _CUTS = (1, 3, 5, 10, 20)
 _DEPTH = 200
 

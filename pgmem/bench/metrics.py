@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterable, Sequence
 from statistics import fmean, stdev
 
-__all__ = ["mean_of", "score"]
-
 
 def score(ranked: Sequence[str], gold: set[str]) -> dict[str, float]:
     """R@k (share of the gold within the top k), hit@10 (any), all@10, NDCG@10 (binary), MRR; each 0 to 1."""

@@ -13,8 +13,6 @@ from pgmem.bench.databases import PROJECT, Progress, connect_as, filled_database
 from pgmem.bench.timing import SpeedRow, interleaved, ratio_row, share_row, time_row
 from pgmem.embeddings.static import StaticProvider
 
-__all__ = ["narrow_scope_rows", "search_rows"]
-
 _QUESTIONS = 200
 _BARE_VECTOR = "select node_seq from bench_vector order by vector <=> %s::halfvec limit 20"
 _TEXT_ARM = (

@@ -21,8 +21,6 @@ import psycopg
 
 from pgmem.errors import PgmemError
 
-__all__ = ["Client", "Cpu", "PipeClient", "issue", "over_http", "over_stdio", "request"]
-
 _START_S = 60.0
 _HEADERS = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-06-18"}
 

@@ -30,8 +30,6 @@ from pgmem.database.embedded import EmbeddedServer
 from pgmem.memory import Memory
 from pgmem.settings import load
 
-__all__ = ["SpeedReport", "run"]
-
 _BULK_BATCH = 100
 _BULK_AT_ONCE = 16
 _RECENT = (

@@ -11,8 +11,6 @@ import random
 from datetime import datetime, timedelta
 from typing import Any
 
-__all__ = ["conversations"]
-
 _PEOPLE = [("Ava", "Noah"), ("Mina", "Otto"), ("Ines", "Karl"), ("Lena", "Paul")]
 _THINGS = [
     ("violin", "instrument"), ("pottery", "clay"), ("kayak", "boat"), ("bakery", "bread"),

@@ -19,8 +19,6 @@ from pgmem.bench.databases import Progress
 from pgmem.bench.timing import quantile
 from pgmem.memory import Memory
 
-__all__ = ["read", "run"]
-
 PROJECT = "texts"
 _TOP = 10
 _WORD = re.compile(r"[^\W\d_]{3,}")

@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-__all__ = ["SpeedRow", "interleaved", "quantile", "ratio_row", "share_row", "time_row"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeedRow:

@@ -19,8 +19,6 @@ from pgmem.errors import InvalidArgument
 from pgmem.memory import Memory
 from pgmem.settings import load
 
-__all__ = ["make_tree", "time_tree"]
-
 _ROUNDS = 20
 _MOST_BYTES = 200_000
 

@@ -11,8 +11,6 @@ from uuid import UUID
 from pgmem.memory import Memory
 from pgmem.models import SearchResult, SearchResults
 
-__all__ = ["BUDGETS", "abstention", "auroc", "best", "budgeted"]
-
 BUDGETS = (1_000, 2_000)
 """Tokens of an answer, four characters each."""
 

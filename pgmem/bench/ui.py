@@ -25,8 +25,6 @@ from pgmem.database.embedded import EmbeddedServer
 from pgmem.settings import Settings
 from pgmem.ui import local_app
 
-__all__ = ["BAR_MS", "BAR_WEIGHT", "run", "texts_of"]
-
 BAR_MS = 150.0
 BAR_WEIGHT = 60_000
 """Bytes of a page as it is sent, compressed."""

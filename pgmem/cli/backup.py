@@ -17,8 +17,6 @@ from pgmem.database.embedded import EmbeddedServer
 if TYPE_CHECKING:
     from pgmem.settings import Settings
 
-__all__ = ["backup", "restore"]
-
 
 def backup(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The directory to create.")],

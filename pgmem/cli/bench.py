@@ -21,8 +21,6 @@ from pgmem.errors import InvalidArgument
 from pgmem.memory import Memory
 from pgmem.settings import load
 
-__all__ = ["app"]
-
 OnProgress = Callable[[str, int, int], None]
 """Called with the name of a step, its finished units and their total."""
 

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from pgmem.models import Card as CardRecord
     from pgmem.models import CardDecision, CardRefresh, MemoryAnswer, PathDigest
 
-__all__ = ["app"]
-
 app = typer.Typer(help="Engineering memory: cards about a code base.", no_args_is_help=True)
 
 Root = Annotated[Path, typer.Option(help="Root of the repository.", exists=True, file_okay=False)]

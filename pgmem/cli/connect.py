@@ -16,8 +16,6 @@ from pgmem.neutral import visible
 if TYPE_CHECKING:
     from pgmem.clients.connect import Edit
 
-__all__ = ["connect", "hook"]
-
 
 def connect(
     client: Annotated[

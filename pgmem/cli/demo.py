@@ -26,8 +26,6 @@ from pgmem.errors import PgmemError
 if TYPE_CHECKING:
     from pgmem.settings import Settings
 
-__all__ = ["demo"]
-
 PROJECT = "webshop"
 STEPS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("is the project known?", "get_scope_state", {}),

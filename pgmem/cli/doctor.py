@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from pgmem.models import Backlog
     from pgmem.settings import Settings
 
-__all__ = ["doctor"]
-
-
 _COLOURS = {"ok": "green", "hint": "yellow", "look": "red"}
 _LEAST_ROOM = 64 * 1024 * 1024  # bytes
 

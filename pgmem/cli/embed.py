@@ -15,8 +15,6 @@ from pgmem.errors import InvalidArgument
 if TYPE_CHECKING:
     from pgmem.memory import Memory
 
-__all__ = ["reindex"]
-
 
 @store_command
 def reindex(

@@ -20,8 +20,6 @@ from pgmem.cli.options import (
     with_memory,
 )
 
-__all__ = ["app", "cypher"]
-
 app = typer.Typer(help="Check or rebuild the graph beside the tables.", no_args_is_help=True)
 
 

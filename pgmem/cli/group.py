@@ -15,8 +15,6 @@ from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 from typer.main import get_group
 
-__all__ = ["PANELS", "Commands"]
-
 PANELS: dict[str, dict[str, str]] = {
     "Start": {
         "demo": "demo:demo",

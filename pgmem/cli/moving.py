@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from pgmem.memory import Memory
     from pgmem.models import Exported, Imported
 
-__all__ = ["export", "import_"]
-
 Report = Callable[[int, int], object]
 AllTenants = Annotated[
     bool,

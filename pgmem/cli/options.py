@@ -23,25 +23,6 @@ if TYPE_CHECKING:
     from pgmem.memory import Memory
     from pgmem.settings import Settings
 
-__all__ = [
-    "AsJson",
-    "By",
-    "DataDir",
-    "DryRun",
-    "Dsn",
-    "EnvFile",
-    "Project",
-    "Store",
-    "Yes",
-    "cells",
-    "exit_on_error",
-    "load_settings",
-    "print_json",
-    "store_command",
-    "terminal",
-    "with_memory",
-]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from pgmem.memory import Memory
     from pgmem.models import Finding, Health, HygieneReport, Insight, JoinedMemories, Node, Repair
 
-__all__ = ["freshness", "health", "hygiene", "merge", "reflect", "retry", "supersede", "surface"]
-
 _MOST = 1000  # findings of one call
 _DESCRIBED = 500  # memories whose date and text a page shows; each is one call
 

@@ -14,8 +14,6 @@ from pgmem.cli.options import Project, Store, cells, store_command, terminal
 if TYPE_CHECKING:
     from pgmem.models import SearchResult
 
-__all__ = ["calibrate", "neighbours", "retrieve", "search"]
-
 Scope = Literal["global", "project", "focus"]
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 
-__all__ = ["repair_command"]
-
 
 def repair_command(verb: str, arguments: Mapping[str, object], project: str | None = None) -> str | None:
     """The command line of a verb and its arguments, quoted for a POSIX shell.

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pgmem.memory import Memory
     from pgmem.models import Review, SaveResult
 
-__all__ = ["review"]
-
 Outcome = Literal["new", "supersede", "drop"]
 CHOICES: dict[str, Outcome] = {"n": "new", "s": "supersede", "d": "drop"}
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pgmem.memory import Memory
     from pgmem.models import BatchSaveResult, SaveResult
 
-__all__ = ["arguments", "relate", "remember", "save"]
-
 save = typer.Typer(
     help="Save a session, decision, pattern, note, fact or batch, as an agent does.", no_args_is_help=True
 )

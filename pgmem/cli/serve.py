@@ -8,8 +8,6 @@ import typer
 
 from pgmem.cli.options import By, DataDir, Dsn, EnvFile, exit_on_error, load_settings
 
-__all__ = ["mcp", "ui"]
-
 
 def mcp(
     transport: Annotated[

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from pgmem.models import EmbeddingModel, Status
     from pgmem.settings import Settings
 
-__all__ = ["config", "dsn_", "init", "psql", "status"]
-
 config = typer.Typer(help="Show and change the thresholds and limits of the store.", no_args_is_help=True)
 
 

@@ -15,8 +15,6 @@ from pgmem.neutral import visible
 if TYPE_CHECKING:
     from pgmem.models import Decay, Expiry
 
-__all__ = ["decay", "forget", "history", "revert"]
-
 Label = Annotated[str, typer.Argument(help="The label, such as Decision or Technology.")]
 Key = Annotated[str | None, typer.Argument(help="Its name, exact title or id.")]
 Token = Annotated[

@@ -12,8 +12,6 @@ from rich.table import Table
 
 from pgmem.cli.options import By, Store, Yes, cells, store_command, terminal
 
-__all__ = ["erase_subject", "tenancy", "token"]
-
 tenancy = typer.Typer(help="List tenants, and assign memories and logins to them.", no_args_is_help=True)
 token = typer.Typer(help="Issue, list and revoke bearer tokens for HTTP.", no_args_is_help=True)
 

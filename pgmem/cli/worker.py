@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from pgmem.memory import Memory
     from pgmem.settings import Settings
 
-__all__ = ["worker"]
-
 log = logging.getLogger("pgmem")
 
 _COUNTED = ("calls", "tokens", "stored", "for_review", "rejected", "unreadable")

@@ -10,8 +10,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-__all__ = ["CLIENTS", "Change", "Client", "command", "is_own"]
-
 Client = Literal[
     "claude-code", "claude-desktop", "cursor", "vscode", "codex", "gemini-cli", "windsurf", "zed"
 ]

@@ -11,8 +11,6 @@ from pgmem.clients import jsonc
 from pgmem.clients.catalog import Change, is_own
 from pgmem.errors import InvalidArgument
 
-__all__ = ["Edit", "edits", "plugin_folder", "write"]
-
 _BACKUP = ".before-pgmem"
 
 

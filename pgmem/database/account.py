@@ -16,8 +16,6 @@ from pathlib import Path
 
 from pgmem.errors import EmbeddedServerError
 
-__all__ = ["can_enter", "programs_for", "system_account"]
-
 
 def system_account(name: str) -> tuple[int, int]:
     """Return the uid and gid of a system user, which is made if it is missing.

@@ -21,8 +21,6 @@ from pgmem.errors import translate
 from pgmem.models import DescribedLabel, MemoryScope
 from pgmem.settings import load
 
-__all__ = ["Attached"]
-
 _LABELS: WeakKeyDictionary[AsyncConnection[Any], dict[str, DescribedLabel]] = WeakKeyDictionary()
 """The registry of labels that was read on a connection: programs attach to one connection again for every request."""
 

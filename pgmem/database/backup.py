@@ -28,8 +28,6 @@ from pgmem.database import schema
 from pgmem.database.embedded import EmbeddedServer
 from pgmem.errors import EmbeddedServerError, InvalidArgument
 
-__all__ = ["Backup", "Progress", "backup", "restore"]
-
 _FORMAT = 1
 _DUMP, _MANIFEST = "pgmem.dump", "manifest.json"
 Progress = Callable[[str], object]

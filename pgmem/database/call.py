@@ -16,8 +16,6 @@ from pydantic import TypeAdapter
 
 from pgmem.errors import InvalidArgument
 
-__all__ = ["Request", "build", "clean", "statement"]
-
 T = TypeVar("T")
 
 

@@ -15,8 +15,6 @@ from psycopg.rows import DictRow
 from pgmem.database.pipeline import first_error_only, sent_first
 from pgmem.errors import DatabaseUnavailable, NotPermitted, first_line
 
-__all__ = ["Connection", "connecting", "losing"]
-
 T = TypeVar("T")
 
 _CANCEL_S = 2.0  # to ask the server to cancel a statement

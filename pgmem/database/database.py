@@ -33,8 +33,6 @@ from pgmem.errors import DatabaseUnavailable, MemoryNotOpen, OutcomeUnknown, tra
 from pgmem.models import DescribedLabel, MemoryScope
 from pgmem.settings import Settings
 
-__all__ = ["Database"]
-
 T = TypeVar("T")
 Rows = Callable[..., Awaitable[list[DictRow]]]
 

@@ -9,8 +9,6 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from pgmem.errors import InvalidArgument
 
-__all__ = ["place", "with_limits"]
-
 # The parts of a DSN that name a database and a login, each with the variable from which libpq takes its default.
 _PLACE = {
     "service": "PGSERVICE",

@@ -33,8 +33,6 @@ from psycopg.conninfo import make_conninfo
 
 from pgmem.errors import EmbeddedServerError
 
-__all__ = ["EmbeddedServer", "shared_memory_is_small"]
-
 _logger = logging.getLogger(__name__)
 
 _PATIENCE = 60  # seconds to wait for another process, or for a server that starts or stops

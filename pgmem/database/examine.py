@@ -20,8 +20,6 @@ from pgmem.database.schema import (
 )
 from pgmem.errors import SchemaOutdated, first_line
 
-__all__ = ["Finding", "examine_server"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import LiteralString, NamedTuple
 
-__all__ = ["SET_FOR_SESSION", "SET_FOR_TRANSACTION", "Identity", "opening"]
-
 
 class Identity(NamedTuple):
     """The caller of a verb and the origin of what it writes; the fields are the values of the SET statements below.

@@ -28,8 +28,6 @@ from uuid import UUID
 from pgmem.errors import SaveIdReused
 from pgmem.models import MemoryScope
 
-__all__ = ["Outbox", "QueuedSave", "lane"]
-
 log = logging.getLogger("pgmem")
 
 _DRAFT_LIFE_S = 3600  # the writer of an older draft died before it acknowledged the save

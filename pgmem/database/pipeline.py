@@ -24,8 +24,6 @@ from psycopg.abc import PQGen
 from psycopg.pq.abc import PGconn
 from psycopg.waiting import Ready, Wait
 
-__all__ = ["first_error_only", "sent_first"]
-
 T = TypeVar("T")
 
 

@@ -29,8 +29,6 @@ from pgmem.database.shares import Shares
 from pgmem.errors import Busy, DatabaseUnavailable, SchemaOutdated, first_line
 from pgmem.settings import Settings
 
-__all__ = ["Pool", "Pools", "give_back"]
-
 Pool = AsyncConnectionPool[Connection]
 T = TypeVar("T")
 

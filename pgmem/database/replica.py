@@ -22,8 +22,6 @@ import psycopg
 from pgmem._verbs import VERBS
 from pgmem.errors import PgmemError, summary
 
-__all__ = ["ON_PRIMARY", "READS", "Position", "Replica"]
-
 READS = frozenset(verb.name for verb in VERBS.values() if verb.effect == "read")
 """Verbs that write nothing and may answer from some seconds ago."""
 

@@ -8,8 +8,6 @@ from typing import TypeVar
 
 from psycopg.errors import DeadlockDetected, SerializationFailure
 
-__all__ = ["retry_once"]
-
 T = TypeVar("T")
 
 

@@ -25,20 +25,6 @@ from pgmem.errors import SchemaOutdated, UnsuitableDatabase, translate
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
-__all__ = [
-    "EXTENSIONS",
-    "UNSUITABLE",
-    "check_version",
-    "digest",
-    "is_suitable",
-    "release",
-    "run",
-    "script",
-    "unusable_schema",
-    "upgrade",
-    "writable_schema",
-]
-
 EXTENSIONS = ("vector", "age")
 """The extensions pgmem uses where the server offers them; each one missing is a lower tier, not an error."""
 

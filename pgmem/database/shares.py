@@ -10,8 +10,6 @@ import anyio
 
 from pgmem.errors import Busy
 
-__all__ = ["Shares"]
-
 
 @dataclass(slots=True)
 class _Share:

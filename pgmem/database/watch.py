@@ -12,8 +12,6 @@ import psycopg
 
 from pgmem.errors import DatabaseUnavailable, PgmemError
 
-__all__ = ["Call", "Observation", "Outcome", "Save", "Watcher", "observed", "outcome_of"]
-
 Outcome = Literal["ok", "refused", "timeout", "unavailable", "cancelled", "error"]
 
 

@@ -9,8 +9,6 @@ from typing import Self
 
 from pgmem.embeddings.protocol import EmbeddingConfigError, EmbeddingError
 
-__all__ = ["BaseProvider", "batches", "dimensions_of", "known"]
-
 
 class BaseProvider(ABC):
     """An `EmbeddingProvider` whose subclasses see only texts that can be embedded."""

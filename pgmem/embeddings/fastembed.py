@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from pgmem.embeddings.local import Encoder
     from pgmem.embeddings.vectors import Rows
 
-__all__ = ["DEFAULT_MODEL", "FastEmbedProvider"]
-
 DEFAULT_MODEL: Final = "BAAI/bge-small-en-v1.5"
 _EXTRA: Final = "fastembed"
 

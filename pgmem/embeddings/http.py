@@ -21,8 +21,6 @@ from pgmem.embeddings.base import BaseProvider, batches
 from pgmem.embeddings.protocol import EmbeddingConfigError, EmbeddingError
 from pgmem.embeddings.vectors import unit_vectors
 
-__all__ = ["HttpProvider", "JsonServer"]
-
 logger = logging.getLogger("pgmem.embeddings")
 
 ATTEMPTS: Final = 3

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     Encoder = Callable[[list[str]], Rows]
     """Takes texts and returns a row for each. Called from several threads at once."""
 
-__all__ = ["LocalProvider", "as_folder", "hub_is_offline", "missing", "require", "weights_digest"]
-
 logger = logging.getLogger("pgmem.embeddings")
 
 PAUSE: Final = 60.0

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pgmem.embeddings.base import BaseProvider
 
-__all__ = ["NullProvider"]
-
 
 class NullProvider(BaseProvider):
     """Makes no vectors: `dimensions` is 0, every vector is `[]`, and it is always healthy."""

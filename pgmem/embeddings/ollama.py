@@ -12,8 +12,6 @@ from pgmem.embeddings.http import HttpProvider
 from pgmem.embeddings.protocol import EmbeddingError
 from pgmem.embeddings.settings import OLLAMA_URL
 
-__all__ = ["DEFAULT_MODEL", "OllamaProvider"]
-
 DEFAULT_MODEL: Final = "nomic-embed-text"
 
 _DIMENSIONS: Final = {

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from pgmem.embeddings.local import Encoder
     from pgmem.embeddings.vectors import Rows
 
-__all__ = ["hidden_size", "load_folder", "model_file"]
-
 MAX_TOKENS: Final = 256
 BATCH: Final = 32
 _INPUTS: Final = {"input_ids", "attention_mask", "token_type_ids"}

@@ -13,8 +13,6 @@ from pgmem.embeddings.http import HttpProvider
 from pgmem.embeddings.protocol import EmbeddingConfigError, EmbeddingError
 from pgmem.embeddings.settings import OPENAI_URL
 
-__all__ = ["DEFAULT_MODEL", "OpenAIProvider"]
-
 DEFAULT_MODEL: Final = "text-embedding-3-small"
 
 _DIMENSIONS: Final = {

@@ -9,8 +9,6 @@ from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
-__all__ = ["Pieces"]
-
 _WORD = re.compile("▁*[^▁]+|▁+")
 """A word with the spaces before it. No piece of the vocabulary has a space after a letter, so words are cut one by one."""
 

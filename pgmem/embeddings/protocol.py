@@ -10,8 +10,6 @@ from typing import Protocol, runtime_checkable
 
 from pgmem.errors import PgmemError
 
-__all__ = ["EmbeddingConfigError", "EmbeddingError", "EmbeddingProvider"]
-
 
 class EmbeddingError(PgmemError):
     """The provider could not make a vector.

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
         def encode(self, texts: list[str], *, batch_size: int, show_progress_bar: bool) -> Rows: ...
 
 
-__all__ = ["DEFAULT_MODEL", "SentenceTransformerProvider"]
-
 DEFAULT_MODEL: Final = "all-MiniLM-L6-v2"
 _EXTRA: Final = "sentence-transformer"
 

@@ -9,8 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from pgmem.embeddings.protocol import EmbeddingConfigError
 
-__all__ = ["OLLAMA_URL", "OPENAI_URL", "EmbeddingSettings", "ProviderName"]
-
 OLLAMA_URL: Final = "http://localhost:11434"
 OPENAI_URL: Final = "https://api.openai.com/v1"
 

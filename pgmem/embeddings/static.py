@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pgmem.embeddings.local import Encoder
     from pgmem.embeddings.vectors import Rows
 
-__all__ = ["DEFAULT_MODEL", "StaticProvider"]
-
 _HERE: Final = Path(__file__).parent / "wordllama"
 DEFAULT_MODEL: Final = "l2_supercat_256"
 _DIMENSIONS: Final = 256

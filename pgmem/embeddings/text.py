@@ -18,8 +18,6 @@ from uuid import UUID
 
 from pgmem.models import DescribedLabel
 
-__all__ = ["node_text", "save_text", "text_hash"]
-
 # What remember does not store, and what of it is no text: a date or a time.
 _NOT_STORED = {
     *(

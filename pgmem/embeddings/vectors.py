@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     Rows = NDArray[numpy.float32]
     """An array of shape (texts, dimensions)."""
 
-__all__ = ["unit_rows", "unit_vectors"]
-
 _ZERO = 1e-12
 """A shorter vector has no direction, and cosine distance to it is undefined."""
 

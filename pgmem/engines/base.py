@@ -19,8 +19,6 @@ from pgmem.embeddings.text import node_text, save_text, text_hash
 from pgmem.engines.secrets import scrubbed
 from pgmem.errors import PgmemError, summary
 
-__all__ = ["Engine"]
-
 log = logging.getLogger("pgmem")
 
 T = TypeVar("T")

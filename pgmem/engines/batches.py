@@ -9,8 +9,6 @@ from typing import Any
 from pgmem.engines.base import Engine
 from pgmem.models import CardVacuum, Decay, Expiry
 
-__all__ = ["Batches"]
-
 
 class Batches(Engine):
     """Each batch is a transaction of its own: an interrupted run keeps the batches that it finished."""

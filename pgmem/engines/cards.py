@@ -29,8 +29,6 @@ from pgmem.models import (
 )
 from pgmem.repository import Reading, settled, standing
 
-__all__ = ["Cards"]
-
 
 class Cards(Retrieval, Projects):
     """Engineering memory: short cards about a code base, which agents draft and people approve."""

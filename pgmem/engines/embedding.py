@@ -14,8 +14,6 @@ from pgmem.embeddings.protocol import EmbeddingError
 from pgmem.engines.verbs import Verbs
 from pgmem.errors import PgmemError, TierMissing, summary
 
-__all__ = ["Embedding"]
-
 log = logging.getLogger("pgmem")
 _BATCH = 64
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pgmem.models import Extraction
     from pgmem.settings import Settings
 
-__all__ = ["ChatModel", "Extracted", "Extractor"]
-
 _ANSWER_TOKENS: Final = 2_000
 _TIMEOUT_S: Final = 120.0
 _LISTS: Final = ("add", "update", "invalidate")

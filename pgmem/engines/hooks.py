@@ -9,8 +9,6 @@ from pgmem.engines.routing import Routing
 from pgmem.engines.saves import Saves
 from pgmem.engines.tenancy import Tenancy
 
-__all__ = ["Hooks"]
-
 
 class Hooks(Saves, Cards, Retrieval, Routing, Batches, Tenancy):
     """The base of the generated methods.

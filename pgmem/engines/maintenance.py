@@ -11,8 +11,6 @@ from pgmem.database.watch import Watcher
 from pgmem.engines.embedding import Embedding
 from pgmem.errors import DatabaseUnavailable, PgmemError, summary
 
-__all__ = ["Maintenance"]
-
 log = logging.getLogger("pgmem")
 
 

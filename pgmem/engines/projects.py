@@ -10,8 +10,6 @@ from pgmem.engines.base import Engine
 from pgmem.models import OpenedProject
 from pgmem.repository.identity import Identity, chosen_project, identify
 
-__all__ = ["Projects"]
-
 
 class Projects(Engine):
     """A repository is known by its remote, the roots of its history and where it lies; its folder may have any name."""

@@ -16,8 +16,6 @@ from pgmem.engines.base import Engine
 from pgmem.errors import DatabaseUnavailable, described
 from pgmem.models import ContextBundle, SearchMode, SearchResult, SearchResults
 
-__all__ = ["Retrieval"]
-
 _NAMES_HOLD_S = 30.0
 _MOST_PROJECTS = 1_000
 

@@ -12,8 +12,6 @@ from pgmem.engines.base import Engine
 from pgmem.errors import InvalidArgument
 from pgmem.models import Route
 
-__all__ = ["SERVERLESS", "Routing"]
-
 SERVERLESS = frozenset({"route_analysis"})
 """The verbs whose method asks no server."""
 

@@ -36,8 +36,6 @@ from pgmem.errors import (
 )
 from pgmem.models import BatchSaveResult, OpenSave, Remembered, SaveResult, SaveStatus
 
-__all__ = ["Saves"]
-
 log = logging.getLogger("pgmem")
 
 _QUEUED = "The database does not answer. The save is in the outbox and is sent when the database answers."

@@ -22,8 +22,6 @@ from pgmem.errors import InvalidArgument, described, summary
 from pgmem.models import SearchMode, SearchResult
 from pgmem.stores import GraphStore, PgGraphStore, PgVectorStore, VectorStore
 
-__all__ = ["Hit", "HybridConfig", "HybridSearchEngine", "Ranking", "fuse"]
-
 log = logging.getLogger("pgmem")
 
 _UNKNOWN_TRUST = 0.5

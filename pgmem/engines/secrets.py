@@ -8,8 +8,6 @@ from typing import Any, Literal
 from pgmem.errors import InvalidArgument
 from pgmem.secret_forms import AWS_SECRET, forms
 
-__all__ = ["Scrubbing", "scrubbed"]
-
 Scrubbing = Literal["off", "redact", "refuse"]
 
 

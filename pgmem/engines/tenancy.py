@@ -8,8 +8,6 @@ from typing import Any
 from pgmem.engines.base import Engine
 from pgmem.models import ApiToken, Erasure
 
-__all__ = ["Tenancy"]
-
 
 class Tenancy(Engine):
     """None of these verbs is a tool for agents."""

@@ -12,8 +12,6 @@ from pgmem.engines.verbs import Verbs
 from pgmem.errors import InvalidArgument
 from pgmem.models import Exported, Imported
 
-__all__ = ["FORMAT", "Transfer"]
-
 FORMAT = 1
 """Version of the lines: an import refuses a newer one and reads every older one."""
 

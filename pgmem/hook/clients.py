@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-__all__ = ["Kind", "client_of", "file_of", "folder_of", "kind_of", "output", "session_of"]
-
 Kind = Literal["start", "prompt", "file", "keep"]
 
 _KINDS: dict[str, Kind] = {

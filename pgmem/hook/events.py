@@ -21,8 +21,6 @@ from pgmem.hook import clients, texts
 from pgmem.hook.libpq import Connection
 from pgmem.hook.state import Session, log
 
-__all__ = ["Call", "main", "read"]
-
 _LIMIT_S = {"start": 20.0, "prompt": 3.0, "file": 3.0, "keep": 20.0}  # then the hook gives up
 _QUERY_S = {"start": 2.0, "prompt": 0.4, "file": 0.4, "keep": 10.0}
 _PROMPT_TOKENS, _FILE_TOKENS = 600, 400

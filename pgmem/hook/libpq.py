@@ -16,8 +16,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-__all__ = ["Connection", "QueryFailed"]
-
 _COMMAND_OK, _TUPLES_OK = 1, 2
 _JSON, _BOOL, _NUMBERS = (114, 3802), 16, (20, 21, 23, 700, 701, 1700)
 

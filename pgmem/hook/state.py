@@ -15,8 +15,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Session", "log"]
-
 _LOG_LIMIT = 1_000_000
 _FORGET_AFTER_S = 30 * 86400
 _WORD = re.compile(r"[^A-Za-z0-9_-]")

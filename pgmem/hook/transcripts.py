@@ -12,8 +12,6 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-__all__ = ["INJECTED", "said", "turns"]
-
 INJECTED = "pgmem-memory"
 """The name of the tag around what pgmem brings into a session."""
 

@@ -10,8 +10,6 @@ from pgmem.bounded import read_bytes
 from pgmem.errors import InvalidArgument
 from pgmem.importers.records import Item, Link, Names, Reading, Vocabulary, json_lines, moment, proportion
 
-__all__ = ["read"]
-
 _TIMES = ("created_at", "updated_at", "valid_from", "valid_to")
 _STATUSES = {"active", "superseded", "archived", "expired", "stub"}
 _OWN = {*_TIMES, "embedding"}

@@ -15,8 +15,6 @@ from pgmem.importers.records import Item, Link, Reading, Vocabulary
 from pgmem.memory import Memory
 from pgmem.models import Imported
 
-__all__ = ["Source", "load", "read"]
-
 _LEFT_OUT = {
     "forgotten": "memories that were forgotten or merged here",
     "outranked": "memories that have more trust here than this import",

@@ -12,8 +12,6 @@ from pgmem.bounded import NESTING, UNPACKED_BYTES, check
 from pgmem.errors import InvalidArgument
 from pgmem.importers.records import Item, Link, Names, Reading, Vocabulary, moment, proportion
 
-__all__ = ["read"]
-
 _LINK = re.compile(r"\[\[([^\[\]|#^]+)(?:[#^][^\[\]|]*)?(?:\|[^\[\]]*)?\]\]")
 _BOUNDARY = re.compile(r"^-{3,}\s*$", re.MULTILINE)
 _TAG = re.compile(r"(?<![\w#/&\[])#([^\W\d][\w/-]*|\d[\w/-]*[^\W\d][\w/-]*)")

@@ -9,8 +9,6 @@ from typing import Any
 from pgmem.bounded import read_bytes
 from pgmem.importers.records import Item, Link, Names, Reading, Vocabulary, json_lines
 
-__all__ = ["read"]
-
 
 def read(path: Path, known: Vocabulary) -> Reading:
     """Read the server's file. An entity's type is its label, else Concept; its observations are the property notes.

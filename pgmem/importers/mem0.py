@@ -21,8 +21,6 @@ from pgmem.importers.records import (
     proportion,
 )
 
-__all__ = ["read"]
-
 _LINES = (
     "memories.jsonl.gz"  # in OpenMemory's archive; its lines are complete, those of memories.json are not
 )

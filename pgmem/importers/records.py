@@ -14,8 +14,6 @@ from typing import Any
 from pgmem.bounded import parse
 from pgmem.models import SchemaDescription
 
-__all__ = ["Item", "Link", "Names", "Reading", "Vocabulary", "excerpt", "json_lines", "moment", "proportion"]
-
 _NAME_CHARS = 200  # the limit of a new store; the verb refuses a longer name
 
 

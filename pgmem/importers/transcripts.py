@@ -27,8 +27,6 @@ from pgmem.memory import Memory
 from pgmem.models import Imported
 from pgmem.repository.identity import chosen_project, identify
 
-__all__ = ["CLIENTS", "Conversation", "load", "read"]
-
 Turn = dict[str, str]
 
 _TURNS = 100

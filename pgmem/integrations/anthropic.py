@@ -21,8 +21,6 @@ from pgmem.memory import Memory
 from pgmem.models import MemoryFile
 from pgmem.sync import Memory as SyncMemory
 
-__all__ = ["AsyncMemoryTool", "MemoryTool"]
-
 _MOST_LINES = 999_999
 _SHOWN_AROUND = 2  # lines before and after an edit
 _UNITS = "BKMG"

@@ -33,8 +33,6 @@ from pgmem.memory import Memory
 from pgmem.models import FoundItem, StoredItem
 from pgmem.sync import Memory as SyncMemory
 
-__all__ = ["PgmemStore"]
-
 log = logging.getLogger("pgmem")
 
 T = TypeVar("T")

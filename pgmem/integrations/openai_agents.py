@@ -12,8 +12,6 @@ from pgmem.integrations.reach import Reach
 from pgmem.memory import Memory
 from pgmem.sync import Memory as SyncMemory
 
-__all__ = ["PgmemSession"]
-
 
 class PgmemSession:
     """A conversation that is kept: what `Runner.run(…, session=…)` takes.

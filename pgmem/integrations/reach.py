@@ -11,8 +11,6 @@ from pgmem.errors import InvalidArgument
 from pgmem.memory import Memory
 from pgmem.sync import Memory as SyncMemory
 
-__all__ = ["Reach"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -23,8 +23,6 @@ from pgmem.telemetry import attach
 if TYPE_CHECKING:
     from pgmem.telemetry.metrics import Metrics
 
-__all__ = ["App", "lifespan"]
-
 log = logging.getLogger("pgmem")
 
 # Seconds that a tool waits for the database: longer than a first start with its install, shorter than the timeout of clients.

@@ -20,8 +20,6 @@ from pgmem.errors import NotPermitted
 from pgmem.mcp.app import App
 from pgmem.memory import Memory
 
-__all__ = ["asks", "injected", "token"]
-
 _WITHIN_ANSWERS = "2026-07-28"
 """From this version of MCP on, a question travels in the answer to a call, which needs no stream to the client."""
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-__all__ = ["refusal", "unknown"]
-
 
 def refusal(tool: str, schema: Mapping[str, Any], error: ValidationError) -> str:
     """Return a sentence with every invalid argument and what to send instead."""

@@ -28,8 +28,6 @@ from pgmem.telemetry.metrics import Metrics
 from pgmem.telemetry.probes import Probes
 from pgmem.ui import WithPages
 
-__all__ = ["http_app"]
-
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _CONFIRMED_S = 300.0
 """Seconds for which a confirmed token counts while the database is away: a restart or a failover is over by then."""

@@ -19,8 +19,6 @@ from pgmem import neutral
 from pgmem.errors import PgmemError, summary
 from pgmem.mcp.app import App
 
-__all__ = ["add"]
-
 _COMPLETED = ("project_id", "focus", "label", "session_id")
 _MOST = 100
 """The most values that the protocol permits."""

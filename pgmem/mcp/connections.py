@@ -9,8 +9,6 @@ from typing import Any, ClassVar
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-__all__ = ["KEEP_ALIVE_S", "BoundedConnection"]
-
 KEEP_ALIVE_S = 75
 """Seconds that a connection is kept for the next request: agents think between two calls."""
 

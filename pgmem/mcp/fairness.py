@@ -26,8 +26,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pgmem.database.shares import Shares
 from pgmem.errors import Busy, PgmemError, summary
 
-__all__ = ["Admission", "Rates", "Verified"]
-
 log = logging.getLogger("pgmem")
 
 _REMEMBERED = 10_000  # tokens and addresses; the one that was used least recently is forgotten first

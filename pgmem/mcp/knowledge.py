@@ -22,8 +22,6 @@ from pgmem.mcp.app import App
 from pgmem.mcp.tools import opened, with_reasons
 from pgmem.memory import Memory
 
-__all__ = ["TOOLSET", "add", "text_of"]
-
 TOOLSET = "server-memory"
 
 

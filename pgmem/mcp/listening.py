@@ -14,8 +14,6 @@ from pgmem.mcp.auth import http_app
 from pgmem.mcp.connections import KEEP_ALIVE_S, BoundedConnection
 from pgmem.settings import Settings
 
-__all__ = ["configured", "listen"]
-
 
 class _Telling(uvicorn.Server):
     """A server that says where it listens once it does."""

@@ -10,8 +10,6 @@ from pgmem import neutral
 from pgmem.engines.asking import EXTRACTION
 from pgmem.mcp.app import App
 
-__all__ = ["add"]
-
 
 def add(server: MCPServer[App]) -> None:
     """Register the prompts; the docstring of each is its description for users."""

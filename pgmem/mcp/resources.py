@@ -14,8 +14,6 @@ from pgmem.errors import DatabaseUnavailable, InvalidArgument, MemoryNotFound, P
 from pgmem.mcp.app import App
 from pgmem.memory import Memory
 
-__all__ = ["add"]
-
 
 def add(server: MCPServer[App], app: App) -> None:
     """Register the resources; the docstring of each is its description for clients."""

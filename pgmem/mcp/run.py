@@ -11,8 +11,6 @@ from pgmem.mcp.server import create_server
 from pgmem.settings import Settings
 from pgmem.telemetry import logs, tracing
 
-__all__ = ["run"]
-
 
 def run(settings: Settings, transport: str = "stdio", host: str = "127.0.0.1", port: int = 8000) -> None:
     """Serve until stdin closes (stdio) or the process is stopped (http)."""

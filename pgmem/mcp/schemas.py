@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["listed_answer", "listed_arguments", "meant"]
-
 _IMPLIED: Mapping[str, tuple[Any, ...]] = {"default": (None, [], False), "minimum": (1,)}
 _SHOWN = (
     "type",

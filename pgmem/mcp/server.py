@@ -26,8 +26,6 @@ from pgmem.mcp.schemas import listed_answer, listed_arguments, meant
 from pgmem.mcp.stdio import answering_stdio
 from pgmem.settings import ALL_TOOLSETS, Settings
 
-__all__ = ["Server", "create_server"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 log = logging.getLogger("pgmem")

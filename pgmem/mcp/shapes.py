@@ -12,8 +12,6 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, WithJsonSchema, with_config
 from typing_extensions import TypedDict
 
-__all__ = ["SHAPES"]
-
 _OPEN = ConfigDict(extra="allow")
 """Fields that no shape names reach SQL, which refuses them by name or keeps them; pydantic would drop them in silence."""
 _Text = Annotated[Any, WithJsonSchema({"type": "string"})]

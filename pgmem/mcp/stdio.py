@@ -26,8 +26,6 @@ from mcp.types import (
 )
 from pydantic import ValidationError
 
-__all__ = ["answering_stdio"]
-
 Received = MemoryObjectReceiveStream[SessionMessage | Exception]
 
 

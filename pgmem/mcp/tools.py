@@ -27,8 +27,6 @@ from pgmem.mcp.app import App
 from pgmem.mcp.shapes import SHAPES
 from pgmem.memory import Memory
 
-__all__ = ["TOOLSETS", "add", "names", "opened", "with_reasons"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 log = logging.getLogger("pgmem")

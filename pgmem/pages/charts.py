@@ -12,8 +12,6 @@ from zlib import crc32
 
 from pgmem.models import TimelineCount
 
-__all__ = ["Bar", "Label", "Series", "Tick", "Timeline", "histogram", "hue_of", "ticks_to", "timeline"]
-
 HUES = 10
 """How many colours the stylesheet has; the last one is grey and stands for "other"."""
 

@@ -10,8 +10,6 @@ from pgmem.models import Conflict, Health, HygieneReport, LineDecision, Node
 from pgmem.pages import render
 from pgmem.pages.charts import histogram, ticks_to, timeline
 
-__all__ = ["Command", "Entry", "Finding", "Group", "Tile", "quality_page", "references"]
-
 EXCERPT = 280
 """Characters of a memory's text that the page shows."""
 

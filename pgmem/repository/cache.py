@@ -10,8 +10,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Cache"]
-
 _FORM = 7
 """Grows with every change of what the files of the cache hold: another number is no cache."""
 

@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from pgmem.repository.covering import Covering, is_test
 from pgmem.repository.history import Timeline
 
-__all__ = ["Companion", "Companions", "Test"]
-
 _FROM_FOLDER = 1.5
 _FROM_ALL = 0.7
 """What borrowed knowledge counts beside the weighted commits of the file itself."""

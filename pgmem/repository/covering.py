@@ -7,8 +7,6 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from math import log
 
-__all__ = ["Covering", "is_test", "name_matches", "stem"]
-
 _FOLDER = re.compile(r"(^|/)(?:[\w-]+-)?(?:tests?|__tests__|specs?|e2e)/")
 _FILE = re.compile(
     r"(^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$|[._-](?:test|spec)s?\.\w+$|_(?:test|spec)\.(?:go|rb|rs|c|cc|cpp)$"

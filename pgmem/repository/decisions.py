@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-__all__ = ["Decision", "Mark", "code_owners", "decision", "marks", "owners_of", "rules"]
-
 _RECORD = re.compile(
     r"(^|/)(?:adrs?|decisions?|architecture[-_]decisions?|rfcs?)/[^/]*\.(?:md|rst|adoc|txt)$|(^|/)adr[-_]?\d+[^/]*\.md$",
     re.IGNORECASE,

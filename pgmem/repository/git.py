@@ -20,8 +20,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO
 
-__all__ = ["Commit", "Git", "GitUnavailable", "Repository"]
-
 _TIMEOUT_S = 60.0
 _HISTORY_TIMEOUT_S = 300.0  # a log of a million commits takes a minute or two
 

@@ -16,8 +16,6 @@ from math import log2
 
 from pgmem.repository.git import Commit
 
-__all__ = ["MASS", "Owner", "Reason", "Timeline", "is_sweep"]
-
 DAY = 86400
 HOTSPOT_DAYS = 90
 HALF_LIFE = 730 * DAY

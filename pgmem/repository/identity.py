@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from pgmem.repository.git import Repository
 
-__all__ = ["Identity", "chosen_project", "identify", "normalised", "work_tree"]
-
 _MOST_BYTES = 65_536  # of .pgmem.toml
 _ROOTS_WAIT_S = 0.5  # git reads all of the history for its roots
 _SCP = re.compile(r"(?:[^@/]+@)?([^:/]+):(?!//|:)(.+)")

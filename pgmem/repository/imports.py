@@ -9,8 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from pgmem.repository.source import Import, Source
 
-__all__ = ["Imports"]
-
 _SCRIPT = (".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts", ".vue", ".svelte")
 _DEPTH = 6
 

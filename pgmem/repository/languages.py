@@ -16,8 +16,6 @@ from typing import Any
 from pgmem.repository import plain
 from pgmem.repository.source import Import, Source, digests
 
-__all__ = ["available", "read"]
-
 _GRAMMARS = {
     "js": ("tree_sitter_javascript", "language"),
     "jsx": ("tree_sitter_javascript", "language"),

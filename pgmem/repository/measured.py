@@ -7,8 +7,6 @@ import sqlite3
 from collections import defaultdict
 from pathlib import Path
 
-__all__ = ["read"]
-
 _TEST = re.compile(r"^(?P<path>[^:|]+\.\w+)::")
 
 

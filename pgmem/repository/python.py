@@ -11,8 +11,6 @@ from typing import Any
 
 from pgmem.repository.source import Import, Source, Unreadable, digest
 
-__all__ = ["module_name", "read"]
-
 _ATTRIBUTE = re.compile(rb"\b([A-Za-z_]\w*)\.([A-Za-z_]\w*)")
 
 

@@ -33,19 +33,6 @@ from pgmem.repository.history import Timeline
 from pgmem.repository.imports import Imports
 from pgmem.repository.source import Source, Unreadable
 
-__all__ = [
-    "SCHEMA",
-    "Learned",
-    "Reading",
-    "facts",
-    "fingerprint",
-    "learned",
-    "parse",
-    "scan",
-    "settled",
-    "standing",
-]
-
 SCHEMA = "pgmem.repository/1"
 """The schema of a report; `refresh_from_run` refuses any other."""
 

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Import", "Source", "Unreadable", "digest", "digests"]
-
 
 class Unreadable(Exception):
     """The file cannot be parsed; the message says why."""

@@ -9,8 +9,6 @@ from typing import Any
 
 from pgmem.models import MemoryScope, SchemaDefinition
 
-__all__ = ["NullGraphStore", "NullVectorStore"]
-
 
 class NullGraphStore:
     """A `GraphStore` without nodes."""

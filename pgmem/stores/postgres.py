@@ -15,8 +15,6 @@ from pgmem.database.database import Database
 from pgmem.errors import InvalidArgument, MemoryNotFound, PgmemError, TierMissing
 from pgmem.models import MemoryScope, SchemaDefinition
 
-__all__ = ["PgGraphStore", "PgStore", "PgVectorStore"]
-
 
 class _OnDatabase:
     """A store over a `Database`, which the first call opens."""

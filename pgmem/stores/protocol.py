@@ -11,8 +11,6 @@ from typing import Any, Protocol, runtime_checkable
 
 from pgmem.models import MemoryScope, SchemaDefinition
 
-__all__ = ["GraphStore", "VectorStore"]
-
 
 @runtime_checkable
 class GraphStore(Protocol):

@@ -15,8 +15,6 @@ from typing import TypeAlias
 from pgmem.database.watch import Call, Save
 from pgmem.settings import Settings
 
-__all__ = ["configure", "tell"]
-
 _OURS = ("pgmem", "psycopg", "uvicorn")
 _calls = logging.getLogger("pgmem.calls")
 

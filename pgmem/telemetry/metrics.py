@@ -16,8 +16,6 @@ from pgmem.database.watch import Call, Save
 from pgmem.errors import PgmemError
 from pgmem.models import Backlog
 
-__all__ = ["CONTENT_TYPE", "Metrics", "Subject"]
-
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)

@@ -20,8 +20,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from pgmem.errors import InvalidArgument, cannot_listen
 from pgmem.telemetry.metrics import CONTENT_TYPE, Metrics, Subject
 
-__all__ = ["Probes", "serve"]
-
 _PATHS = ("/health/live", "/health/ready", "/metrics")
 _PATIENCE_S = 2.0
 

@@ -9,8 +9,6 @@ from pgmem.database.schema import release
 from pgmem.database.watch import Call, Save, Watcher
 from pgmem.errors import InvalidArgument
 
-__all__ = ["export", "tracer"]
-
 _MISSING = "PGMEM_OTEL needs the extra otel: pip install 'pgmem-agent[otel]'."
 
 

@@ -15,8 +15,6 @@ from pgmem.models import Activity
 from pgmem.ui import render
 from pgmem.ui.visit import Page, Visit
 
-__all__ = ["activity", "live"]
-
 _EVERY_S = 2.0
 _LONGEST_S = 1800.0
 _AT_ONCE = 6

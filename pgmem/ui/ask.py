@@ -9,8 +9,6 @@ from pgmem.models import MemoryScopeName, SearchResult
 from pgmem.ui import words
 from pgmem.ui.visit import Page, Visit
 
-__all__ = ["Part", "ask", "parts_of"]
-
 FILTERS = ("labels", "focus", "tags", "agent", "source", "trust", "as_of", "known_at", "scope")
 
 

@@ -14,8 +14,6 @@ from pgmem.errors import PgmemError
 from pgmem.memory import Memory
 from pgmem.models import FreshnessReport, Health, HygieneReport, MemoryCounts
 
-__all__ = ["Checks", "Report"]
-
 Key = tuple[str, str, str | None]
 
 _MOST = 200  # reports that are kept; the least recent one is dropped first

@@ -12,20 +12,6 @@ from pgmem.models import Card, Node, ReviewDetail
 from pgmem.ui import words
 from pgmem.ui.visit import Page, Redirect, Visit
 
-__all__ = [
-    "approvals",
-    "cards",
-    "decide_card",
-    "insights",
-    "judge",
-    "reflect",
-    "resolve",
-    "review",
-    "reviews",
-    "saves",
-    "undo",
-]
-
 Outcome = Literal["new", "supersede", "drop"]
 
 _CARDS = 12  # drafts of a page; each is one call

@@ -12,8 +12,6 @@ from typing import Any
 from pgmem.models import DrawnEdge, DrawnGraph, DrawnNode, LineEntry
 from pgmem.pages.charts import hue_of
 
-__all__ = ["Bar", "Dot", "Drawing", "Line", "Link", "ego", "line", "project"]
-
 
 @dataclass(frozen=True, slots=True)
 class Dot:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pgmem.ui import drawing
 from pgmem.ui.visit import Page, Visit
 
-__all__ = ["graph"]
-
 
 async def graph(visit: Visit) -> Page:
     """The most connected memories, laid out here; the same as a list for those who do not see it."""

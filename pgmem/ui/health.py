@@ -13,8 +13,6 @@ from pgmem.pages.charts import histogram, ticks_to, timeline
 from pgmem.ui import words
 from pgmem.ui.visit import Page, Redirect, Visit
 
-__all__ = ["check", "health", "preview", "repair"]
-
 _REPAIRS = ("merge_entities", "supersede", "forget", "archive_card", "retry_save")
 
 

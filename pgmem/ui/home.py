@@ -7,8 +7,6 @@ import asyncio
 from pgmem.pages.charts import timeline
 from pgmem.ui.visit import Page, Visit
 
-__all__ = ["home"]
-
 
 async def home(visit: Visit) -> Page:
     """What waits, the newest memories, and the counts; of a new store, what to do first."""

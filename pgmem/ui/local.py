@@ -18,8 +18,6 @@ from pgmem.settings import Settings
 from pgmem.ui.sessions import Person, Sessions
 from pgmem.ui.site import Site
 
-__all__ = ["Link", "local_app"]
-
 _HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 

@@ -15,20 +15,6 @@ from pgmem.models import LineEntry, Node, SearchResult, Version
 from pgmem.ui import drawing, words
 from pgmem.ui.visit import Page, Redirect, Visit
 
-__all__ = [
-    "edit",
-    "edit_form",
-    "forget",
-    "listed",
-    "one",
-    "purge",
-    "purge_form",
-    "replace",
-    "replace_form",
-    "revert",
-    "text",
-]
-
 REPLACING = {"Decision": "supersede", "EntityFact": "merge"}
 _BESIDE = ("date", "owner", "status", "relevance_score", "last_validated_at")
 _SOURCES = ("source", "sources", "quote", "quotes", "url", "reference", "references", "evidence", "cited")

@@ -11,8 +11,6 @@ from pgmem.pages.charts import hue_of
 from pgmem.ui import drawing
 from pgmem.ui.visit import Page, Visit
 
-__all__ = ["moment"]
-
 _LINES = 6
 _STEPS = 240
 

@@ -16,8 +16,6 @@ from pgmem.ui import words
 from pgmem.ui.sessions import Session
 from pgmem.ui.visit import Page, Visit
 
-__all__ = ["ago", "enter", "environment", "error", "page", "static"]
-
 NAVIGATION = (
     ("/", "Home"),
     ("/ask", "Ask"),

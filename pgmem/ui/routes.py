@@ -11,8 +11,6 @@ from starlette.responses import Response
 from pgmem.ui import activity, ask, decide, graph, health, home, memories, moment, tenants
 from pgmem.ui.visit import Page, Redirect, Visit
 
-__all__ = ["ROUTES", "Handler", "Route"]
-
 Handler = Callable[[Visit], Awaitable[Page | Redirect | Response]]
 
 

@@ -11,8 +11,6 @@ from pgmem.settings import Settings
 from pgmem.telemetry import logs
 from pgmem.ui.local import local_app
 
-__all__ = ["PORT", "listening", "run"]
-
 PORT = 7437
 
 

@@ -11,8 +11,6 @@ from hashlib import sha256
 
 from pgmem.models import MemoryScope
 
-__all__ = ["Notice", "Person", "Session", "Sessions"]
-
 _IDLE_S = 12 * 3600
 _MOST = 1000  # sessions that are remembered; the least recent one is dropped first
 _LINK_S = 600

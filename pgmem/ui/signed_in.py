@@ -10,8 +10,6 @@ from pgmem.models import MemoryScope
 from pgmem.ui.sessions import Person, Sessions
 from pgmem.ui.site import Limit, OpenStore, Site
 
-__all__ = ["WithPages"]
-
 
 class WithPages:
     """Answers /ui with the pages, and everything else with another application.

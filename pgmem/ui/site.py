@@ -33,8 +33,6 @@ from pgmem.ui.routes import ROUTES, Handler
 from pgmem.ui.sessions import Person, Session, Sessions
 from pgmem.ui.visit import Page, Redirect, Visit
 
-__all__ = ["Limit", "OpenStore", "Site"]
-
 log = logging.getLogger("pgmem")
 
 COOKIE = "pgmem_ui"

@@ -10,8 +10,6 @@ from uuid import UUID
 from pgmem.errors import InvalidArgument, NotPermitted
 from pgmem.ui.visit import Page, Redirect, Visit
 
-__all__ = ["erase", "erase_form", "issue", "revoke", "tenants"]
-
 
 def _require_keeper(visit: Visit) -> None:
     if not visit.session.person.keeper:

@@ -14,8 +14,6 @@ from pgmem.memory import Memory
 from pgmem.ui.checks import Checks, Key
 from pgmem.ui.sessions import Notice, Session
 
-__all__ = ["Page", "Redirect", "Visit"]
-
 
 @dataclass(frozen=True, slots=True)
 class Page:

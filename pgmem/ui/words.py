@@ -10,8 +10,6 @@ from typing import Any
 
 from pgmem.neutral import visible
 
-__all__ = ["Piece", "compared", "cut", "marked", "plain", "texts"]
-
 _WORD = re.compile(r"\w+|\s+|[^\w\s]+")
 _MOST = 1500  # words of a text that is compared word by word; longer ones are compared line by line
 
