@@ -254,8 +254,11 @@ class Pools:
         """
         try:
             with anyio.fail_after(_PROBE_S):
-                connection = await psycopg.AsyncConnection.connect(str(pool.conninfo))
-                await connection.close()
+                connection = await psycopg.AsyncConnection.connect(str(pool.conninfo), autocommit=True)
+                try:
+                    await connection.execute("select 1")  # a pooler lets clients in while its server is away
+                finally:
+                    await connection.close()
         except (TimeoutError, psycopg.OperationalError) as error:
             raise DatabaseUnavailable(f"The database does not answer: {first_line(error)}") from error
         self._away = False
@@ -302,6 +305,8 @@ class Pools:
         lost: DatabaseUnavailable | None = None
         try:
             with anyio.fail_after(timeout_s):
+                if self.is_away:
+                    await self._probe(pool)
                 for _ in range(pool.max_size + 1):
                     connection = await pool.getconn(timeout=timeout_s)
                     try:

@@ -1,40 +1,83 @@
 """Streamable HTTP for many tenants: bearer tokens, allowed hosts and origins, limits on size and rate.
 
 A request acts for the tenant of its token. Tokens are issued by `pgmem token issue`, stored as hashes, and looked up
-for every request, so that revoking one takes effect at once.
+for every request, so that revoking one takes effect at once. While the database is away, a token that it confirmed
+shortly before still counts, so that the saves of its client go to the outbox; nothing else can be done without a
+database.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from hashlib import sha256
+from time import monotonic
 
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp
 
-from pgmem.errors import InvalidArgument
+from pgmem.errors import DatabaseUnavailable, EmbeddedServerError, InvalidArgument
 from pgmem.mcp.app import App
 from pgmem.mcp.exchange import Exchange
 from pgmem.mcp.fairness import Admission, Rates, Verified
 from pgmem.mcp.server import create_server
+from pgmem.models import ApiToken
 from pgmem.settings import Settings
 from pgmem.telemetry.metrics import Metrics
 from pgmem.telemetry.probes import Probes
 from pgmem.ui import WithPages
 
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
+_CONFIRMED_S = 300.0
+"""Seconds for which a confirmed token counts while the database is away: a restart or a failover is over by then."""
+_CONFIRMED = 10_000  # tokens; the one that was confirmed longest ago is forgotten first
+
+
+class _Confirmed:
+    """The tokens that the store confirmed of late, by their hash and with their tenant; their secrets are not kept."""
+
+    def __init__(self) -> None:
+        self._tokens: OrderedDict[bytes, tuple[float, AccessToken]] = OrderedDict()
+
+    def __getitem__(self, secret: str) -> AccessToken | None:
+        """Return the tenant of a token; None if it is not confirmed, or no longer."""
+        until, token = self._tokens.get(_hash(secret), (0.0, None))
+        return token if monotonic() < until else None
+
+    def put(self, secret: str, found: ApiToken, token: AccessToken, asked: float) -> None:
+        """Remember a token that was confirmed by a question of that moment, until it expires at most."""
+        expires = (found.expires_at - datetime.now(UTC)).total_seconds() if found.expires_at else _CONFIRMED_S
+        key = _hash(secret)
+        self._tokens[key] = asked + min(expires, _CONFIRMED_S), token
+        self._tokens.move_to_end(key)
+        if len(self._tokens) > _CONFIRMED:
+            self._tokens.popitem(last=False)
+
+    def forget(self, secret: str) -> None:
+        """Forget a token that the store no longer confirms."""
+        self._tokens.pop(_hash(secret), None)
 
 
 def stored_tokens(app: App) -> Callable[[str], Awaitable[AccessToken | None]]:
     """Return the function that looks a bearer token up in the store."""
+    confirmed = _Confirmed()
 
-    async def verify(token: str) -> AccessToken | None:
+    async def verify(secret: str) -> AccessToken | None:
         """Return the tenant of a token; None if it is unknown, revoked, expired or a person's."""
-        found = await (await app.store()).verify_token(token)
+        asked = monotonic()
+        try:
+            found = await (await app.store()).verify_token(secret)
+        except (DatabaseUnavailable, EmbeddedServerError):
+            if (known := confirmed[secret]) is not None:
+                return known
+            raise
         if found is None or found.for_person:
+            confirmed.forget(secret)
             return None
-        return AccessToken(
+        token = AccessToken(
             token=str(found.id),  # the secret goes no further
             client_id=str(found.id),
             scopes=[],
@@ -42,8 +85,14 @@ def stored_tokens(app: App) -> Callable[[str], Awaitable[AccessToken | None]]:
             subject=f"{found.org_id}/{found.user_id}",
             claims={"org_id": found.org_id, "user_id": found.user_id, "name": found.name},
         )
+        confirmed.put(secret, found, token, asked)
+        return token
 
     return verify
+
+
+def _hash(secret: str) -> bytes:
+    return sha256(secret.encode()).digest()
 
 
 def http_app(settings: Settings, app: App | None = None, host: str = "127.0.0.1") -> ASGIApp:

@@ -95,6 +95,13 @@ def session(dsn: str) -> Iterator[OpenSession]:
         session.close()
 
 
+_STATEMENTS = (
+    b"Q",
+    b"P",
+    b"B",
+)  # how messages begin that hold one: of the simple protocol, and of the extended one
+
+
 class Gate:
     """A TCP port before the server's socket: a network to cut, to freeze, or to cut at a given answer."""
 
@@ -105,6 +112,8 @@ class Gate:
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
         self._flowing = threading.Event()
         self._flowing.set()
+        self._serving = threading.Event()
+        self._serving.set()
         self._fatal: bytes | None = None
         self._cut_for_good = False
         self.dsn = make_conninfo(
@@ -146,6 +155,8 @@ class Gate:
                         self.cut()
                     break
                 self._flowing.wait()
+                if not answers and data[:1] in _STATEMENTS:
+                    self._serving.wait()
                 target.sendall(data)
         for end in (source, target):
             with suppress(OSError):
@@ -174,8 +185,14 @@ class Gate:
         """Nothing arrives any more, in either direction, and nothing breaks."""
         self._flowing.clear()
 
+    def silence(self) -> None:
+        """Logins are answered and statements are not: a pooler whose server is away."""
+        self._serving.clear()
+
     def thaw(self) -> None:
+        """Everything arrives again."""
         self._flowing.set()
+        self._serving.set()
 
 
 @pytest.fixture

@@ -176,6 +176,21 @@ async def test_a_server_that_says_nothing_any_more_is_not_waited_for(
     assert contents(connection) == ["Once."]
 
 
+async def test_a_pooler_that_answers_for_a_server_that_is_away_is_found_out_once(
+    gate: Gate, settings: Configure, connection: Connection
+) -> None:
+    """Logins alone were taken for an answer, so that each save waited for both its attempts anew."""
+    async with Memory.connect(settings(connect_timeout_s=2.0)) as memory:
+        gate.silence()
+        assert (await memory.save_context("First.", "shop")).status == "pending_retry"
+        began = monotonic()
+        assert (await memory.save_context("Second.", "shop")).status == "pending_retry"
+        assert monotonic() - began < 1.5
+        gate.thaw()
+        assert (await memory.save_context("Third.", "shop")).status == "saved"
+    assert contents(connection) == ["First.", "Second.", "Third."]
+
+
 async def test_a_server_that_falls_silent_in_the_middle_of_a_save_gets_it_once(
     gate: Gate, settings: Configure, connection: Connection, session: OpenSession, dsn: str
 ) -> None:

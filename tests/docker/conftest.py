@@ -5,10 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
-from tests.docker.stack import STAGES, Stack, build, clone, make_base, missing, size, stack
+from tests.docker.stack import (
+    STAGES,
+    Stack,
+    build,
+    clone,
+    compose,
+    has_buildkit,
+    make_base,
+    missing,
+    run,
+    size,
+    stack,
+)
 
 FIGURES: list[str] = []
 
@@ -20,10 +33,18 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
         # CI says so in words; who asks for these tests by hand wants to know.
         pytest.skip(reason)
     folder = clone(tmp_path_factory.mktemp("clone"))
-    make_base()
-    for stage, image in STAGES.items():
-        seconds = build(folder, stage, f"{image}:{tag()}")
+    builder = "BuildKit" if has_buildkit() else "the builder without BuildKit"
+    FIGURES.append(f"{builder}, Compose {run(*compose(), 'version', '--short').strip()}")
+    FIGURES.append(f"the base was there or made in {make_base():.0f} s")
+    # Without BuildKit every stage before the one that is asked for is built too, so the last one comes first.
+    options = ["--no-cache"] if os.environ.get("PGMEM_TEST_NO_CACHE") else []
+    begun = monotonic()
+    for stage, image in reversed(STAGES.items()):
+        seconds = build(folder, stage, f"{image}:{tag()}", *options)
         FIGURES.append(f"{image}: {size(f'{image}:{tag()}'):.0f} MB, built in {seconds:.0f} s")
+        options = options if has_buildkit() else []
+    cache = "without cache" if os.environ.get("PGMEM_TEST_NO_CACHE") else "with what the cache held"
+    FIGURES.append(f"all images {cache}: {monotonic() - begun:.0f} s")
     return folder
 
 

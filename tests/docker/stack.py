@@ -217,10 +217,11 @@ def stack(folder: Path, *files: Path, **variables: str) -> Iterator[Stack]:
         services.down()
 
 
-def build(folder: Path, stage: str, tag: str, **arguments: str) -> float:
+def build(folder: Path, stage: str, tag: str, *options: str, **arguments: str) -> float:
     """Build an image; the seconds it took."""
     begun = monotonic()
     given = [word for name, value in arguments.items() for word in ("--build-arg", f"{name}={value}")]
+    given += options
     run(
         *("docker", "build", "--file", "docker/Dockerfile", "--target", stage, "--tag", tag, *given, "."),
         folder=folder,
@@ -228,9 +229,16 @@ def build(folder: Path, stage: str, tag: str, **arguments: str) -> float:
     return monotonic() - begun
 
 
-def make_base(name: str | None = None) -> None:
-    """The base image: there, pulled, or made."""
+def make_base(name: str | None = None) -> float:
+    """The base image: there, pulled, or made; the seconds it took."""
+    begun = monotonic()
     run("docker/make-base", *([name] if name else []))
+    return monotonic() - begun
+
+
+def has_buildkit() -> bool:
+    """Whether `docker build` builds by BuildKit."""
+    return subprocess.run(["docker", "buildx", "version"], capture_output=True).returncode == 0
 
 
 def size(image: str) -> float:

@@ -46,6 +46,7 @@ def test_from_a_clean_clone_to_a_first_memory(tree: Path) -> None:
     services = Stack(tree, **images())
     try:
         services.up()
+        FIGURES.append(f"docker compose up to the first answer: {monotonic() - begun:.0f} s")
         services.issue_token()
         save(services, "Use one PostgreSQL")
         FIGURES.append(f"docker compose up to the first memory: {monotonic() - begun:.0f} s")

@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from threading import Event, Lock
-from time import monotonic
+from time import monotonic, time
 from uuid import uuid4
 
 import httpx2
@@ -27,9 +27,9 @@ from tests.docker.stack import Stack, run, stack, until
 
 pytestmark = pytest.mark.docker
 SAVES, AGENTS = 1000, 8
-# A request whose token cannot be checked is refused with 503, one that waited too long in the queue of its tenant with
-# 429. Both say to come again, and nothing is acknowledged.
-KNOWN = {"saved", "pending_retry", "HTTP 503", "HTTP 429"}
+# A request that waited too long in the queue of its tenant is refused with 429. It says to come again, and nothing is
+# acknowledged.
+KNOWN = {"saved", "pending_retry", "HTTP 429"}
 BEGIN, END = 200, 700  # the fault begins and ends when so many saves were answered
 
 
@@ -42,6 +42,8 @@ class Answers:
     slowest: float = 0.0
     most_queued: int = 0
     recovered: float = 0.0
+    lost: list[str] = field(default_factory=list)
+    doubled: list[str] = field(default_factory=list)
 
     @property
     def total(self) -> int:
@@ -51,9 +53,7 @@ class Answers:
 Fault = Callable[[Stack], Iterator[None]]
 
 
-def save_through(
-    services: Stack, fault: Callable[[Stack], Iterator[None]], begin: int = BEGIN, seconds: float = 25
-) -> Answers:
+def save_through(services: Stack, fault: Fault, begin: int = BEGIN, seconds: float = 25) -> Answers:
     """Let agents save; the fault begins in the middle, and ends after a number of answers or some seconds."""
     project = f"fault-{uuid4().hex[:8]}"
     opened = services.ask("save_session", objective="Break something", project_id=project)
@@ -101,7 +101,7 @@ def save_through(
             one.result()
     services.wait_for_answer()
     answers.recovered = until(lambda: queued(services) == 0, "the outbox is never empty again", 300)
-    check(services, project, answers)
+    compare(services, project, answers)
     return answers
 
 
@@ -109,42 +109,32 @@ def queued(services: Stack) -> int:
     """How many saves the outbox holds; asked of the volume, because the program may be the one that is away."""
     mount = f"{services.name}_outbox:/outbox:ro"
     listed = run(
-        *(
-            "docker",
-            "run",
-            "--rm",
-            "--user",
-            "0",
-            "--network",
-            "none",
-            "--volume",
-            mount,
-            "--entrypoint",
-            "sh",
-        ),
+        *("docker", "run", "--rm", "--user", "0", "--network", "none", "--volume", mount),
+        *("--entrypoint", "sh"),
         *(images()["PGMEM_IMAGE"], "-c", "ls /outbox/outbox 2> /dev/null || true"),
     )
     return len([name for name in listed.split() if name.endswith(".json")])
 
 
-def check(services: Stack, project: str, answers: Answers) -> None:
-    """Nothing acknowledged is lost, nothing is there twice."""
+def compare(services: Stack, project: str, answers: Answers) -> None:
+    """Find what was acknowledged and is lost, and what is there twice."""
     query = f"select props ->> 'content' from pgmem.node where label = 'Context' and project = '{project}'"
     stored = Counter(services.sql(query))
-    lost = answers.acknowledged - set(stored)
-    doubled = [content for content, times in stored.items() if times > 1]
-    assert lost == set(), f"{len(lost)} acknowledged saves are lost: {sorted(lost)[:3]}"
-    assert doubled == []
-    doctor = json.loads(services.exec("mcp", "pgmem", "doctor", "--json"))
+    answers.lost = sorted(answers.acknowledged - set(stored))
+    answers.doubled = [content for content, times in stored.items() if times > 1]
+    # It ends with 1 where a save was answered with failed, and so waits for a person.
+    doctor = json.loads(services.exec("mcp", "sh", "-c", "pgmem doctor --json || true"))
     assert [line for line in doctor if line["check"] == "graph" and line["level"] != "ok"] == []
 
 
-def tell(fault: str, answers: Answers) -> None:
-    """A row of the table of docs/explanation/when-things-break.md."""
+def tell(fault: str, answers: Answers, known: Iterable[str] = KNOWN) -> None:
+    """Add a row to the table of docs/explanation/when-things-break.md; nothing is lost, nothing doubled."""
     said = ", ".join(f"{number} {status}" for status, number in sorted(answers.statuses.items()))
-    FIGURES.append(
-        f"| {fault} | {said} | {answers.slowest:.1f} s | {answers.most_queued} | {answers.recovered:.0f} s | 0 | 0 |"
-    )
+    row = (fault, said, f"{answers.slowest:.1f} s", answers.most_queued, f"{answers.recovered:.0f} s")
+    FIGURES.append(f"| {' | '.join(map(str, (*row, len(answers.lost), len(answers.doubled))))} |")
+    assert answers.total >= SAVES
+    assert (answers.lost[:3], answers.doubled[:3]) == ([], [])
+    assert set(answers.statuses) <= set(known)
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +179,6 @@ def pause(services: Stack, service: str) -> Iterator[None]:
 def test_a_partition(broken: Stack, one: str, other: str) -> None:
     answers = save_through(broken, lambda services: cut(services, one, other))
     tell(f"no packet between {one} and {other}", answers)
-    assert set(answers.statuses) <= KNOWN
     assert answers.statuses["saved"] < answers.total
     assert answers.slowest < 45
 
@@ -198,21 +187,22 @@ def test_a_partition(broken: Stack, one: str, other: str) -> None:
 def test_a_process_is_killed(broken: Stack, service: str) -> None:
     answers = save_through(broken, lambda services: kill(services, service))
     tell(f"{service} killed and started again", answers)
-    assert set(answers.statuses) <= KNOWN
     assert (answers.statuses["saved"] == answers.total) is (service == "worker")
 
 
 def test_the_program_is_killed(broken: Stack) -> None:
     answers = save_through(broken, lambda services: kill(services, "mcp"), seconds=10)
-    tell("mcp killed and started again", answers)
-    assert answers.statuses["saved"] >= BEGIN
+    # Nobody answers while it is away.
+    nobody = {"ConnectError", "ReadError", "RemoteProtocolError"}
+    tell("mcp killed and started again", answers, KNOWN | nobody)
+    assert nobody & set(answers.statuses)
 
 
 @pytest.mark.parametrize("service", ["postgres"])
 def test_a_container_is_paused_for_a_minute(broken: Stack, service: str) -> None:
     answers = save_through(broken, lambda services: pause(services, service), seconds=60)
-    tell(f"{service} paused for a minute", answers)
-    assert set(answers.statuses) <= KNOWN
+    # What waits for a connection behind a statement that is never answered is told to save again with its save_id.
+    tell(f"{service} paused for a minute", answers, KNOWN | {"failed"})
     assert answers.slowest < 75
 
 
@@ -227,7 +217,6 @@ def test_a_slow_link(broken: Stack) -> None:
 
     answers = save_through(broken, slow)
     tell("256 kbit/s between mcp and everything", answers)
-    assert set(answers.statuses) <= KNOWN
 
 
 def test_a_lossy_link(broken: Stack) -> None:
@@ -241,7 +230,156 @@ def test_a_lossy_link(broken: Stack) -> None:
 
     answers = save_through(broken, lossy)
     tell("every tenth packet lost between mcp and pooler", answers)
-    assert set(answers.statuses) <= KNOWN
+
+
+LINK = """
+import asyncio, pathlib, random
+
+async def pass_on(reader, writer, there):
+    try:
+        while data := await reader.read(65536):
+            delay, cuts = map(float, pathlib.Path("/link/state").read_text().split())
+            await asyncio.sleep(delay)
+            if random.random() < cuts:
+                writer.transport.abort()
+                there.transport.abort()
+            writer.write(data)
+    except ConnectionError:
+        pass
+    finally:
+        writer.close()
+
+async def take(reader, writer):
+    there = await asyncio.open_connection("pooler", 6432)
+    await asyncio.gather(pass_on(reader, there[1], writer), pass_on(there[0], writer, there[1]))
+
+async def main():
+    await (await asyncio.start_server(take, "0.0.0.0", 6432)).serve_forever()
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture(scope="module")
+def linked(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Stack, Path]]:
+    """Services whose program reaches the pooler through a process, and the file that says what this does to the pieces."""
+    folder, override = shared(tmp_path_factory), tmp_path_factory.mktemp("linked") / "link.json"
+    (folder / "link.py").write_text(LINK)
+    state = folder / "state"
+    state.write_text("0 0")
+    link = {
+        "image": images()["PGMEM_IMAGE"],
+        "entrypoint": ["python3", "/link/link.py"],
+        "volumes": [f"{folder}:/link:ro"],
+        "healthcheck": {"disable": True},
+    }
+    through = {"environment": {"PGMEM_DSN": "host=link port=6432 dbname=memory user=pgmem"}}
+    override.write_text(json.dumps({"services": {"link": link, "mcp": through}}))
+    with stack(tree, override, **images()) as services:
+        yield services, state
+
+
+@pytest.mark.parametrize(
+    ("state", "what"),
+    [
+        ("0.1 0", "100 ms more each way between mcp and pooler"),
+        ("0 0.01", "a connection between mcp and pooler cut at every hundredth piece"),
+    ],
+    ids=["delayed", "cut"],
+)
+def test_a_link_that_is_late_or_cuts_connections(linked: tuple[Stack, Path], state: str, what: str) -> None:
+    """By a process between them, because a kernel may have no netem."""
+    services, file = linked
+
+    def worse(services: Stack) -> Iterator[None]:
+        file.write_text(state)
+        yield
+        file.write_text("0 0")
+
+    tell(what, save_through(services, worse))
+
+
+def shared(factory: pytest.TempPathFactory) -> Path:
+    """A folder that containers may read: they are not of the user that runs the tests."""
+    folder = factory.mktemp("shared")
+    folder.chmod(0o755)
+    return folder
+
+
+def test_the_kernel_kills_at_the_limit_of_memory(broken: Stack) -> None:
+    """Three statements in a row take more memory than the container of the server may have."""
+    hungry = """
+        set work_mem = '8GB';
+        select count(*) from (
+          select repeat('x', 1000000) || i as text from generate_series(1, 3000) i order by text offset 1) all_of_it
+    """
+
+    def limit(services: Stack) -> Iterator[None]:
+        server = services.container("postgres")
+        run("docker", "update", "--memory", "1g", "--memory-swap", "1g", server)
+        for _ in range(3):
+            with pytest.raises(RuntimeError, match="terminat|connection|closed"):
+                services.sql(hungry)
+            until(services.serves, "the server does not come back")
+        yield
+        run("docker", "update", "--memory", "16g", "--memory-swap", "16g", server)
+
+    answers = save_through(broken, limit)
+    tell("postgres at its limit of memory, a process killed three times", answers)
+    assert broken.compose("logs", "postgres").count("terminated by signal 9") >= 3
+    assert answers.statuses["saved"] < answers.total
+
+
+FAKED = """
+FROM {image}
+USER root
+RUN apt-get update \\
+ && apt-get install --yes --no-install-recommends libfaketime \\
+ && ln -s /usr/lib/*/faketime/libfaketimeMT.so.1 /usr/local/lib/faketime.so
+ENV LD_PRELOAD=/usr/local/lib/faketime.so FAKETIME_TIMESTAMP_FILE=/clock/offset FAKETIME_CACHE_DURATION=1 \\
+    FAKETIME_DONT_FAKE_MONOTONIC=1 FAKETIME_DISABLE_SHM=1
+USER {user}
+"""
+
+
+@pytest.fixture(scope="module")
+def clocked(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Stack, Path]]:
+    """Services whose server, program and worker read the clock through libfaketime, and the file with its offset."""
+    folder, override = shared(tmp_path_factory), tmp_path_factory.mktemp("clocked") / "clock.json"
+    offset = folder / "offset"
+    offset.write_text("+0")
+    chosen = images()
+    for variable in ("PGMEM_IMAGE", "PGMEM_POSTGRES_IMAGE"):
+        image = chosen[variable]
+        user = run("docker", "image", "inspect", image, "--format", "{{.Config.User}}").strip()
+        chosen[variable] = f"{image}-clock"
+        run("docker", "build", "--tag", chosen[variable], "-", stdin=FAKED.format(image=image, user=user))
+    mounted = {"volumes": [f"{folder}:/clock:ro"]}
+    override.write_text(
+        json.dumps({"services": dict.fromkeys(("postgres", "init", "mcp", "worker"), mounted)})
+    )
+    with stack(tree, override, **chosen, COMPOSE_PROFILES="worker") as services:
+        yield services, offset
+
+
+@pytest.mark.parametrize("seconds", [3600, -3600], ids=["ahead", "back"])
+def test_the_clock_jumps_by_an_hour_and_back(clocked: tuple[Stack, Path], seconds: int) -> None:
+    """Server, program and worker at once, as on one machine whose clock is set."""
+    services, file = clocked
+
+    def ahead_of_this_machine() -> int:
+        return round(int(services.sql("select extract(epoch from clock_timestamp())::bigint")[0]) - time())
+
+    def jump(services: Stack) -> Iterator[None]:
+        file.write_text(f"{seconds:+d}")
+        until(lambda: abs(ahead_of_this_machine() - seconds) < 60, "the clock of the server does not jump")
+        program = int(services.exec("mcp", "date", "+%s"))
+        assert abs(program - time() - seconds) < 60
+        yield
+        file.write_text("+0")
+
+    answers = save_through(services, jump)
+    tell(f"the clock set {'ahead' if seconds > 0 else 'back'} by an hour, and right again", answers)
 
 
 def test_the_disk_of_the_server_is_full(tree: Path, tmp_path: Path) -> None:
@@ -262,6 +400,5 @@ def test_the_disk_of_the_server_is_full(tree: Path, tmp_path: Path) -> None:
 
     with stack(tree, override, **images()) as services:
         answers = save_through(services, full)
-        tell("the disk of postgres is full", answers)
-        assert set(answers.statuses) <= KNOWN | {"failed"}
+        tell("the disk of postgres is full", answers, KNOWN | {"failed"})
         services.wait_for_answer()

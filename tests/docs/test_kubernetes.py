@@ -35,6 +35,6 @@ def test_a_pod_has_the_rights_the_probes_and_the_places_of_the_image() -> None:
         }
     (program,) = pods["Deployment"]["containers"]
     assert program["livenessProbe"]["httpGet"]["path"] == "/health/live"
-    assert program["readinessProbe"]["httpGet"]["path"] == "/health/ready"
+    assert program["readinessProbe"]["httpGet"]["path"] == "/health/live"
     places = {mount["name"]: mount["mountPath"] for mount in program["volumeMounts"]}
     assert f"PGMEM_DATA_DIR={places['outbox']} " in dockerfile
