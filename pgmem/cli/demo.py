@@ -219,7 +219,8 @@ async def _save_notes(client: Any, project: str, file: Path, console: Console) -
     seconds = time.perf_counter() - began
     topic = "adoption agency"
     found = await client.call_tool(
-        "retrieve_context", {"project_id": project, "focus": "talk", "topic": topic}
+        "retrieve_context",
+        {"project_id": project, "focus": "talk", "topic": topic, "categories": ["Context"]},
     )
     titles = [item["content"] for item in found.structured_content["items"]]
     console.print(

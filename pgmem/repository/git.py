@@ -185,7 +185,7 @@ class _Inert:
             return []
         return done.stdout.decode(errors="surrogateescape").split("\0")[:-1]
 
-    def output(self, *arguments: str, given: bytes = b"", timeout_s: float = _TIMEOUT_S) -> bytes:
+    def output(self, *arguments: str, given: bytes = b"", timeout_s: float | None = None) -> bytes:
         """The output of git.
 
         Raises:
@@ -198,7 +198,7 @@ class _Inert:
                 env=_environment(),
                 input=given,
                 capture_output=True,
-                timeout=timeout_s,
+                timeout=timeout_s or _TIMEOUT_S,
                 check=True,
             )
         except subprocess.CalledProcessError as error:

@@ -60,7 +60,7 @@ def check(done: dict[str, Any]) -> None:
 
     assert (bundle["retrieval_status"], bundle["conflicts_found"]) == ("conflicted", True)
     assert bundle["scope_state"] == "resolved"
-    kept = [fact, pattern, price, cache, near, session]
+    kept = [price, fact, pattern, cache, near, session]  # price is an instruction: it says never
     assert [item["id"] for item in bundle["items"]] == [saved["artifact_id"] for saved in kept]
     assert {item["freshness"] for item in bundle["items"]} == {"current"}
 

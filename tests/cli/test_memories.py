@@ -44,7 +44,7 @@ def test_retrieve_of_an_unknown_project_is_empty_and_says_how_it_begins(run: Run
     result = run("retrieve", "nowhere")
     assert result.exit_code == 0
     assert "nowhere: empty (scope uncertain)" in result.stdout
-    assert "save_session creates it" in result.stdout
+    assert "pgmem save session creates it" in result.stdout
 
 
 def test_retrieve_refuses_a_label_that_does_not_exist(run: Run) -> None:

@@ -78,7 +78,9 @@ async def test_bare_psycopg_waits_for_the_answer_to_a_large_statement_that_it_ha
     try:
         assert await length_of(connection, "x") == (1,)
         if not connection.info.host.startswith("/"):
-            pytest.skip("A proxy before a TCP port may take any statement whole; the sockets of the other servers do not.")
+            pytest.skip(
+                "A proxy before a TCP port may take any statement whole; the sockets of the other servers do not."
+            )
         with pytest.raises(Stuck):
             await length_of(connection, LARGE)
     finally:

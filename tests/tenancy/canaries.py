@@ -189,7 +189,7 @@ def make(verb: str, user: str, chance: Random, pot: Pot) -> Arguments:
         "neighbours": lambda: {"label": label, "key": key, "hops": 3},
         "relate": lambda: {
             "from_label": "Decision",
-            "from_key": title,
+            "from_key": pot.take("save_decision") if drawn < 0.8 else title,
             "rel_type": "CONFLICTS_WITH",
             "to_label": "Decision",
             "to_key": pot.take("save_decision") if drawn < 0.5 else another,
@@ -204,7 +204,10 @@ def make(verb: str, user: str, chance: Random, pot: Pot) -> Arguments:
         "list_activity": lambda: {"limit": 50},
         "project_graph": lambda: {"limit": 50} | ({"known_at": "2100-01-01"} if drawn < 0.3 else {}),
         "forget": lambda: {"label": label, "key": key, "purge": drawn < 0.2},
-        "revert": lambda: {"label": label, "key": key, "version": 1},
+        "revert": lambda: {
+            **({"label": "EntityFact", "key": entity} if drawn < 0.6 else {"label": label, "key": key}),
+            "version": 1,
+        },
         "get_session": lambda: {"session_id": pot.take("save_session")},
         "run_hygiene": lambda: {"limit": 20} | ({"project_id": project} if drawn < 0.8 else {}),
         "memory_freshness": lambda: {"stale_after_days": 0, "limit": 20},

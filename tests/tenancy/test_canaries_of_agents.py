@@ -15,8 +15,8 @@ pytestmark = pytest.mark.anyio
 async def test_no_canary_crosses_in_three_thousand_calls_over_four_ways_in(
     dsn: str, tmp_path: Path, call: Call
 ) -> None:
-    done = await attack(dsn, tmp_path, call, sql=180, python=65, mcp=65, http=65)
-    assert done.calls == {"sql": 1620, "python": 585, "mcp": 585, "http": 585}
+    done = await attack(dsn, tmp_path, call, sql=180, python=65, mcp=90, http=90)
+    assert done.calls == {"sql": 1620, "python": 585, "mcp": 810, "http": 810}
     assert {(way, user) for way in ("sql", "python", "mcp", "http") for user in TENANTS} == done.saw_own
     by_agents = done.answered["mcp"] + done.answered["http"]
     assert {verb for verb in AGENTS if not by_agents[verb]} == set()

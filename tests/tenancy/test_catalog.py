@@ -66,6 +66,7 @@ READERS = {
     "expire_turns": "the sweep's alone: turns of the store whose days are over",
     "edges_among": "relations between memories that its caller has looked up by tenant",
     "text_candidates": "rows that fit the filter of its caller, which holds the tenants",
+    "supersede": "the line below a decision that its caller may see, compared with another such decision",
     "queue_embeddings": "the worker's and the reviewer's alone: queues texts",
 }
 
