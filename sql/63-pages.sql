@@ -519,7 +519,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
       and n.label in (select l.name from pgmem.label l where l.verb is null or l.name in ('EntityFact', 'Project'))
       and n.tenant in ((pgmem.caller()).tenant, pgmem.tenant_of((pgmem.caller()).org_id))
       and (p_project_seq is null or p_project_seq in (n.project_seq, n.seq))
-    order by n.seq desc limit 50
+    order by n.seq desc limit 30
   )
   select distinct on (greatest(n.seq, o.seq), least(n.seq, o.seq))
          greatest(n.seq, o.seq), least(n.seq, o.seq), (near.item ->> 'score')::float8
@@ -531,7 +531,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
     select from pgmem.edge e where e.src in (n.seq, o.seq) and e.dst in (n.seq, o.seq));
 $$;
 comment on function pgmem.near_name_pairs is
-  'Live names of the caller that may be two spellings of one, among the newest fifty: the newer, the older, 0 to 1.';
+  'Live names of the caller that may be two spellings of one, among the newest thirty: the newer, the older, 0 to 1.';
 
 
 create or replace function pgmem.list_near_names(
@@ -572,7 +572,7 @@ $$;
 comment on function pgmem.list_near_names is $$
 List names that may be two spellings of one, the most alike first: entities and projects.
 
-The newest fifty names are looked at. id is the newer of the two. verb makes one of them, with these arguments; it is
+The newest thirty names are looked at. id is the newer of the two. verb makes one of them, with these arguments; it is
 null for projects. Two that a relation joins are not listed: join them by SIMILAR_TO where they are two.
 
 project_id: Only of this project; unset: of all.

@@ -2423,8 +2423,8 @@ class Verbs(Hooks):
     ) -> list[NearPair]:
         """List names that may be two spellings of one, the most alike first: entities and projects.
 
-        The newest fifty names are looked at. id is the newer of the two. verb makes one of them, with these
-        arguments; it is null for projects. Two that a relation joins are not listed: join them by
+        The newest thirty names are looked at. id is the newer of the two. verb makes one of them, with
+        these arguments; it is null for projects. Two that a relation joins are not listed: join them by
         SIMILAR_TO where they are two.
 
         Args:
