@@ -113,12 +113,13 @@ def upgrade(
         roles: make the roles of the second layer of isolation and hand the schema to `pgmem_owner`; needs CREATEROLE.
 
     Raises:
-        UnsuitableDatabase: the server is older than 15, its collation folds no accented letters, or others may create
-            in the schema of an extension; the message has the command that mends it.
+        UnsuitableDatabase: a newer release wrote the store, the server is older than 15, its collation folds no
+            accented letters, or others may create in the schema of an extension; the message says what to do.
     """
     # Imported here: start-up of the server and the CLI must not pay for Alembic.
     from alembic import command
     from alembic.config import Config
+    from alembic.util import CommandError
     from sqlalchemy import create_engine
     from sqlalchemy.pool import NullPool
 
@@ -131,7 +132,12 @@ def upgrade(
     engine = create_engine("postgresql+psycopg://", creator=lambda: _connect(dsn), poolclass=NullPool)
     with _one_at_a_time(engine) as connection:
         config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        try:
+            command.upgrade(config, "head")
+        except CommandError as error:
+            raise UnsuitableDatabase(
+                f"A newer release of pgmem than {release()} wrote this store: install that release, or a newer one."
+            ) from error
         installed = connection.exec_driver_sql("select release, digest from pgmem.schema_version").first()
         current = (release(), digest())
         changed = installed is None or tuple(installed) != current

@@ -157,6 +157,16 @@ def test_an_empty_database_is_told_apart_from_an_outdated_one(empty: str) -> Non
             schema.check_version(connection)
 
 
+def test_a_store_of_a_newer_release_is_left_as_it_is(empty: str) -> None:
+    schema.upgrade(empty)
+    with psycopg.connect(empty, autocommit=True) as connection:
+        connection.execute("update pgmem.alembic_version set version_num = '9999'")
+        connection.execute("update pgmem.schema_version set release = '9.9', digest = 'another'")
+        with pytest.raises(UnsuitableDatabase, match="newer release of pgmem than .* install that release"):
+            schema.upgrade(empty)
+        assert connection.execute("select release from pgmem.schema_version").fetchone() == ("9.9",)
+
+
 @pytest.mark.parametrize(
     "options",
     [
