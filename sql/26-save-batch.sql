@@ -12,7 +12,7 @@
 --
 -- Verbs: store_session_with_learnings.
 -- Locks: the save_id, the governance token, the scopes of new focus areas sorted, the scopes of the parts sorted.
--- Callers: 28-remember and 37-forgetting call lock_scopes.
+-- Callers: the chapters that write into several scopes call lock_scopes.
 
 
 create or replace function pgmem.store_session_with_learnings(

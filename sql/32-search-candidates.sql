@@ -268,6 +268,16 @@ comment on function pgmem.source_priors is
   'How much shorter than the mean of a project each of its agents writes, as a logarithm within -1 and 1.';
 
 
+create or replace function pgmem.has_label(p_label text, p_props jsonb, p_labels text[]) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select case when p_labels is null then p_label <> 'Card'
+    else p_label = any (p_labels) and not (p_label = 'Card' and p_props ? 'branch') end;
+end;
+comment on function pgmem.has_label is
+  'Whether a memory is of the labels that a search names; cards only where they are named, and none of a branch.';
+
+
 -- No subquery and no SET clause: it is merged into the statement that uses it. The tenant as an expression, as an index
 -- by tenant would read all its memories beside what the arm has found.
 create or replace function pgmem.fits(p_node pgmem.node, p_filter pgmem.search_filter) returns boolean
@@ -280,8 +290,7 @@ begin atomic
         and pgmem.valid_at(p_node.valid_from, p_node.valid_to, p_filter.moment)
       else pgmem.is_true_at(p_node.status, p_node.valid_from, p_node.valid_to, p_node.created_at, p_filter.as_of) end
     and (p_filter.project_seq is null or p_node.project_seq = p_filter.project_seq or p_node.scope = 'global')
-    and case when p_filter.labels is null then p_node.label <> 'Card'
-      else p_node.label = any (p_filter.labels) and not (p_node.label = 'Card' and p_node.props ? 'branch') end
+    and pgmem.has_label(p_node.label, p_node.props, p_filter.labels)
     and (p_filter.scopes is null or p_node.scope = any (p_filter.scopes))
     and (p_filter.focus is null or p_node.focus = p_filter.focus)
     and (p_filter.tags is null or p_node.props -> 'tags' ?& p_filter.tags)
@@ -289,7 +298,7 @@ begin atomic
     and (p_filter.session_id is null or p_node.session_id = p_filter.session_id);
 end;
 comment on function pgmem.fits is
-  'Whether a memory is one that a search may find; cards only where their label is named, and none of a branch.';
+  'Whether a memory is one that a search may find.';
 
 
 create or replace function pgmem.scope_query(p_filter pgmem.search_filter) returns text

@@ -296,7 +296,8 @@ begin
            'base', k.base, 'gate', k.gate, 'cosine', k.cos, 'near_cosine', k.near_cos, 'bm25', k.bm,
            'near_bm25', k.near_bm, 'most', p_words.most, 'question', k.question, 'session', k.session,
            'prior', k.prior, 'instruction', k.instruction, 'date', k.date, 'source', k.source, 'graph', k.graph,
-           'trust', k.trust_level, 'confidence', k.confidence, 'likeness', k.likeness, 'relevance', k.relevance, 'weights', p_weights) end,
+           'trust', k.trust_level, 'confidence', k.confidence, 'likeness', k.likeness, 'relevance', k.relevance,
+           'weights', p_weights) end,
          max(k.relevance) over (), count(*) filter (where k.cos is null) over ()
   from known k order by k.score desc, k.seq desc limit p_limit;
 end;

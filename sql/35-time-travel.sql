@@ -208,8 +208,7 @@ begin
       select s.*, ts_rank(s.tsv, v_query, 1)::float8 as rank from pgmem.states_at(p_filter.as_of, p_known_at) s
       where s.tsv @@ v_query and s.status <> 'captured' and pgmem.is_memory(s.label)
         and (p_filter.project_seq is null or s.project_seq = p_filter.project_seq or s.scope = 'global')
-        and case when p_filter.labels is null then s.label <> 'Card'
-          else s.label = any (p_filter.labels) and not (s.label = 'Card' and s.props ? 'branch') end
+        and pgmem.has_label(s.label, s.props, p_filter.labels)
         and (p_filter.scopes is null or s.scope = any (p_filter.scopes))
         and (p_filter.focus is null or s.focus = p_filter.focus)
         and (p_filter.tags is null or s.props -> 'tags' ?& p_filter.tags)

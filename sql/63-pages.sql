@@ -96,7 +96,7 @@ language sql immutable parallel safe
 begin atomic
   select case when p_label = 'Card' then p_props ->> 'branch' end;
 end;
-comment on function pgmem.branch_of is 'The branch that a card belongs to until it is merged; null: it is everybody''s.';
+comment on function pgmem.branch_of is 'The branch that a card belongs to until it is merged; null: it is shared.';
 
 
 create or replace function pgmem.list_memories(
@@ -409,19 +409,23 @@ declare
   v_project bigint := pgmem.find_project(p_project_id);
   v_seen    uuid[] := '{}';
   v_found   uuid;
-  v_line    integer := 0;
 begin
-  -- By the index node_replaced; a line is walked once for each of its memories among the newest that were replaced.
+  line := 0;
+  -- By the index node_replaced.
   for v_found in
     select n.id from pgmem.visible_node n
     where n.status = 'superseded' and n.label <> 'Card' and (v_project is null or n.project_seq = v_project)
     order by n.seq desc limit p_limit * 4
   loop
     continue when v_found = any (v_seen);
-    v_line := v_line + 1;
-    return query select v_line, l.* from pgmem.memory_lineage(v_found) l;
-    exit when v_line = p_limit;
-    v_seen := v_seen || array(select l.id from pgmem.memory_lineage(v_found) l);
+    line := line + 1;
+    for id, label, title, status, created_at, valid_from, valid_to, replaced_by, replaced_at, decided_by in
+      select l.* from pgmem.memory_lineage(v_found) l
+    loop
+      v_seen := v_seen || id;
+      return next;
+    end loop;
+    exit when line = p_limit;
   end loop;
 end;
 $$;

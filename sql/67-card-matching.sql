@@ -222,7 +222,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
   from found;
 $$;
 comment on function pgmem.scope_coverage is
-  'For each path whether an active card that is seen on a branch is about it or something below it, and the percentage.';
+  'For each path whether an active card seen on a branch is about it or something below it, and the percentage.';
 
 
 create or replace function pgmem.card_subjects(p_node_seq bigint, p_full boolean, out count bigint, out subjects jsonb)

@@ -206,7 +206,6 @@ declare
   v_caller pgmem.caller := pgmem.require_writer();
   v_scope  pgmem.scope_state;
   v_keys   bigint[];
-  v_key    bigint;
   v_due    bigint[];
   v_days   integer := pgmem.setting_int('card_days_receipt');
   v_before timestamptz;
@@ -217,9 +216,7 @@ begin
   end if;
   v_scope := pgmem.card_scope(v_caller, p_project_id);
   v_keys := array(select k from unnest(pgmem.card_keys(v_caller, v_scope.project_seq)) k order by k);
-  foreach v_key in array v_keys loop
-    perform pgmem.lock_scope(v_key);
-  end loop;
+  perform pgmem.lock_scopes(v_keys);
   select coalesce(array_agg(n.seq order by n.updated_at), '{}') into v_due
   from pgmem.setting s
   join pgmem.visible_node n on n.label = 'Card' and n.scope_key = any (v_keys)
@@ -283,7 +280,6 @@ declare
   v_caller pgmem.caller := pgmem.require_writer();
   v_scope  pgmem.scope_state;
   v_keys   bigint[];
-  v_key    bigint;
   v_found  record;
 begin
   if jsonb_typeof(p_settled) is distinct from 'array'
@@ -294,9 +290,7 @@ begin
   end if;
   v_scope := pgmem.card_scope(v_caller, p_project_id);
   v_keys := array(select k from unnest(pgmem.card_keys(v_caller, v_scope.project_seq)) k order by k);
-  foreach v_key in array v_keys loop
-    perform pgmem.lock_scope(v_key);
-  end loop;
+  perform pgmem.lock_scopes(v_keys);
   shared := 0; moved := 0;
   for v_found in
     select row(n.*)::pgmem.node as card, s.now

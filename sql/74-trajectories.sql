@@ -3,8 +3,9 @@
 -- A trajectory is what one piece of work did, in order: intent, files touched, what was verified, outcome, commit. It
 -- follows from what is stored: a finished intent with its receipt and the turns of its session, or a commit of the
 -- default branch that no intent claims; a pull request that was merged is one commit, that of the merge. An intent
--- claims the commit that its receipt names, else the first later one that shares most of its files. So trajectories are nodes that the store makes (is_of_store): neither exported nor
--- searched beside memories; dropped and built again they are the same rows, but for seq and recorded_at.
+-- claims the commit that its receipt names, else the first later one that shares most of its files. So trajectories
+-- are nodes that the store makes (is_of_store): neither exported nor searched beside memories; dropped and built again
+-- they are the same rows, but for seq and recorded_at.
 --
 -- They are found by path (card_subject) and by meaning: words and, where there are vectors, their nearness.
 --

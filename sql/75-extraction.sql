@@ -511,8 +511,8 @@ declare
   v_caller pgmem.caller := pgmem.require_writer();
   v_day    date := coalesce(p_day, (pgmem.now() at time zone 'UTC')::date);
 begin
-  if p_tokens is null or p_reserved is null or least(p_tokens, p_reserved) < 0 or (p_reserved > 0) <> (p_day is not null)
-  then
+  if p_tokens is null or p_reserved is null or least(p_tokens, p_reserved) < 0
+      or (p_reserved > 0) <> (p_day is not null) then
     raise exception using errcode = 'PM001', message =
       'Send tokens from 0 on; and of a question that was asked, reserved and day as its reservation answered them.';
   end if;

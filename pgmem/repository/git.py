@@ -220,12 +220,12 @@ class Git:
         self._git = _Inert(root)
         # One call of git for what every answer needs: each takes some milliseconds.
         try:
-            told = self._git.text("rev-parse", "--show-toplevel", "HEAD^0", "--symbolic-full-name", "HEAD")
+            found = self._git.text("rev-parse", "--show-toplevel", "HEAD^0", "--symbolic-full-name", "HEAD")
         except GitUnavailable as error:
             self._git.text("rev-parse", "--show-toplevel")  # these say what is missing
             self._git.text(*_LOG, "-1", "--format=%H")
             raise GitUnavailable("there is no commit yet") from error
-        top, self.commit, self._head = told.rstrip("\n").rsplit("\n", 2)
+        top, self.commit, self._head = found.rstrip("\n").rsplit("\n", 2)
         # core.worktree may name any directory of this machine.
         if not root.resolve().is_relative_to(Path(top).resolve()):
             raise GitUnavailable("its work tree is another directory")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pgmem.errors import PgmemError
 from pgmem.memory import Memory
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pgmem.database.examine import Finding
 
 Key = tuple[str, str, str | None]
+T = TypeVar("T")
 
 _MOST = 200  # reports that are kept; the least recent one is dropped first
 _PATIENCE_S = 0.05
@@ -48,17 +49,13 @@ class _Check:
 
 
 @dataclass(slots=True)
-class _Count:
-    counts: MemoryCounts
+class _Figure(Generic[T]):
+    value: T
     made_at: float
     task: asyncio.Task[None] | None = None
 
 
-@dataclass(slots=True)
-class _Near:
-    pairs: int
-    made_at: float
-    task: asyncio.Task[None] | None = None
+_Figures = OrderedDict[Key, _Figure[T]]
 
 
 class Checks:
@@ -66,28 +63,19 @@ class Checks:
 
     def __init__(self) -> None:
         self._known: OrderedDict[Key, _Check] = OrderedDict()
-        self._counted: OrderedDict[Key, _Count] = OrderedDict()
-        self._near: OrderedDict[Key, _Near] = OrderedDict()
+        self._counted: _Figures[MemoryCounts] = OrderedDict()
+        self._near: _Figures[int] = OrderedDict()
 
     async def counts(self, memory: Memory, key: Key) -> MemoryCounts:
         """Return the counts of the present; of a large memory those of the last look, while another one is made."""
         kept = self._counted.get(key)
-        if kept is None or kept.counts.total < _MANY:
-            kept = _Count(await memory.count_memories(key[2]), time.monotonic())
-            self._counted[key] = kept
-            while len(self._counted) > _MOST:
-                self._counted.popitem(last=False)
-        elif kept.task is None and time.monotonic() - kept.made_at > _FRESH_S:
-            kept.task = asyncio.create_task(self._recount(kept, memory, key))
-        return kept.counts
+        if kept is not None and kept.value.total < _MANY:
+            del self._counted[key]
+        return await _last(self._counted, key, lambda: memory.count_memories(key[2]), _FRESH_S)
 
-    async def _recount(self, kept: _Count, memory: Memory, key: Key) -> None:
-        try:
-            kept.counts = await memory.count_memories(key[2])
-        except PgmemError:
-            self._counted.pop(key, None)
-        finally:
-            kept.made_at, kept.task = time.monotonic(), None
+    async def near_names(self, memory: Memory, key: Key) -> int:
+        """Return how many pairs of names may be spellings of one: as of the last look, while another one is made."""
+        return await _last(self._near, key, lambda: _count_near(memory, key[2]), _NEAR_S)
 
     async def latest(
         self, memory: Memory, key: Key, *, keeper: bool = False, anew: bool = False
@@ -117,26 +105,6 @@ class Checks:
         finally:
             check.task = None
 
-    async def near_names(self, memory: Memory, key: Key) -> int:
-        """Return how many pairs of names may be spellings of one: as of the last look, while another one is made."""
-        kept = self._near.get(key)
-        if kept is None:
-            kept = _Near(await _count_near(memory, key[2]), time.monotonic())
-            self._near[key] = kept
-            while len(self._near) > _MOST:
-                self._near.popitem(last=False)
-        elif kept.task is None and time.monotonic() - kept.made_at > _NEAR_S:
-            kept.task = asyncio.create_task(self._look_again(kept, memory, key))
-        return kept.pairs
-
-    async def _look_again(self, kept: _Near, memory: Memory, key: Key) -> None:
-        try:
-            kept.pairs = await _count_near(memory, key[2])
-        except PgmemError:
-            self._near.pop(key, None)
-        finally:
-            kept.made_at, kept.task = time.monotonic(), None
-
     def forget(self, key: Key) -> None:
         """Drop what a decision or a repair has made untrue; the next look begins another one."""
         self._known.pop(key, None)
@@ -145,11 +113,33 @@ class Checks:
 
     async def close(self) -> None:
         """Stop the reports that are being made."""
-        running = [one.task for kept in (self._known, self._counted, self._near) for one in kept.values()]
-        tasks = [task for task in running if task is not None]
+        kept: tuple[_Check | _Figure[MemoryCounts] | _Figure[int], ...]
+        kept = (*self._known.values(), *self._counted.values(), *self._near.values())
+        tasks = [one.task for one in kept if one.task is not None]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _last(figures: _Figures[T], key: Key, make: Callable[[], Awaitable[T]], lives_s: float) -> T:
+    """The figure as it was last made; after its time another one is made, for those who ask later."""
+    kept = figures.get(key)
+    if kept is None:
+        kept = figures[key] = _Figure(await make(), time.monotonic())
+        while len(figures) > _MOST:
+            figures.popitem(last=False)
+    elif kept.task is None and time.monotonic() - kept.made_at > lives_s:
+        kept.task = asyncio.create_task(_again(figures, key, kept, make))
+    return kept.value
+
+
+async def _again(figures: _Figures[T], key: Key, kept: _Figure[T], make: Callable[[], Awaitable[T]]) -> None:
+    try:
+        kept.value = await make()
+    except PgmemError:
+        figures.pop(key, None)
+    finally:
+        kept.made_at, kept.task = time.monotonic(), None
 
 
 async def _count_near(memory: Memory, project: str | None) -> int:
