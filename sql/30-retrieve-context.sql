@@ -86,9 +86,7 @@ create or replace function pgmem.context_items_on_topic(
   seq bigint,
   item jsonb
 )
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select p.number, row_number() over (partition by p.number order by found.created_at desc, found.seq desc),
          found.seq, found.item
   from unnest(p_places, p_limits) with ordinality as p(place, most, number)
@@ -133,9 +131,7 @@ comment on function pgmem.standing_instructions is
 
 
 create or replace function pgmem.any_word(p_text text, p_config text) returns tsquery
-language plpgsql stable parallel safe
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable parallel safe set search_path = pgmem, pg_temp as $$
 begin
   return (select string_agg(quote_literal(lexeme), ' | ')::tsquery
           from unnest(pgmem.query_lexemes(p_text, p_config)) as lexeme);
@@ -160,9 +156,7 @@ create or replace function pgmem.read_context(
   out seqs bigint[],
   out truncated text[]
 )
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_topic    tsquery;
   v_standing record;
@@ -221,9 +215,7 @@ create or replace function pgmem.fitting_items(
   out items jsonb,
   out left_out integer
 )
-language plpgsql immutable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql immutable set search_path = pgmem, pg_temp as $$
 declare
   v_item jsonb;
   v_left integer := p_max_tokens;
@@ -274,8 +266,7 @@ create or replace function pgmem.retrieve_context(
   out proactive_hint text,
   out left_out integer
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
+language plpgsql stable security definer set search_path = pgmem, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
@@ -376,9 +367,7 @@ select pgmem.declare_verb('retrieve_context', p_rights => 'reader', p_effect => 
 
 
 create or replace function pgmem.get_session(p_session_id text, out session jsonb, out produced jsonb)
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_node pgmem.node := pgmem.find_node('Session', p_session_id);

@@ -10,9 +10,7 @@
 
 
 create or replace function pgmem.segment(p_text text) returns text
-language plpgsql immutable strict parallel safe
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
 declare
   v_run  text;
   v_text text := p_text;
@@ -36,9 +34,7 @@ comment on function pgmem.segment is
 
 
 create or replace function pgmem.long_text_vector(p_config text, p_text text) returns tsvector
-language plpgsql stable parallel safe
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable parallel safe set search_path = pgmem, pg_temp as $$
 declare
   v_length integer := length(p_text);
 begin
@@ -93,9 +89,7 @@ comment on function pgmem.instructs is
 
 
 create or replace function pgmem.query_lexemes(p_text text, p_config text) returns text[]
-language plpgsql immutable parallel safe
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
 begin
   return tsvector_to_array(to_tsvector(p_config::regconfig, pgmem.segment(left(p_text, 10000))));
 end;
@@ -109,9 +103,7 @@ create or replace function pgmem.names_in(
   p_tenants text[],
   p_project_seq bigint
 ) returns text[]
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   with word as materialized (
     select array_agg(distinct m[1]) as words from regexp_matches(lower(left(p_query, 10000)), '(\w+)', 'g') m
   )
@@ -148,9 +140,7 @@ create or replace function pgmem.project_writers(
 ) returns table (
   name text
 )
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   with recursive writer(name, found) as (
     (select n.agent_id, 1 from pgmem.node n
      where n.project_seq = p_project_seq and n.agent_id is not null and n.tenant = any (p_tenants)
@@ -167,9 +157,7 @@ comment on function pgmem.project_writers(text[], bigint) is 'The agents that ha
 
 
 create or replace function pgmem.try_date(p_text text) returns timestamptz
-language plpgsql stable parallel safe
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable parallel safe set search_path = pgmem, pg_temp as $$
 begin
   return p_text::timestamptz;
 exception when invalid_datetime_format or datetime_field_overflow then
@@ -180,9 +168,7 @@ comment on function pgmem.try_date(text) is 'A date, or null where the text is n
 
 
 create or replace function pgmem.dates_asked(p_query text) returns tstzrange[]
-language sql stable strict parallel safe
-set search_path = pgmem, pg_temp
-as $$
+language sql stable strict parallel safe set search_path = pgmem, pg_temp as $$
   -- Days, months and years in words or ISO form; the narrowest that is named counts, each as the span it covers.
   with name(pattern) as (
     values ('(?:january|february|march|april|may|june|july|august|september|october|november|december'
@@ -214,9 +200,7 @@ comment on function pgmem.dates_asked is
 
 
 create or replace function pgmem.date_match(p_told timestamptz, p_asked tstzrange[]) returns float8
-language sql stable parallel safe
-set search_path = pgmem, pg_temp
-as $$
+language sql stable parallel safe set search_path = pgmem, pg_temp as $$
   -- 1 within the span, less by e for every week outside it: an event is often recorded some days later.
   select coalesce(max(case when p_told <@ span then 1.0 else exp(-least(100, least(
       abs(extract(epoch from p_told - lower(span))),
@@ -229,9 +213,7 @@ comment on function pgmem.date_match is
 
 -- Bounded, as the door keeps it: 200 agents, and the 300 entities and people that were saved last.
 create or replace function pgmem.known_names(p_tenants text[], p_project_seq bigint) returns text[]
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select array(
     select w.name from pgmem.project_writers(p_tenants, p_project_seq) w
     union
@@ -253,9 +235,7 @@ create or replace function pgmem.search_terms(
   out names text[],
   out known text[]
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
   v_caller pgmem.caller := pgmem.caller();
   v_scope  pgmem.scope_state := pgmem.resolve_scope(v_caller, p_project_id, null);

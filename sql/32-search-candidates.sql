@@ -59,9 +59,7 @@ comment on function pgmem.last_place is 'The highest place in a session; null wh
 
 -- At most 1 000 memories, so that a save after an import stays short; those left over are counted by the next ones.
 create or replace function pgmem.count_words(p_tenant text) returns boolean
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_from bigint;
@@ -113,10 +111,7 @@ comment on function pgmem.count_words is
 
 
 create or replace function pgmem.refresh_statistics(p_all boolean default false) returns integer
-language plpgsql security definer
-set search_path = pgmem, pg_temp
-set lock_timeout = '200ms'
-as $$
+language plpgsql security definer set search_path = pgmem, pg_temp set lock_timeout = '200ms' as $$
 #variable_conflict use_column
 declare
   v_scope record;
@@ -171,9 +166,7 @@ select pgmem.declare_verb('refresh_statistics', p_rights => 'worker', p_effect =
 
 -- Memories newer than word_count says stay uncounted, so that the next save that counts does not count them twice.
 create or replace function pgmem.recount(p_tenant text, p_project_seq bigint) returns void
-language plpgsql
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_last  bigint;
@@ -209,9 +202,7 @@ comment on function pgmem.recount is 'Count the memories, lengths and words of o
 
 
 create or replace function pgmem.scope_size(p_filter pgmem.search_filter, out memories bigint, out mean_length float8)
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_scopes bigint[] := pgmem.stat_scopes(p_filter);
@@ -247,10 +238,7 @@ create or replace function pgmem.source_priors(
   agent_id text,
   prior float8
 )
-language plpgsql stable rows 20
-set search_path = pgmem, pg_temp
-set plan_cache_mode = force_generic_plan
-as $$
+language plpgsql stable rows 20 set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 begin
   return query
@@ -302,9 +290,7 @@ comment on function pgmem.fits is
 
 
 create or replace function pgmem.scope_query(p_filter pgmem.search_filter) returns text
-language sql stable
-set search_path = pgmem, pg_temp
-as $$
+language sql stable set search_path = pgmem, pg_temp as $$
   select format('(%s)', string_agg(distinct quote_literal(mark.words[1]), ' | '))
     || case when (p_filter).project_seq is null then ''
          else format(' & (%s | ''@p0'')', string_agg(distinct quote_literal(mark.words[2]), ' | ')) end
@@ -323,8 +309,7 @@ create or replace function pgmem.search_words(
   p_lexemes text[],
   p_filter pgmem.search_filter
 ) returns pgmem.search_words
-language plpgsql stable
-set search_path = pgmem, pg_temp
+language plpgsql stable set search_path = pgmem, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
@@ -418,10 +403,7 @@ create or replace function pgmem.text_candidates(
   places integer[],
   counts float8[]
 )
-language plpgsql stable rows 50
-set search_path = pgmem, pg_temp
-set plan_cache_mode = force_generic_plan
-as $$
+language plpgsql stable rows 50 set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   v_k1   float8 := pgmem.setting_float('bm25_k1');

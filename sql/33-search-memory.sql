@@ -24,9 +24,7 @@
 
 
 create or replace function pgmem.search_weights(p_weights jsonb) returns jsonb
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_kept jsonb := (select jsonb_object_agg(s.name, s.value) from pgmem.setting s
                    where s.name like 'hybrid%' or s.name like 'decay%'
@@ -87,8 +85,7 @@ create or replace function pgmem.rank_memories(
   best_relevance float8,
   no_vector bigint
 )
-language plpgsql stable rows 10
-set search_path = pgmem, pg_temp
+language plpgsql stable rows 10 set search_path = pgmem, pg_temp
 set plan_cache_mode = force_generic_plan
 -- Every read here is by key or by an index of the scope.
 set enable_seqscan = off
@@ -314,9 +311,7 @@ create or replace function pgmem.passage(
   p_weights float8[],
   p_length integer default 800
 ) returns text
-language plpgsql immutable parallel safe
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
 declare
   v_from  integer := 1;
   v_lead  text;
@@ -379,9 +374,7 @@ create or replace function pgmem.packed(
   out items jsonb,
   out left_out integer
 )
-language plpgsql immutable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql immutable set search_path = pgmem, pg_temp as $$
 declare
   v_left  integer := p_max_tokens;
   v_kept  integer[] := '{}';
@@ -444,8 +437,7 @@ create or replace function pgmem.search_answer(
   out left_out integer,
   out next_step text
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
+language plpgsql stable security definer set search_path = pgmem, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
@@ -456,12 +448,13 @@ declare
   v_scope   pgmem.scope_state;
   v_setting jsonb := pgmem.search_weights(p_weights);
   v_agent   boolean := v_caller.source = 'mcp';
+  v_past    boolean := num_nonnulls(p_as_of, p_known_at) > 0;
   v_tokens  integer := coalesce(p_max_tokens, case when v_agent then (v_setting ->> 'agent_token_limit')::integer end);
   v_filter  pgmem.search_filter;
   v_lexemes text[];
   v_words   pgmem.search_words;
   v_model   pgmem.embedding_model;
-  v_names   text[] := '{}';
+  v_names   text[];
   v_dates   tstzrange[];
   v_found   record;
 begin
@@ -472,14 +465,16 @@ begin
     perform pgmem.require_label(label) from unnest(p_labels) label;
   end if;
   v_scope := pgmem.resolve_scope(v_caller, p_project_id, p_focus);
-  v_model := pgmem.query_model(p_embedding, p_embedding_model);
+  v_model := pgmem.query_model(case when not v_past then p_embedding end, p_embedding_model);
+  v_lexemes := pgmem.query_lexemes(p_query, coalesce(v_scope.text_config, pgmem.setting_text('text_config')));
   results := '[]';
   left_out := 0;
   answered := 'no';
-  degraded := p_embedding is not null and v_model.id is null;
-  mode := case when v_model.id is null then 'fulltext_only' else 'hybrid' end;
-  reason := case when v_model.id is not null then null when p_embedding is null then 'no embedding provider'
-    else pgmem.model_mismatch(p_embedding_model) end;
+  degraded := p_embedding is not null and v_model.id is null and not v_past;
+  mode := case when v_model.id is null then 'fulltext_only' when v_lexemes = '{}' then 'vector_only' else 'hybrid' end;
+  reason := case when v_past then 'the recorded states are searched by full text: vectors of the past are not kept'
+    when mode = 'vector_only' then 'the query holds no word that counts' when mode = 'hybrid' then null
+    when p_embedding is null then 'no embedding provider' else pgmem.model_mismatch(p_embedding_model) end;
   next_step := 'Nothing here clearly answers this.';
   if v_scope.scope_state = 'uncertain' then
     next_step := 'This project is not known here: leave project_id out, or send one that exists.';
@@ -488,47 +483,33 @@ begin
   v_filter := (v_caller.tenants, v_scope.project_seq, p_labels,
     case when p_scope is not null then array[p_scope::text] end,
     v_scope.focus, p_tags, p_agent_id, p_session_id, p_as_of, pgmem.now())::pgmem.search_filter;
-  if p_as_of is not null or p_known_at is not null then
-    mode := 'fulltext_only';
-    degraded := false;
-    reason := 'the recorded states are searched by full text: vectors of the past are not kept';
+  if v_past then
     results := pgmem.search_known(p_query, p_limit, v_scope, v_filter, p_known_at);
     answered := case when results = '[]' then 'no' else 'unclear' end;
     next_step := case when results = '[]' then next_step end;
     return;
   end if;
-  v_lexemes := pgmem.query_lexemes(p_query, coalesce(v_scope.text_config, pgmem.setting_text('text_config')));
   v_words := pgmem.search_words(v_lexemes, v_filter);
-  if v_lexemes = '{}' and v_model.id is not null then
-    mode := 'vector_only';
-    reason := 'the query holds no word that counts';
-  end if;
-  if not 'names' = any (p_without) then
-    v_names := pgmem.names_in(p_query, v_caller.tenants, v_scope.project_seq);
-  end if;
-  if p_query ~ '\d{4}' and not 'date' = any (p_without) then
-    v_dates := pgmem.dates_asked(p_query);
-  end if;
+  v_names := case when not 'names' = any (p_without)
+    then pgmem.names_in(p_query, v_caller.tenants, v_scope.project_seq) end;
+  v_dates := case when p_query ~ '\d{4}' and not 'date' = any (p_without) then pgmem.dates_asked(p_query) end;
 
-  select array_agg(f.item order by f.score desc, f.seq desc) as items,
-         array_agg(f.words order by f.score desc, f.seq desc) as words,
-         max(f.best_relevance) as best, max(f.no_vector) as no_vector
+  select array_agg(jsonb_build_object('id', n.id, 'label', n.label, 'key', n.key, 'title', n.title, 'passage',
+      pgmem.passage(t.searched_text, v_words.lexemes, v_words.idf), 'matched',
+      (select coalesce(jsonb_agg(v_words.lexemes[p]), '[]') from unnest(r.places) p),
+      'project', n.project, 'scope', n.scope, 'score', r.score, 'relevance', r.relevance, 'vector', r.vector,
+      'fulltext', r.fulltext, 'graph', r.graph, 'trust', r.trust, 'confidence', r.confidence, 'explanation', r.parts,
+      'created_at', n.created_at) order by r.score desc, r.seq desc) as items,
+    array_agg(case when v_tokens is not null then array_to_string(tsvector_to_array(n.tsv), e'\x1f') end
+      order by r.score desc, r.seq desc) as words,
+    max(r.best_relevance) as best, max(r.no_vector) as no_vector
   into v_found
-  from (
-    select r.seq, r.score, r.best_relevance, r.no_vector,
-      case when v_tokens is not null then array_to_string(tsvector_to_array(n.tsv), e'\x1f') end as words,
-      jsonb_build_object('id', n.id, 'label', n.label, 'key', n.key, 'title', n.title, 'passage',
-        pgmem.passage(t.searched_text, v_words.lexemes, v_words.idf), 'matched',
-        (select coalesce(jsonb_agg(v_words.lexemes[p]), '[]') from unnest(r.places) p),
-        'project', n.project, 'scope', n.scope,
-        'score', r.score, 'relevance', r.relevance, 'vector', r.vector, 'fulltext', r.fulltext, 'graph', r.graph,
-        'trust', r.trust, 'confidence', r.confidence, 'explanation', r.parts, 'created_at', n.created_at) as item
-    from pgmem.rank_memories(
-        v_filter, v_words, case when v_model.id is not null then p_embedding end, v_model, v_setting,
-        coalesce(p_fusion, v_setting ->> 'hybrid_fusion'), p_explain, p_without, v_names, v_dates, p_limit) r
-    cross join lateral (select * from pgmem.node n where n.seq = r.seq offset 0) n
-    cross join lateral pgmem.searched_text(n.label, n.title, n.props) t
-    where p_min_relevance is null or r.relevance >= p_min_relevance) f;
+  from pgmem.rank_memories(
+      v_filter, v_words, case when v_model.id is not null then p_embedding end, v_model, v_setting,
+      coalesce(p_fusion, v_setting ->> 'hybrid_fusion'), p_explain, p_without, v_names, v_dates, p_limit) r
+  cross join lateral (select * from pgmem.node n where n.seq = r.seq offset 0) n
+  cross join lateral pgmem.searched_text(n.label, n.title, n.props) t
+  where p_min_relevance is null or r.relevance >= p_min_relevance;
 
   answered := case when v_found.best >= (v_setting ->> 'answered_yes')::float8 then 'yes'
     when v_found.best >= (v_setting ->> 'answered_no')::float8 then 'unclear' else 'no' end;
@@ -536,11 +517,7 @@ begin
     degraded := true;
     reason := format('%s of the memories compared have no vector yet', v_found.no_vector);
   end if;
-  if answered <> 'yes' then
-    next_step := 'Nothing here clearly answers this.';
-  else
-    next_step := null;
-  end if;
+  next_step := case when answered <> 'yes' then next_step end;
   if answered = 'no' and v_agent and p_min_relevance is null then
     -- Ten guesses would be read as ten answers.
     left_out := coalesce(cardinality(v_found.items), 0);
@@ -580,9 +557,7 @@ select pgmem.declare_verb('search_answer', p_rights => 'reader', p_effect => 're
 
 
 create or replace function pgmem.query_model(p_embedding real[], p_name text) returns pgmem.embedding_model
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_model pgmem.embedding_model;
 begin
@@ -605,9 +580,7 @@ comment on function pgmem.query_model is
 
 
 create or replace function pgmem.model_mismatch(p_name text) returns text
-language plpgsql stable
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_active text := (select m.name from pgmem.embedding_model m where m.active);
 begin
@@ -664,9 +637,7 @@ create or replace function pgmem.search_memory(
   degraded boolean,
   reason text
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   return query
@@ -729,9 +700,7 @@ create or replace function pgmem.fulltext_search(
   trust float8,
   confidence float8
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.caller();
@@ -772,9 +741,7 @@ create or replace function pgmem.sample_titles(
   project text,
   title text
 )
-language plpgsql stable security definer
-set search_path = pgmem, pg_temp
-as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.caller();

@@ -138,16 +138,7 @@ def upgrade(
             raise UnsuitableDatabase(
                 f"A newer release of pgmem than {release()} wrote this store: install that release, or a newer one."
             ) from error
-        installed = connection.exec_driver_sql("select release, digest from pgmem.schema_version").first()
-        current = (release(), digest())
-        changed = installed is None or tuple(installed) != current
-        if changed:
-            _replace(connection)
-            connection.exec_driver_sql(
-                "insert into pgmem.schema_version (release, digest) values (%s, %s) on conflict (one) do update"
-                " set release = excluded.release, digest = excluded.digest, upgraded_at = now()",
-                current,
-            )
+        changed = _replace_if_changed(connection)
         run(connection, "select pgmem.enable_graph(), pgmem.enable_vector()")
         run(connection, "select pgmem.grant_rights()")
         for name, value in (settings or {}).items():
@@ -283,6 +274,21 @@ def _make_extensions(dsn: str, wanted: Sequence[str]) -> tuple[str, ...]:
             if present or offered:
                 made.append(name)
     return tuple(made)
+
+
+def _replace_if_changed(connection: Connection) -> bool:
+    """Replace the functions and views of another release or of another state of the chapters; whether it was one."""
+    installed = connection.exec_driver_sql("select release, digest from pgmem.schema_version").first()
+    current = (release(), digest())
+    if installed is not None and tuple(installed) == current:
+        return False
+    _replace(connection)
+    connection.exec_driver_sql(
+        "insert into pgmem.schema_version (release, digest) values (%s, %s) on conflict (one) do update"
+        " set release = excluded.release, digest = excluded.digest, upgraded_at = now()",
+        current,
+    )
+    return True
 
 
 def _replace(connection: Connection) -> None:
