@@ -133,6 +133,17 @@ comment on function pgmem.embedding_text is
 -- For one word ts_rank is the sum of 1/i^2 over its n places, divided by pi^2/6 (tsrank.c, calc_rank_or), so n follows
 -- from it, at a tenth of the price of unnest(tsvector). The bounds lie half way between n - 1 and n, for n from 2 to
 -- 32.
+-- An operator expands a stored value each time it reads it, and a search reads it once for each word. Concatenation
+-- makes a copy. Below 100 lexemes a value that is not compressed stands in its row as it is.
+create or replace function pgmem.expanded(p_tsv tsvector, p_length integer) returns tsvector
+language sql stable parallel safe
+begin atomic
+  select case when p_length < 100 and pg_column_compression(p_tsv) is null then p_tsv else p_tsv || ''::tsvector end;
+end;
+comment on function pgmem.expanded(tsvector, integer) is
+  'The lexemes of a text of so many lexemes, decompressed once, for a statement that reads them more than once.';
+
+
 create or replace function pgmem.occurrences(p_tsv tsvector, p_word tsquery) returns integer
 language sql immutable parallel safe
 begin atomic

@@ -414,13 +414,16 @@ begin
     return;
   end if;
   return query
-  with matched as materialized (
+  with word as materialized (
+    select q.place::integer as place, q.word, q.idf
+    from unnest(p_words.queries, p_words.idf) with ordinality as q(word, idf, place)
+  ), matched as materialized (
     -- Read from its own page once, not once for each word. Turns have an index of their own: a hundred of them to a
     -- memory would make every look-up of a word longer.
-    (select n.seq, n.text_length, n.tsv || ''::tsvector as tsv from pgmem.node n
+    (select n.seq, n.text_length, pgmem.expanded(n.tsv, n.text_length) as tsv from pgmem.node n
      where n.tsv @@ p_words.matching and n.status <> 'captured' and pgmem.fits(n, p_filter) limit v_most)
     union all
-    (select n.seq, n.text_length, n.tsv || ''::tsvector from pgmem.node n
+    (select n.seq, n.text_length, pgmem.expanded(n.tsv, n.text_length) from pgmem.node n
      where 'Turn' = any (p_filter.labels) and n.tsv @@ p_words.matching and n.status = 'captured'
        and pgmem.fits(n, p_filter) limit v_most)
   )
@@ -428,9 +431,8 @@ begin
     select sum(pgmem.bm25(h.idf, h.tf, m.text_length, p_words.mean_length, v_k1, v_b)) as score,
            array_agg(h.place) as places, array_agg(h.tf) as counts
     -- Words are counted once, not once for each use of the count.
-    from (select q.place::integer as place, q.idf, pgmem.occurrences(m.tsv, q.word)::float8 as tf
-          from unnest(p_words.queries, p_words.idf) with ordinality as q(word, idf, place)
-          where m.tsv @@ q.word offset 0) h) s
+    from (select w.place, w.idf, pgmem.occurrences(m.tsv, w.word)::float8 as tf
+          from word w where m.tsv @@ w.word offset 0) h) s
   where s.score is not null order by s.score desc, m.seq desc limit p_limit;
 end;
 $$;
