@@ -1,9 +1,10 @@
 -- The words of a text and of a query
 --
 -- A text is found by its lexemes, which the text search configuration of its project makes; Chinese, Japanese and
--- Korean, which are written without blanks, by pairs of neighbouring signs. A query brings more than lexemes: the names
--- of agents and entities that stand in it, and the dates it names. All of it is found here, inside the verb, so that
--- the same query with the same vector ranks the same from psql, Python and MCP.
+-- Korean, which are written without blanks, by pairs of neighbouring signs. A query brings more than its lexemes: the
+-- other forms of irregular English words, the names of agents and entities that stand in it, and the dates it names.
+-- All of it is found here, inside the verb, so that the same query with the same vector ranks the same from psql,
+-- Python and MCP.
 --
 -- Verbs: search_terms. Locks: none.
 -- Callers: 12-nodes (the lexemes of a memory), 32-search-candidates, 33-search-memory.
@@ -88,13 +89,61 @@ comment on function pgmem.instructs is
   'Whether a text says how to go on from now on: it begins a sentence with always or never, or names when I ask.';
 
 
-create or replace function pgmem.query_lexemes(p_text text, p_config text) returns text[]
-language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
+-- A question asks in another form than the answer is told in: "when did she go" and "we went". The stemmer joins the
+-- regular forms of a word; these are the others, verbs and nouns, as it leaves each. Forms whose other sense is the
+-- usual one (ground, bore, lives, leaves) are left out.
+create or replace function pgmem.inflections(p_lexeme text) returns text[]
+language plpgsql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
+declare
+  v_forms constant text := '
+    ; aris aros arisen ; awak awok awoken ; beat beaten ; becom becam ; begin began begun ; bend bent ;
+    ; bind bound ; bite bit bitten ; bleed bled ; blow blew blown ; break broke broken ; breed bred ;
+    ; bring brought ; build built ; burn burnt ; buy bought ; catch caught ; choos chose chosen ; cling clung ;
+    ; come came ; creep crept ; deal dealt ; dig dug ; draw drew drawn ; dream dreamt ; drink drank drunk ;
+    ; drive drove driven ; eat ate eaten ; fall fell fallen ; feed fed ; feel felt ; fight fought ; find found ;
+    ; flee fled ; fli flew flown ; forbid forbad forbidden ; forget forgot forgotten ; forgiv forgav forgiven ;
+    ; freez froze frozen ; get got gotten ; give gave given ; go went gone ; grow grew grown ; hang hung ;
+    ; hear heard ; hide hid hidden ; hold held ; keep kept ; kneel knelt ; know knew known ; lay laid ; lead led ;
+    ; lean leant ; leap leapt ; learn learnt ; leav left ; lend lent ; light lit ; lose lost ; make made ;
+    ; mean meant ; meet met ; overcom overcam ; pay paid ; prove proven ; ride rode ridden ; ring rang rung ;
+    ; rise rose risen ; run ran ; say said ; see saw seen ; seek sought ; sell sold ; send sent ; sew sewn ;
+    ; shake shook shaken ; shine shone ; shoot shot ; show shown ; shrink shrank shrunk ; sing sang sung ;
+    ; sink sank sunk ; sit sat ; sleep slept ; slide slid ; speak spoke spoken ; spend spent ; spill spilt ;
+    ; spin spun ; spoil spoilt ; spring sprang sprung ; stand stood ; steal stole stolen ; stick stuck ;
+    ; sting stung ; strike struck ; strive strove striven ; swear swore sworn ; sweep swept ; swell swollen ;
+    ; swim swam swum ; swing swung ; take took taken ; teach taught ; tear tore torn ; tell told ; think thought ;
+    ; throw threw thrown ; understand understood ; undergo underw undergon ; undertak undertook undertaken ;
+    ; wake woke woken ; wear wore worn ; weav wove woven ; weep wept ; win won ; withdraw withdrew withdrawn ;
+    ; write wrote written ; rewrit rewrot rewritten ; rebuild rebuilt ; resend resent ; overse oversaw overseen ;
+    ; forese foresaw foreseen ; child children ; person peopl ; man men ; woman women ; foot feet ; tooth teeth ;
+    ; mous mice ; goos gees ; wife wive ; knife knive ; half halv ; shelf shelv ; wolf wolv ; loaf loav ;
+    ; thief thiev ; index indic ; matrix matric ; vertex vertic ; appendix appendic ; criterion criteria ;
+    ; phenomenon phenomena ; analysi analys ; hypothesi hypothes ; crisi crise ; datum data ;';
 begin
-  return tsvector_to_array(to_tsvector(p_config::regconfig, pgmem.segment(left(p_text, 10000))));
+  if p_lexeme !~ '^[a-z]+$' or strpos(v_forms, ' ' || p_lexeme || ' ') = 0 then
+    return array[p_lexeme];
+  end if;
+  return string_to_array(substring(v_forms from '; ([^;]*\m' || p_lexeme || '\M[^;]*) ;'), ' ');
 end;
 $$;
-comment on function pgmem.query_lexemes(text, text) is 'The lexemes a query asks for, stop words left out.';
+comment on function pgmem.inflections is
+  'A lexeme of English with its irregular forms, the first form first; any other lexeme alone.';
+
+
+create or replace function pgmem.query_lexemes(p_text text, p_config text) returns text[]
+language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
+declare
+  v_lexemes text[] := tsvector_to_array(to_tsvector(p_config::regconfig, pgmem.segment(left(p_text, 10000))));
+begin
+  if p_config::regconfig = 'pg_catalog.english'::regconfig then
+    v_lexemes := array(select distinct f.form
+                       from unnest(v_lexemes) l cross join unnest(pgmem.inflections(l)) as f(form));
+  end if;
+  return v_lexemes;
+end;
+$$;
+comment on function pgmem.query_lexemes(text, text) is
+  'The lexemes a query asks for, stop words left out; of an irregular English word all forms.';
 
 
 -- A name of one word is compared as a word; only one of several words, or with signs in it, needs a regular expression.

@@ -349,8 +349,13 @@ begin
         and case when v_scopes is null then s.project_seq >= 0 else s.project_seq = any (v_scopes) end) k) c;
   v_words.memories := greatest(v_words.memories, v_words.counts[cardinality(v_words.counts)]);
   v_words.queries := array(select pgmem.lexeme_query(l) from unnest(v_words.lexemes) l);
-  v_words.idf := array(select ln(1 + (v_words.memories - df + 0.5) / (df + 0.5)) from unnest(v_words.counts) df);
-  v_words.most := 2.2 * (select sum(idf) from unnest(v_words.idf) idf);
+  -- The forms of a word are as rare as all of them together, and a text need not hold more than one.
+  select array_agg(f.idf order by f.place), 2.2 * sum(f.idf / f.forms) into v_words.idf, v_words.most
+  from (select w.place, count(*) over form as forms,
+               ln(1 + (v_words.memories - least(sum(w.df) over form, v_words.memories) + 0.5)
+                        / (least(sum(w.df) over form, v_words.memories) + 0.5)) as idf
+        from unnest(v_words.lexemes, v_words.counts) with ordinality as w(lexeme, df, place)
+        window form as (partition by (pgmem.inflections(w.lexeme))[1])) f;
   for place in 1 .. cardinality(v_words.counts) loop
     v_sum := v_sum + v_words.counts[place];
     exit when v_known and v_sum > v_few;
