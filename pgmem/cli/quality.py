@@ -16,7 +16,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from pgmem.cli.options import By, Project, Store, Yes, cells, store_command, terminal
+from pgmem.cli.options import By, Project, Store, Yes, facts, stop, store_command, table, terminal
 from pgmem.cli.repair import repair_command
 from pgmem.errors import MemoryNotFound
 
@@ -110,10 +110,8 @@ def freshness(
     console = terminal()
     console.print(f"{report.current_count} current, {report.recent_count} recent, {report.stale_count} stale")
     if report.stale_items:
-        table = Table("days", "label", "title", "id")
-        for item in report.stale_items:
-            table.add_row(*cells(item.age_days, item.label, item.title, item.id))
-        console.print(table)
+        rows = ((item.age_days, item.label, item.title, item.id) for item in report.stale_items)
+        console.print(table(("days", "label", "title", "id"), rows))
     console.print(Text(report.next_step, "dim"))
 
 
@@ -184,11 +182,7 @@ def retry(
     if not yes:
         found = store.run(lambda m: m.get_save_status("any", save_id=save_id))
         if found.status == "not_started":
-            typer.echo(
-                f"pgmem: No save {save_id} is here; pgmem hygiene lists the open ones.",
-                err=True,
-            )
-            raise typer.Exit(1)
+            stop(f"No save {save_id} is here; pgmem hygiene lists the open ones.")
         typer.confirm(f"Save {save_id} again?", abort=True)
     result = store.run(lambda m: m.retry_save(save_id, token))
     if not store.print_json(result):
@@ -279,8 +273,7 @@ def _print_report(store: Store, found: object, shown: Group, html: Path | None, 
         try:
             html.write_text(text, encoding="utf-8")
         except OSError as error:
-            typer.echo(f"pgmem: cannot write {html}: {error.strerror}.", err=True)
-            raise typer.Exit(1) from None
+            stop(f"cannot write {html}: {error.strerror}.")
     if store.print_json(found):
         return
     console = terminal()
@@ -297,15 +290,15 @@ def _hygiene(report: HygieneReport) -> Group:
     where = report.project_id or "all projects"
     shown: list[Any] = [Panel(counts, title=Text(f"Hygiene: {where}"), expand=False)]
     if report.findings:
-        table = Table("check", "memory", "what to do", "repair")
+        rows = []
         for finding in report.findings:
             likeness = f" ({finding.similarity:.0%} alike)" if finding.similarity is not None else ""
             names = "\n".join(
                 f"{title}  {id}" for title, id in zip(finding.titles, finding.ids, strict=False)
             )
             check = finding.check.replace("_", " ") + likeness
-            table.add_row(*cells(check, names, finding.what, _repair(finding)))
-        shown.append(table)
+            rows.append((check, names, finding.what, _repair(finding)))
+        shown.append(table(("check", "memory", "what to do", "repair"), rows))
     if report.next_offset is not None:
         shown.append(
             Text(
@@ -329,7 +322,6 @@ def _repair(finding: Finding) -> str:
 
 
 def _health(state: Health) -> Group:
-    facts = Table(show_header=False, box=None, pad_edge=False)
     total = sum(state.memories.values())
     labels = ", ".join(f"{count} {label}" for label, count in sorted(state.memories.items())) or "none yet"
     rows = [
@@ -351,8 +343,6 @@ def _health(state: Health) -> Group:
         ("insights", ", ".join(f"{n} {s}" for s, n in sorted(state.insights.items())) or "none"),
         ("unresolved saves", str(state.saves_open)),
     ]
-    for name, value in rows:
-        facts.add_row(Text(name, "bold"), Text(value))
     most = max(state.confidence) or 1
     bars = Table(show_header=False, box=None, pad_edge=False, title="Confidence", title_justify="left")
     for tenth, count in enumerate(state.confidence):
@@ -362,7 +352,7 @@ def _health(state: Health) -> Group:
             Text(str(count), justify="right"),
         )
     shown: list[Any] = [
-        Panel(facts, title=Text(f"Health: {state.project_id or 'all projects'}"), expand=False),
+        Panel(facts(rows), title=Text(f"Health: {state.project_id or 'all projects'}"), expand=False),
         bars,
     ]
     shown.extend(
