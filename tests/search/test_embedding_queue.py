@@ -23,6 +23,7 @@ from pgmem.database.database import Database
 from pgmem.database.watch import Call
 from pgmem.embeddings.static import StaticProvider
 from pgmem.settings import load
+from tests.conftest import output_of
 from tests.embeddings.server import EmbeddingServer
 from tests.search.conftest import Open, Table
 from tests.servers.roots import PASSWORD
@@ -185,7 +186,6 @@ async def test_a_provider_that_dies_among_five_hundred_saves_loses_none_and_rein
 
 def environment(dsn: str, folder: Path, server: EmbeddingServer) -> dict[str, str]:
     return {
-        **os.environ,
         "PGMEM_DSN": dsn,
         "PGMEM_DATA_DIR": str(folder),
         "EMBEDDING_PROVIDER": "openai",
@@ -197,16 +197,7 @@ def environment(dsn: str, folder: Path, server: EmbeddingServer) -> dict[str, st
 
 
 def pgmem(dsn: str, folder: Path, server: EmbeddingServer, *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "pgmem", *arguments],
-        env=environment(dsn, folder, server),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return output_of(sys.executable, "-m", "pgmem", *arguments, **environment(dsn, folder, server))
 
 
 @pytest.mark.usefixtures("vectors")
@@ -224,7 +215,10 @@ async def test_two_worker_processes_at_once_embed_each_text_once(
     command = [sys.executable, "-m", "pgmem", "worker"]
     workers = [
         subprocess.Popen(
-            command, env=environment(dsn, tmp_path, provider_server), stderr=subprocess.PIPE, text=True
+            command,
+            env={**os.environ, **environment(dsn, tmp_path, provider_server)},
+            stderr=subprocess.PIPE,
+            text=True,
         )
         for _ in range(2)
     ]
