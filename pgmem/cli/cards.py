@@ -25,6 +25,7 @@ from pgmem.cli.options import (
     exit_on_error,
     facts,
     given,
+    most,
     stop,
     store_command,
     table,
@@ -46,7 +47,7 @@ Project = Annotated[
     str | None,
     typer.Option("--project", "-p", help="The project. Default: the one that the repository has."),
 ]
-Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="How many to show.")]
+Limit = Annotated[int, most("results", 100)]
 Card = Annotated[str, typer.Argument(metavar="ID", help="The card's id, or its first 8 letters.")]
 By = Annotated[str, typer.Option(help="The name to record as the decider.")]
 Reason = Annotated[str | None, typer.Option(help="The reason to record.")]
@@ -475,26 +476,14 @@ def approve(
 
 @app.command()
 @store_command
-def reject(
-    store: Store,
-    card_id: Card,
-    sure: Sure = False,
-    by: By = "human",
-    reason: Reason = None,
-) -> None:
+def reject(store: Store, card_id: Card, sure: Sure = False, by: By = "human", reason: Reason = None) -> None:
     """Reject a draft."""
     _decide(store, card_id, sure, lambda m, card: m.reject_card(card, by, reason))
 
 
 @app.command()
 @store_command
-def archive(
-    store: Store,
-    card_id: Card,
-    sure: Sure = False,
-    by: By = "human",
-    reason: Reason = None,
-) -> None:
+def archive(store: Store, card_id: Card, sure: Sure = False, by: By = "human", reason: Reason = None) -> None:
     """Archive a card, so that it is no longer used."""
     _decide(store, card_id, sure, lambda m, card: m.archive_card(card, by, reason))
 

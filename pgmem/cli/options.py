@@ -65,6 +65,11 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmat
 By = Annotated[str | None, typer.Option(help="The name to record as the decider. Default: your login name.")]
 
 
+def most(what: str, limit: int = 1000) -> Any:
+    """The option of how many to show."""
+    return typer.Option("--limit", "-n", min=1, max=limit, help=f"How many {what} to show.")
+
+
 def cells(*values: object) -> list[Text]:
     """The cells of a table row; text of a memory is never interpreted as markup."""
     from rich.text import Text

@@ -16,7 +16,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from pgmem.cli.options import By, Project, Store, Yes, facts, stop, store_command, table, terminal
+from pgmem.cli.options import By, Project, Store, Yes, facts, most, stop, store_command, table, terminal
 from pgmem.cli.repair import repair_command
 from pgmem.errors import MemoryNotFound
 
@@ -48,9 +48,7 @@ def hygiene(
     project: Project = None,
     scope: Annotated[MemoryScope | None, typer.Option("--scope", "-s", help="Only this scope.")] = None,
     pending_only: Annotated[bool, typer.Option(help="Only unresolved saves; records no report.")] = False,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, max=_MOST, help="How many findings to show.")
-    ] = 50,
+    limit: Annotated[int, most("findings")] = 50,
     offset: Annotated[int, typer.Option(min=0, help="How many findings to pass over.")] = 0,
     html: Html = None,
 ) -> None:
@@ -74,11 +72,7 @@ def hygiene(
 
 
 @store_command
-def health(
-    store: Store,
-    project: Project = None,
-    html: Html = None,
-) -> None:
+def health(store: Store, project: Project = None, html: Html = None) -> None:
     """Show the memory in numbers: growth, confidence, orphans, hubs, conflicts, replaced decisions."""
 
     async def look(memory: Memory) -> tuple[Health, str | None]:
@@ -99,9 +93,7 @@ def freshness(
     stale_after: Annotated[
         int, typer.Option(min=0, help="Days without a change after which a memory is stale.")
     ] = 30,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, max=1000, help="How many stale memories to show.")
-    ] = 50,
+    limit: Annotated[int, most("stale memories")] = 50,
 ) -> None:
     """Show how old the memories are, and the stale ones, oldest first."""
     report = store.run(lambda m: m.memory_freshness(project, scope, stale_after, limit))
@@ -120,9 +112,7 @@ def surface(
     store: Store,
     query: Annotated[str, typer.Argument(help="A line of code, a path or an identifier.")],
     project: Project = None,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, max=100, help="How many memories to show.")
-    ] = 5,
+    limit: Annotated[int, most("memories", 100)] = 5,
 ) -> None:
     """Print memories about a line or a path, for an editor's hook. Prints nothing when none fits; starts no server."""
     # `pgmem.__main__` answers most calls before this module is imported; --env-file and --help come here.
@@ -198,9 +188,7 @@ def reflect(
     approve: Annotated[str | None, typer.Option(help="Approve this insight (title or id).")] = None,
     dismiss: Annotated[str | None, typer.Option(help="Dismiss this insight (title or id).")] = None,
     query: Annotated[str | None, typer.Option(help="Only insights that contain one of these words.")] = None,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, max=1000, help="How many insights to show.")
-    ] = 25,
+    limit: Annotated[int, most("insights")] = 25,
 ) -> None:
     """Look for patterns across memories, and approve or dismiss the insights found."""
     if approve is not None or dismiss is not None:

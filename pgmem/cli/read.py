@@ -9,7 +9,7 @@ import typer
 from rich.table import Column
 from rich.text import Text
 
-from pgmem.cli.options import Project, Store, Which, named, store_command, table, terminal, typed
+from pgmem.cli.options import Project, Store, Which, most, named, store_command, table, terminal, typed
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
@@ -47,9 +47,7 @@ def search(
     store: Store,
     query: Annotated[str, typer.Argument(help="Words or a question.")],
     project: Project = None,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, max=1000, help="How many memories to show.")
-    ] = 10,
+    limit: Annotated[int, most("memories")] = 10,
     label: Annotated[list[str] | None, typer.Option(help="Only this label; repeatable.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show every part of each score.")] = False,
     min_relevance: Annotated[
@@ -123,9 +121,7 @@ def neighbours(
     which: Which,
     project: Project = None,
     hops: Annotated[int, typer.Option(min=1, max=5, help="How many relations away at most.")] = 1,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, max=1000, help="How many memories to show.")
-    ] = 50,
+    limit: Annotated[int, most("memories")] = 50,
 ) -> None:
     """Show the memories around one, nearest first, with the relations on the way."""
 

@@ -21,11 +21,7 @@ Token = Annotated[
 
 
 @store_command
-def history(
-    store: Store,
-    which: Which,
-    project: Project = None,
-) -> None:
+def history(store: Store, which: Which, project: Project = None) -> None:
     """Show every version of a memory, oldest first."""
 
     async def run(memory: Memory) -> History:

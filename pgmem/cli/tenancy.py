@@ -20,9 +20,7 @@ User = Annotated[str, typer.Option("--user", help="The user. Default: what the o
 
 @tenancy.command("list")
 @store_command
-def list_tenants(
-    store: Store,
-) -> None:
+def list_tenants(store: Store) -> None:
     """List the tenants of the store with their memories, projects, tokens and logins."""
     found = store.run(lambda m: m.list_tenants())
     if store.print_json(found):
@@ -117,9 +115,7 @@ def issue(
 
 @token.command("list")
 @store_command
-def list_tokens(
-    store: Store,
-) -> None:
+def list_tokens(store: Store) -> None:
     """List the issued tokens, without their secrets."""
     found = store.run(lambda m: m.list_tokens())
     if store.print_json(found):
