@@ -246,10 +246,7 @@ class Settings(StoreSettings):
     write_timeout_s: float = Field(30.0, gt=0, description="Timeout of a write in seconds.")
     retry_wait_s: float = Field(0.5, ge=0, description="Seconds before the one retry of a failed write.")
     embedding_provider: Literal["none", "static", "ollama", "openai", "sentence_transformer", "fastembed"] = (
-        Field(
-            "static",
-            description="Provider of embeddings.",
-        )
+        Field("static", description="Provider of embeddings.")
     )
     graph_backend: Literal["postgres"] | None = Field(
         None, description="Store of nodes; pgmem has postgres alone, and any other value stops the program."

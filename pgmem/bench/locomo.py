@@ -145,11 +145,7 @@ def summary(scored: list[dict[str, Any]], unit: str) -> dict[str, Any]:
 
 
 async def run(
-    memory: Memory,
-    file: Path,
-    *,
-    ablation: bool = False,
-    progress: Progress | None = None,
+    memory: Memory, file: Path, *, ablation: bool = False, progress: Progress | None = None
 ) -> dict[str, Any]:
     """Save the conversations, ask the questions, score the results.
 
@@ -231,11 +227,7 @@ async def _ablation(memory: Memory, talks: list[Conversation], progress: Progres
 
 
 async def _ask_all(
-    memory: Memory,
-    talks: list[Conversation],
-    without: Sequence[str],
-    progress: Progress | None,
-    what: str,
+    memory: Memory, talks: list[Conversation], without: Sequence[str], progress: Progress | None, what: str
 ) -> list[dict[str, Any]]:
     asked = await each(memory, talks, partial(ask, without=without), progress, what)
     return [row for rows in asked for row in rows]

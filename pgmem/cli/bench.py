@@ -164,8 +164,7 @@ Provider = Annotated[
 ]
 Model = Annotated[str | None, typer.Option("--model", help="The provider's model, or the directory of one.")]
 StoreDsn = Annotated[
-    str | None,
-    typer.Option("--dsn", help="An empty store to fill. Default: a temporary embedded one."),
+    str | None, typer.Option("--dsn", help="An empty store to fill. Default: a temporary embedded one.")
 ]
 
 
@@ -227,8 +226,7 @@ def _print_trust(figures: dict[str, Any]) -> None:
 @app.command()
 def beam(
     data: Annotated[
-        Path,
-        typer.Option("--data", exists=True, file_okay=False, help="A folder with one folder a chat."),
+        Path, typer.Option("--data", exists=True, file_okay=False, help="A folder with one folder a chat.")
     ],
     json_file: JsonFile = None,
     provider: Provider = None,

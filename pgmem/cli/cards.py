@@ -44,8 +44,7 @@ app = typer.Typer(help="Engineering memory: cards about a code base.", no_args_i
 
 Root = Annotated[Path, typer.Option(help="Root of the repository.", exists=True, file_okay=False)]
 Project = Annotated[
-    str | None,
-    typer.Option("--project", "-p", help="The project. Default: the one that the repository has."),
+    str | None, typer.Option("--project", "-p", help="The project. Default: the one that the repository has.")
 ]
 Limit = Annotated[int, most("results", 100)]
 Card = Annotated[str, typer.Argument(metavar="ID", help="The card's id, or its first 8 letters.")]

@@ -137,8 +137,7 @@ def merge(
 ) -> None:
     """Merge one entity into another; `pgmem revert` undoes it."""
     if not yes:
-        _look_up(store, "EntityFact", (entity, into), project)
-        typer.confirm(f"Merge the entity “{entity}” into “{into}”?", abort=True)
+        _ask(store, "EntityFact", (entity, into), project, f"Merge the entity “{entity}” into “{into}”?")
     decider = by or getpass.getuser()
     _show_repair(store, store.run(lambda m: m.merge_entities(entity, into, project, fact, decider)))
 
@@ -154,8 +153,7 @@ def supersede(
 ) -> None:
     """Replace one decision by another; `pgmem revert` undoes it."""
     if not yes:
-        _look_up(store, "Decision", (old, new), project)
-        typer.confirm(f"Replace “{old}” by “{new}”?", abort=True)
+        _ask(store, "Decision", (old, new), project, f"Replace “{old}” by “{new}”?")
     _show_repair(store, store.run(lambda m: m.supersede(old, new, project, by or getpass.getuser())))
 
 
@@ -227,14 +225,15 @@ def reflect(
                 typer.echo(done.status)
 
 
-def _look_up(store: Store, label: str, names: Sequence[str], project: str | None) -> None:
-    """End the command if a memory that a question would name does not exist."""
+def _ask(store: Store, label: str, names: Sequence[str], project: str | None, question: str) -> None:
+    """Ask about memories that exist; end the command if one does not, or the answer is no."""
 
     async def run(memory: Memory) -> None:
         for name in names:
             await memory.get_node(label, name, project)
 
     store.run(run)
+    typer.confirm(question, abort=True)
 
 
 def _show_repair(store: Store, done: Repair) -> None:

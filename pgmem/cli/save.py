@@ -256,11 +256,7 @@ def relate(
 
 
 def arguments(
-    verb: Callable[..., Any],
-    given: Path | None,
-    *,
-    besides: Sequence[str] = (),
-    **own: Any,
+    verb: Callable[..., Any], given: Path | None, *, besides: Sequence[str] = (), **own: Any
 ) -> list[dict[str, Any]]:
     """The arguments of one or more calls of a verb: those of the JSON, then those of the command line.
 

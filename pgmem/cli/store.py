@@ -225,8 +225,7 @@ def _own_programs(server: EmbeddedServer) -> Path | None:
 @config.command("get")
 @store_command
 def config_get(
-    store: Store,
-    name: Annotated[str | None, typer.Argument(help="The setting. Default: all.")] = None,
+    store: Store, name: Annotated[str | None, typer.Argument(help="The setting. Default: all.")] = None
 ) -> None:
     """Show the thresholds and limits of the store."""
     rows = [row for row in store.run(lambda m: m.list_settings()) if name in (None, row.name)]

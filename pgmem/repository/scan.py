@@ -530,10 +530,7 @@ def _is_parsed_test(path: str, parsed: Mapping[str, dict[str, Any]]) -> bool:
 
 
 def _history_of(
-    path: str,
-    timeline: Timeline,
-    companions: Companions,
-    release: tuple[str, frozenset[str]] | None,
+    path: str, timeline: Timeline, companions: Companions, release: tuple[str, frozenset[str]] | None
 ) -> dict[str, Any]:
     commits = timeline.commits(path)
     if not commits:

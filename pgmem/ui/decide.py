@@ -67,11 +67,7 @@ async def reviews(visit: Visit) -> Page:
     tabs, found = await asyncio.gather(_tabs(visit), visit.memory.list_reviews(visit.project))
     waiting = [item for item in found if item.candidate_id is not None]
     first = await visit.memory.get_review(waiting[0].save_id) if waiting else None
-    return Page(
-        "decide.html",
-        {**tabs, "reviews": waiting, "review": first},
-        _look(first) if first else {},
-    )
+    return Page("decide.html", {**tabs, "reviews": waiting, "review": first}, _look(first) if first else {})
 
 
 async def approvals(visit: Visit) -> Page:

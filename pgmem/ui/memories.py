@@ -165,8 +165,7 @@ async def replace(visit: Visit) -> Redirect:
         done = await visit.memory.supersede(str(node.id), str(other), by=visit.name)
         said = "Replaced by"
     visit.tell(
-        f"{said} {done.into_title}.",
-        undo=(f"/memory/{node.id}/revert", {"version": str(done.version - 1)}),
+        f"{said} {done.into_title}.", undo=(f"/memory/{node.id}/revert", {"version": str(done.version - 1)})
     )
     return _back(visit, node.id)
 

@@ -41,11 +41,7 @@ def away(settings: Configure) -> Configure:
 @pytest.fixture
 def environment(gate: Gate, tmp_path: Path) -> dict[str, str]:
     """Of a process whose client waits until the database is back."""
-    return {
-        "PGMEM_DSN": gate.dsn,
-        "PGMEM_DATA_DIR": str(tmp_path),
-        "PGMEM_CONNECT_TIMEOUT_S": str(PATIENT),
-    }
+    return {"PGMEM_DSN": gate.dsn, "PGMEM_DATA_DIR": str(tmp_path), "PGMEM_CONNECT_TIMEOUT_S": str(PATIENT)}
 
 
 def queued(folder: Path) -> list[Path]:
@@ -350,11 +346,7 @@ def test_saves_keep_their_order_when_the_clock_is_set_back(
 
 
 async def test_a_save_promised_by_a_client_that_was_killed_arrives_once(
-    gate: Gate,
-    environment: dict[str, str],
-    connection: Connection,
-    tmp_path: Path,
-    writer: StartWriter,
+    gate: Gate, environment: dict[str, str], connection: Connection, tmp_path: Path, writer: StartWriter
 ) -> None:
     impatient = {**environment, "PGMEM_CONNECT_TIMEOUT_S": "1", "PGMEM_RETRY_WAIT_S": "0"}
     client = writer("die_after_queueing", "Promised.", **impatient)

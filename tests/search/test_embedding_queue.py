@@ -170,16 +170,12 @@ async def test_a_provider_that_dies_among_five_hundred_saves_loses_none_and_rein
         assert [result.title for result in found.results] == [f"n{total - 1}"]
         assert found.search_mode.degraded
     # Another provider process takes over at another address; any worker completes what waits.
-    other = EmbeddingServer()
-    other.start()
-    try:
+    with EmbeddingServer() as other:
         done = pgmem(dsn, tmp_path, other, "reindex", "--json")
         assert json.loads(done) == {"model": "openai:test-model", "embedded": total - killed_at, "waiting": 0}
         asked = Counter(text for request in other.requests for text in request.body["input"])
         assert set(asked.values()) == {1}
         assert json.loads(pgmem(dsn, tmp_path, other, "reindex", "--json"))["embedded"] == 0
-    finally:
-        other.stop()
     kept = connection.execute("select count(*) as n from pgmem.embedding").fetchone()
     assert kept == {"n": total + 1}  # and the session
 
@@ -290,10 +286,7 @@ async def test_a_text_that_changed_while_it_was_embedded_is_embedded_again(
     claimed = await database.rows("claim_embeddings", model=table.model)
     await memory.upsert_entity("gateway", "new fact", "shop")  # brings its own vector
     items = [
-        {
-            **{name: row[name] for name in ("node_seq", "text_hash")},
-            "vector": table.vector(row["text"]),
-        }
+        {**{name: row[name] for name in ("node_seq", "text_hash")}, "vector": table.vector(row["text"])}
         for row in claimed
     ]
     assert await database.rows("store_vectors", model=table.model, items=items) == [{"store_vectors": 0}]
