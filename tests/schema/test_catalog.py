@@ -168,6 +168,16 @@ def test_every_error_class_is_public_and_in_the_drawing() -> None:
         assert cls.__doc__
 
 
+def test_the_comment_on_a_verb_says_once_what_all_verbs_of_its_rights_raise(rows: Rows) -> None:
+    verbs = rows(
+        "select rights, effect, obj_description(('pgmem.' || name)::regproc, 'pg_proc') as comment from pgmem.verb"
+    )
+    for verb in verbs:
+        wanted = {"reviewer": ["NotPermitted"], "writer": ["IdentityRequired", "WrongIsolation"]}
+        for error in wanted.get(verb["rights"], []) if verb["effect"] not in ("read", "look") else []:
+            assert verb["comment"].count(f"\n{error}: ") == 1, verb["comment"]
+
+
 @pytest.mark.parametrize("state", sorted(errors._BY_SQLSTATE))
 def test_a_sqlstate_becomes_its_class_with_the_message(
     connection: psycopg.Connection[DictRow], state: str
