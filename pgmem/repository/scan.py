@@ -487,7 +487,11 @@ def facts(
         "names": names,
         "modules": modules,
         "imports": {path: imports.direct(path) for path in modules},
-        "covering": {test: sorted(imports.used(test)) for test in parsed if _is_parsed_test(test, parsed)},
+        "covering": {
+            test: sorted(imports.used(test))
+            for test, row in parsed.items()
+            if is_test(test) and "source" in row
+        },
         "documents": {
             path: _named(row["words"], by_name, is_file) for path, row in parsed.items() if "words" in row
         },
@@ -523,10 +527,6 @@ def _facts_of(
         fact["dependents"] = sorted(used_by)[:20]
         fact["dependent_count"] = len(used_by)
     return fact
-
-
-def _is_parsed_test(path: str, parsed: Mapping[str, dict[str, Any]]) -> bool:
-    return is_test(path) and "source" in parsed[path]
 
 
 def _history_of(

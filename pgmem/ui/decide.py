@@ -275,15 +275,12 @@ async def decide_card(visit: Visit) -> Redirect:
     """Approve, reject or archive a card; the second person learns that it is decided, and by whom."""
     card, action = UUID(visit.parts["id"]), visit.field("action")
     reason = visit.form.get("reason", "").strip() or None
-    if action not in ("approve", "reject", "archive"):
+    memory = visit.memory
+    verbs = {"approve": memory.approve_card, "reject": memory.reject_card, "archive": memory.archive_card}
+    if action not in verbs:
         raise InvalidArgument(f"action is approve, reject or archive, not {action[:40]!r}.")
     try:
-        if action == "approve":
-            await visit.memory.approve_card(card, visit.name, reason)
-        elif action == "reject":
-            await visit.memory.reject_card(card, visit.name, reason)
-        else:
-            await visit.memory.archive_card(card, visit.name, reason)
+        await verbs[action](card, visit.name, reason)
     except ContractError:
         found = await _card(visit, card, (await visit.memory.find_memory(card)).project)
         if found is None:
