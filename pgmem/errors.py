@@ -29,33 +29,6 @@ from contextlib import contextmanager
 
 import psycopg
 
-__all__ = [
-    "AmbiguousName",
-    "Busy",
-    "CapacityReached",
-    "ContractError",
-    "DatabaseUnavailable",
-    "EmbeddedServerError",
-    "IdentityRequired",
-    "InvalidArgument",
-    "MemoryNotFound",
-    "MemoryNotOpen",
-    "NotPermitted",
-    "OutcomeUnknown",
-    "PgmemError",
-    "RelationNotAllowed",
-    "SaveIdReused",
-    "SchemaOutdated",
-    "TierMissing",
-    "UnsuitableDatabase",
-    "WrongIsolation",
-    "cannot_listen",
-    "described",
-    "first_line",
-    "summary",
-    "translate",
-]
-
 _BY_SQLSTATE: dict[str, type[PgmemError]] = {}
 
 

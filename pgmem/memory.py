@@ -100,11 +100,7 @@ class Memory(Maintenance, Transfer):
         return self._database.dsn
 
     def acting_as(
-        self,
-        scope: MemoryScope | None = None,
-        *,
-        source: str | None = None,
-        made_at: datetime | None = None,
+        self, scope: MemoryScope | None = None, *, source: str | None = None, made_at: datetime | None = None
     ) -> Memory:
         """Return a memory over the same database for another user, agent or session.
 
@@ -129,10 +125,7 @@ class Opening(AbstractAsyncContextManager["Memory"]):
         return await self._opened.__aenter__()
 
     async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool | None:
         return await self._opened.__aexit__(kind, error, traceback)
 

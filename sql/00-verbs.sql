@@ -7,7 +7,8 @@
 -- contents of the schema.
 --
 -- The comment on a verb is its documentation everywhere. It begins with a sentence; lines `name: meaning` describe
--- arguments that are not described below, and lines `ErrorClass: when` say what it raises.
+-- arguments that are not described below, and lines `ErrorClass: when` say what it raises. What all verbs of its rights
+-- raise is added here, and stands in the comment as the rest does.
 --
 -- Locks: the rows of pgmem.verb, inside the upgrade's transaction.
 -- Callers: every chapter that declares a verb.
@@ -23,12 +24,32 @@ create or replace function pgmem.declare_verb(
   p_description text default null,
   p_hidden text[] default '{}'
 ) returns void
-language sql set search_path = pgmem, pg_temp as $$
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_verb    regproc := 'pgmem.' || p_name;
+  v_comment text := obj_description(v_verb, 'pg_proc');
+  v_error   text;
+begin
   insert into pgmem.verb (place, chapter, name, summary, rights, effect, answer, patience, toolset, description, hidden)
   select (select count(*) + 1 from pgmem.verb), current_setting('pgmem.chapter'), p_name,
-         split_part(ltrim(obj_description(p.oid, 'pg_proc'), e'\n'), e'\n', 1),
-         p_rights, p_effect, p_answer, p_patience, p_toolset, p_description, p_hidden
-  from pg_proc p where p.pronamespace = 'pgmem'::regnamespace and p.proname = p_name
+         split_part(ltrim(v_comment, e'\n'), e'\n', 1),
+         p_rights, p_effect, p_answer, p_patience, p_toolset, p_description, p_hidden;
+  foreach v_error in array case
+    when p_rights = 'reviewer' then array['NotPermitted: the login is neither owner nor reviewer.']
+    when p_rights = 'writer' and p_effect not in ('read', 'look') then array[
+      'IdentityRequired: the store has tenants and the caller has no identity.',
+      'WrongIsolation: the transaction is not READ COMMITTED.']
+    else '{}' end
+  loop
+    if strpos(v_comment, e'\n' || split_part(v_error, ' ', 1)) = 0 then
+      -- After a blank line, unless it goes on with the errors that the chapter names.
+      v_comment := rtrim(v_comment, e'\n')
+        || case when v_comment ~ '\n[A-Z][A-Za-z]+: [^\n]*(\n  [^\n]*)*\n*$' then e'\n' else e'\n\n' end
+        || v_error || e'\n';
+      execute format('comment on function %s is %L', v_verb::regprocedure, v_comment);
+    end if;
+  end loop;
+end;
 $$;
 comment on function pgmem.declare_verb is $$
 Declare a verb: its rights, its effect, the class of its answer, how long Python waits for it, and how agents see it.

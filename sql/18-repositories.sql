@@ -73,8 +73,6 @@ places: Digests of the machine and the directory that its worktrees share.
 create: False: only find it; a new repository is answered with the name that it would have.
 
 InvalidArgument: names is empty, or a name holds a control character or is too long.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('open_project', p_rights => 'writer', p_effect => 'repeat', p_answer => 'OpenedProject');
 

@@ -54,8 +54,6 @@ next_actions: What comes next.
 
 InvalidArgument: the objective is empty, a text is too long, or a value cannot be read.
 SaveIdReused: the save_id belongs to a save with other arguments.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('save_session', p_rights => 'writer', p_effect => 'write', p_answer => 'SaveResult',
   p_toolset => 'core',

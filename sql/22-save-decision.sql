@@ -56,8 +56,6 @@ confidence: How certain it is, 0 to 1.
 
 InvalidArgument: the title or rationale is empty, a text is too long, or a value cannot be read.
 SaveIdReused: the save_id belongs to a save with other arguments.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('save_decision', p_rights => 'writer', p_effect => 'repeat', p_answer => 'SaveResult',
   p_toolset => 'core',

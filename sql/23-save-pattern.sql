@@ -50,8 +50,6 @@ last_validated_at: When the pattern last proved right; unset: now.
 
 InvalidArgument: the trigger or the steps are empty, a text is too long, or a value cannot be read.
 SaveIdReused: the save_id belongs to a save with other arguments.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('save_pattern', p_rights => 'writer', p_effect => 'repeat', p_answer => 'SaveResult',
   p_toolset => 'core', p_hidden => '{last_validated_at}',

@@ -46,8 +46,6 @@ valid_from: When the note began to hold, such as the time of a conversation; uns
 
 InvalidArgument: the content is empty, a text is too long, or a value cannot be read.
 SaveIdReused: the save_id belongs to a save with other arguments.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('save_context', p_rights => 'writer', p_effect => 'write', p_answer => 'SaveResult',
   p_toolset => 'core', p_hidden => '{valid_from}',

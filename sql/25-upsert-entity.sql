@@ -51,8 +51,6 @@ related_entities: Entities that exist; each has entity_id or entity_name, and re
 
 InvalidArgument: the name or fact is empty, a text is too long, or a value cannot be read.
 SaveIdReused: the save_id belongs to a save with other arguments.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('upsert_entity', p_rights => 'writer', p_effect => 'repeat', p_answer => 'SaveResult',
   p_toolset => 'core',

@@ -118,8 +118,6 @@ atomic: All parts or none; false: a refused part leaves the others saved.
 InvalidArgument: the session is not an object, a list is not a list of objects, or with atomic a part cannot be
   read.
 SaveIdReused: the save_id belongs to a save with other arguments.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('store_session_with_learnings', p_rights => 'writer', p_effect => 'write',
   p_answer => 'BatchSaveResult', p_toolset => 'core',

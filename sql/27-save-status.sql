@@ -147,8 +147,6 @@ save_id: The save to make again; a batch is not retried as a whole, its parts ar
 
 MemoryNotFound: the caller's tenant has no such save, or it is a batch.
 InvalidArgument: the arguments on record cannot be read.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('retry_save', p_rights => 'writer', p_effect => 'repeat', p_answer => 'SaveResult');
 
@@ -185,9 +183,6 @@ verb: The save verb, such as save_decision.
 arguments: The arguments of the verb, an object.
 message: Why it was given up.
 readable: False: its arguments cannot be read, so that no retry makes it; true by default.
-
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('fail_save', p_rights => 'writer', p_effect => 'write');
 
@@ -340,7 +335,6 @@ save_id: The save under review, as list_reviews gives it.
 outcome: new (store it beside the candidate), supersede (replace the candidate) or drop (store nothing).
 candidate_id: The candidate that the person was shown; unset: the one of the refusal, for supersede.
 
-NotPermitted: the login is neither owner nor reviewer.
 MemoryNotFound: no such save is under review.
 InvalidArgument: the outcome is unknown, `by` is empty, or the candidate has changed since it was shown.
 IdentityRequired: the store has tenants and the caller has no identity.

@@ -163,8 +163,6 @@ InvalidArgument: an unknown label or one that a save verb writes, no name, an un
   property status that says archived.
 MemoryNotFound: the project does not exist.
 RelationNotAllowed: a relation does not join these labels, or only verbs make it.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('remember', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Remembered',
   p_toolset => 'graph',

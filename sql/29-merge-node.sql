@@ -75,8 +75,6 @@ model: The model of the vector.
 vector: The vector of the node; unset: none.
 
 InvalidArgument: an unknown label or one that a save verb writes, no name, or a vector that cannot be kept.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('merge_node', p_rights => 'writer', p_effect => 'repeat');
 

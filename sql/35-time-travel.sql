@@ -63,26 +63,49 @@ archived, merged, rejected or dismissed is hidden. With known_at alone: the stat
 $$;
 
 
--- Of these columns alone, which the index node_states holds: whole stores are counted by it.
-create or replace function pgmem.present_holds(
-  p_status text,
-  p_recorded_at timestamptz,
-  p_begins_at timestamptz,
-  p_valid_from timestamptz,
-  p_valid_to timestamptz,
-  p_as_of timestamptz,
-  p_known_at timestamptz
-) returns boolean
+create or replace function pgmem.branch_of(p_label text, p_props jsonb) returns text
 language sql immutable parallel safe
 begin atomic
-  select case
-    when p_as_of is null then p_recorded_at <= p_known_at and pgmem.is_live_status(p_status)
-      and pgmem.valid_at(p_valid_from, p_valid_to, p_known_at)
-    else p_recorded_at <= coalesce(p_known_at, 'infinity') and pgmem.was_live_status(p_status)
-      and pgmem.valid_at(p_begins_at, p_valid_to, p_as_of) end;
+  select case when p_label = 'Card' then p_props ->> 'branch' end;
 end;
-comment on function pgmem.present_holds is
-  'Whether states_at answers with the present state of a node; its arguments are columns of that node.';
+comment on function pgmem.branch_of is 'The branch that a card belongs to until it is merged; null: it is shared.';
+
+
+-- Inlined as states_at, and in each half with the same types, so that the planner reads the tables of both halves as
+-- those of the caller. The condition on the present is of columns that the index node_states holds: whole stores are
+-- counted by it.
+create or replace function pgmem.memories_at(
+  p_tenants text[],
+  p_as_of timestamptz,
+  p_known_at timestamptz
+) returns table (
+  seq bigint,
+  version integer,
+  label text,
+  status text,
+  project_seq bigint,
+  source text,
+  agent_id text,
+  session_id text,
+  branch text
+)
+language sql stable as $$
+  select n.seq, n.version, n.label::text, n.status::text, n.project_seq, n.source::text, n.agent_id::text,
+         n.session_id::text, pgmem.branch_of(n.label, n.props)
+  from pgmem.node n
+  where n.tenant = any (p_tenants) and pgmem.is_memory(n.label) and case
+    when p_as_of is null then n.recorded_at <= p_known_at and pgmem.is_live_status(n.status)
+      and pgmem.valid_at(n.valid_from, n.valid_to, p_known_at)
+    else n.recorded_at <= coalesce(p_known_at, 'infinity') and pgmem.was_live_status(n.status)
+      and pgmem.valid_at(n.begins_at, n.valid_to, p_as_of) end
+  union all
+  select s.seq, s.version, s.label::text, s.status::text, s.project_seq, s.source::text, s.agent_id::text,
+         s.session_id::text, pgmem.branch_of(s.label, s.props)
+  from pgmem.states_at(p_as_of, p_known_at) s
+  where s.replaced_at < 'infinity' and pgmem.is_memory(s.label);
+$$;
+comment on function pgmem.memories_at is
+  'The memories of some tenants, which the caller sees, in the states of states_at, without their texts.';
 
 
 create or replace function pgmem.find_state(

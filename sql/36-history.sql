@@ -214,8 +214,6 @@ AmbiguousName: a name fits several memories; the message lists their ids.
 InvalidArgument: an unknown label, an empty key, or the same content is live under another id.
 NotPermitted: the memory belongs to all tenants, or it is global and the token is missing or spent.
 RelationNotAllowed: the memory is a project, a focus area or a card.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('revert', p_rights => 'writer', p_effect => 'write', p_answer => 'Reverted',
   p_toolset => 'graph', p_description => 'Bring back an earlier version (memory_history lists them) as a new one.');

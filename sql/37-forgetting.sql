@@ -242,8 +242,6 @@ AmbiguousName: a name fits several memories; the message lists their ids.
 InvalidArgument: an unknown label, or an empty key.
 NotPermitted: the memory belongs to all tenants, or it is global and the token is missing or spent.
 RelationNotAllowed: the memory is a project, a focus area or a card.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('forget', p_rights => 'writer', p_effect => 'remove', p_answer => 'Forgotten',
   p_toolset => 'core',
@@ -313,7 +311,6 @@ project_id: Only this project; unset: all.
 purge: True: delete for good, and also what is hidden already; false: hide.
 limit: How many memories a batch holds, 1 to 5000.
 
-NotPermitted: the login is neither owner nor reviewer.
 InvalidArgument: days, limit or label are not valid.
 MemoryNotFound: the project does not exist.
 WrongIsolation: the transaction is not READ COMMITTED.
@@ -390,7 +387,6 @@ decay_rate: The rate of the decay by day, 0 or more; unset: the setting decay_ra
 archive_below: Archive what has less confidence than this, 0 to 1; unset or 0: archive nothing.
 limit: How many memories a batch archives at most, 1 to 5000.
 
-NotPermitted: the login is neither owner nor reviewer.
 InvalidArgument: a number is out of bounds.
 WrongIsolation: the transaction is not READ COMMITTED.
 $$;

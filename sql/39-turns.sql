@@ -72,8 +72,6 @@ turns: Objects in order with id, role (user, assistant, system, tool) and conten
 project_id: The project it belongs to; unset: none.
 
 InvalidArgument: turns is not such a list, or a text is too long.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('capture_turns', p_rights => 'writer', p_effect => 'repeat', p_answer => 'CapturedTurns');
 

@@ -61,8 +61,6 @@ asked: The client has shown the preview to its person, who said yes. It counts f
   the server uses, and not from agents.
 
 InvalidArgument: the preview is empty or too long.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('request_global_write_approval', p_rights => 'writer', p_effect => 'write',
   p_answer => 'GovernanceToken', p_toolset => 'core', p_hidden => '{asked}',

@@ -75,7 +75,6 @@ name: A name for the token in list_tokens; unset: the names of the tenant.
 expires_at: When the token ends; unset: never.
 for_person: Whether a person signs in to the page with it and decides there; such a token lets no agent in.
 
-NotPermitted: the login is neither owner nor reviewer.
 InvalidArgument: no tenant is named in a store that has tenants, a name cannot be taken, or expires_at lies in the past.
 $$;
 select pgmem.declare_verb('issue_token', p_rights => 'reviewer', p_effect => 'write', p_answer => 'ApiToken');
@@ -140,7 +139,6 @@ Revoke a bearer token at once; the row stays for list_tokens.
 
 token_id: The id of the token, as list_tokens gives it.
 
-NotPermitted: the login is neither owner nor reviewer.
 MemoryNotFound: there is no such token.
 $$;
 select pgmem.declare_verb('revoke_token', p_rights => 'reviewer', p_effect => 'remove', p_answer => 'ApiToken');
@@ -172,7 +170,5 @@ end;
 $$;
 comment on function pgmem.list_tokens is $$
 List the bearer tokens that were issued, oldest first, without their secrets.
-
-NotPermitted: the login is neither owner nor reviewer.
 $$;
 select pgmem.declare_verb('list_tokens', p_rights => 'reviewer', p_effect => 'look', p_answer => 'list[ApiToken]');

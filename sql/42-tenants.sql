@@ -133,8 +133,6 @@ end;
 $$;
 comment on function pgmem.list_tenants is $$
 List the tenants with their memories and projects, and the tokens and logins bound to them.
-
-NotPermitted: the login is neither owner nor reviewer.
 $$;
 select pgmem.declare_verb('list_tenants', p_rights => 'reviewer', p_effect => 'look', p_answer => 'list[Tenant]');
 
@@ -373,7 +371,6 @@ user_id: The user to remove; empty: the organisation with all its users.
 dry_run: True (the default): only count; false: remove.
 by: The name of the person who erases; required unless dry_run.
 
-NotPermitted: the login is neither owner nor reviewer.
 InvalidArgument: no subject is named, `by` is empty, or a user is named without the organisation it belongs to.
 $$;
 select pgmem.declare_verb('erase_subject', p_rights => 'reviewer', p_effect => 'remove', p_answer => 'Erasure',

@@ -229,8 +229,6 @@ project_id: The project that they belong to; unset: none.
 InvalidArgument: a namespace or name is missing or too long, or a value is too long or holds NUL.
 MemoryNotFound: the project does not exist.
 NotPermitted: an item was written by a more trusted source.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('put_items', p_rights => 'writer', p_effect => 'repeat', p_answer => 'StoredItems');
 
@@ -557,9 +555,6 @@ comment on function pgmem.renew_items is $$
 Let items live for their whole time to live again, from now on; no version is made.
 
 ids: The ids of items that were read; those without a time to live, or expired, stay as they are.
-
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('renew_items', p_rights => 'writer', p_effect => 'repeat', p_answer => 'int');
 
@@ -583,8 +578,5 @@ comment on function pgmem.sweep_items is $$
 Delete for good the items of the caller whose time to live has passed, with their history; how many.
 
 limit: How many at most, 1 to 1000.
-
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('sweep_items', p_rights => 'writer', p_effect => 'remove', p_answer => 'int');

@@ -135,8 +135,6 @@ project_id: The project that it belongs to; unset: none.
 
 InvalidArgument: the path is taken, leads through a file or is not below /memories, or the text is too long.
 MemoryNotFound: the project does not exist.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('create_file', p_rights => 'writer', p_effect => 'write', p_answer => 'MemoryFile');
 
@@ -246,8 +244,6 @@ project_id: The project that the file belongs to; unset: none.
 MemoryNotFound: there is no such file.
 InvalidArgument: the text is not in the file, or more than once, or the path is a directory.
 NotPermitted: the file was written by a more trusted source.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('replace_in_file', p_rights => 'writer', p_effect => 'write', p_answer => 'EditedFile');
 
@@ -321,8 +317,6 @@ project_id: The project that the file belongs to; unset: none.
 MemoryNotFound: there is no such file.
 InvalidArgument: the file has no such line, or the path is a directory.
 NotPermitted: the file was written by a more trusted source.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('insert_in_file', p_rights => 'writer', p_effect => 'write', p_answer => 'MemoryFile');
 
@@ -362,8 +356,6 @@ project_id: The project that the files belong to; unset: none.
 MemoryNotFound: there is neither a file nor a directory.
 InvalidArgument: the path is /memories, or not below it.
 NotPermitted: a file was written by a more trusted source.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('delete_files', p_rights => 'writer', p_effect => 'remove', p_answer => 'int');
 
@@ -421,8 +413,6 @@ project_id: The project that the files belong to; unset: none.
 MemoryNotFound: there is neither a file nor a directory.
 InvalidArgument: the destination is taken, lies below the source, or a path is not below /memories.
 NotPermitted: a file was written by a more trusted source.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('rename_files', p_rights => 'writer', p_effect => 'write', p_answer => 'int');
 
@@ -444,7 +434,5 @@ Forget all files of the caller; how many. revert brings each of them back.
 project_id: The project that the files belong to; unset: none.
 
 NotPermitted: a file was written by a more trusted source.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('clear_files', p_rights => 'writer', p_effect => 'remove', p_answer => 'int');

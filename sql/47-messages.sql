@@ -96,8 +96,6 @@ project_id: The project that they belong to; unset: none.
 
 InvalidArgument: the session has no name, or a message is too long or holds NUL.
 MemoryNotFound: the project does not exist.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('add_messages', p_rights => 'writer', p_effect => 'write', p_answer => 'int');
 
@@ -153,8 +151,6 @@ session_id: The name of the session.
 project_id: The project that it belongs to; unset: none.
 
 NotPermitted: the message was written by a more trusted source.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('pop_message', p_rights => 'writer', p_effect => 'remove', p_answer => 'Message|None');
 
@@ -182,7 +178,5 @@ session_id: The name of the session.
 project_id: The project that they belong to; unset: none.
 
 NotPermitted: a message was written by a more trusted source.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('clear_messages', p_rights => 'writer', p_effect => 'remove', p_answer => 'int');

@@ -167,8 +167,6 @@ entities: A list of {"name": …, "entityType": …, "observations": ["…"]}.
 
 InvalidArgument: a name or type is missing or too long.
 NotPermitted: a name belonged to an entity of a more trusted source.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('create_entities', p_rights => 'writer', p_effect => 'repeat', p_answer => 'KnownEntities');
 
@@ -244,8 +242,6 @@ relations: A list of {"from": …, "to": …, "relationType": …}.
 
 InvalidArgument: a name or type is missing or too long.
 RelationNotAllowed: an entity is to be related to itself.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('create_relations', p_rights => 'writer', p_effect => 'repeat', p_answer => 'KnownRelations');
 
@@ -306,8 +302,6 @@ observations: A list of {"entityName": …, "contents": ["…"]}.
 MemoryNotFound: no entity has the name; nothing is added then.
 InvalidArgument: a name is missing, or a text is too long.
 NotPermitted: the entity was written by a more trusted source.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('add_observations', p_rights => 'writer', p_effect => 'repeat',
   p_answer => 'AddedObservations');
@@ -338,8 +332,6 @@ revert brings an entity back, without its relations.
 entity_names: Their names; a name that is no entity is left out.
 
 NotPermitted: an entity was written by a more trusted source.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('delete_entities', p_rights => 'writer', p_effect => 'remove', p_answer => 'int');
 
@@ -375,8 +367,6 @@ Delete observations of entities; how many. The entity before it becomes a versio
 deletions: A list of {"entityName": …, "observations": ["…"]}; what is not here is left out.
 
 NotPermitted: an entity was written by a more trusted source.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('delete_observations', p_rights => 'writer', p_effect => 'remove', p_answer => 'int');
 
@@ -413,9 +403,6 @@ comment on function pgmem.delete_relations is $$
 Delete relations between entities; how many.
 
 relations: A list of {"from": …, "to": …, "relationType": …}; what is not here is left out.
-
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('delete_relations', p_rights => 'writer', p_effect => 'remove', p_answer => 'int');
 

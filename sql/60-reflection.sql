@@ -75,8 +75,6 @@ comment on function pgmem.reflect is $$
 Run the detectors and store what is new as pending insights.
 
 An insight that was proposed once is not proposed again, whatever became of it.
-
-IdentityRequired: the store has tenants and the caller has no identity.
 $$;
 select pgmem.declare_verb('reflect', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Reflection',
   p_patience => 'report', p_toolset => 'quality',

@@ -91,14 +91,6 @@ $$;
 select pgmem.declare_verb('list_projects', p_rights => 'reader', p_effect => 'look', p_answer => 'list[ProjectEntry]');
 
 
-create or replace function pgmem.branch_of(p_label text, p_props jsonb) returns text
-language sql immutable parallel safe
-begin atomic
-  select case when p_label = 'Card' then p_props ->> 'branch' end;
-end;
-comment on function pgmem.branch_of is 'The branch that a card belongs to until it is merged; null: it is shared.';
-
-
 create or replace function pgmem.list_memories(
   p_project_id text default null,
   p_labels text[] default null,
@@ -144,27 +136,13 @@ begin
     select s.id, s.label, s.title::text, pgmem.excerpt(pgmem.search_text(s.label, s.title, s.props)), s.status::text,
            s.project, s.scope::text, s.focus, s.source, s.trust_level::float8, s.agent_id, s.session_id,
            pgmem.branch_of(s.label, s.props), s.version, s.created_at, s.updated_at
-    from (
-      (select n.seq, n.version from pgmem.node n
-       where n.tenant = any (v_tenants) and pgmem.is_memory(n.label)
-         and pgmem.present_holds(n.status, n.recorded_at, n.begins_at, n.valid_from, n.valid_to, p_as_of, p_known_at)
-         and (v_project is null or n.project_seq = v_project) and (p_labels is null or n.label = any (p_labels))
-         and (v_after is null or n.seq < v_after) and (p_status is null or n.status = p_status)
-         and (p_source is null or n.source = p_source) and (p_agent_id is null or n.agent_id = p_agent_id)
-         and (p_session_id is null or n.session_id = p_session_id)
-         and (p_branch is null or pgmem.branch_of(n.label, n.props) = p_branch)
-       -- Not by the order of an index that would read each memory newer than the time that is asked for.
-       order by n.seq + 0 desc limit p_limit)
-      union all
-      (select s.seq, s.version from pgmem.states_at(p_as_of, p_known_at) s
-       where s.replaced_at < 'infinity' and pgmem.is_memory(s.label)
-         and (v_project is null or s.project_seq = v_project) and (p_labels is null or s.label = any (p_labels))
-         and (v_after is null or s.seq < v_after) and (p_status is null or s.status = p_status)
-         and (p_source is null or s.source = p_source) and (p_agent_id is null or s.agent_id = p_agent_id)
-         and (p_session_id is null or s.session_id = p_session_id)
-         and (p_branch is null or pgmem.branch_of(s.label, s.props) = p_branch)
-       order by s.seq desc limit p_limit)
-      order by 1 desc limit p_limit) found
+    from (select m.seq, m.version from pgmem.memories_at(v_tenants, p_as_of, p_known_at) m
+          where (v_project is null or m.project_seq = v_project) and (p_labels is null or m.label = any (p_labels))
+            and (v_after is null or m.seq < v_after) and (p_status is null or m.status = p_status)
+            and (p_source is null or m.source = p_source) and (p_agent_id is null or m.agent_id = p_agent_id)
+            and (p_session_id is null or m.session_id = p_session_id) and (p_branch is null or m.branch = p_branch)
+          -- Not by the order of an index that would read each memory newer than the time that is asked for.
+          order by m.seq + 0 desc limit p_limit) found
     cross join lateral (
       select s.* from pgmem.recorded_state s where s.seq = found.seq and s.version = found.version offset 0) s
     order by found.seq desc;
@@ -226,19 +204,9 @@ declare
 begin
   if p_as_of is not null or p_known_at is not null then
     select coalesce(jsonb_object_agg(c.label, c.count), '{}'), coalesce(sum(c.count), 0) into labels, total
-    from (select found.label, sum(found.count)::bigint as count
-          from (select n.label, count(*) from pgmem.node n
-                where n.tenant = any (v_tenants) and pgmem.is_memory(n.label) and n.label <> 'Insight'
-                  and pgmem.present_holds(n.status, n.recorded_at, n.begins_at, n.valid_from, n.valid_to,
-                                          p_as_of, p_known_at)
-                  and (v_project is null or n.project_seq = v_project)
-                group by n.label
-                union all
-                select s.label, count(*) from pgmem.states_at(p_as_of, p_known_at) s
-                where s.replaced_at < 'infinity' and pgmem.is_memory(s.label) and s.label <> 'Insight'
-                  and (v_project is null or s.project_seq = v_project)
-                group by s.label) found
-          group by found.label) c;
+    from (select m.label, count(*) from pgmem.memories_at(v_tenants, p_as_of, p_known_at) m
+          where m.label <> 'Insight' and (v_project is null or m.project_seq = v_project)
+          group by m.label) c;
     return;
   end if;
   select coalesce(jsonb_object_agg(c.label, c.count), '{}'), coalesce(sum(c.count), 0), min(c.first_at), max(c.last_at)
@@ -465,18 +433,9 @@ begin
         and n.status not in ('archived', 'merged', 'rejected', 'dismissed') order by n.seq desc limit 3000);
   else
     v_newest := array(
-      select f.seq from (
-        (select n.seq from pgmem.node n
-         where n.tenant = any (v_tenants) and pgmem.is_memory(n.label)
-           and pgmem.present_holds(n.status, n.recorded_at, n.begins_at, n.valid_from, n.valid_to, p_as_of, p_known_at)
-           and (v_project is null or n.project_seq = v_project)
-         order by n.seq + 0 desc limit 3000)
-        union all
-        (select s.seq from pgmem.states_at(p_as_of, p_known_at) s
-         where s.replaced_at < 'infinity' and pgmem.is_memory(s.label)
-           and (v_project is null or s.project_seq = v_project)
-         order by s.seq desc limit 3000)) f
-      order by f.seq desc limit 3000);
+      select m.seq from pgmem.memories_at(v_tenants, p_as_of, p_known_at) m
+      where v_project is null or m.project_seq = v_project
+      order by m.seq + 0 desc limit 3000);
   end if;
   with joined as (
     select e.src, e.dst from unnest(v_newest) as one(seq)

@@ -261,7 +261,6 @@ the last one.
 
 limit: How many cards at most, 1 to 10000; default 500.
 
-NotPermitted: the login is neither owner nor reviewer.
 ContractError: no such project.
 InvalidArgument: limit is out of range.
 $$;

@@ -96,8 +96,6 @@ session_id: client:session, as capture_turns answers; unset: the conversation th
 project_id: Project name; for turns that belong to none, and where session_id is unset, only turns of it.
 
 InvalidArgument: the turns belong to no project, and none that exists is sent.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('begin_extraction', p_rights => 'writer', p_effect => 'write', p_answer => 'Extraction',
   p_toolset => 'extraction',
@@ -252,8 +250,6 @@ answer: Empty lists where nothing lasts; an object with the lists add (kind deci
 InvalidArgument: the answer is not such an object.
 MemoryNotFound: no such extraction of the caller is here.
 SaveIdReused: the extraction was applied with another answer.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('apply_extraction', p_rights => 'writer', p_effect => 'repeat',
   p_answer => 'AppliedExtraction', p_toolset => 'extraction',
@@ -541,8 +537,6 @@ reserved: The tokens that were reserved for it; 0: it is not asked yet.
 day: The day on which they were reserved.
 
 InvalidArgument: a number is below 0, or reserved is sent without day.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('spend_extraction_tokens', p_rights => 'writer', p_effect => 'write',
   p_answer => 'ExtractionBudget');

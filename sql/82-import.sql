@@ -365,7 +365,6 @@ first_line: The number in the file of the first of them, for messages.
 vectors: Take the vectors of nodes too.
 all_tenants: Keep the tenant that each record names, instead of the caller's.
 
-NotPermitted: the login is neither owner nor reviewer.
 InvalidArgument: a line cannot be taken; the message names it and the reason.
 $$;
 select pgmem.declare_verb('import_records', p_rights => 'reviewer', p_effect => 'write');

@@ -293,8 +293,6 @@ records: A list of objects: label, name, properties, status, confidence, trust_l
 dry_run: Only say what would become of each record.
 
 InvalidArgument: no project is named, or records is no list.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('import_memories', p_rights => 'writer', p_effect => 'write');
 

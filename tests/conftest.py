@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import disk_usage, rmtree
-from tempfile import gettempdir
+from tempfile import TemporaryDirectory, gettempdir
 from uuid import uuid4
 
 import psycopg
@@ -93,6 +93,25 @@ def roomy_place() -> Path:
     """Where the directory of a server goes: a database is a thousand files, in memory a copy takes 30 ms, on some disks a second."""
     memory = Path("/dev/shm")
     return memory if memory.is_dir() and disk_usage(memory).free > 2**31 else Path(gettempdir())
+
+
+def output_of(*command: str | Path, **environment: str) -> str:
+    """What a program prints, which has to succeed; `environment` is added to the test's own."""
+    done = subprocess.run(
+        command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """An empty directory. Not tmp_path: under root the server is another user, and each pytest that starts
+    anywhere closes the directory above tmp_path to other users again.
+    """
+    with TemporaryDirectory(prefix="pgmem-test-", dir="/tmp", ignore_cleanup_errors=True) as name:
+        Path(name).chmod(0o711)  # run by root, the server has a user of its own
+        yield Path(name).resolve()
 
 
 @pytest.fixture(scope="session")

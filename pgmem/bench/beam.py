@@ -9,18 +9,18 @@ a folder with one folder a chat, each with chat.json and probing_questions/probi
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from statistics import fmean, pstdev
+from statistics import pstdev
 from typing import Any
 from uuid import UUID
 
+from pgmem.bench.databases import Progress
 from pgmem.bench.metrics import mean_of, score
+from pgmem.bench.talks import each, percentages, say, settle
 from pgmem.bench.trust import abstention, budgeted
 from pgmem.memory import Memory
-from pgmem.models import MemoryScope
 
 _DEPTH = 100
 
@@ -106,10 +106,7 @@ async def keep(memory: Memory, chat: Chat) -> None:
     for place, messages in enumerate(chat.batches, start=1):
         saved = await memory.save_session(f"Conversation {place}", chat.project)
         for key, when, role, content in messages:
-            speaking = memory.acting_as(MemoryScope(session_id=str(saved.artifact_id), agent_id=role))
-            result = await speaking.save_context(content, chat.project, valid_from=when)
-            assert result.artifact_id is not None, result
-            chat.kept[result.artifact_id] = key
+            chat.kept[await say(memory, chat.project, saved, role, content, when)] = key
 
 
 async def ask(memory: Memory, chat: Chat, **options: Any) -> list[dict[str, Any]]:
@@ -129,9 +126,7 @@ async def ask(memory: Memory, chat: Chat, **options: Any) -> list[dict[str, Any]
     return scored
 
 
-async def run(
-    memory: Memory, folder: Path, *, progress: Callable[[str, int, int], None] | None = None
-) -> dict[str, Any]:
+async def run(memory: Memory, folder: Path, *, progress: Progress | None = None) -> dict[str, Any]:
     """Load, ask, score.
 
     Args:
@@ -146,18 +141,10 @@ async def run(
         ValueError: the folder is in another layout.
     """
     chats = read(folder)
-    report = progress or (lambda _what, _done, _of: None)
-    for done, chat in enumerate(chats, start=1):
-        await keep(memory, chat)
-        report("writing chats", done, len(chats))
-    await memory.embed_waiting()
-    await memory.refresh_statistics(everything=True)
-    scored: list[dict[str, Any]] = []
-    for done, chat in enumerate(chats, start=1):
-        scored += await ask(memory, chat)
-        report("questions", done, len(chats))
+    await each(memory, chats, keep, progress, "writing chats")
+    await settle(memory)
+    scored = [row for rows in await each(memory, chats, ask, progress, "questions") for row in rows]
     kinds = sorted({row["kind"] for row in scored})
-    asked = [(chat.project, [question.text for question in chat.questions]) for chat in chats]
     return {
         "bench": "beam",
         "provider": memory.embedding_model,
@@ -166,10 +153,8 @@ async def run(
         "all": mean_of(row["message"] for row in scored),
         "by_kind": {kind: mean_of(row["message"] for row in scored if row["kind"] == kind) for kind in kinds},
         "leave_one_out": _spread(scored, [chat.name for chat in chats]),
-        "abstention": await abstention(memory, asked),
-        "budget": {
-            name: round(100 * fmean(row["budget"][name] for row in scored), 2) for name in scored[0]["budget"]
-        },
+        "abstention": await abstention(memory, chats),
+        "budget": percentages(row["budget"] for row in scored),
     }
 
 

@@ -14,17 +14,18 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 from uuid import UUID
 
 import anyio
 
+from pgmem.bench.databases import Progress
 from pgmem.bench.metrics import mean_of, score
+from pgmem.bench.talks import each, percentages, say, settle
 from pgmem.bench.trust import abstention, budgeted
 from pgmem.memory import Memory
-from pgmem.models import MemoryScope
 
 SHA256 = "79fa87e90f04081343b8c8debecb80a9a6842b76a7aa537dc9fdf651ea698ff4"
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
@@ -102,12 +103,8 @@ async def save(memory: Memory, talk: Conversation, on_turn: Callable[[], None] |
     for place, (when, turns) in enumerate(talk.sessions, start=1):
         session = await memory.save_session(f"Conversation {place}, {when:%d %B %Y}", talk.project)
         for turn in turns:
-            speaking = memory.acting_as(
-                MemoryScope(session_id=str(session.artifact_id), agent_id=turn.speaker)
-            )
-            result = await speaking.save_context(turn.text, talk.project, valid_from=when)
-            assert result.artifact_id is not None, result
-            talk.saved[result.artifact_id] = turn.key
+            note = await say(memory, talk.project, session, turn.speaker, turn.text, when)
+            talk.saved[note] = turn.key
             if on_turn is not None:
                 on_turn()
 
@@ -148,11 +145,7 @@ def summary(scored: list[dict[str, Any]], unit: str) -> dict[str, Any]:
 
 
 async def run(
-    memory: Memory,
-    file: Path,
-    *,
-    ablation: bool = False,
-    progress: Callable[[str, int, int], None] | None = None,
+    memory: Memory, file: Path, *, ablation: bool = False, progress: Progress | None = None
 ) -> dict[str, Any]:
     """Save the conversations, ask the questions, score the results.
 
@@ -166,12 +159,10 @@ async def run(
         {bench, data, provider, seconds, splits: {odd, even, all: {turn, session}}, ablation}, metrics in percent.
     """
     talks, published = read(file)
-    progress = progress or _ignore
     began = time.perf_counter()
     turns = await _save_all(memory, talks, progress)
     written = time.perf_counter()
-    await memory.embed_waiting()
-    await memory.refresh_statistics(everything=True)
+    await settle(memory)
     prepared = time.perf_counter()
     scored = await _ask_all(memory, talks, (), progress, "questions")
     asked = time.perf_counter()
@@ -195,33 +186,17 @@ async def run(
         },
     }
     for name, half in (("odd", 1), ("even", 0)):
-        report["splits"][name] |= await _answering(
-            memory,
-            [talk for talk in talks if talk.number % 2 == half],
-            [row["budget"] for row in scored if row["conversation"] % 2 == half],
-        )
+        budgets = (row["budget"] for row in scored if row["conversation"] % 2 == half)
+        report["splits"][name] |= {
+            "abstention": await abstention(memory, [talk for talk in talks if talk.number % 2 == half]),
+            "budget": percentages(budgets),
+        }
     if ablation:
         report["ablation"] = await _ablation(memory, talks, progress)
     return report
 
 
-async def _answering(
-    memory: Memory, talks: list[Conversation], budgets: list[dict[str, float]]
-) -> dict[str, Any]:
-    """Return the figures of abstention of some conversations, and the share of evidence within token budgets."""
-    questions = [(talk.project, [question.text for question in talk.questions]) for talk in talks]
-    return {
-        "abstention": await abstention(memory, questions),
-        "budget": {
-            budget: round(100 * fmean(row[budget] for row in budgets), 2)
-            for budget in (budgets[0] if budgets else ())
-        },
-    }
-
-
-async def _save_all(
-    memory: Memory, talks: list[Conversation], progress: Callable[[str, int, int], None]
-) -> int:
+async def _save_all(memory: Memory, talks: list[Conversation], progress: Progress | None) -> int:
     """Save the conversations concurrently; the number of turns."""
     total = sum(len(turns) for talk in talks for _, turns in talk.sessions)
     done = 0
@@ -229,7 +204,8 @@ async def _save_all(
     def count() -> None:
         nonlocal done
         done += 1
-        progress("writing turns", done, total)
+        if progress is not None:
+            progress("writing turns", done, total)
 
     async with anyio.create_task_group() as tasks:
         for talk in talks:
@@ -237,9 +213,7 @@ async def _save_all(
     return total
 
 
-async def _ablation(
-    memory: Memory, talks: list[Conversation], progress: Callable[[str, int, int], None]
-) -> dict[str, Any]:
+async def _ablation(memory: Memory, talks: list[Conversation], progress: Progress | None) -> dict[str, Any]:
     """Means by turn without each signal, and without all of them."""
     found = {}
     for signal in (*SIGNALS, "all of these"):
@@ -252,19 +226,8 @@ async def _ablation(
     return found
 
 
-def _ignore(step: str, done: int, total: int) -> None:
-    """Report progress to no one."""
-
-
 async def _ask_all(
-    memory: Memory,
-    talks: list[Conversation],
-    without: Sequence[str],
-    progress: Callable[[str, int, int], None],
-    what: str,
+    memory: Memory, talks: list[Conversation], without: Sequence[str], progress: Progress | None, what: str
 ) -> list[dict[str, Any]]:
-    scored: list[dict[str, Any]] = []
-    for place, talk in enumerate(talks, start=1):
-        scored += await ask(memory, talk, without)
-        progress(what, place, len(talks))
-    return scored
+    asked = await each(memory, talks, partial(ask, without=without), progress, what)
+    return [row for rows in asked for row in rows]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,10 +18,11 @@ from statistics import fmean
 from typing import Any
 from uuid import UUID
 
+from pgmem.bench.databases import Progress
 from pgmem.bench.metrics import score as scores_of
+from pgmem.bench.talks import each, percentages, say, settle
 from pgmem.bench.trust import abstention, budgeted
 from pgmem.memory import Memory
-from pgmem.models import MemoryScope
 
 _CUTS = (1, 3, 5, 10, 20)
 _DEPTH = 200
@@ -109,10 +110,8 @@ async def save(memory: Memory, haystack: Haystack) -> None:
         for place, (role, content) in enumerate(turns):
             if not content.strip():
                 continue
-            speaking = memory.acting_as(MemoryScope(session_id=str(session.artifact_id), agent_id=role))
-            result = await speaking.save_context(content, haystack.project, valid_from=when)
-            assert result.artifact_id is not None, result
-            haystack.saved[result.artifact_id] = f"{key}:{place}"
+            note = await say(memory, haystack.project, session, role, content, when)
+            haystack.saved[note] = f"{key}:{place}"
 
 
 async def ask(memory: Memory, haystack: Haystack) -> list[dict[str, Any]]:
@@ -150,18 +149,12 @@ def _means(rows: Iterable[dict[str, float] | None]) -> dict[str, float]:
     given = [row for row in rows if row is not None]
     if not given:
         return {"n": 0}
-    means = {name: round(100 * fmean(row[name] for row in given), 2) for name in given[0]}
     any5 = fmean(row["any@5"] for row in given)
-    return {"n": len(given), **means, "SE(any@5)": round(100 * math.sqrt(any5 * (1 - any5) / len(given)), 2)}
+    error = round(100 * math.sqrt(any5 * (1 - any5) / len(given)), 2)
+    return {"n": len(given), **percentages(given), "SE(any@5)": error}
 
 
-def _budget(rows: Sequence[dict[str, float]]) -> dict[str, float]:
-    return {name: round(100 * fmean(row[name] for row in rows), 2) for name in (rows[0] if rows else ())}
-
-
-async def run(
-    memory: Memory, file: Path, *, progress: Callable[[str, int, int], None] | None = None
-) -> dict[str, Any]:
+async def run(memory: Memory, file: Path, *, progress: Progress | None = None) -> dict[str, Any]:
     """Save the haystacks, ask the questions, score the results.
 
     Args:
@@ -176,16 +169,9 @@ async def run(
         ValueError: the file is in another schema.
     """
     haystacks, left_out = read(file)
-    progress = progress or (lambda _step, _done, _total: None)
-    for done, haystack in enumerate(haystacks, start=1):
-        await save(memory, haystack)
-        progress("writing haystacks", done, len(haystacks))
-    await memory.embed_waiting()
-    await memory.refresh_statistics(everything=True)
-    scored: list[dict[str, Any]] = []
-    for done, haystack in enumerate(haystacks, start=1):
-        scored += await ask(memory, haystack)
-        progress("questions", done, len(haystacks))
+    await each(memory, haystacks, save, progress, "writing haystacks")
+    await settle(memory)
+    scored = [row for rows in await each(memory, haystacks, ask, progress, "questions") for row in rows]
     kinds = sorted({row["kind"] for row in scored})
     return {
         "bench": "longmemeval",
@@ -194,14 +180,8 @@ async def run(
         "left_out": left_out,
         "session": _means(row["session"] for row in scored),
         "turn": _means(row["turn"] for row in scored),
-        "abstention": await abstention(
-            memory,
-            [
-                (haystack.project, [question.text for question in haystack.questions])
-                for haystack in haystacks
-            ],
-        ),
-        "budget": _budget([row["budget"] for row in scored if row["budget"] is not None]),
+        "abstention": await abstention(memory, haystacks),
+        "budget": percentages(row["budget"] for row in scored if row["budget"] is not None),
         "by_type": {
             kind: {
                 unit: _means(row[unit] for row in scored if row["kind"] == kind)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
 from pgmem.memory import Memory
@@ -20,33 +20,50 @@ _NONSENSE = [
 ]  # fmt: skip
 
 
-async def abstention(memory: Memory, asked: Sequence[tuple[str, Sequence[str]]]) -> dict[str, float]:
+class Question(Protocol):
+    """A question in words."""
+
+    @property
+    def text(self) -> str:
+        """Its words."""
+
+
+class Talk(Protocol):
+    """A project, and the questions that it can answer."""
+
+    @property
+    def project(self) -> str:
+        """Its name."""
+
+    @property
+    def questions(self) -> Sequence[Question]:
+        """The questions."""
+
+
+async def abstention(memory: Memory, talks: Sequence[Talk]) -> dict[str, float]:
     """How well the best relevance tells a project's own questions from those of the next project, and from nonsense.
 
     Args:
         memory: the store.
-        asked: projects with the questions that they can answer; at least two projects.
+        talks: projects with the questions that they can answer; at least two projects.
 
     Returns:
         AUROC of own against foreign questions and against nonsense (0 to 1), the share of each that counts as answered,
         and precision: the share of own questions among those answered.
     """
-    if len(asked) < 2:
+    if len(talks) < 2:
         return {}
     answered = {"own": 0, "foreign": 0}
     own: list[float] = []
     foreign: list[float] = []
     nonsense: list[float] = []
-    for place, (project, questions) in enumerate(asked):
-        for text in questions:
-            for kind, scores, where in (
-                ("own", own, project),
-                ("foreign", foreign, asked[(place + 1) % len(asked)][0]),
-            ):
-                found = await memory.search_memory(text, 50, where)
+    for talk, following in zip(talks, [*talks[1:], talks[0]], strict=True):
+        for question in talk.questions:
+            for kind, scores, where in (("own", own, talk), ("foreign", foreign, following)):
+                found = await memory.search_memory(question.text, 50, where.project)
                 scores.append(best(found))
                 answered[kind] += found.answered == "yes"
-        nonsense += [best(await memory.search_memory(text, 50, project)) for text in _NONSENSE]
+        nonsense += [best(await memory.search_memory(text, 50, talk.project)) for text in _NONSENSE]
     return {
         "auroc": auroc(own, foreign),
         "auroc_nonsense": auroc(own, nonsense),

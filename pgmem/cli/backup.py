@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from pgmem.cli.options import AsJson, DataDir, EnvFile, exit_on_error, load_settings, print_json
+from pgmem.cli.options import AsJson, DataDir, EnvFile, exit_on_error, load_settings, print_json, stop
 from pgmem.database import backup as database
 from pgmem.database.embedded import EmbeddedServer
 
@@ -57,12 +57,10 @@ def restore(
 def _embedded(data_dir: Path | None, env_file: Path | None) -> Settings:
     settings = load_settings(None, env_file, data_dir)
     if settings.dsn is not None:
-        typer.echo(
-            "pgmem: PGMEM_DSN is set: this command backs up the embedded server only; use pg_dump and pg_restore for"
-            " others.",
-            err=True,
+        stop(
+            "PGMEM_DSN is set: this command backs up the embedded server only; use pg_dump and pg_restore for others.",
+            2,
         )
-        raise typer.Exit(2)
     return settings
 
 
@@ -76,8 +74,7 @@ def _with_server(
     try:
         return exit_on_error(run)
     except OSError as error:
-        typer.echo(f"pgmem: {error.filename}: {error.strerror}.", err=True)
-        raise typer.Exit(1) from None
+        stop(f"{error.filename}: {error.strerror}.")
 
 
 def _show(done: database.Backup, what: str, as_json: bool) -> None:

@@ -13,9 +13,9 @@ import anyio
 import typer
 from rich.console import Console
 from rich.progress import Progress, TaskID
-from rich.table import Table
+from rich.table import Column
 
-from pgmem.cli.options import cells, exit_on_error, terminal
+from pgmem.cli.options import exit_on_error, stop, table, terminal
 from pgmem.errors import InvalidArgument
 from pgmem.memory import Memory
 from pgmem.settings import load
@@ -137,12 +137,8 @@ def _print(
     title: str, headings: Sequence[str], rows: Iterable[Sequence[object]], *, left: Sequence[str] = ("",)
 ) -> None:
     """Print a table; the columns of `left` hold words, the others figures."""
-    table = Table(title=title, title_justify="left")
-    for heading in headings:
-        table.add_column(heading, justify="left" if heading in left else "right")
-    for row in rows:
-        table.add_row(*cells(*row))
-    terminal().print(table)
+    columns = (Column(name, justify="left" if name in left else "right") for name in headings)
+    terminal().print(table(columns, rows, title=title, title_justify="left"))
 
 
 def _print_means(title: str, metrics: Sequence[str], rows: dict[str, dict[str, Any]]) -> None:
@@ -168,8 +164,7 @@ Provider = Annotated[
 ]
 Model = Annotated[str | None, typer.Option("--model", help="The provider's model, or the directory of one.")]
 StoreDsn = Annotated[
-    str | None,
-    typer.Option("--dsn", help="An empty store to fill. Default: a temporary embedded one."),
+    str | None, typer.Option("--dsn", help="An empty store to fill. Default: a temporary embedded one.")
 ]
 
 
@@ -231,8 +226,7 @@ def _print_trust(figures: dict[str, Any]) -> None:
 @app.command()
 def beam(
     data: Annotated[
-        Path,
-        typer.Option("--data", exists=True, file_okay=False, help="A folder with one folder a chat."),
+        Path, typer.Option("--data", exists=True, file_okay=False, help="A folder with one folder a chat.")
     ],
     json_file: JsonFile = None,
     provider: Provider = None,
@@ -407,8 +401,7 @@ def _measure(
         try:
             report = exit_on_error(lambda: anyio.run(run, progress))
         except ValueError as error:
-            typer.echo(f"pgmem: --data: {error}", err=True)
-            raise typer.Exit(2) from None
+            stop(f"--data: {error}", 2)
     _write_json(json_file, report)
     return report
 

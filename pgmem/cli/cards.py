@@ -6,7 +6,7 @@ import getpass
 import re
 import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
@@ -16,15 +16,24 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.progress import Progress, SpinnerColumn
 from rich.syntax import Syntax
-from rich.table import Table
 from rich.text import Text
 
 from pgmem.cli import options
-from pgmem.cli.options import DryRun, Store, cells, exit_on_error, store_command, terminal
+from pgmem.cli.options import (
+    DryRun,
+    Store,
+    exit_on_error,
+    facts,
+    given,
+    most,
+    stop,
+    store_command,
+    table,
+    terminal,
+)
 from pgmem.errors import InvalidArgument
 from pgmem.repository import scan
 from pgmem.repository.git import Git, GitUnavailable
-from pgmem.settings import Settings
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
@@ -35,10 +44,9 @@ app = typer.Typer(help="Engineering memory: cards about a code base.", no_args_i
 
 Root = Annotated[Path, typer.Option(help="Root of the repository.", exists=True, file_okay=False)]
 Project = Annotated[
-    str | None,
-    typer.Option("--project", "-p", help="The project. Default: the one that the repository has."),
+    str | None, typer.Option("--project", "-p", help="The project. Default: the one that the repository has.")
 ]
-Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="How many to show.")]
+Limit = Annotated[int, most("results", 100)]
 Card = Annotated[str, typer.Argument(metavar="ID", help="The card's id, or its first 8 letters.")]
 By = Annotated[str, typer.Option(help="The name to record as the decider.")]
 Reason = Annotated[str | None, typer.Option(help="The reason to record.")]
@@ -48,14 +56,38 @@ Sure = Annotated[
 Here = Path()
 
 
+@dataclass(frozen=True)
+class Repository:
+    """A repository and its project in the store."""
+
+    store: Store
+    root: Path
+    name: str
+    """The project."""
+
+    @property
+    def here(self) -> Store:
+        """The store for calls that follow the repository: its files, and the branch that it is on."""
+        followed = {"repository": self.root.resolve(), "repository_project": self.name}
+        return replace(self.store, settings=self.store.settings.model_copy(update=followed))
+
+    def query(self, mode: str, **arguments: Any) -> MemoryAnswer:
+        """What engineering memory answers, as seen from the repository."""
+        return self.here.run(lambda m: m.query_engineering_memory(self.name, mode, **arguments))
+
+
+@store_command
+def _repository(store: Store, root: Root = Here, project: Project = None) -> Repository:
+    return Repository(store, root, project or store.run(lambda m: m.project_of(root)))
+
+
+repository_command = given(_repository)
+"""Adds `--root`, `--project` and the options of a store to a command, which receives its `Repository`."""
+
+
 @app.command()
 @store_command
-def init(
-    store: Store,
-    root: Root = Here,
-    project: Project = None,
-    dry_run: DryRun = False,
-) -> None:
+def init(store: Store, root: Root = Here, project: Project = None, dry_run: DryRun = False) -> None:
     """Create the cards of a repository, and its project if it does not exist."""
     name = project or store.run(lambda m: m.project_of(root, create=not dry_run))
 
@@ -65,22 +97,17 @@ def init(
             typer.echo(f"Project {name}: {saved.status}.", err=True)
 
     store.run(open_project)
-    _refresh(store, root, name, dry_run)
+    _refresh(Repository(store, root, name), dry_run)
 
 
 @app.command()
-@store_command
-def refresh(
-    store: Store,
-    root: Root = Here,
-    project: Project = None,
-    dry_run: DryRun = False,
-) -> None:
+@repository_command
+def refresh(repo: Repository, dry_run: DryRun = False) -> None:
     """Update the cards of a repository."""
-    _refresh(store, root, _project(store, project, root), dry_run)
+    _refresh(repo, dry_run)
 
 
-def _refresh(store: Store, root: Path, name: str, dry_run: bool) -> None:
+def _refresh(repo: Repository, dry_run: bool) -> None:
     with Progress(SpinnerColumn(), *Progress.get_default_columns(), console=Console(stderr=True)) as progress:
         progress.disable = not progress.console.is_terminal
         reading = progress.add_task("reading", total=None)
@@ -88,11 +115,13 @@ def _refresh(store: Store, root: Path, name: str, dry_run: bool) -> None:
         def on_file(done: int, total: int) -> None:
             progress.update(reading, completed=done, total=total)
 
-        report = exit_on_error(lambda: scan(root, on_file, None if dry_run else store.settings.data_dir))
+        report = exit_on_error(
+            lambda: scan(repo.root, on_file, None if dry_run else repo.store.settings.data_dir)
+        )
         writing = progress.add_task("storing", total=None)
-        result = _at(store, root, name).run(lambda m: m.refresh_from_run(report, name, dry_run=dry_run))
+        result = repo.here.run(lambda m: m.refresh_from_run(report, repo.name, dry_run=dry_run))
         progress.update(writing, total=1, completed=1)
-    if not store.print_json(result):
+    if not repo.store.print_json(result):
         _show_refresh(result, report)
 
 
@@ -113,52 +142,45 @@ def _show_refresh(result: CardRefresh, report: dict[str, Any]) -> None:
 
 
 @app.command()
-@store_command
-def status(
-    store: Store,
-    root: Root = Here,
-    project: Project = None,
-) -> None:
+@repository_command
+def status(repo: Repository) -> None:
     """Show the number of cards, the last refresh and the sync policy."""
-    name = _project(store, project, root)
-    answer = _at(store, root, name).run(lambda m: m.query_engineering_memory(name, "status"))
-    if store.print_json(answer.payload):
+    payload = repo.query("status").payload
+    if repo.store.print_json(payload):
         return
-    payload = answer.payload
-    table = Table(show_header=False, box=None)
     limit = (payload.capacity or {}).get("max_records")
     elsewhere = payload.records_elsewhere or 0
-    table.add_row(*cells("cards", f"{(payload.record_count or 0) + elsewhere} of {limit}"))
+    rows: list[tuple[str, object]] = [("cards", f"{(payload.record_count or 0) + elsewhere} of {limit}")]
     for group in (payload.records_by_status, payload.records_by_type):
-        for name, count in sorted((group or {}).items()):
-            table.add_row(*cells(f"  {name}", count))
+        rows += [(f"  {name}", count) for name, count in sorted((group or {}).items())]
     if elsewhere:
-        table.add_row(*cells("  of other branches", elsewhere))
+        rows.append(("  of other branches", elsewhere))
     for name, value in asdict(payload.sync).items() if payload.sync else ():
         if value is not None:
-            table.add_row(*cells(name.replace("_", " "), value))
-    terminal().print(table)
+            rows.append((name.replace("_", " "), value))
+    terminal().print(facts(rows))
 
 
 @app.command("for-path")
-@store_command
+@repository_command
 def for_path(
-    store: Store,
+    repo: Repository,
     paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Paths of the repository.")],
-    root: Root = Here,
-    project: Project = None,
     limit: Limit = 20,
     stale: Annotated[bool, typer.Option("--stale", help="Include stale cards.")] = False,
     cards: Annotated[bool, typer.Option("--cards", help="List the cards behind the digest.")] = False,
 ) -> None:
     """Show what memory knows about files before they are changed, best first."""
-    name = _project(store, project, root)
-    found = _at(store, root, name).run(
+    found = repo.here.run(
         lambda m: m.get_relevant_memory(
-            name, paths, max_records=limit, include_stale=stale, detail_level="full" if cards else "compact"
+            repo.name,
+            paths,
+            max_records=limit,
+            include_stale=stale,
+            detail_level="full" if cards else "compact",
         )
     )
-    if store.print_json(found):
+    if repo.store.print_json(found):
         return
     if cards:
         _show_cards(found.records or [], found.total_count or 0)
@@ -188,23 +210,16 @@ def _show_digest(console: Console, digest: PathDigest) -> None:
 
 
 @app.command()
-@store_command
-def why(
-    store: Store,
-    card_id: Annotated[str, typer.Argument(metavar="ID", help="The card's id, or its first 8 letters.")],
-    root: Root = Here,
-    project: Project = None,
-) -> None:
+@repository_command
+def why(repo: Repository, card_id: Card) -> None:
     """Show the evidence and the history of a card, and the changes that may have made it outdated."""
-    name = _project(store, project, root)
-    answer = store.run(lambda m: m.query_engineering_memory(name, "get", record_id=card_id))
+    answer = repo.store.run(lambda m: m.query_engineering_memory(repo.name, "get", record_id=card_id))
     card = answer.payload.record
     if card is None:
-        _refuse(answer.payload.message or "no such card.")
-        return
-    changes = _changes(card, root)
+        stop(answer.payload.message or "no such card.", 2)
+    changes = _changes(card, repo.root)
     revisions = [asdict(step) for step in answer.payload.revisions or ()]
-    if store.print_json({"record": asdict(card), "revisions": revisions, "changes": changes}):
+    if repo.store.print_json({"record": asdict(card), "revisions": revisions, "changes": changes}):
         return
     console = terminal()
     console.print(_panel(card, card.status))
@@ -246,30 +261,29 @@ def _changes(card: CardRecord, root: Path) -> str:
 
 
 @app.command()
-@store_command
+@repository_command
 def pr(
-    store: Store,
+    repo: Repository,
     commits: Annotated[str, typer.Argument(metavar="BASE..HEAD", help="The commits of the change.")],
-    root: Root = Here,
-    project: Project = None,
     form: Annotated[str, typer.Option("--format", help="markdown or text.")] = "markdown",
 ) -> None:
     """Write a review comment: what memory knows of the changed files, and what usually changes with them."""
     if form not in ("markdown", "text"):
-        _refuse("--format is markdown or text.")
-    name = _project(store, project, root)
-    changed = exit_on_error(lambda: _changed(root, commits))
-    digests: list[PathDigest] = []
-    for first in range(0, len(changed), 50):
-        page = changed[first : first + 50]
-        found = store.run(lambda m, p=page: m.get_relevant_memory(name, p))  # type: ignore[misc]
-        while True:
+        stop("--format is markdown or text.", 2)
+    changed = exit_on_error(lambda: _changed(repo.root, commits))
+
+    async def look(memory: Memory) -> list[PathDigest]:
+        digests: list[PathDigest] = []
+        for first in range(0, len(changed), 50):
+            found = await memory.get_relevant_memory(repo.name, changed[first : first + 50])
             digests += found.digests or []
-            if not found.continuation:
-                break
-            cursor = found.continuation
-            found = store.run(lambda m, c=cursor: m.get_relevant_memory(name, cursor=c))  # type: ignore[misc]
-    if not store.print_json({"changed": changed, "digests": [asdict(one) for one in digests]}):
+            while found.continuation:
+                found = await memory.get_relevant_memory(repo.name, cursor=found.continuation)
+                digests += found.digests or []
+        return digests
+
+    digests = repo.store.run(look)
+    if not repo.store.print_json({"changed": changed, "digests": [asdict(one) for one in digests]}):
         typer.echo(comment(changed, digests, markdown=form == "markdown"))
 
 
@@ -330,51 +344,42 @@ _SHARED = re.compile(r"(\S+) \((\d+ of \d+ commits), (\d+) %\)")
 
 
 @app.command()
-@store_command
+@repository_command
 def search(
-    store: Store,
+    repo: Repository,
     query: Annotated[str, typer.Argument(help="The words to search for.")],
-    root: Root = Here,
-    project: Project = None,
     limit: Limit = 20,
     match: Annotated[str, typer.Option(help="Match any or all of the words.")] = "any",
     active_only: Annotated[bool, typer.Option("--active-only", help="Leave out drafts.")] = False,
 ) -> None:
     """Find cards by words, best first."""
-    name = _project(store, project, root)
-    _show(
-        store,
-        _at(store, root, name).run(
-            lambda m: m.query_engineering_memory(
-                name,
-                "search",
-                query=query,
-                filters={"match_mode": match},
-                max_results=limit,
-                include_drafts=not active_only,
-            ),
-        ),
+    found = repo.query(
+        "search",
+        query=query,
+        filters={"match_mode": match},
+        max_results=limit,
+        include_drafts=not active_only,
     )
+    _show(repo.store, found)
 
 
 @app.command()
-@store_command
+@repository_command
 def trajectories(
-    store: Store,
+    repo: Repository,
     query: Annotated[
         str | None, typer.Argument(help="What kind of change, in words. Default: the newest.")
     ] = None,
     path: Annotated[str | None, typer.Option(help="Only work on this file or below this folder.")] = None,
-    root: Root = Here,
-    project: Project = None,
     limit: Limit = 20,
 ) -> None:
     """Tell how such a change was made before: what each piece of work did, one line each."""
-    name = _project(store, project, root)
-    answer = store.run(
-        lambda m: m.query_engineering_memory(name, "trajectories", query=query, path=path, max_results=limit)
+    answer = repo.store.run(
+        lambda m: m.query_engineering_memory(
+            repo.name, "trajectories", query=query, path=path, max_results=limit
+        )
     )
-    if store.print_json(answer.payload):
+    if repo.store.print_json(answer.payload):
         return
     console = terminal()
     found = answer.payload.trajectories or []
@@ -387,65 +392,44 @@ def trajectories(
 
 
 @app.command()
-@store_command
-def stale(
-    store: Store,
-    root: Root = Here,
-    project: Project = None,
-    limit: Limit = 50,
-) -> None:
+@repository_command
+def stale(repo: Repository, limit: Limit = 50) -> None:
     """Show the cards whose files have changed, and why they are stale."""
-    name = _project(store, project, root)
-    _show(
-        store,
-        _at(store, root, name).run(lambda m: m.query_engineering_memory(name, "stale", max_results=limit)),
-    )
+    _show(repo.store, repo.query("stale", max_results=limit))
 
 
 @app.command()
-@store_command
+@repository_command
 def coverage(
-    store: Store,
-    paths: Annotated[list[str], typer.Argument(help="Paths of the repository.")],
-    root: Root = Here,
-    project: Project = None,
+    repo: Repository, paths: Annotated[list[str], typer.Argument(help="Paths of the repository.")]
 ) -> None:
     """Show which paths an active card covers."""
-    name = _project(store, project, root)
-    answer = _at(store, root, name).run(lambda m: m.query_engineering_memory(name, "coverage", scope=paths))
-    if store.print_json(answer.payload):
+    payload = repo.query("coverage", scope=paths).payload
+    if repo.store.print_json(payload):
         return
-    table = Table("path", "covered")
-    for row in answer.payload.paths or ():
-        table.add_row(*cells(row.path, "yes" if row.covered else "no"))
     console = terminal()
-    console.print(table)
-    if answer.payload.record_coverage:
-        console.print(f"{answer.payload.record_coverage.coverage_percent} %")
+    rows = ((row.path, "yes" if row.covered else "no") for row in payload.paths or ())
+    console.print(table(("path", "covered"), rows))
+    if payload.record_coverage:
+        console.print(f"{payload.record_coverage.coverage_percent} %")
 
 
 @app.command()
-@store_command
-def review(
-    store: Store,
-    root: Root = Here,
-    project: Project = None,
-    by: options.By = None,
-    sure: Sure = False,
-) -> None:
+@repository_command
+def review(repo: Repository, by: options.By = None, sure: Sure = False) -> None:
     """Decide on the drafts, one by one: approve, reject or later."""
-    name = _project(store, project, root)
+    store = repo.store
     decider = by or getpass.getuser()
     answer = store.run(
         lambda m: m.query_engineering_memory(
-            name, "drafts", max_results=100, detail_level="full", branch="*"
-        ),
+            repo.name, "drafts", max_results=100, detail_level="full", branch="*"
+        )
     )
     drafts = answer.payload.records or []
     if store.print_json(drafts):
         return
     if not sure and not sys.stdin.isatty():
-        _refuse("review needs a terminal; elsewhere add --i-know-what-im-doing.")
+        stop("review needs a terminal; elsewhere add --i-know-what-im-doing.", 2)
     console = terminal()
     if not drafts:
         console.print("No draft is pending.")
@@ -465,17 +449,11 @@ def review(
 
 
 @app.command()
-@store_command
-def merged(
-    store: Store,
-    branch: Annotated[str, typer.Argument(help="The branch.")],
-    root: Root = Here,
-    project: Project = None,
-) -> None:
+@repository_command
+def merged(repo: Repository, branch: Annotated[str, typer.Argument(help="The branch.")]) -> None:
     """Share the cards of a branch whose merge git cannot see, such as a squash."""
-    name = _project(store, project, root)
-    done = store.run(lambda m: m.settle_branches(name, [{"branch": branch}]))
-    if not store.print_json(done):
+    done = repo.store.run(lambda m: m.settle_branches(repo.name, [{"branch": branch}]))
+    if not repo.store.print_json(done):
         typer.echo(f"{done.shared} cards are shared now.")
 
 
@@ -497,58 +475,28 @@ def approve(
 
 @app.command()
 @store_command
-def reject(
-    store: Store,
-    card_id: Card,
-    sure: Sure = False,
-    by: By = "human",
-    reason: Reason = None,
-) -> None:
+def reject(store: Store, card_id: Card, sure: Sure = False, by: By = "human", reason: Reason = None) -> None:
     """Reject a draft."""
     _decide(store, card_id, sure, lambda m, card: m.reject_card(card, by, reason))
 
 
 @app.command()
 @store_command
-def archive(
-    store: Store,
-    card_id: Card,
-    sure: Sure = False,
-    by: By = "human",
-    reason: Reason = None,
-) -> None:
+def archive(store: Store, card_id: Card, sure: Sure = False, by: By = "human", reason: Reason = None) -> None:
     """Archive a card, so that it is no longer used."""
     _decide(store, card_id, sure, lambda m, card: m.archive_card(card, by, reason))
 
 
 @app.command()
-@store_command
-def vacuum(
-    store: Store,
-    root: Root = Here,
-    project: Project = None,
-    dry_run: DryRun = False,
-) -> None:
+@repository_command
+def vacuum(repo: Repository, dry_run: DryRun = False) -> None:
     """Remove cards that have been in their state longer than the settings card_days_* allow."""
-    name = _project(store, project, root)
-    done = store.run(lambda m: m.vacuum_cards(name, dry_run=dry_run))
-    if store.print_json(done):
+    done = repo.store.run(lambda m: m.vacuum_cards(repo.name, dry_run=dry_run))
+    if repo.store.print_json(done):
         return
     verb = "would be removed" if dry_run else "removed"
     counts = ", ".join(f"{count} {state}" for state, count in sorted(done.removed.items())) or "no cards"
     typer.echo(f"{counts} {verb}, {done.receipts} receipts.")
-
-
-def _at(store: Store, root: Path, name: str) -> Store:
-    """The store for calls that follow the repository: its files, and the branch that it is on."""
-    given = Settings.model_copy(
-        store.settings, update={"repository": root.resolve(), "repository_project": name}
-    )
-    return replace(store, settings=given)
-
-
-def _project(store: Store, project: str | None, root: Path) -> str:
-    return project or store.run(lambda m: m.project_of(root))
 
 
 def _chosen(store: Store, card_id: str) -> UUID:
@@ -556,29 +504,19 @@ def _chosen(store: Store, card_id: str) -> UUID:
     try:
         return UUID(card_id)
     except ValueError:
-        name = _project(store, None, Here)
+        name = store.run(lambda m: m.project_of(Here))
         answer = store.run(lambda m: m.query_engineering_memory(name, "get", record_id=card_id))
     if answer.payload.record is None:
-        _refuse(answer.payload.message or "no such card.")
-        raise typer.Exit(2) from None
+        stop(answer.payload.message or "no such card.", 2)
     return answer.payload.record.id
-
-
-def _require_person(sure: bool) -> None:
-    if not sure:
-        _refuse("only people decide on cards: add --i-know-what-im-doing.")
-
-
-def _refuse(message: str) -> None:
-    typer.echo(f"pgmem: {message}", err=True)
-    raise typer.Exit(2)
 
 
 def _decide(
     store: Store, card_id: str, sure: bool, decide: Callable[[Memory, UUID], Awaitable[CardDecision]]
 ) -> None:
     """Decide on a card as a person, and print its new status."""
-    _require_person(sure)
+    if not sure:
+        stop("only people decide on cards: add --i-know-what-im-doing.", 2)
     chosen = _chosen(store, card_id)
     card = store.run(lambda memory: decide(memory, chosen))
     if not store.print_json({name: value for name, value in asdict(card).items() if value is not None}):
@@ -595,11 +533,11 @@ def _show_cards(records: list[CardRecord], total: int) -> None:
     if not records:
         console.print("No cards.")
         return
-    table = Table("score", "type", "status", "statement", "id")
+    rows = []
     for card in records:
         state = f"{card.status}: {card.stale_reason}" if card.stale_reason else card.status
-        table.add_row(*cells(card.relevance_score, card.type, state, card.statement, card.id))
-    console.print(table)
+        rows.append((card.relevance_score, card.type, state, card.statement, card.id))
+    console.print(table(("score", "type", "status", "statement", "id"), rows))
     if (left := total - len(records)) > 0:
         console.print(f"{left} more cards.", style="dim")
 

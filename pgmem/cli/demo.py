@@ -19,7 +19,7 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from pgmem.cli.options import Dsn, cells, exit_on_error, load_settings, print_json, terminal
+from pgmem.cli.options import Dsn, exit_on_error, load_settings, print_json, table, terminal
 from pgmem.database.embedded import EmbeddedServer
 from pgmem.errors import PgmemError
 
@@ -242,7 +242,7 @@ def _number(key: str) -> int:
 
 
 def _steps(steps: list[dict[str, Any]]) -> Table:
-    table = Table("", "tool", "answer", title="What the agent did")
+    rows = []
     for step in steps[:-1]:
         answer = step["answer"]
         shown = [
@@ -252,22 +252,18 @@ def _steps(steps: list[dict[str, Any]]) -> Table:
             shown = [f"{' '.join(node['path'])} {node['title']}" for node in answer["nodes"]]
         if "created" in answer:
             shown = [f"{answer['rel_type']} {'created' if answer['created'] else 'exists'}"]
-        table.add_row(*cells(step["what"], step["tool"], ": ".join(shown) or answer))
-    return table
+        rows.append((step["what"], step["tool"], ": ".join(shown) or answer))
+    return table(("", "tool", "answer"), rows, title="What the agent did")
 
 
 def _context(bundle: dict[str, Any]) -> Table:
-    table = Table("label", "title", "scope", "age", title=f"retrieve_context: {bundle['retrieval_status']}")
-    for item in bundle["items"]:
-        table.add_row(*cells(item["label"], item["title"], item["scope"], item["freshness"]))
-    table.caption = bundle["next_step"]
-    return table
+    rows = ((item["label"], item["title"], item["scope"], item["freshness"]) for item in bundle["items"])
+    title = f"retrieve_context: {bundle['retrieval_status']}"
+    return table(("label", "title", "scope", "age"), rows, title=title, caption=bundle["next_step"])
 
 
 def _table(title: str, query: str, rows: list[dict[str, Any]]) -> Table:
-    table = Table(
-        *(rows[0] if rows else ["no rows"]), title=title, caption=Text(query), caption_justify="left"
+    values = (row.values() for row in rows)
+    return table(
+        rows[0] if rows else ("no rows",), values, title=title, caption=Text(query), caption_justify="left"
     )
-    for row in rows:
-        table.add_row(*cells(*row.values()))
-    return table

@@ -7,16 +7,7 @@ import anyio.to_thread
 import typer
 from rich.text import Text
 
-from pgmem.cli.options import (
-    AsJson,
-    DataDir,
-    Dsn,
-    EnvFile,
-    exit_on_error,
-    load_settings,
-    print_json,
-    terminal,
-)
+from pgmem.cli.options import Store, exit_on_error, store_command, terminal
 from pgmem.database.database import Database
 from pgmem.database.examine import Finding, examine_server
 from pgmem.engines.examination import examine_outbox
@@ -27,18 +18,14 @@ from pgmem.settings import Settings
 _COLOURS = {"ok": "green", "hint": "yellow", "look": "red"}
 
 
-def doctor(
-    dsn: Dsn = None, data_dir: DataDir = None, env_file: EnvFile = None, as_json: AsJson = False
-) -> None:
+@store_command
+def doctor(store: Store) -> None:
     """Find problems and say how to solve them; exit code 1 if there is one.
 
     Levels: look is a problem, hint is something that could be better, ok is neither.
     """
-    settings = load_settings(dsn, env_file, data_dir)
-    findings = exit_on_error(lambda: anyio.run(_examine, settings))
-    if as_json:
-        print_json(findings)
-    else:
+    findings = exit_on_error(lambda: anyio.run(_examine, store.settings))
+    if not store.print_json(findings):
         console = terminal()
         for finding in findings:
             console.print(Text.assemble((f"{finding.level:6}", _COLOURS[finding.level]), _line(finding)))

@@ -8,17 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from pgmem.cli.options import (
-    DataDir,
-    Dsn,
-    EnvFile,
-    Store,
-    cells,
-    load_settings,
-    store_command,
-    terminal,
-    with_memory,
-)
+from pgmem.cli.options import Store, plain_command, stop, store_command, table, terminal
 
 app = typer.Typer(help="Check or rebuild the graph beside the tables.", no_args_is_help=True)
 
@@ -33,8 +23,7 @@ def cypher(
     try:
         given = json.loads(params)
     except ValueError as error:
-        typer.echo(f"pgmem: --params is no JSON object: {error}", err=True)
-        raise typer.Exit(2) from None
+        stop(f"--params is no JSON object: {error}", 2)
     rows = store.run(lambda memory: memory.run_cypher(query, given))
     if store.print_json(rows):
         return
@@ -43,11 +32,10 @@ def cypher(
 
 def table_of(rows: list[dict[str, Any]]) -> Table:
     """A table of rows that all have the same keys."""
-    table = Table(*rows[0])
-    for row in rows:
-        shown = (v if isinstance(v, str) else json.dumps(v, ensure_ascii=False) for v in row.values())
-        table.add_row(*cells(*shown))
-    return table
+    shown = (
+        (v if isinstance(v, str) else json.dumps(v, ensure_ascii=False) for v in r.values()) for r in rows
+    )
+    return table(rows[0], shown)
 
 
 @app.command()
@@ -58,17 +46,16 @@ def check(store: Store) -> None:
     if store.print_json(found):
         pass
     elif found:
-        table = Table("label", "missing", "extra", "different")
-        for row in found:
-            table.add_row(*cells(row.label, row.missing, row.extra, row.different))
-        terminal().print(table)
+        rows = ((row.label, row.missing, row.extra, row.different) for row in found)
+        terminal().print(table(("label", "missing", "extra", "different"), rows))
     else:
         typer.echo("The graph agrees with the tables.")
     raise typer.Exit(1 if found else 0)
 
 
 @app.command()
-def rebuild(dsn: Dsn = None, data_dir: DataDir = None, env_file: EnvFile = None) -> None:
+@plain_command
+def rebuild(store: Store) -> None:
     """Rebuild the graph from the tables, for example after pg_restore."""
-    done = with_memory(load_settings(dsn, env_file, data_dir), lambda m: m.rebuild_graph())
+    done = store.run(lambda m: m.rebuild_graph())
     typer.echo(f"{done.vertices} vertices, {done.edges} edges.")

@@ -7,17 +7,15 @@ import io
 import os
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn, TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
-from rich.console import Console
-from rich.progress import Progress
 
 from pgmem import bounded
-from pgmem.cli.options import Store, print_json, store_command
+from pgmem.cli.options import Store, print_json, progress, stop, store_command
 from pgmem.errors import InvalidArgument
 from pgmem.importers import Source, Vocabulary, load, read, transcripts
 
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from pgmem.memory import Memory
     from pgmem.models import Exported, Imported
 
-Report = Callable[[int, int], object]
 AllTenants = Annotated[
     bool,
     typer.Option(
@@ -66,10 +63,10 @@ def export(
 ) -> None:
     """Write all visible data to a file of JSON lines: nodes, history, edges, cards, open saves."""
     if str(file) != "-" and file.exists() and not force:
-        _usage_error(f"{file} exists: name another file, or use --force.")
+        stop(f"{file} exists: name another file, or use --force.", 2)
 
     async def run(memory: Memory) -> Exported:
-        with _writing(file) as out, _progress("exporting") as report:
+        with _writing(file) as out, progress("exporting") as report:
             return await memory.export_lines(
                 out.write, vectors=vectors, all_tenants=all_tenants, progress=report
             )
@@ -77,8 +74,7 @@ def export(
     try:
         done = store.run(run)
     except OSError as error:
-        typer.echo(f"pgmem: cannot write {file}: {error.strerror}.", err=True)
-        raise typer.Exit(1) from None
+        stop(f"cannot write {file}: {error.strerror}.")
     if not store.print_json(done):
         held = ", ".join(f"{count} {_named(part, count)}" for part, count in done.counts.items()) or "nothing"
         typer.echo(f"{done.lines} lines: {held}.", err=str(file) == "-")
@@ -120,10 +116,10 @@ def import_(
                 "Embedding is off: PGMEM_EMBEDDING_PROVIDER is none, or the server has no pgvector."
             )
         if source.is_conversations:
-            with _progress("importing turns") as report:
+            with progress("importing turns") as report:
                 return await transcripts.load(memory, source, file, project, report)
         if source is Source.pgmem:
-            with _reading(file) as lines, _progress("importing") as report:
+            with _reading(file) as lines, progress("importing") as report:
                 done = await memory.import_lines(
                     lines, vectors=not reembed, all_tenants=all_tenants, progress=report
                 )
@@ -146,24 +142,22 @@ def _require_fitting(
 ) -> None:
     """Exit with 2 if the options do not fit the system, or the file is not what that system writes."""
     if source is not Source.pgmem and project is None and source not in (Source.claude_code, Source.codex):
-        _usage_error("--project: name the project that these memories belong to.")
+        stop("--project: name the project that these memories belong to.", 2)
     if dry_run and source is Source.pgmem:
-        _usage_error(
-            "--dry-run is for memories of other systems: give --from, or import into an empty store."
-        )
+        stop("--dry-run is for memories of other systems: give --from, or import into an empty store.", 2)
     if forget_deleted and source is not Source.markdown:
-        _usage_error("--forget-deleted is for a folder of notes: give --from markdown.")
+        stop("--forget-deleted is for a folder of notes: give --from markdown.", 2)
     if source is Source.markdown and not file.is_dir():
-        _usage_error(f"{file} is no directory.")
+        stop(f"{file} is no directory.", 2)
     if source.is_conversations and not file.exists():
-        _usage_error(f"{file} is not there.")
+        stop(f"{file} is not there.", 2)
     if (
         source is not Source.markdown
         and not source.is_conversations
         and str(file) != "-"
         and not file.is_file()
     ):
-        _usage_error(f"{file} is no file.")
+        stop(f"{file} is no file.", 2)
 
 
 async def _import_records(
@@ -177,15 +171,10 @@ async def _import_records(
 ) -> Imported:
     """Import the memories of another system."""
     reading = read(source, file, Vocabulary.of(await memory.describe_schema()), of_user)
-    with _progress("importing") as report:
+    with progress("importing") as report:
         return await load(
             memory, source, reading, project, report, dry_run=dry_run, forget_deleted=forget_deleted
         )
-
-
-def _usage_error(message: str) -> NoReturn:
-    typer.echo(f"pgmem: {message}", err=True)
-    raise typer.Exit(2)
 
 
 async def settle(memory: Memory, embed: bool) -> None:
@@ -193,7 +182,7 @@ async def settle(memory: Memory, embed: bool) -> None:
     if embed:
         waiting = await memory.queue_embeddings()
         stored = 0
-        with _progress(f"embedding with {memory.embedding_model}") as report:
+        with progress(f"embedding with {memory.embedding_model}") as report:
 
             def add(more: int) -> None:
                 nonlocal stored
@@ -234,14 +223,6 @@ def _named(part: str, count: int) -> str:
         return name
     first, _, rest = name.partition(" of ")
     return f"{first}s of {rest}" if rest else f"{name}s"
-
-
-@contextmanager
-def _progress(what: str) -> Iterator[Report]:
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task(what, total=None)
-        yield lambda done, of: progress.update(task, completed=done, total=of)
 
 
 @contextmanager

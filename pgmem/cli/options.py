@@ -8,10 +8,11 @@ import json
 import os
 import re
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, NoReturn, ParamSpec, TypeVar
 from uuid import UUID
 
 import typer
@@ -21,13 +22,16 @@ from pgmem.neutral import for_json, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
     from rich.text import Text
 
     from pgmem.memory import Memory
     from pgmem.settings import Settings
 
 P = ParamSpec("P")
+Q = ParamSpec("Q")
 T = TypeVar("T")
+U = TypeVar("U")
 
 Dsn = Annotated[
     str | None,
@@ -61,11 +65,49 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmat
 By = Annotated[str | None, typer.Option(help="The name to record as the decider. Default: your login name.")]
 
 
+def most(what: str, limit: int = 1000) -> Any:
+    """The option of how many to show."""
+    return typer.Option("--limit", "-n", min=1, max=limit, help=f"How many {what} to show.")
+
+
 def cells(*values: object) -> list[Text]:
     """The cells of a table row; text of a memory is never interpreted as markup."""
     from rich.text import Text
 
     return [Text("" if value is None else visible(str(value))) for value in values]
+
+
+def table(headings: Iterable[Any], rows: Iterable[Iterable[object]], **style: Any) -> Table:
+    """A table of rows."""
+    from rich.table import Table
+
+    made = Table(*headings, **style)
+    for row in rows:
+        made.add_row(*cells(*row))
+    return made
+
+
+def facts(rows: Iterable[tuple[str, object]]) -> Table:
+    """Names, and beside each its value."""
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(show_header=False, box=None, pad_edge=False)
+    for name, value in rows:
+        made.add_row(Text(name, "bold"), *cells(value))
+    return made
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on stderr, if that is a terminal; what is yielded takes the finished units and their total."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bars:
+        task = bars.add_task(what, total=None)
+        yield lambda done, total: bars.update(task, completed=done, total=total)
 
 
 def terminal(*, quiet: bool = False) -> Console:
@@ -111,6 +153,12 @@ async def named(memory: Memory, which: Sequence[str]) -> tuple[str, str]:
     return (await memory.find_memory(sent)).label, str(sent)
 
 
+def stop(message: object, code: int = 1) -> NoReturn:
+    """End the command with one line on stderr; exit code 2 is for wrong usage."""
+    typer.echo(f"pgmem: {visible(str(message))}", err=True)
+    raise typer.Exit(code) from None
+
+
 def load_settings(dsn: str | None, env_file: Path | None = None, data_dir: Path | None = None) -> Settings:
     """Load the settings, with those of the command line; an invalid one ends the command with exit code 2."""
     from pgmem.settings import load
@@ -118,8 +166,7 @@ def load_settings(dsn: str | None, env_file: Path | None = None, data_dir: Path 
     try:
         return load(env_file, dsn=dsn, data_dir=data_dir)
     except PgmemError as error:
-        typer.echo(f"pgmem: {error}", err=True)
-        raise typer.Exit(2) from None
+        stop(error, 2)
 
 
 def exit_on_error(action: Callable[[], T]) -> T:
@@ -138,8 +185,7 @@ def exit_on_error(action: Callable[[], T]) -> T:
             message = cause.diag.message_primary or str(cause).strip().partition("\n")[0]
         else:
             raise
-    typer.echo(f"pgmem: {visible(message)}", err=True)
-    raise typer.Exit(1)
+    stop(message)
 
 
 def with_memory(settings: Settings, use: Callable[[Memory], Awaitable[T]], *, as_it_is: bool = False) -> T:
@@ -180,23 +226,38 @@ class Store:
         return self.as_json
 
 
-def store_command(command: Callable[Concatenate[Store, P], None]) -> Callable[..., None]:
-    """Add `--dsn`, `--data-dir`, `--env-file` and `--json` to a command, which receives them as its `Store`."""
-    _, *own = inspect.signature(command, eval_str=True).parameters.values()
-    shared = inspect.signature(_store, eval_str=True).parameters
+def given(make: Callable[..., T]) -> Callable[[Callable[Concatenate[T, P], U]], Callable[..., U]]:
+    """Return a decorator: a command takes the options of `make` too, and as its first argument what `make` returns."""
 
-    @functools.wraps(command)
-    def run(**given: Any) -> None:
-        command(_store(**{name: given.pop(name) for name in shared}), **given)  # type: ignore[call-arg]
+    def decorate(command: Callable[Concatenate[T, P], U]) -> Callable[..., U]:
+        _, *own = inspect.signature(command, eval_str=True).parameters.values()
+        shared = inspect.signature(make, eval_str=True).parameters
 
-    run.__signature__ = inspect.Signature([*own, *shared.values()])  # type: ignore[attr-defined]
-    return run
+        @functools.wraps(command)
+        def run(**options: Any) -> U:
+            made = make(**{name: options.pop(name) for name in shared})
+            return command(made, **options)  # type: ignore[call-arg]
+
+        run.__signature__ = inspect.Signature([*own, *shared.values()])  # type: ignore[attr-defined]
+        return run
+
+    return decorate
 
 
 def _store(
     dsn: Dsn = None, data_dir: DataDir = None, env_file: EnvFile = None, as_json: AsJson = False
 ) -> Store:
     return Store(load_settings(dsn, env_file, data_dir), as_json)
+
+
+def _plain_store(dsn: Dsn = None, data_dir: DataDir = None, env_file: EnvFile = None) -> Store:
+    return _store(dsn, data_dir, env_file)
+
+
+store_command = given(_store)
+"""Adds `--dsn`, `--data-dir`, `--env-file` and `--json` to a command, which receives them as its `Store`."""
+plain_command = given(_plain_store)
+"""The same without `--json`."""
 
 
 def print_json(value: Any) -> None:

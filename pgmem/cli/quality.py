@@ -16,7 +16,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from pgmem.cli.options import By, Project, Store, Yes, cells, store_command, terminal
+from pgmem.cli.options import By, Project, Store, Yes, facts, most, stop, store_command, table, terminal
 from pgmem.cli.repair import repair_command
 from pgmem.errors import MemoryNotFound
 
@@ -48,9 +48,7 @@ def hygiene(
     project: Project = None,
     scope: Annotated[MemoryScope | None, typer.Option("--scope", "-s", help="Only this scope.")] = None,
     pending_only: Annotated[bool, typer.Option(help="Only unresolved saves; records no report.")] = False,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, max=_MOST, help="How many findings to show.")
-    ] = 50,
+    limit: Annotated[int, most("findings")] = 50,
     offset: Annotated[int, typer.Option(min=0, help="How many findings to pass over.")] = 0,
     html: Html = None,
 ) -> None:
@@ -74,11 +72,7 @@ def hygiene(
 
 
 @store_command
-def health(
-    store: Store,
-    project: Project = None,
-    html: Html = None,
-) -> None:
+def health(store: Store, project: Project = None, html: Html = None) -> None:
     """Show the memory in numbers: growth, confidence, orphans, hubs, conflicts, replaced decisions."""
 
     async def look(memory: Memory) -> tuple[Health, str | None]:
@@ -99,9 +93,7 @@ def freshness(
     stale_after: Annotated[
         int, typer.Option(min=0, help="Days without a change after which a memory is stale.")
     ] = 30,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, max=1000, help="How many stale memories to show.")
-    ] = 50,
+    limit: Annotated[int, most("stale memories")] = 50,
 ) -> None:
     """Show how old the memories are, and the stale ones, oldest first."""
     report = store.run(lambda m: m.memory_freshness(project, scope, stale_after, limit))
@@ -110,10 +102,8 @@ def freshness(
     console = terminal()
     console.print(f"{report.current_count} current, {report.recent_count} recent, {report.stale_count} stale")
     if report.stale_items:
-        table = Table("days", "label", "title", "id")
-        for item in report.stale_items:
-            table.add_row(*cells(item.age_days, item.label, item.title, item.id))
-        console.print(table)
+        rows = ((item.age_days, item.label, item.title, item.id) for item in report.stale_items)
+        console.print(table(("days", "label", "title", "id"), rows))
     console.print(Text(report.next_step, "dim"))
 
 
@@ -122,9 +112,7 @@ def surface(
     store: Store,
     query: Annotated[str, typer.Argument(help="A line of code, a path or an identifier.")],
     project: Project = None,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, max=100, help="How many memories to show.")
-    ] = 5,
+    limit: Annotated[int, most("memories", 100)] = 5,
 ) -> None:
     """Print memories about a line or a path, for an editor's hook. Prints nothing when none fits; starts no server."""
     # `pgmem.__main__` answers most calls before this module is imported; --env-file and --help come here.
@@ -149,8 +137,7 @@ def merge(
 ) -> None:
     """Merge one entity into another; `pgmem revert` undoes it."""
     if not yes:
-        _look_up(store, "EntityFact", (entity, into), project)
-        typer.confirm(f"Merge the entity “{entity}” into “{into}”?", abort=True)
+        _ask(store, "EntityFact", (entity, into), project, f"Merge the entity “{entity}” into “{into}”?")
     decider = by or getpass.getuser()
     _show_repair(store, store.run(lambda m: m.merge_entities(entity, into, project, fact, decider)))
 
@@ -166,8 +153,7 @@ def supersede(
 ) -> None:
     """Replace one decision by another; `pgmem revert` undoes it."""
     if not yes:
-        _look_up(store, "Decision", (old, new), project)
-        typer.confirm(f"Replace “{old}” by “{new}”?", abort=True)
+        _ask(store, "Decision", (old, new), project, f"Replace “{old}” by “{new}”?")
     _show_repair(store, store.run(lambda m: m.supersede(old, new, project, by or getpass.getuser())))
 
 
@@ -184,11 +170,7 @@ def retry(
     if not yes:
         found = store.run(lambda m: m.get_save_status("any", save_id=save_id))
         if found.status == "not_started":
-            typer.echo(
-                f"pgmem: No save {save_id} is here; pgmem hygiene lists the open ones.",
-                err=True,
-            )
-            raise typer.Exit(1)
+            stop(f"No save {save_id} is here; pgmem hygiene lists the open ones.")
         typer.confirm(f"Save {save_id} again?", abort=True)
     result = store.run(lambda m: m.retry_save(save_id, token))
     if not store.print_json(result):
@@ -204,9 +186,7 @@ def reflect(
     approve: Annotated[str | None, typer.Option(help="Approve this insight (title or id).")] = None,
     dismiss: Annotated[str | None, typer.Option(help="Dismiss this insight (title or id).")] = None,
     query: Annotated[str | None, typer.Option(help="Only insights that contain one of these words.")] = None,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, max=1000, help="How many insights to show.")
-    ] = 25,
+    limit: Annotated[int, most("insights")] = 25,
 ) -> None:
     """Look for patterns across memories, and approve or dismiss the insights found."""
     if approve is not None or dismiss is not None:
@@ -245,14 +225,15 @@ def reflect(
                 typer.echo(done.status)
 
 
-def _look_up(store: Store, label: str, names: Sequence[str], project: str | None) -> None:
-    """End the command if a memory that a question would name does not exist."""
+def _ask(store: Store, label: str, names: Sequence[str], project: str | None, question: str) -> None:
+    """Ask about memories that exist; end the command if one does not, or the answer is no."""
 
     async def run(memory: Memory) -> None:
         for name in names:
             await memory.get_node(label, name, project)
 
     store.run(run)
+    typer.confirm(question, abort=True)
 
 
 def _show_repair(store: Store, done: Repair) -> None:
@@ -279,8 +260,7 @@ def _print_report(store: Store, found: object, shown: Group, html: Path | None, 
         try:
             html.write_text(text, encoding="utf-8")
         except OSError as error:
-            typer.echo(f"pgmem: cannot write {html}: {error.strerror}.", err=True)
-            raise typer.Exit(1) from None
+            stop(f"cannot write {html}: {error.strerror}.")
     if store.print_json(found):
         return
     console = terminal()
@@ -297,15 +277,15 @@ def _hygiene(report: HygieneReport) -> Group:
     where = report.project_id or "all projects"
     shown: list[Any] = [Panel(counts, title=Text(f"Hygiene: {where}"), expand=False)]
     if report.findings:
-        table = Table("check", "memory", "what to do", "repair")
+        rows = []
         for finding in report.findings:
             likeness = f" ({finding.similarity:.0%} alike)" if finding.similarity is not None else ""
             names = "\n".join(
                 f"{title}  {id}" for title, id in zip(finding.titles, finding.ids, strict=False)
             )
             check = finding.check.replace("_", " ") + likeness
-            table.add_row(*cells(check, names, finding.what, _repair(finding)))
-        shown.append(table)
+            rows.append((check, names, finding.what, _repair(finding)))
+        shown.append(table(("check", "memory", "what to do", "repair"), rows))
     if report.next_offset is not None:
         shown.append(
             Text(
@@ -329,7 +309,6 @@ def _repair(finding: Finding) -> str:
 
 
 def _health(state: Health) -> Group:
-    facts = Table(show_header=False, box=None, pad_edge=False)
     total = sum(state.memories.values())
     labels = ", ".join(f"{count} {label}" for label, count in sorted(state.memories.items())) or "none yet"
     rows = [
@@ -351,8 +330,6 @@ def _health(state: Health) -> Group:
         ("insights", ", ".join(f"{n} {s}" for s, n in sorted(state.insights.items())) or "none"),
         ("unresolved saves", str(state.saves_open)),
     ]
-    for name, value in rows:
-        facts.add_row(Text(name, "bold"), Text(value))
     most = max(state.confidence) or 1
     bars = Table(show_header=False, box=None, pad_edge=False, title="Confidence", title_justify="left")
     for tenth, count in enumerate(state.confidence):
@@ -362,7 +339,7 @@ def _health(state: Health) -> Group:
             Text(str(count), justify="right"),
         )
     shown: list[Any] = [
-        Panel(facts, title=Text(f"Health: {state.project_id or 'all projects'}"), expand=False),
+        Panel(facts(rows), title=Text(f"Health: {state.project_id or 'all projects'}"), expand=False),
         bars,
     ]
     shown.extend(

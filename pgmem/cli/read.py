@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.table import Column, Table
+from rich.table import Column
 from rich.text import Text
 
-from pgmem.cli.options import Project, Store, Which, cells, named, store_command, terminal, typed
+from pgmem.cli.options import Project, Store, Which, most, named, store_command, table, terminal, typed
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
@@ -33,11 +33,9 @@ def retrieve(
         return
     console = terminal()
     if bundle.items:
-        table = Table("scope", "label", "title", "age", Column("id", no_wrap=True))
-        table.title = Text(f"{project}: {bundle.retrieval_status}")
-        for item in bundle.items:
-            table.add_row(*cells(item.scope, item.label, item.title, item.freshness, item.id))
-        console.print(table)
+        headings = ("scope", "label", "title", "age", Column("id", no_wrap=True))
+        rows = ((item.scope, item.label, item.title, item.freshness, item.id) for item in bundle.items)
+        console.print(table(headings, rows, title=Text(f"{project}: {bundle.retrieval_status}")))
     else:
         console.print(Text(f"{project}: {bundle.retrieval_status} (scope {bundle.scope_state})"))
     if bundle.next_step:
@@ -49,9 +47,7 @@ def search(
     store: Store,
     query: Annotated[str, typer.Argument(help="Words or a question.")],
     project: Project = None,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, max=1000, help="How many memories to show.")
-    ] = 10,
+    limit: Annotated[int, most("memories")] = 10,
     label: Annotated[list[str] | None, typer.Option(help="Only this label; repeatable.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show every part of each score.")] = False,
     min_relevance: Annotated[
@@ -77,14 +73,11 @@ def search(
         return
     console = terminal()
     if found.results:
-        table = Table("score", "relevance", "label", "title", "summary", "project")
+        rows = []
         for result in found.results:
-            figures = (
-                f"{result.score:.3f}",
-                "" if result.relevance is None else f"{result.relevance:.2f}",
-            )
-            table.add_row(*cells(*figures, result.label, result.title, result.summary, result.project))
-        console.print(table)
+            figures = (f"{result.score:.3f}", "" if result.relevance is None else f"{result.relevance:.2f}")
+            rows.append((*figures, result.label, result.title, result.summary, result.project))
+        console.print(table(("score", "relevance", "label", "title", "summary", "project"), rows))
         if explain:
             _print_parts(found.results)
     else:
@@ -114,12 +107,12 @@ _PARTS = (
 
 def _print_parts(results: Sequence[SearchResult]) -> None:
     """A row for each result with the parts of its score."""
-    table = Table("", *_PARTS, title="Parts of each score", title_justify="left")
+    rows = []
     for place, result in enumerate(results, start=1):
         parts = result.explanation or {}
         figures = ("" if parts.get(part) is None else f"{parts[part]:.3f}" for part in _PARTS)
-        table.add_row(*cells(str(place), *figures))
-    terminal().print(table)
+        rows.append((place, *figures))
+    terminal().print(table(("", *_PARTS), rows, title="Parts of each score", title_justify="left"))
 
 
 @store_command
@@ -128,9 +121,7 @@ def neighbours(
     which: Which,
     project: Project = None,
     hops: Annotated[int, typer.Option(min=1, max=5, help="How many relations away at most.")] = 1,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, max=1000, help="How many memories to show.")
-    ] = 50,
+    limit: Annotated[int, most("memories")] = 50,
 ) -> None:
     """Show the memories around one, nearest first, with the relations on the way."""
 
@@ -143,10 +134,9 @@ def neighbours(
     if not found.nodes:
         terminal().print("No memory is joined to it.")
         return
-    table = Table("hops", "relations", "label", "title", "status", Column("id", no_wrap=True))
-    for node in found.nodes:
-        table.add_row(*cells(node.depth, " ".join(node.path), node.label, node.title, node.status, node.id))
-    terminal().print(table)
+    headings = ("hops", "relations", "label", "title", "status", Column("id", no_wrap=True))
+    rows = ((n.depth, " ".join(n.path), n.label, n.title, n.status, n.id) for n in found.nodes)
+    terminal().print(table(headings, rows))
 
 
 @store_command

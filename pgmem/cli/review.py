@@ -11,7 +11,7 @@ import typer
 from rich.panel import Panel
 from rich.text import Text
 
-from pgmem.cli.options import By, Project, Store, print_json, store_command, terminal
+from pgmem.cli.options import By, Project, Store, print_json, stop, store_command, terminal
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
@@ -26,9 +26,7 @@ def review(
     store: Store,
     project: Project = None,
     save_id: Annotated[UUID | None, typer.Option(help="Decide on this save only, with --outcome.")] = None,
-    outcome: Annotated[
-        Literal["new", "supersede", "drop"] | None, typer.Option(help="The decision on --save-id.")
-    ] = None,
+    outcome: Annotated[Outcome | None, typer.Option(help="The decision on --save-id.")] = None,
     by: By = None,
 ) -> None:
     """Decide on saves that resemble a decision: too much to be new, too little to replace it.
@@ -38,8 +36,7 @@ def review(
     decider = by or getpass.getuser()
     if save_id is not None:
         if outcome is None:
-            typer.echo("pgmem: --save-id needs --outcome new, supersede or drop.", err=True)
-            raise typer.Exit(2)
+            stop("--save-id needs --outcome new, supersede or drop.", 2)
         print_json(store.run(lambda m: m.resolve_review(save_id, outcome, decider)))
         return
     pending = store.run(lambda m: m.list_reviews(project))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from functools import update_wrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 import typer
 
 from pgmem.bounded import parse
-from pgmem.cli.options import Store, print_json, store_command, typed
+from pgmem.cli.options import Store, stop, store_command, typed
 from pgmem.errors import InvalidArgument, PgmemError
 
 if TYPE_CHECKING:
@@ -209,9 +208,7 @@ def remember(
         return done
 
     done = store.run(run)
-    if store.as_json:
-        print_json(done if len(done) != 1 else done[0])
-    for row in () if store.as_json else done:
+    for row in () if _printed(store, done) else done:
         what = "created" if row.created else "updated"
         if row.dedup_outcome == "manual_review":
             what = f"not changed: {typed(row.next_step)}"
@@ -253,20 +250,13 @@ def relate(
         return [await memory.relate(**sent) for sent in calls]
 
     done = store.run(run)
-    if store.as_json:
-        print_json(done if len(done) != 1 else done[0])
-        return
-    for edge in done:
+    for edge in () if _printed(store, done) else done:
         made = "made" if edge.created else "was there already"
         typer.echo(f"{edge.from_id} {edge.rel_type} {edge.to_id}: {made}.")
 
 
 def arguments(
-    verb: Callable[..., Any],
-    given: Path | None,
-    *,
-    besides: Sequence[str] = (),
-    **own: Any,
+    verb: Callable[..., Any], given: Path | None, *, besides: Sequence[str] = (), **own: Any
 ) -> list[dict[str, Any]]:
     """The arguments of one or more calls of a verb: those of the JSON, then those of the command line.
 
@@ -289,8 +279,7 @@ def arguments(
         }
         return [_checked(verb, {**sent, **own}, besides) for sent in _objects(given)]
     except PgmemError as error:
-        typer.echo(f"pgmem: {error}", err=True)
-        raise typer.Exit(2) from None
+        stop(error, 2)
 
 
 def _objects(given: Path | None) -> list[dict[str, Any]]:
@@ -351,13 +340,16 @@ def _save(store: Store, verb: str, given: Path | None, **own: Any) -> None:
         return [await getattr(memory, verb)(**sent) for sent in calls]
 
     done = store.run(run)
-    if store.as_json:
-        print_json([asdict(result) for result in done] if len(done) != 1 else done[0])
-    for result in () if store.as_json else done:
+    for result in () if _printed(store, done) else done:
         _show(result)
     states = [result.status if isinstance(result, SaveResult) else result.overall for result in done]
     if any(state != "saved" for state in states):
         raise typer.Exit(1)
+
+
+def _printed(store: Store, done: Sequence[Any]) -> bool:
+    """Whether JSON is wanted, which is printed: a list, or of one call its answer alone."""
+    return store.print_json(list(done) if len(done) != 1 else done[0])
 
 
 def _show(result: SaveResult | BatchSaveResult) -> None:

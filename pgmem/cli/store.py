@@ -13,20 +13,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from pgmem.cli.options import (
     DataDir,
     Dsn,
     EnvFile,
     Store,
-    cells,
     exit_on_error,
+    facts,
     load_settings,
+    plain_command,
+    stop,
     store_command,
+    table,
     terminal,
-    with_memory,
 )
 from pgmem.database import schema
 from pgmem.database.embedded import EmbeddedServer
@@ -89,13 +89,8 @@ def status(store: Store) -> None:
         }
     ):
         return
-    table = Table(show_header=False, box=None, pad_edge=False)
-    for name, value in [
-        *_status_rows(settings, where, found, has_tenants),
-        *_embedding_rows(settings, models),
-    ]:
-        table.add_row(Text(name, "bold"), *cells(value))
-    terminal().print(table)
+    rows = [*_status_rows(settings, where, found, has_tenants), *_embedding_rows(settings, models)]
+    terminal().print(facts(rows))
 
 
 async def _look(memory: Memory) -> tuple[Status, list[EmbeddingModel], bool]:
@@ -145,7 +140,9 @@ def _status_rows(settings: Settings, where: str, found: Status, has_tenants: boo
     ]
 
 
+@plain_command
 def psql(
+    store: Store,
     options: Annotated[
         list[str] | None,
         typer.Argument(
@@ -153,20 +150,16 @@ def psql(
             help="Options of psql, such as -c 'table decision', -f file.sql, --csv, -t or -v name=value.",
         ),
     ] = None,
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
 ) -> None:
     """Open psql on the store, with any options of psql. Its views and verbs need no schema name."""
-    settings = load_settings(dsn, env_file, data_dir)
+    settings = store.settings
     with closing(_server(settings)) as server:  # a server of one's own is not started
         target = settings.dsn or exit_on_error(server.start)
         if settings.dsn is None:
-            with_memory(settings, lambda m: m.status())  # creates the schema of a new store
+            store.run(lambda m: m.status())  # creates the schema of a new store
         program = shutil.which("psql", path=str(_own_programs(server))) or shutil.which("psql")
         if program is None:
-            typer.echo("pgmem: psql is not installed: install your system's PostgreSQL client.", err=True)
-            raise typer.Exit(1)
+            stop("psql is not installed: install your system's PostgreSQL client.")
         given = os.environ.get("PGOPTIONS", "")
         if _takes_options(target):
             given = f"{given} -c search_path=pgmem,public".strip()
@@ -181,29 +174,27 @@ def psql(
     raise typer.Exit(done.returncode)
 
 
+@plain_command
 def dsn_(
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    stop: Annotated[
+    store: Store,
+    no_longer: Annotated[
         bool, typer.Option("--stop", help="Let the embedded server stop again when nobody uses it.")
     ] = False,
 ) -> None:
     """Print the DSN of the store. An embedded server is started, and runs until `pgmem dsn --stop`."""
-    settings = load_settings(dsn, env_file, data_dir)
+    settings = store.settings
     if settings.dsn is not None:
-        if stop:
-            typer.echo("pgmem: PGMEM_DSN names a server of yours; pgmem does not stop it.", err=True)
-            raise typer.Exit(2)
+        if no_longer:
+            stop("PGMEM_DSN names a server of yours; pgmem does not stop it.", 2)
         typer.echo(settings.dsn)
         return
     with closing(_server(settings)) as server:
-        if stop:
+        if no_longer:
             exit_on_error(server.start)  # as a user, the last of whom stops it
             exit_on_error(lambda: server.keep(False))
             typer.echo("The embedded server stops when its last user leaves.", err=True)
             return
-        with_memory(settings, lambda m: m.status())  # creates the schema of a new store
+        store.run(lambda m: m.status())  # creates the schema of a new store
         exit_on_error(server.start)
         typer.echo(exit_on_error(lambda: server.keep(True)))
         typer.echo("The embedded server runs until pgmem dsn --stop.", err=True)
@@ -234,31 +225,25 @@ def _own_programs(server: EmbeddedServer) -> Path | None:
 @config.command("get")
 @store_command
 def config_get(
-    store: Store,
-    name: Annotated[str | None, typer.Argument(help="The setting. Default: all.")] = None,
+    store: Store, name: Annotated[str | None, typer.Argument(help="The setting. Default: all.")] = None
 ) -> None:
     """Show the thresholds and limits of the store."""
     rows = [row for row in store.run(lambda m: m.list_settings()) if name in (None, row.name)]
     if not rows:
-        typer.echo(f"pgmem: There is no setting {name}; pgmem config get lists them.", err=True)
-        raise typer.Exit(1)
+        stop(f"There is no setting {name}; pgmem config get lists them.")
     if store.print_json(rows):
         return
-    table = Table("setting", "value", "meaning")
-    for row in rows:
-        table.add_row(*cells(row.name, row.value, row.description))
-    terminal().print(table)
+    shown = ((row.name, row.value, row.description) for row in rows)
+    terminal().print(table(("setting", "value", "meaning"), shown))
 
 
 @config.command("set", context_settings={"ignore_unknown_options": True})  # -1 is a value
+@plain_command
 def config_set(
+    store: Store,
     name: Annotated[str, typer.Argument(help="The setting; pgmem config get lists them.")],
     value: Annotated[str, typer.Argument(help="Its new value.")],
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
 ) -> None:
     """Change a threshold or limit for every client of the store."""
-    settings = load_settings(dsn, env_file, data_dir)
-    row = with_memory(settings, lambda memory: memory.set_setting(name, value))
+    row = store.run(lambda m: m.set_setting(name, value))
     typer.echo(f"{row.name} = {row.value}")

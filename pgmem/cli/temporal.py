@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import Progress
-from rich.table import Table
 
-from pgmem.cli.options import Project, Store, Which, Yes, cells, named, store_command, terminal
+from pgmem.cli.options import Project, Store, Which, Yes, named, progress, store_command, table, terminal
 from pgmem.neutral import visible
 
 if TYPE_CHECKING:
@@ -22,11 +21,7 @@ Token = Annotated[
 
 
 @store_command
-def history(
-    store: Store,
-    which: Which,
-    project: Project = None,
-) -> None:
+def history(store: Store, which: Which, project: Project = None) -> None:
     """Show every version of a memory, oldest first."""
 
     async def run(memory: Memory) -> History:
@@ -35,14 +30,12 @@ def history(
     versions = store.run(run).versions
     if store.print_json(versions):
         return
-    table = Table("version", "known from", "until", "status", "true from", "to", "properties")
+    rows = []
     for state in versions:
-        times = (state.ingested_at, state.replaced_at)
-        properties = json.dumps(state.properties, ensure_ascii=False)
-        table.add_row(
-            *cells(state.version, *times, state.status, state.valid_from, state.valid_to, properties)
-        )
-    terminal().print(table)
+        times = (state.ingested_at, state.replaced_at, state.status, state.valid_from, state.valid_to)
+        rows.append((state.version, *times, json.dumps(state.properties, ensure_ascii=False)))
+    headings = ("version", "known from", "until", "status", "true from", "to", "properties")
+    terminal().print(table(headings, rows))
 
 
 @store_command
@@ -58,9 +51,9 @@ def decay(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
 ) -> None:
     """Count memories whose confidence has decayed; archive those below a threshold."""
-    with _progress("Archiving") as step:
+    with progress("Archiving") as report:
         done: Decay = store.run(
-            lambda m: m.decay_scores(max_age, rate, archive_below, dry_run, progress=step)
+            lambda m: m.decay_scores(max_age, rate, archive_below, dry_run, progress=_of_all(report))
         )
     if store.print_json(done):
         return
@@ -115,9 +108,9 @@ def forget(
             typer.echo(f"{one.label} {one.title}: {one.status}.")
         return
     label = words[0] if words else None
-    with _progress("Purging" if purge else "Forgetting") as step:
+    with progress("Purging" if purge else "Forgetting") as report:
         done: Expiry = store.run(
-            lambda m: m.forget_by_ttl(older_than, label, project, purge, dry_run, progress=step)
+            lambda m: m.forget_by_ttl(older_than, label, project, purge, dry_run, progress=_of_all(report))
         )
     if store.print_json(done):
         return
@@ -153,20 +146,6 @@ def revert(
         typer.echo(f"{done.label} {done.title}: version {done.version} restores version {version}.")
 
 
-class _progress:
-    """A progress bar for batches; on a terminal only, and only when there is more than one batch."""
-
-    def __init__(self, what: str) -> None:
-        console = terminal()
-        self._bar = Progress(console=console, transient=True, disable=not console.is_terminal)
-        self._task = self._bar.add_task(what, total=None, visible=False)
-
-    def __enter__(self) -> _progress:
-        self._bar.start()
-        return self
-
-    def __call__(self, done: int, remaining: int) -> None:
-        self._bar.update(self._task, completed=done, total=done + remaining, visible=True)
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
+def _of_all(report: Callable[[int, int], None]) -> Callable[[int, int], None]:
+    """What tells a bar the units that are done and those that remain."""
+    return lambda done, remaining: report(done, done + remaining)

@@ -8,9 +8,8 @@ from typing import Annotated, NoReturn
 from uuid import UUID
 
 import typer
-from rich.table import Table
 
-from pgmem.cli.options import By, Store, Yes, cells, store_command, terminal
+from pgmem.cli.options import By, Store, Yes, stop, store_command, table, terminal
 
 tenancy = typer.Typer(help="List tenants, and assign memories and logins to them.", no_args_is_help=True)
 token = typer.Typer(help="Issue, list and revoke bearer tokens for HTTP.", no_args_is_help=True)
@@ -21,27 +20,17 @@ User = Annotated[str, typer.Option("--user", help="The user. Default: what the o
 
 @tenancy.command("list")
 @store_command
-def list_tenants(
-    store: Store,
-) -> None:
+def list_tenants(store: Store) -> None:
     """List the tenants of the store with their memories, projects, tokens and logins."""
     found = store.run(lambda m: m.list_tenants())
     if store.print_json(found):
         return
-    table = Table("organisation", "user", "memories", "projects", "tokens", "logins")
+    rows = []
     for tenant in found:
-        nobody = "(public)" if not tenant.org_id and not tenant.user_id else ""
-        table.add_row(
-            *cells(
-                tenant.org_id or nobody,
-                tenant.user_id,
-                tenant.memories,
-                tenant.projects,
-                tenant.tokens,
-                ", ".join(tenant.roles),
-            )
-        )
-    terminal().print(table)
+        org = tenant.org_id or ("" if tenant.user_id else "(public)")
+        counts = (tenant.memories, tenant.projects, tenant.tokens)
+        rows.append((org, tenant.user_id, *counts, ", ".join(tenant.roles)))
+    terminal().print(table(("organisation", "user", "memories", "projects", "tokens", "logins"), rows))
 
 
 @tenancy.command()
@@ -64,11 +53,9 @@ def adopt(
     typer.echo(f"{done.nodes} nodes and {done.saves} saves {verb} to {whose}.")
     mine = (store.settings.org_id, store.settings.user_id) == (("", "") if back else (org, user))
     if not (dry_run or mine):
-        names = [
-            f"{name}={value}" for name, value in (("DEFAULT_ORG_ID", org), ("DEFAULT_USER_ID", user)) if value
-        ]
-        advice = f"Without {' and '.join(names)}" if back else f"Set {' and '.join(names)}"
-        typer.echo(f"{advice} this machine works with them.", err=True)
+        typer.echo(
+            f"{'Without' if back else 'Set'} {_defaults(org, user)} this machine works with them.", err=True
+        )
     for pair in done.collisions:
         typer.echo(f"exists already: {pair.label} {pair.name}", err=True)
 
@@ -119,41 +106,27 @@ def issue(
         f"{done.id} for {whose}, valid until {until or 'it is revoked'}. It is not shown again.", err=True
     )
     if (org, user) not in (("", ""), (store.settings.org_id, store.settings.user_id)):
-        names = [
-            f"{name}={value}" for name, value in (("DEFAULT_ORG_ID", org), ("DEFAULT_USER_ID", user)) if value
-        ]
         typer.echo(
             "This store has tenants now: what saves without a token, such as stdio and this command line, needs "
-            f"{' and '.join(names)}. pgmem token revoke {done.id} undoes it.",
+            f"{_defaults(org, user)}. pgmem token revoke {done.id} undoes it.",
             err=True,
         )
 
 
 @token.command("list")
 @store_command
-def list_tokens(
-    store: Store,
-) -> None:
+def list_tokens(store: Store) -> None:
     """List the issued tokens, without their secrets."""
     found = store.run(lambda m: m.list_tokens())
     if store.print_json(found):
         return
-    table = Table("id", "name", "tenant", "for", "issued", "by", "expires", "revoked")
+    rows = []
     for one in found:
         whose = _name(one.org_id, one.user_id) or "(one user)"
-        table.add_row(
-            *cells(
-                one.id,
-                one.name,
-                whose,
-                "a person" if one.for_person else "agents",
-                one.created_at,
-                one.created_by,
-                one.expires_at,
-                one.revoked_at,
-            )
-        )
-    terminal().print(table)
+        reader = "a person" if one.for_person else "agents"
+        times = (one.created_at, one.created_by, one.expires_at, one.revoked_at)
+        rows.append((one.id, one.name, whose, reader, *times))
+    terminal().print(table(("id", "name", "tenant", "for", "issued", "by", "expires", "revoked"), rows))
 
 
 @token.command()
@@ -190,25 +163,25 @@ def erase_subject(
         return
     if not dry_run and not done.total:
         _nothing_erased(org, user)
-    table = Table("where", "rows")
-    for name, count in sorted(done.counts.items()):
-        if count:
-            table.add_row(*cells(name, count))
-    terminal().print(table)
+    terminal().print(table(("where", "rows"), ((name, n) for name, n in sorted(done.counts.items()) if n)))
     typer.echo(f"{done.total} rows would be erased." if dry_run else f"Erased; receipt {done.receipt_id}.")
 
 
 def _nothing_erased(org: str, user: str) -> NoReturn:
-    typer.echo(
-        f"pgmem: Nothing is stored of {_name(org, user)}, so nothing was erased and there is no receipt. "
-        "pgmem tenancy list shows who there is.",
-        err=True,
+    stop(
+        f"Nothing is stored of {_name(org, user)}, so nothing was erased and there is no receipt. "
+        "pgmem tenancy list shows who there is."
     )
-    raise typer.Exit(1)
 
 
 def _name(org: str, user: str) -> str:
     return "/".join(filter(None, (org, user)))
+
+
+def _defaults(org: str, user: str) -> str:
+    """The settings that name the tenant."""
+    named = (("DEFAULT_ORG_ID", org), ("DEFAULT_USER_ID", user))
+    return " and ".join(f"{name}={value}" for name, value in named if value)
 
 
 def _moment(text: str | None) -> datetime | None:

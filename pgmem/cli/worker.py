@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import anyio
 import typer
 
-from pgmem.cli.options import (
-    AsJson,
-    DataDir,
-    Dsn,
-    EnvFile,
-    exit_on_error,
-    load_settings,
-    print_json,
-    with_memory,
-)
+from pgmem.cli.options import Store, exit_on_error, store_command
 from pgmem.errors import DatabaseUnavailable, PgmemError, summary
 from pgmem.telemetry import logs, tracing
 
@@ -35,7 +26,9 @@ _COUNTED = ("calls", "tokens", "stored", "for_review", "rejected", "unreadable")
 _GRACE_S = 10.0  # for the current batch, after a signal to stop
 
 
+@store_command
 def worker(
+    store: Store,
     once: Annotated[bool, typer.Option("--once", help="Run one round and end.")] = False,
     health_port: Annotated[
         int | None,
@@ -49,10 +42,6 @@ def worker(
     health_host: Annotated[
         str, typer.Option("--health-host", help="The address of --health-port.")
     ] = "127.0.0.1",
-    dsn: Dsn = None,
-    data_dir: DataDir = None,
-    env_file: EnvFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Maintain the store: embed and index texts, send queued saves, delete what has expired.
 
@@ -61,14 +50,12 @@ def worker(
 
     Any number of workers may run at once. SIGTERM and Ctrl-C end one after its current batch, within 10 seconds.
     """
-    settings = load_settings(dsn, env_file, data_dir)
+    settings = store.settings
     if once:
         from pgmem.engines.extractor import Extractor
 
-        done = with_memory(settings, lambda m: _round(m, Extractor.of(settings)))
-        if as_json:
-            print_json(done)
-        else:
+        done = store.run(lambda m: _round(m, Extractor.of(settings)))
+        if not store.print_json(done):
             typer.echo(", ".join(f"{name.replace('_', ' ')} {value}" for name, value in done.items()))
         return
     logs.configure(settings)

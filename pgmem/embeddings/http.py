@@ -211,15 +211,7 @@ class HttpProvider(JsonServer, BaseProvider):
         timeout: float = 30.0,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:
-        """Check the address; no connection is opened.
-
-        Args:
-            model: name that is stored with the vectors.
-            dimensions: length that every vector must have.
-            url: as `JsonServer` takes it; key, timeout and sleep too.
-            key: bearer token, or None.
-            timeout: seconds of one request.
-            sleep: called with the seconds to wait between attempts.
+        """Set the stored name and the length of the vectors; the other arguments are those of `JsonServer`.
 
         Raises:
             EmbeddingConfigError: the address or the key is invalid.

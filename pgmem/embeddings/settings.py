@@ -35,8 +35,7 @@ class EmbeddingSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     provider: ProviderName = Field(
-        default="static",
-        description="Provider of embeddings; none: search by full text only.",
+        default="static", description="Provider of embeddings; none: search by full text only."
     )
     model: str | None = Field(
         default=None,
@@ -54,21 +53,11 @@ class EmbeddingSettings(BaseModel):
         le=3600,
         description="Seconds to wait for one answer of a server, or for a local model to load.",
     )
-    ollama_url: str = Field(
-        default=OLLAMA_URL,
-        repr=False,
-        description="Address of Ollama.",
-    )
+    ollama_url: str = Field(default=OLLAMA_URL, repr=False, description="Address of Ollama.")
     openai_base_url: str = Field(
-        default=OPENAI_URL,
-        repr=False,
-        description="Base address of OpenAI's API or of a compatible one.",
+        default=OPENAI_URL, repr=False, description="Base address of OpenAI's API or of a compatible one."
     )
-    openai_api_key: SecretStr | None = Field(
-        default=None,
-        repr=False,
-        description="Sent as a bearer token.",
-    )
+    openai_api_key: SecretStr | None = Field(default=None, repr=False, description="Sent as a bearer token.")
 
     @classmethod
     def from_mapping(cls, config: Mapping[str, object]) -> Self:

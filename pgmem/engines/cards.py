@@ -145,23 +145,19 @@ class Cards(Retrieval, Projects):
         await self._settle(project_id, root, state.waiting)
         if state.policy == "off":
             return "unchanged", "policy_off", None
-        if state.last_run_id is None:
-            reading = await anyio.to_thread.run_sync(
-                repository.Reading, root, self._database.settings.data_dir
-            )
+        is_first = state.last_run_id is None
+        if not is_first and state.policy != "refresh_when_stale":
+            return "unchanged", "present", None
+        if not is_first and state.fingerprint is None:
+            return "skipped", "missing_report_digest", None
+        reading = await anyio.to_thread.run_sync(repository.Reading, root, self._database.settings.data_dir)
+        if is_first:
             await self._read(reading, project_id, None)
             return "bootstrapped", "missing", reading
-        if state.policy == "refresh_when_stale":
-            if state.fingerprint is None:
-                return "skipped", "missing_report_digest", None
-            reading = await anyio.to_thread.run_sync(
-                repository.Reading, root, self._database.settings.data_dir
-            )
-            if reading.fingerprint != state.fingerprint:
-                await self._read(reading, project_id, state.fingerprint)
-                return "refreshed", "report_digest_shift", reading
+        if reading.fingerprint == state.fingerprint:
             return "unchanged", "present", reading
-        return "unchanged", "present", None
+        await self._read(reading, project_id, state.fingerprint)
+        return "refreshed", "report_digest_shift", reading
 
     async def _read(self, reading: Reading, project_id: str, base: str | None) -> None:
         """Bring the cards to the repository; a base that another has replaced meanwhile needs the whole report."""

@@ -112,11 +112,7 @@ class Embedding(Verbs):
 
     async def _store(self, claimed: list[Any], vectors: list[list[float]]) -> int:
         items = [
-            {
-                "node_seq": row["node_seq"],
-                "text_hash": row["text_hash"],
-                "vector": vector,
-            }
+            {"node_seq": row["node_seq"], "text_hash": row["text_hash"], "vector": vector}
             for row, vector in zip(claimed, vectors, strict=True)
             if vector
         ]

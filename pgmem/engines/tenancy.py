@@ -33,8 +33,4 @@ class Tenancy(Engine):
         if not dry_run:
             for path in queued:
                 outbox.remove(path)
-        return replace(
-            found,
-            counts={**found.counts, "outbox": len(queued)},
-            total=found.total + len(queued),
-        )
+        return replace(found, counts={**found.counts, "outbox": len(queued)}, total=found.total + len(queued))

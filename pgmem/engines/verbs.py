@@ -195,6 +195,8 @@ class Verbs(Hooks):
             AmbiguousName: A name fits several memories; the message lists their ids.
             NotPermitted: Both memories are public, and the caller has a tenant.
             RelationNotAllowed: The relation does not join these labels, or verbs alone make it.
+            IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
         """
         return await self._one(
             "relate",
@@ -704,12 +706,12 @@ class Verbs(Hooks):
                 supersede.
 
         Raises:
-            NotPermitted: the login is neither owner nor reviewer.
             MemoryNotFound: no such save is under review.
             InvalidArgument: the outcome is unknown, `by` is empty, or the candidate has changed since it
                 was shown.
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
+            NotPermitted: the login is neither owner nor reviewer.
         """
         return await self._one(
             "resolve_review",
@@ -1108,10 +1110,10 @@ class Verbs(Hooks):
             progress: Called after each batch with how many are done and how many remain.
 
         Raises:
-            NotPermitted: the login is neither owner nor reviewer.
             InvalidArgument: days, limit or label are not valid.
             MemoryNotFound: the project does not exist.
             WrongIsolation: the transaction is not READ COMMITTED.
+            NotPermitted: the login is neither owner nor reviewer.
         """
         return await self._forget_by_ttl(
             {
@@ -1151,9 +1153,9 @@ class Verbs(Hooks):
             progress: Called after each batch with how many are done and how many remain.
 
         Raises:
-            NotPermitted: the login is neither owner nor reviewer.
             InvalidArgument: a number is out of bounds.
             WrongIsolation: the transaction is not READ COMMITTED.
+            NotPermitted: the login is neither owner nor reviewer.
         """
         return await self._decay_scores(
             {
@@ -1285,9 +1287,9 @@ class Verbs(Hooks):
                 no agent in.
 
         Raises:
-            NotPermitted: the login is neither owner nor reviewer.
             InvalidArgument: no tenant is named in a store that has tenants, a name cannot be taken, or
                 expires_at lies in the past.
+            NotPermitted: the login is neither owner nor reviewer.
         """
         return await self._one(
             "issue_token",
@@ -1325,8 +1327,8 @@ class Verbs(Hooks):
             token_id: The id of the token, as list_tokens gives it.
 
         Raises:
-            NotPermitted: the login is neither owner nor reviewer.
             MemoryNotFound: there is no such token.
+            NotPermitted: the login is neither owner nor reviewer.
         """
         return await self._revoke_token({"token_id": token_id})
 
@@ -1419,9 +1421,9 @@ class Verbs(Hooks):
             by: The name of the person who erases; required unless dry_run.
 
         Raises:
-            NotPermitted: the login is neither owner nor reviewer.
             InvalidArgument: no subject is named, `by` is empty, or a user is named without the organisation
                 it belongs to.
+            NotPermitted: the login is neither owner nor reviewer.
         """
         return await self._erase_subject({"org_id": org_id, "user_id": user_id, "dry_run": dry_run, "by": by})
 
@@ -1970,14 +1972,22 @@ class Verbs(Hooks):
         self,
         name: str,
     ) -> None:
-        """Let search use this model from the next query on; memories without a vector of it are queued."""
+        """Let search use this model from the next query on; memories without a vector of it are queued.
+
+        Raises:
+            NotPermitted: the login is neither owner nor reviewer.
+        """
         await self._rows("activate_model", {"name": name})
 
     async def drop_model(
         self,
         name: str,
     ) -> int:
-        """Delete a model that is not active and its vectors; how many."""
+        """Delete a model that is not active and its vectors; how many.
+
+        Raises:
+            NotPermitted: the login is neither owner nor reviewer.
+        """
         return await self._value("drop_model", int, {"name": name})
 
     async def embedding_status(
@@ -2010,6 +2020,8 @@ class Verbs(Hooks):
         Raises:
             MemoryNotFound: no such project is visible here.
             InvalidArgument: the limit is not between 1 and 1000, or the offset is negative.
+            IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
         """
         return await self._one(
             "run_hygiene",
@@ -2148,6 +2160,7 @@ class Verbs(Hooks):
 
         Raises:
             IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
         """
         return await self._one("reflect", Reflection, {})
 
@@ -2184,6 +2197,8 @@ class Verbs(Hooks):
             MemoryNotFound: no such insight is here.
             NotPermitted: the setting approval is not self, and the caller is no person.
             InvalidArgument: it was judged otherwise before, or the action is another word.
+            IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
         """
         return await self._one("review_insight", Insight, {"title": title, "action": action})
 
@@ -2712,6 +2727,8 @@ class Verbs(Hooks):
             ContractError: the type is unknown, the statement empty or too long, the path not in the
                 repository, the evidence invalid, or the same card is there already; no such project.
             CapacityReached: the project has max_candidates drafts or max_records cards.
+            IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
         """
         return await self._record_candidate(
             {
@@ -2754,6 +2771,8 @@ class Verbs(Hooks):
             ContractError: the receipt names no paths or an unfinished intent, or a text does not fit; no
                 such project.
             CapacityReached: not all drafts fit.
+            IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
         """
         return await self._propose_from_receipt(
             {
@@ -2781,6 +2800,8 @@ class Verbs(Hooks):
 
         Raises:
             ContractError: no paths, too many, or one outside the repository; no such project.
+            IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
         """
         return await self._one(
             "declare_intent",
@@ -2823,6 +2844,8 @@ class Verbs(Hooks):
                 does not fit; no such project.
             MemoryNotFound: no such intent of the caller is declared in the project.
             CapacityReached: the drafts do not fit.
+            IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
         """
         return await self._finish_intent(
             {
@@ -2886,6 +2909,8 @@ class Verbs(Hooks):
             MemoryNotFound: no such intent is declared in the project.
             CapacityReached: the project has no room for the drafts or cards.
             InvalidArgument: the text of validate_claims is empty.
+            IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
         """
         params = {
             "project_id": project_id, "action": action, "record_type": record_type,
@@ -2922,6 +2947,8 @@ class Verbs(Hooks):
         Raises:
             ContractError: the report cannot be read (the message describes one); no such project.
             CapacityReached: the project is full and `cards_over_capacity` is `reject`; nothing was written.
+            IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
         """
         return await self._refresh_from_run(
             {"report": report, "project_id": project_id, "dry_run": dry_run, "share": share}
@@ -3021,9 +3048,9 @@ class Verbs(Hooks):
             limit: How many cards at most, 1 to 10000; default 500.
 
         Raises:
-            NotPermitted: the login is neither owner nor reviewer.
             ContractError: no such project.
             InvalidArgument: limit is out of range.
+            NotPermitted: the login is neither owner nor reviewer.
         """
         return await self._vacuum_cards({"project_id": project_id, "dry_run": dry_run, "limit": limit})
 
@@ -3045,6 +3072,8 @@ class Verbs(Hooks):
 
         Raises:
             ContractError: settled cannot be read; no such project.
+            IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
         """
         return await self._one(
             "settle_branches", SettledBranches, {"project_id": project_id, "settled": list(settled) or None}

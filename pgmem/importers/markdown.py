@@ -129,12 +129,7 @@ def _by_name(notes: Notes) -> dict[str, set[Path]]:
 
 
 def _item(
-    place: Path,
-    front: dict[str, Any],
-    body: str,
-    node: tuple[str, str],
-    known: Vocabulary,
-    reading: Reading,
+    place: Path, front: dict[str, Any], body: str, node: tuple[str, str], known: Vocabulary, reading: Reading
 ) -> Item:
     properties = {key: _plain(value) for key, value in front.items() if key not in _OWN}
     properties |= {"body": body, "path": place.as_posix(), "folder": reading.folder}

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import Any
@@ -34,20 +34,11 @@ class Item:
 
     def record(self) -> dict[str, Any]:
         """The arguments of one record of `import_memories`."""
-        found = {
-            "label": self.label,
-            "name": self.name,
-            "properties": dict(self.properties),
-            "status": self.status,
-            "confidence": self.confidence,
-            "trust_level": self.trust_level,
+        return {
+            name: value.isoformat() if isinstance(value, datetime) else value
+            for name, value in asdict(self).items()
+            if value is not None
         }
-        times = {
-            name: value.isoformat()
-            for name in ("created_at", "updated_at", "valid_from", "valid_to")
-            if (value := getattr(self, name)) is not None
-        }
-        return {name: value for name, value in found.items() if value is not None} | times
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

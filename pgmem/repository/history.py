@@ -145,10 +145,6 @@ class Timeline:
         """The commits that changed a file, newest first."""
         return [commit for commit, _ in self._files[path].commits] if path in self._files else []
 
-    def last_commit(self, path: str) -> str | None:
-        """The id of the newest commit that changed a file."""
-        return self._files[path].commits[0][0].id if path in self._files else None
-
     def recent(self, path: str) -> int:
         """How often a file changed in the 90 days before the newest commit."""
         since = self.newest - HOTSPOT_DAYS * DAY

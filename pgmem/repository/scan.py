@@ -487,7 +487,11 @@ def facts(
         "names": names,
         "modules": modules,
         "imports": {path: imports.direct(path) for path in modules},
-        "covering": {test: sorted(imports.used(test)) for test in parsed if _is_parsed_test(test, parsed)},
+        "covering": {
+            test: sorted(imports.used(test))
+            for test, row in parsed.items()
+            if is_test(test) and "source" in row
+        },
         "documents": {
             path: _named(row["words"], by_name, is_file) for path, row in parsed.items() if "words" in row
         },
@@ -525,15 +529,8 @@ def _facts_of(
     return fact
 
 
-def _is_parsed_test(path: str, parsed: Mapping[str, dict[str, Any]]) -> bool:
-    return is_test(path) and "source" in parsed[path]
-
-
 def _history_of(
-    path: str,
-    timeline: Timeline,
-    companions: Companions,
-    release: tuple[str, frozenset[str]] | None,
+    path: str, timeline: Timeline, companions: Companions, release: tuple[str, frozenset[str]] | None
 ) -> dict[str, Any]:
     commits = timeline.commits(path)
     if not commits:

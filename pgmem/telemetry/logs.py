@@ -82,11 +82,5 @@ def tell(seen: Call | Save) -> None:
         seen.outcome,
         ms,
         seen.rows,
-        extra={
-            "verb": seen.verb,
-            "outcome": seen.outcome,
-            "ms": ms,
-            "rows": seen.rows,
-            "server": where,
-        },
+        extra={"verb": seen.verb, "outcome": seen.outcome, "ms": ms, "rows": seen.rows, "server": where},
     )

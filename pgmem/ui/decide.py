@@ -8,8 +8,9 @@ from typing import Any, Literal, cast
 from uuid import UUID
 
 from pgmem.errors import ContractError, InvalidArgument, MemoryNotFound
-from pgmem.models import Card, MemoryEntry, NearPair, Node, ReviewDetail
+from pgmem.models import Card, MemoryEntry, ReviewDetail
 from pgmem.ui import words
+from pgmem.ui.memories import approval
 from pgmem.ui.visit import Page, Redirect, Visit, whole
 
 Outcome = Literal["new", "supersede", "drop"]
@@ -66,11 +67,7 @@ async def reviews(visit: Visit) -> Page:
     tabs, found = await asyncio.gather(_tabs(visit), visit.memory.list_reviews(visit.project))
     waiting = [item for item in found if item.candidate_id is not None]
     first = await visit.memory.get_review(waiting[0].save_id) if waiting else None
-    return Page(
-        "decide.html",
-        {**tabs, "reviews": waiting, "review": first},
-        _look(first) if first else {},
-    )
+    return Page("decide.html", {**tabs, "reviews": waiting, "review": first}, _look(first) if first else {})
 
 
 async def approvals(visit: Visit) -> Page:
@@ -172,7 +169,7 @@ async def undo(visit: Visit) -> Redirect:
     made = await visit.memory.find_memory(visit.identity("artifact"))
     if made.status == "active":
         await visit.memory.forget(
-            made.label, str(made.id), governance_token=await _token(visit, made, "Forget")
+            made.label, str(made.id), governance_token=await approval(visit, made, "Forget")
         )
     if visit.form.get("candidate"):
         old = await visit.memory.find_memory(visit.identity("candidate"))
@@ -180,7 +177,7 @@ async def undo(visit: Visit) -> Redirect:
             old.label,
             str(old.id),
             whole("version", visit.field("version"), 2**31 - 1),
-            governance_token=await _token(visit, old, "Revert"),
+            governance_token=await approval(visit, old, "Revert"),
         )
     visit.tell(
         "Taken back: the old one is live, the new one is forgotten."
@@ -190,12 +187,6 @@ async def undo(visit: Visit) -> Redirect:
     return Redirect(
         visit.url(f"/memory/{visit.identity('candidate') if visit.form.get('candidate') else made.id}")
     )
-
-
-async def _token(visit: Visit, node: Node, verb: str) -> str | None:
-    if node.scope != "global":
-        return None
-    return (await visit.memory.request_global_write_approval(f"{verb}: {node.title}")).token
 
 
 # Insights
@@ -284,15 +275,12 @@ async def decide_card(visit: Visit) -> Redirect:
     """Approve, reject or archive a card; the second person learns that it is decided, and by whom."""
     card, action = UUID(visit.parts["id"]), visit.field("action")
     reason = visit.form.get("reason", "").strip() or None
-    if action not in ("approve", "reject", "archive"):
+    memory = visit.memory
+    verbs = {"approve": memory.approve_card, "reject": memory.reject_card, "archive": memory.archive_card}
+    if action not in verbs:
         raise InvalidArgument(f"action is approve, reject or archive, not {action[:40]!r}.")
     try:
-        if action == "approve":
-            await visit.memory.approve_card(card, visit.name, reason)
-        elif action == "reject":
-            await visit.memory.reject_card(card, visit.name, reason)
-        else:
-            await visit.memory.archive_card(card, visit.name, reason)
+        await verbs[action](card, visit.name, reason)
     except ContractError:
         found = await _card(visit, card, (await visit.memory.find_memory(card)).project)
         if found is None:
@@ -330,12 +318,8 @@ async def settle(visit: Visit) -> Redirect:
 async def names(visit: Visit) -> Page:
     """The names that may be two spellings of one, the most alike first."""
     tabs, found = await asyncio.gather(_tabs(visit), visit.memory.list_near_names(visit.project))
-    return Page("names.html", {**tabs, "pairs": found}, {"shown": [(pair, *_marked(pair)) for pair in found]})
-
-
-def _marked(pair: NearPair) -> tuple[list[words.Piece], list[words.Piece]]:
-    """The older and the newer name, letter by letter."""
-    return words.spelled(words.plain(pair.other_name), words.plain(pair.name))
+    shown = [(pair, *words.spelled(pair.other_name, pair.name)) for pair in found]
+    return Page("names.html", {**tabs, "pairs": found}, {"shown": shown})
 
 
 async def keep_two(visit: Visit) -> Redirect:
@@ -372,7 +356,7 @@ def _look(found: ReviewDetail) -> dict[str, Any]:
     if found.verb in ("forget", "revert"):
         new = {}
     elif title and found.candidate_title:
-        rows.append(("title", *words.compared(words.plain(found.candidate_title), words.plain(title))))
+        rows.append(("title", *words.compared(found.candidate_title, title)))
     for name in dict.fromkeys([*new, *old]):
         if name in _BESIDE:
             continue
@@ -381,7 +365,7 @@ def _look(found: ReviewDetail) -> dict[str, Any]:
             continue
         if found.verb in ("forget", "revert"):
             now = was
-        rows.append((name, *words.compared(words.plain(was)[:20_000], words.plain(now)[:20_000])))
+        rows.append((name, *words.compared(was[:20_000], now[:20_000])))
     return {"rows": rows, "choices": _choices(found), "is_held": found.verb in HELD}
 
 

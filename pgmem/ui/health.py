@@ -87,7 +87,7 @@ async def preview(visit: Visit) -> Page:
     """What a repair would do, before it is done."""
     verb = visit.text("verb") or ""
     arguments = _arguments(verb, visit.query)
-    pair: list[Any] = []
+    pair = []
     rows: list[Any] = []
     ids = [value for name, value in arguments.items() if name in ("entity", "into", "old", "new", "key")]
     for value in ids:
@@ -96,13 +96,7 @@ async def preview(visit: Visit) -> Page:
         except ValueError:
             raise InvalidArgument(f"{value[:40]!r} is no id of a memory.") from None
     if len(pair) == 2:
-        old, new = (dict(words.texts(node.properties)) for node in pair)
-        rows.append(("title", *words.compared(words.plain(pair[0].title), words.plain(pair[1].title))))
-        rows += [
-            (name, *words.compared(words.plain(old.get(name, "")), words.plain(new.get(name, ""))))
-            for name in dict.fromkeys([*old, *new])
-            if old.get(name) != pair[0].title
-        ]
+        rows = words.side_by_side(*pair)
     return Page(
         "repair.html",
         {"verb": verb, "arguments": arguments, "memories": pair},

@@ -29,7 +29,7 @@ class Change:
     """A version beside the one before it: the properties that differ, compared word by word."""
 
     version: Version
-    parts: list[tuple[str, list[words.Piece], list[words.Piece]]]
+    parts: list[tuple[str, *words.Pair]]
     status: tuple[str, str] | None
 
 
@@ -147,7 +147,10 @@ async def replace_form(visit: Visit) -> Page:
         choices = [result for result in found.results if result.id != node.id]
     chosen = visit.id("by")
     other = await visit.memory.find_memory(chosen) if chosen else None
-    look: dict[str, Any] = {"verb": REPLACING[node.label], "pair": _pair(node, other) if other else []}
+    look: dict[str, Any] = {
+        "verb": REPLACING[node.label],
+        "pair": words.side_by_side(node, other) if other else [],
+    }
     return Page("replace.html", {"memory": node, "choices": choices, "other": other}, look)
 
 
@@ -162,8 +165,7 @@ async def replace(visit: Visit) -> Redirect:
         done = await visit.memory.supersede(str(node.id), str(other), by=visit.name)
         said = "Replaced by"
     visit.tell(
-        f"{said} {done.into_title}.",
-        undo=(f"/memory/{node.id}/revert", {"version": str(done.version - 1)}),
+        f"{said} {done.into_title}.", undo=(f"/memory/{node.id}/revert", {"version": str(done.version - 1)})
     )
     return _back(visit, node.id)
 
@@ -172,7 +174,7 @@ async def forget(visit: Visit) -> Redirect:
     """Hide a memory; its history stays."""
     node = await visit.memory.find_memory(_id(visit))
     done = await visit.memory.forget(
-        node.label, str(node.id), governance_token=await _approval(visit, node, "Forget")
+        node.label, str(node.id), governance_token=await approval(visit, node, "Forget")
     )
     undo = (f"/memory/{node.id}/revert", {"version": str(node.version)})
     visit.tell(
@@ -189,7 +191,7 @@ async def revert(visit: Visit) -> Redirect:
     node = await visit.memory.find_memory(_id(visit))
     version = whole("version", visit.field("version"), 2**31 - 1)
     done = await visit.memory.revert(
-        node.label, str(node.id), version, governance_token=await _approval(visit, node, "Revert")
+        node.label, str(node.id), version, governance_token=await approval(visit, node, "Revert")
     )
     said = f"Version {version} is back, as version {done.version}."
     visit.tell(said if done.status != "failed" else _held(done.next_step))
@@ -212,7 +214,7 @@ async def purge(visit: Visit) -> Redirect:
     if visit.form.get("sure") != "yes":
         raise InvalidArgument("Tick the box that says that you are sure; nothing was deleted.")
     done = await visit.memory.forget(
-        node.label, str(node.id), True, governance_token=await _approval(visit, node, "Forget")
+        node.label, str(node.id), True, governance_token=await approval(visit, node, "Forget")
     )
     if done.status == "failed":
         visit.tell(_held(done.next_step))
@@ -224,7 +226,7 @@ async def purge(visit: Visit) -> Redirect:
     return Redirect(visit.url("/memories"))
 
 
-async def _approval(visit: Visit, node: Node, verb: str) -> str | None:
+async def approval(visit: Visit, node: Node, verb: str) -> str | None:
     """The approval of a change of what holds globally: the person has seen the memory and pressed the button."""
     if node.scope != "global":
         return None
@@ -256,26 +258,16 @@ def _changes(versions: list[Version]) -> list[Change]:
         names = dict.fromkeys([*before.properties, *after.properties])
         old, new = dict(words.texts(before.properties)), dict(words.texts(after.properties))
         if before.title != after.title and before.title not in old.values():
-            parts.append(("title", *words.compared(words.plain(before.title), words.plain(after.title))))
-        for name in names:
-            if old.get(name, "") != new.get(name, ""):
-                pair = words.compared(words.plain(old.get(name, "")), words.plain(new.get(name, "")))
-                parts.append((name, *pair))
+            parts.append(("title", *words.compared(before.title, after.title)))
+        parts += [
+            (name, *words.compared(old.get(name, ""), new.get(name, "")))
+            for name in names
+            if old.get(name, "") != new.get(name, "")
+        ]
         status = (before.status, after.status) if before.status != after.status else None
         made.append(Change(after, parts, status))
     first = [Change(versions[0], [], None)] if 0 < len(versions) <= _VERSIONS else []
     return [*reversed(made), *first]
-
-
-def _pair(node: Node, other: Node) -> list[tuple[str, list[words.Piece], list[words.Piece]]]:
-    old, new = dict(words.texts(node.properties)), dict(words.texts(other.properties))
-    parts = [("title", *words.compared(words.plain(node.title), words.plain(other.title)))]
-    parts += [
-        (name, *words.compared(words.plain(old.get(name, "")), words.plain(new.get(name, ""))))
-        for name in dict.fromkeys([*old, *new])
-        if old.get(name) != node.title
-    ]
-    return parts
 
 
 def _replaced_by(line: list[LineEntry], identity: UUID) -> LineEntry | None:

@@ -35,11 +35,7 @@ def listening(port: int | None) -> socket.socket:
 
 
 def run(
-    settings: Settings,
-    port: int | None = None,
-    *,
-    open_browser: bool = True,
-    name: str | None = None,
+    settings: Settings, port: int | None = None, *, open_browser: bool = True, name: str | None = None
 ) -> None:
     """Serve until the process is stopped.
 

@@ -168,12 +168,8 @@ class Site:
             raise _Refused(400, "The form cannot be read.") from None
         return {name: values[-1].replace("\r\n", "\n") for name, values in fields.items()}
 
-    @property
-    def _cookie(self) -> str:
-        return f"__Secure-{COOKIE}" if self._is_secure else COOKIE
-
     async def _session(self, request: Request) -> Session | None:
-        session = self.sessions.find(self._read_cookie(request))
+        session = self.sessions.find(request.cookies.get(self._cookie_name(request), ""))
         if session is not None and session.person.token is not None and self._verify is not None:
             # At each request, so that revoking a token ends its sessions at once.
             person = await self._verify(session.person.token)
@@ -184,10 +180,8 @@ class Site:
 
     def _cookie_name(self, request: Request) -> str:
         # Cookies are kept by host, not by port: two pages on one machine must not sign each other out.
-        return f"{self._cookie}_{request.url.port or ''}".rstrip("_")
-
-    def _read_cookie(self, request: Request) -> str:
-        return request.cookies.get(self._cookie_name(request), "")
+        name = f"__Secure-{COOKIE}" if self._is_secure else COOKIE
+        return f"{name}_{request.url.port or ''}".rstrip("_")
 
     # Answers
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
+from pgmem.models import Node
 from pgmem.neutral import visible
 
 _WORD = re.compile(r"\w+|\s+|[^\w\s]+")
@@ -56,8 +57,12 @@ def _is_form(word: str, stem: str) -> bool:
     return len(stem) > 2 and word.startswith(root) and len(word) <= len(stem) + 5
 
 
-def compared(old: str, new: str) -> tuple[list[Piece], list[Piece]]:
+Pair = tuple[list[Piece], list[Piece]]
+
+
+def compared(old: str, new: str) -> Pair:
     """Two texts, each in pieces: what the old one alone has is gone, what the new one alone has is new."""
+    old, new = plain(old), plain(new)
     first, second = _tokens(old), _tokens(new)
     if len(first) > _MOST or len(second) > _MOST:
         first, second = old.splitlines(keepends=True), new.splitlines(keepends=True)
@@ -71,8 +76,22 @@ def compared(old: str, new: str) -> tuple[list[Piece], list[Piece]]:
     return left, right
 
 
-def spelled(old: str, new: str) -> tuple[list[Piece], list[Piece]]:
+def side_by_side(old: Node, new: Node) -> list[tuple[str, *Pair]]:
+    """The titles and texts of two memories, compared; a text that is the title of the old one is not repeated."""
+    before, after = dict(texts(old.properties)), dict(texts(new.properties))
+    return [
+        ("title", *compared(old.title, new.title)),
+        *(
+            (name, *compared(before.get(name, ""), after.get(name, "")))
+            for name in dict.fromkeys([*before, *after])
+            if before.get(name) != old.title
+        ),
+    ]
+
+
+def spelled(old: str, new: str) -> Pair:
     """Two names, each in pieces: the letters that the other has not are marked."""
+    old, new = plain(old), plain(new)
     left: list[Piece] = []
     right: list[Piece] = []
     for tag, a, b, c, d in SequenceMatcher(None, old[:200], new[:200], autojunk=False).get_opcodes():

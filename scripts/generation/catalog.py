@@ -117,7 +117,7 @@ class Verb:
 
     @staticmethod
     def _is_error(name: str) -> bool:
-        return name in errors.__all__
+        return name[0].isupper() and hasattr(errors, name)
 
 
 def verbs(connection: psycopg.Connection[Any]) -> list[Verb]:

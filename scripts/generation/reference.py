@@ -225,7 +225,9 @@ Thresholds, limits and weights are rows of the table `pgmem.setting`, so that al
 def errors_page() -> str:
     """Return the page of the exceptions with their SQLSTATEs."""
     classes = [
-        value for name, value in vars(errors).items() if name in errors.__all__ and inspect.isclass(value)
+        value
+        for value in vars(errors).values()
+        if inspect.isclass(value) and issubclass(value, errors.PgmemError)
     ]
     coded = sorted((c for c in classes if c.sqlstate), key=lambda c: str(c.sqlstate))
     plain = [c for c in classes if not c.sqlstate and c is not errors.PgmemError]

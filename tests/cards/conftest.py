@@ -11,13 +11,16 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg.rows import DictRow
+from typer.testing import CliRunner, Result
 
+from pgmem.cli import app
 from tests.conftest import Call
 
 Draft = Callable[..., Any]
 Query = Callable[..., dict[str, Any]]
 Records = Callable[..., list[dict[str, Any]]]
 Refresh = Callable[..., DictRow]
+Run = Callable[..., Result]
 Set = Callable[[str, object], None]
 
 
@@ -250,3 +253,13 @@ def committed(git: Git, tmp_path: Path) -> Committed:
         git("commit", "-q", "--allow-empty", "-m", message, day=day, who=who)
 
     return committed
+
+
+@pytest.fixture
+def run(dsn: str, tmp_path: Path, tree: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """`run("status")`: a command of `pgmem cards` in the repository shop."""
+    monkeypatch.setenv("PGMEM_DSN", dsn)
+    monkeypatch.setenv("PGMEM_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.chdir(tree)
+    return lambda *arguments, **more: CliRunner().invoke(app, ["cards", *map(str, arguments)], **more)

@@ -45,6 +45,19 @@ def opened(dsn: str, tmp_path: Path, call: Call) -> Opened:
     return opened
 
 
+@pytest.fixture
+def branched(git: Git, committed: Committed) -> None:
+    """A work tree on the branch rounding, which has no commit of its own yet."""
+    committed(FILES, "Begin.", day=1)
+    git("switch", "-q", "-c", "rounding")
+
+
+@pytest.fixture
+def rounded(branched: None, committed: Committed) -> None:
+    """A work tree on the branch rounding, which has one commit of its own."""
+    committed({"pkg/till.py": '"""Rounds down."""\n'}, "Round.", day=2)
+
+
 async def seen(memory: Memory, **more: Any) -> dict[str, str | None]:
     """What a caller sees of the till that no scan wrote: statements and their branches, in each way to look."""
     page = await memory.get_relevant_memory("shop", ["pkg/till.py"], detail_level="full", **more)
@@ -73,12 +86,8 @@ async def record(memory: Memory, statement: str = FACT) -> None:
     await memory.record_candidate("risk_note", statement, "pkg/till.py", "shop")
 
 
-async def test_a_card_of_a_branch_is_everybodys_when_its_commit_is_merged(
-    opened: Opened, git: Git, committed: Committed
-) -> None:
-    committed(FILES, "Begin.", day=1)
-    git("switch", "-q", "-c", "rounding")
-    committed({"pkg/till.py": '"""Rounds down."""\n'}, "Round.", day=2)
+@pytest.mark.usefixtures("rounded")
+async def test_a_card_of_a_branch_is_everybodys_when_its_commit_is_merged(opened: Opened, git: Git) -> None:
     async with opened() as memory:
         await memory.get_relevant_memory("shop", ["pkg/till.py"])
         await record(memory)
@@ -98,11 +107,10 @@ async def test_a_card_of_a_branch_is_everybodys_when_its_commit_is_merged(
         assert await seen(memory) == {FACT: None}
 
 
+@pytest.mark.usefixtures("branched")
 async def test_a_card_that_is_older_than_the_first_commit_of_its_branch_waits_for_that(
     opened: Opened, git: Git, committed: Committed
 ) -> None:
-    committed(FILES, "Begin.", day=1)
-    git("switch", "-q", "-c", "rounding")
     async with opened() as memory:
         await memory.get_relevant_memory("shop", ["pkg/till.py"])
         await record(memory)
@@ -135,12 +143,10 @@ async def test_a_work_tree_sees_the_cards_of_its_branch_and_of_what_is_merged(
 
 
 @pytest.mark.parametrize("way", ["rebase", "squash"])
+@pytest.mark.usefixtures("rounded")
 async def test_a_rewritten_branch_of_one_commit_is_known_by_its_change(
     opened: Opened, git: Git, committed: Committed, way: str
 ) -> None:
-    committed(FILES, "Begin.", day=1)
-    git("switch", "-q", "-c", "rounding")
-    committed({"pkg/till.py": '"""Rounds down."""\n'}, "Round.", day=2)
     async with opened() as memory:
         await memory.get_relevant_memory("shop", ["pkg/till.py"])
         await record(memory)
@@ -158,11 +164,10 @@ async def test_a_rewritten_branch_of_one_commit_is_known_by_its_change(
         assert await seen(memory) == {FACT: None}
 
 
+@pytest.mark.usefixtures("branched")
 async def test_a_squash_of_several_commits_and_a_deleted_branch_wait_for_a_person(
     opened: Opened, git: Git, committed: Committed
 ) -> None:
-    committed(FILES, "Begin.", day=1)
-    git("switch", "-q", "-c", "rounding")
     committed({"pkg/till.py": '"""Rounds."""\n'}, "Round.", day=2)
     committed({"pkg/till.py": '"""Rounds down."""\n'}, "Round down.", day=3)
     async with opened() as memory:
@@ -178,12 +183,8 @@ async def test_a_squash_of_several_commits_and_a_deleted_branch_wait_for_a_perso
         assert await seen(memory) == {FACT: None}
 
 
-async def test_a_detached_head_and_no_repository_are_as_the_default_branch(
-    opened: Opened, git: Git, committed: Committed
-) -> None:
-    committed(FILES, "Begin.", day=1)
-    git("switch", "-q", "-c", "rounding")
-    committed({"pkg/till.py": '"""Rounds down."""\n'}, "Round.", day=2)
+@pytest.mark.usefixtures("rounded")
+async def test_a_detached_head_and_no_repository_are_as_the_default_branch(opened: Opened, git: Git) -> None:
     async with opened() as memory, opened(None) as elsewhere:
         await memory.get_relevant_memory("shop", ["pkg/till.py"])
         await record(memory)
@@ -197,11 +198,8 @@ async def test_a_detached_head_and_no_repository_are_as_the_default_branch(
         assert await seen(memory) == {FACT: "rounding", **everybodys}
 
 
-async def test_what_is_recorded_on_two_branches_is_of_neither(
-    opened: Opened, git: Git, committed: Committed
-) -> None:
-    committed(FILES, "Begin.", day=1)
-    git("switch", "-q", "-c", "rounding")
+@pytest.mark.usefixtures("branched")
+async def test_what_is_recorded_on_two_branches_is_of_neither(opened: Opened, git: Git) -> None:
     async with opened() as memory:
         await memory.get_relevant_memory("shop", ["pkg/till.py"])
         await record(memory)
@@ -214,12 +212,10 @@ async def test_what_is_recorded_on_two_branches_is_of_neither(
         assert await seen(memory) == {FACT: None}
 
 
+@pytest.mark.usefixtures("rounded")
 async def test_an_approved_card_stays_on_its_branch_and_is_not_judged_by_another(
-    opened: Opened, git: Git, committed: Committed
+    opened: Opened, git: Git
 ) -> None:
-    committed(FILES, "Begin.", day=1)
-    git("switch", "-q", "-c", "rounding")
-    committed({"pkg/till.py": '"""Rounds down."""\n'}, "Round.", day=2)
     async with opened() as memory:
         await memory.get_relevant_memory("shop", ["pkg/till.py"])
         made = await memory.record_candidate("contract_note", FACT, "pkg/till.py", "shop")
@@ -241,11 +237,8 @@ async def test_an_approved_card_stays_on_its_branch_and_is_not_judged_by_another
         assert (card.status, card.branch) == ("active", None)
 
 
-async def test_a_receipt_and_an_agent_draft_on_the_branch(
-    opened: Opened, git: Git, committed: Committed
-) -> None:
-    committed(FILES, "Begin.", day=1)
-    git("switch", "-q", "-c", "rounding")
+@pytest.mark.usefixtures("branched")
+async def test_a_receipt_and_an_agent_draft_on_the_branch(opened: Opened, git: Git) -> None:
     async with opened() as memory:
         await memory.get_relevant_memory("shop", ["pkg/till.py"])
         intent = await memory.declare_intent(["pkg/till.py"], "shop")
@@ -307,12 +300,11 @@ async def test_counts_and_coverage_tell_of_what_is_seen_on_the_branch(
         assert await counted() == (0, 1, 0)
 
 
+@pytest.mark.usefixtures("branched")
 async def test_an_export_holds_the_cards_of_all_branches_with_their_branch(
-    opened: Opened, git: Git, committed: Committed, call: Call
+    opened: Opened, git: Git, call: Call
 ) -> None:
     """A copy is whole, whatever is checked out where it is made."""
-    committed(FILES, "Begin.", day=1)
-    git("switch", "-q", "-c", "rounding")
     async with opened() as memory:
         await memory.get_relevant_memory("shop", ["pkg/till.py"])
         await record(memory)

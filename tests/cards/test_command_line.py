@@ -8,28 +8,14 @@ import pty
 import select
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from pgmem.cli import app
-from tests.cards.conftest import Commit, Draft, Query
-
-Run = Callable[..., Result]
-
-
-@pytest.fixture
-def run(dsn: str, tmp_path: Path, tree: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """`run("status")`: a command of `pgmem cards` in the repository shop."""
-    monkeypatch.setenv("PGMEM_DSN", dsn)
-    monkeypatch.setenv("PGMEM_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.chdir(tree)
-    return lambda *arguments, **more: CliRunner().invoke(app, ["cards", *map(str, arguments)], **more)
+from tests.cards.conftest import Commit, Draft, Query, Run
 
 
 def shown(result: Result) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,22 +11,15 @@ import pytest
 from psycopg.rows import dict_row
 
 from tests.cards.conftest import Draft, Query, Refresh, Set, report
-from tests.concurrency.conftest import Session
+from tests.concurrency.conftest import OpenSession, sessions
 from tests.conftest import Call, caller
 
 
 @pytest.fixture
-def session(dsn: str) -> Iterator[Callable[[str], Session]]:
+def session(dsn: str) -> Iterator[OpenSession]:
     """`session("ann")` opens a session of that name on the test's database."""
-    opened: list[Session] = []
-
-    def open_session(name: str) -> Session:
-        opened.append(Session(dsn, name))
-        return opened[-1]
-
-    yield open_session
-    for one in opened:
-        one.close()
+    with sessions(dsn) as open_session:
+        yield open_session
 
 
 @pytest.mark.parametrize(
@@ -37,7 +30,7 @@ def session(dsn: str) -> Iterator[Callable[[str], Session]]:
     ],
 )
 def test_of_approve_and_reject_at_once_exactly_one_wins(
-    session: Callable[[str], Session], draft: Draft, card: Any, first: str, second: str, message: str
+    session: OpenSession, draft: Draft, card: Any, first: str, second: str, message: str
 ) -> None:
     card_id = draft("One fact.")
     ann, ben = session("ann"), session("ben")
@@ -79,7 +72,7 @@ def test_eight_writers_never_pass_the_capacity(dsn: str, shop: str, setting: Set
 
 
 def test_the_second_of_two_equal_drafts_waits_and_is_refused(
-    session: Callable[[str], Session], shop: str, query: Query
+    session: OpenSession, shop: str, query: Query
 ) -> None:
     given: dict[str, object] = {
         "record_type": "risk_note",
@@ -99,7 +92,7 @@ def test_the_second_of_two_equal_drafts_waits_and_is_refused(
 
 
 def test_the_second_of_two_refreshes_finds_the_cards_of_the_first(
-    session: Callable[[str], Session], shop: str, query: Query
+    session: OpenSession, shop: str, query: Query
 ) -> None:
     ann, ben = session("ann"), session("ben")
     ann.call("refresh_from_run", project_id=shop, report=report())
@@ -112,7 +105,7 @@ def test_the_second_of_two_refreshes_finds_the_cards_of_the_first(
 
 
 def test_a_continuation_sees_a_change_that_commits_after_a_later_one(
-    session: Callable[[str], Session], call: Call, shop: str, refresh: Refresh, approved: Draft
+    session: OpenSession, call: Call, shop: str, refresh: Refresh, approved: Draft
 ) -> None:
     refresh()
     mine, other = approved("One.", "pkg/a.py"), approved("Two.", "pkg/a.py")

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 from mcp.client.client import Client
-from typer.testing import CliRunner, Result
 
-from pgmem.cli import app
 from pgmem.mcp.server import create_server
 from pgmem.settings import load
-from tests.cards.conftest import Commit, Draft, Query, Refresh, Set, report
+from tests.cards.conftest import Commit, Draft, Query, Refresh, Run, Set, report
 from tests.cards.test_tools import answer, manage, refusal
 from tests.conftest import Call
 
 SCOPE = ["pkg/till.py"]
-Run = Callable[..., Result]
 
 
 @pytest.fixture
@@ -38,16 +35,6 @@ async def agent_without_repository(dsn: str, tmp_path: Path, shop: str) -> Async
     settings = load(dsn=dsn, data_dir=tmp_path / "data", embedding_provider="none", toolsets="cards")
     async with Client(create_server(settings)) as client:
         yield client
-
-
-@pytest.fixture
-def cards(dsn: str, tmp_path: Path, tree: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """`cards("init")`: a command of `pgmem cards` in the repository shop."""
-    monkeypatch.setenv("PGMEM_DSN", dsn)
-    monkeypatch.setenv("PGMEM_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.chdir(tree)
-    return lambda *arguments: CliRunner().invoke(app, ["cards", *arguments])
 
 
 @pytest.mark.anyio
@@ -103,23 +90,23 @@ async def test_at_max_candidates_an_agent_s_draft_is_refused_with_the_count(
 
 @pytest.mark.parametrize(("policy", "code", "kept"), [("skip", 0, 3), ("reject", 1, 0)])
 def test_at_max_records_init_skips_or_rejects_as_the_store_says(
-    cards: Run, setting: Set, query: Query, policy: str, code: int, kept: int
+    run: Run, setting: Set, query: Query, policy: str, code: int, kept: int
 ) -> None:
     setting("max_records", 3)
     setting("cards_over_capacity", policy)
-    result = cards("init")
+    result = run("init")
     assert result.exit_code == code
     assert "max_records" in result.output + result.stderr
     assert query("status")["record_count"] == kept
 
 
-def test_init_needs_no_report_made_before_it_reads_the_repository_itself(cards: Run, tree: Path) -> None:
-    made = cards("init", "--json")
+def test_init_needs_no_report_made_before_it_reads_the_repository_itself(run: Run, tree: Path) -> None:
+    made = run("init", "--json")
     assert (made.exit_code, json.loads(made.stdout)["counts"]["inserted"]) == (0, 5)
 
 
-def test_init_of_what_is_no_folder_fails_in_one_line_that_says_so(cards: Run) -> None:
-    result = cards("init", "--root", "nowhere")
+def test_init_of_what_is_no_folder_fails_in_one_line_that_says_so(run: Run) -> None:
+    result = run("init", "--root", "nowhere")
     assert result.exit_code == 2
     assert "nowhere" in result.stderr
     assert "Traceback" not in result.stderr
@@ -135,11 +122,11 @@ def test_a_report_that_cannot_be_read_changes_nothing_and_says_what_is_wrong(
 
 
 def test_git_unavailable_leaves_out_commits_and_hot_spots_and_init_goes_on(
-    cards: Run, commit: Commit, query: Query, monkeypatch: pytest.MonkeyPatch
+    run: Run, commit: Commit, query: Query, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit("2026-01-01")
     monkeypatch.setenv("PATH", "")
-    made = cards("init")
+    made = run("init")
     assert made.exit_code == 0, made.output
     assert "skipped: git: git is not installed" in made.stdout
     assert query("status")["records_by_status"] == {"active": 5}

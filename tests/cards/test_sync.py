@@ -84,10 +84,7 @@ async def test_refresh_when_stale_follows_the_files(
         assert (await memory.get_relevant_memory("shop", SCOPE)).memory_sync.auto == "unchanged"
         (tree / "pkg/till.py").write_text('"""Takes cards only."""\n', encoding="utf-8")
         found = await memory.get_relevant_memory("shop", SCOPE, detail_level="full")
-        assert (found.memory_sync.auto, found.memory_sync.reason) == (
-            "refreshed",
-            "report_digest_shift",
-        )
+        assert (found.memory_sync.auto, found.memory_sync.reason) == ("refreshed", "report_digest_shift")
         assert any(record.statement == "pkg.till: Takes cards only." for record in found.records or ())
         await memory.refresh_from_run(report(fingerprint=None), "shop")
         skipped = (await memory.get_relevant_memory("shop", ["pkg"])).memory_sync

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Run
+from tests.conftest import output_of
 from tests.sql.conftest import Rows, rows
 
 __all__ = ["rows"]
@@ -176,8 +177,7 @@ def test_a_command_imports_only_what_it_needs() -> None:
         "print(*(m for m in sys.modules if m.partition('.')[0] in "
         "('pgmem', 'psycopg', 'pydantic', 'rich', 'sqlalchemy', 'alembic', 'mcp', 'numpy', 'jinja2', 'httpx2')))"
     )
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert set(loaded.stdout.split()) == {"pgmem", "pgmem.cli", "pgmem.cli.group"}
+    assert set(output_of(sys.executable, "-c", code).split()) == {"pgmem", "pgmem.cli", "pgmem.cli.group"}
     code = (
         "import sys, typer.main; before = len(sys.modules); from pgmem.cli import app; "
         "typer.main.get_command(app).get_command(None, 'status'); "
@@ -185,9 +185,7 @@ def test_a_command_imports_only_what_it_needs() -> None:
         "*(m for m in ('sqlalchemy', 'alembic', 'mcp', 'numpy', 'jinja2', 'httpx2', 'yaml', 'tokenizers', "
         "'pgmem.bench', 'pgmem.importers', 'pgmem.pages') if m in sys.modules))"
     )
-    count, *heavy = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout.split()
+    count, *heavy = output_of(sys.executable, "-c", code).split()
     assert heavy == []
     assert int(count) < 480
 

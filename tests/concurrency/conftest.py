@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -81,9 +81,9 @@ class Session:
 OpenSession = Callable[[str], Session]
 
 
-@pytest.fixture
-def session(dsn: str) -> Iterator[OpenSession]:
-    """`session("ann")` opens a session of that name on the test's database."""
+@contextmanager
+def sessions(dsn: str) -> Iterator[OpenSession]:
+    """What opens sessions by their names; they are closed at the end."""
     opened: list[Session] = []
 
     def open_session(name: str) -> Session:
@@ -93,6 +93,13 @@ def session(dsn: str) -> Iterator[OpenSession]:
     yield open_session
     for session in opened:
         session.close()
+
+
+@pytest.fixture
+def session(dsn: str) -> Iterator[OpenSession]:
+    """`session("ann")` opens a session of that name on the test's database."""
+    with sessions(dsn) as open_session:
+        yield open_session
 
 
 _STATEMENTS = (

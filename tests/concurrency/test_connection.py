@@ -383,9 +383,7 @@ async def test_a_cancelled_save_costs_the_pool_nothing(
     assert sorted(contents(connection)) == ["0", "1", "2", "3"]
 
 
-async def test_a_statement_of_more_than_the_network_takes_at_once_is_sent_whole(
-    settings: Configure,
-) -> None:
+async def test_a_statement_of_more_than_the_network_takes_at_once_is_sent_whole(settings: Configure) -> None:
     async with Memory.connect(settings(write_timeout_s=5.0)) as memory:
         token = "x" * 20_000_000
         answer = await memory.save_context("c", "shop", scope="global", governance_token=token)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-import tempfile
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from uuid import UUID
 
@@ -21,14 +19,6 @@ from tests.concurrency.writer import PROJECT
 
 pytestmark = pytest.mark.embedded
 WRITERS = 4
-
-
-@pytest.fixture
-def place() -> Iterator[Path]:
-    """An empty directory in /tmp: under root the server is another user, to whom tmp_path may be closed."""
-    with tempfile.TemporaryDirectory(prefix="pgmem-test-", dir="/tmp", ignore_cleanup_errors=True) as name:
-        Path(name).chmod(0o711)  # run by root, the server has a user of its own
-        yield Path(name).resolve()
 
 
 @pytest.fixture

@@ -37,6 +37,27 @@ def nodes(connection: Connection, label: str) -> list[DictRow]:
     return connection.execute("select * from pgmem.node where label = %s order by seq", (label,)).fetchall()
 
 
+def one_after_the_other(
+    session: OpenSession,
+    first: tuple[str, dict[str, Any]],
+    second: tuple[str, dict[str, Any]],
+    *,
+    commits: bool = True,
+) -> tuple[DictRow, DictRow]:
+    """Ann calls a verb, Bob one that is seen waiting for her, she commits or rolls back, he commits: both answers."""
+    ann, bob = session("ann"), session("bob")
+    said = ann.call(first[0], **first[1])
+    waiting = bob.start(second[0], **second[1])
+    bob.is_seen_waiting()
+    if commits:
+        ann.commit()
+    else:
+        ann.rollback()
+    answered = waiting.result()
+    bob.commit()
+    return said, answered
+
+
 def count(connection: Connection, table: str) -> int:
     row = connection.execute(f"select count(*) from pgmem.{table}".encode()).fetchone()
     assert row is not None
@@ -47,13 +68,8 @@ def count(connection: Connection, table: str) -> int:
 def test_the_second_of_two_equal_decisions_waits_and_returns_the_first(
     connection: Connection, session: OpenSession
 ) -> None:
-    ann, bob = session("ann"), session("bob")
-    first = ann.call("save_decision", **DECISION)
-    waiting = bob.start("save_decision", **DECISION)
-    bob.is_seen_waiting()
-    ann.commit()
-    second = waiting.result()
-    bob.commit()
+    same = ("save_decision", DECISION)
+    first, second = one_after_the_other(session, same, same)
     assert (first["dedup_outcome"], second["dedup_outcome"]) == ("new", "duplicate_skip")
     assert second["artifact_id"] == first["artifact_id"]
     assert [row["id"] for row in nodes(connection, "Decision")] == [first["artifact_id"]]
@@ -63,13 +79,8 @@ def test_the_second_of_two_equal_decisions_waits_and_returns_the_first(
 def test_the_second_of_two_equal_decisions_is_new_when_the_first_is_rolled_back(
     connection: Connection, session: OpenSession
 ) -> None:
-    ann, bob = session("ann"), session("bob")
-    ann.call("save_decision", **DECISION)
-    waiting = bob.start("save_decision", **DECISION)
-    bob.is_seen_waiting()
-    ann.rollback()
-    second = waiting.result()
-    bob.commit()
+    same = ("save_decision", DECISION)
+    _, second = one_after_the_other(session, same, same, commits=False)
     assert (second["status"], second["dedup_outcome"]) == ("saved", "new")
     assert [row["id"] for row in nodes(connection, "Decision")] == [second["artifact_id"]]
 
@@ -85,13 +96,8 @@ def test_the_second_of_two_equal_decisions_is_new_when_the_first_is_rolled_back(
 def test_a_near_copy_waits_and_sees_the_first(
     connection: Connection, session: OpenSession, title: str, status: str, outcome: str, alive: str
 ) -> None:
-    ann, bob = session("ann"), session("bob")
-    first = ann.call("save_decision", **DECISION)
-    waiting = bob.start("save_decision", **{**DECISION, "title": title, "rationale": "Another reason."})
-    bob.is_seen_waiting()
-    ann.commit()
-    second = waiting.result()
-    bob.commit()
+    near = {**DECISION, "title": title, "rationale": "Another reason."}
+    first, second = one_after_the_other(session, ("save_decision", DECISION), ("save_decision", near))
     assert (second["status"], second["dedup_outcome"]) == (status, outcome)
     assert second["candidate_id"] == first["artifact_id"]
     live = [row["title"] for row in nodes(connection, "Decision") if row["status"] == "active"]
@@ -102,14 +108,9 @@ def test_a_near_copy_waits_and_sees_the_first(
 def test_one_save_id_at_the_same_time_is_one_save_with_one_result(
     connection: Connection, session: OpenSession
 ) -> None:
-    ann, bob = session("ann"), session("bob")
-    save_id = uuid4()
-    first = ann.call("save_context", content="Once.", project_id="shop", save_id=save_id)
-    waiting = bob.start("save_context", content="Once.", project_id="shop", save_id=save_id)
-    bob.is_seen_waiting()
-    ann.commit()
-    assert waiting.result() == first
-    bob.commit()
+    same = ("save_context", {"content": "Once.", "project_id": "shop", "save_id": uuid4()})
+    first, second = one_after_the_other(session, same, same)
+    assert second == first
     assert [row["id"] for row in nodes(connection, "Context")] == [first["artifact_id"]]
 
 
@@ -117,25 +118,24 @@ def test_one_save_id_at_the_same_time_is_one_save_with_one_result(
 def test_two_sessions_that_use_a_focus_area_first_make_one(
     connection: Connection, session: OpenSession
 ) -> None:
-    ann, bob = session("ann"), session("bob")
-    ann.call("save_context", content="From Ann.", project_id="shop", focus="billing")
-    waiting = bob.start("save_context", content="From Bob.", project_id="shop", focus="billing")
-    bob.is_seen_waiting()
-    ann.commit()
-    assert waiting.result()["status"] == "saved"
-    bob.commit()
+    place = {"project_id": "shop", "focus": "billing"}
+    _, second = one_after_the_other(
+        session,
+        ("save_context", {"content": "From Ann.", **place}),
+        ("save_context", {"content": "From Bob.", **place}),
+    )
+    assert second["status"] == "saved"
     (area,) = nodes(connection, "FocusArea")
     assert [row["focus_seq"] for row in nodes(connection, "Context")] == [area["seq"]] * 2
 
 
 def test_two_sessions_that_open_a_project_make_one(connection: Connection, session: OpenSession) -> None:
-    ann, bob = session("ann"), session("bob")
-    ann.call("save_session", objective="From Ann.", project_id="shop")
-    waiting = bob.start("save_session", objective="From Bob.", project_id="shop")
-    bob.is_seen_waiting()
-    ann.commit()
-    assert waiting.result()["status"] == "saved"
-    bob.commit()
+    _, second = one_after_the_other(
+        session,
+        ("save_session", {"objective": "From Ann.", "project_id": "shop"}),
+        ("save_session", {"objective": "From Bob.", "project_id": "shop"}),
+    )
+    assert second["status"] == "saved"
     (project,) = nodes(connection, "Project")
     assert [row["project_seq"] for row in nodes(connection, "Session")] == [project["seq"]] * 2
 
@@ -146,18 +146,14 @@ def test_one_token_is_good_for_one_of_two_global_saves(
     connection: Connection, call: Call, session: OpenSession, commits: bool
 ) -> None:
     token = call("request_global_write_approval", content_preview="A rule for all.")["token"]
-    ann, bob = session("ann"), session("bob")
-    rule = {"project_id": "shop", "scope": "global", "governance_token": token}
     # One text, by two saves: a token is good for no other text than the one that was shown.
-    first = ann.call("save_context", content="A rule for all.", relevance_score=0.1, **rule)
-    waiting = bob.start("save_context", content="A rule for all.", relevance_score=0.2, **rule)
-    bob.is_seen_waiting()
-    if commits:
-        ann.commit()
-    else:
-        ann.rollback()
-    second = waiting.result()
-    bob.commit()
+    rule = {"content": "A rule for all.", "project_id": "shop", "scope": "global", "governance_token": token}
+    first, second = one_after_the_other(
+        session,
+        ("save_context", {**rule, "relevance_score": 0.1}),
+        ("save_context", {**rule, "relevance_score": 0.2}),
+        commits=commits,
+    )
     assert first["status"] == "saved"
     if commits:
         assert second["status"] == "failed"
@@ -177,13 +173,8 @@ def test_two_sessions_that_relate_the_same_memories_make_one_edge(
     edge = {"from_label": "Decision", "rel_type": "CONFLICTS_WITH", "to_label": "Decision"}
     there = {**edge, "from_key": str(one["artifact_id"]), "to_key": str(two["artifact_id"])}
     back = {**edge, "from_key": str(two["artifact_id"]), "to_key": str(one["artifact_id"])}
-    ann, bob = session("ann"), session("bob")
-    assert ann.call("relate", **there)["created"] is True
-    waiting = bob.start("relate", **back)
-    bob.is_seen_waiting()
-    ann.commit()
-    assert waiting.result()["created"] is False
-    bob.commit()
+    first, second = one_after_the_other(session, ("relate", there), ("relate", back))
+    assert (first["created"], second["created"]) == (True, False)
     assert count(connection, "edge") == 1
 
 
@@ -191,13 +182,13 @@ def test_two_sessions_that_relate_the_same_memories_make_one_edge(
 def test_two_sessions_that_tell_of_an_entity_keep_both_facts(
     connection: Connection, session: OpenSession
 ) -> None:
-    ann, bob = session("ann"), session("bob")
-    ann.call("upsert_entity", entity_name="Redis", fact="Holds sessions.", project_id="shop")
-    waiting = bob.start("upsert_entity", entity_name="Redis", fact="Holds nothing.", project_id="shop")
-    bob.is_seen_waiting()
-    ann.commit()
-    assert waiting.result()["status"] == "saved"
-    bob.commit()
+    redis = {"entity_name": "Redis", "project_id": "shop"}
+    _, second = one_after_the_other(
+        session,
+        ("upsert_entity", {**redis, "fact": "Holds sessions."}),
+        ("upsert_entity", {**redis, "fact": "Holds nothing."}),
+    )
+    assert second["status"] == "saved"
     assert [row["props"]["fact"] for row in nodes(connection, "EntityFact")] == ["Holds nothing."]
     (earlier,) = connection.execute(
         "select props from pgmem.node_version where label = 'EntityFact'"
@@ -207,14 +198,9 @@ def test_two_sessions_that_tell_of_an_entity_keep_both_facts(
 
 @pytest.mark.usefixtures("shop")
 def test_a_new_order_of_tokens_waits_for_a_running_save(connection: Connection, session: OpenSession) -> None:
-    ann, bob = session("ann"), session("bob")
-    ann.call("save_decision", **DECISION)
-    waiting = bob.start("refresh_dedup")
-    bob.is_seen_waiting()
-    ann.commit()
-    assert waiting.result()["refresh_dedup"] > 0
-    bob.commit()
-    assert count(connection, "dedup_token") == waiting.result()["refresh_dedup"]
+    _, refreshed = one_after_the_other(session, ("save_decision", DECISION), ("refresh_dedup", {}))
+    assert refreshed["refresh_dedup"] > 0
+    assert count(connection, "dedup_token") == refreshed["refresh_dedup"]
 
 
 @pytest.mark.usefixtures("shop")
@@ -222,14 +208,8 @@ def test_a_save_waits_for_a_new_order_of_tokens_and_goes_by_it(
     connection: Connection, call: Call, session: OpenSession
 ) -> None:
     first = call("save_decision", **DECISION)
-    ann, bob = session("ann"), session("bob")
-    ann.call("refresh_dedup")
     near = {**DECISION, "title": "Use PostgreSQL for all storage", "rationale": "Another reason."}
-    waiting = bob.start("save_decision", **near)
-    bob.is_seen_waiting()
-    ann.commit()
-    second = waiting.result()
-    bob.commit()
+    _, second = one_after_the_other(session, ("refresh_dedup", {}), ("save_decision", near))
     assert (second["dedup_outcome"], second["candidate_id"]) == ("supersede", first["artifact_id"])
 
 

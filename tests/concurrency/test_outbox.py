@@ -38,6 +38,12 @@ def away(settings: Configure) -> Configure:
     return lambda **given: settings(**{"connect_timeout_s": 0.3, **given})
 
 
+@pytest.fixture
+def environment(gate: Gate, tmp_path: Path) -> dict[str, str]:
+    """Of a process whose client waits until the database is back."""
+    return {"PGMEM_DSN": gate.dsn, "PGMEM_DATA_DIR": str(tmp_path), "PGMEM_CONNECT_TIMEOUT_S": str(PATIENT)}
+
+
 def queued(folder: Path) -> list[Path]:
     return sorted((folder / "outbox").glob("*.json"))
 
@@ -340,22 +346,16 @@ def test_saves_keep_their_order_when_the_clock_is_set_back(
 
 
 async def test_a_save_promised_by_a_client_that_was_killed_arrives_once(
-    gate: Gate, settings: Configure, connection: Connection, tmp_path: Path, writer: StartWriter
+    gate: Gate, environment: dict[str, str], connection: Connection, tmp_path: Path, writer: StartWriter
 ) -> None:
-    environment = {
-        "PGMEM_DSN": gate.dsn,
-        "PGMEM_DATA_DIR": str(tmp_path),
-        "PGMEM_CONNECT_TIMEOUT_S": "1",
-        "PGMEM_RETRY_WAIT_S": "0",
-    }
-    client = writer("die_after_queueing", "Promised.", **environment)
+    impatient = {**environment, "PGMEM_CONNECT_TIMEOUT_S": "1", "PGMEM_RETRY_WAIT_S": "0"}
+    client = writer("die_after_queueing", "Promised.", **impatient)
     client.is_ready()
     gate.cut()
     client.go()
     assert client.finish() == -9
     assert '"pending_retry"' in client.acknowledged.read_text()
     gate.mend()
-    environment["PGMEM_CONNECT_TIMEOUT_S"] = str(PATIENT)
     replayer = writer("replay", **environment)  # it replays as it connects
     replayer.is_ready()
     assert written(connection, "Context", "content") == ["Promised."]
@@ -363,13 +363,13 @@ async def test_a_save_promised_by_a_client_that_was_killed_arrives_once(
 
 
 async def test_a_replayer_killed_between_commit_and_removal_doubles_nothing(
-    gate: Gate, settings: Configure, connection: Connection, tmp_path: Path, writer: StartWriter
+    gate: Gate,
+    settings: Configure,
+    environment: dict[str, str],
+    connection: Connection,
+    tmp_path: Path,
+    writer: StartWriter,
 ) -> None:
-    environment = {
-        "PGMEM_DSN": gate.dsn,
-        "PGMEM_DATA_DIR": str(tmp_path),
-        "PGMEM_CONNECT_TIMEOUT_S": str(PATIENT),
-    }
     client = writer("die_before_removing", **environment)
     client.is_ready()
     queue = Queue(tmp_path, gate.dsn)
@@ -385,13 +385,8 @@ async def test_a_replayer_killed_between_commit_and_removal_doubles_nothing(
 
 
 async def test_processes_that_replay_at_once_make_each_save_once_and_in_order(
-    gate: Gate, connection: Connection, tmp_path: Path, writer: StartWriter
+    gate: Gate, environment: dict[str, str], connection: Connection, tmp_path: Path, writer: StartWriter
 ) -> None:
-    environment = {
-        "PGMEM_DSN": gate.dsn,
-        "PGMEM_DATA_DIR": str(tmp_path),
-        "PGMEM_CONNECT_TIMEOUT_S": str(PATIENT),
-    }
     clients = [writer("replay", **environment) for _ in range(3)]
     for client in clients:
         client.is_ready()

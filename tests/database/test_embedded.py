@@ -10,7 +10,6 @@ import select
 import stat
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
@@ -128,16 +127,6 @@ def query(conninfo: str, sql: str) -> object:
 
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
-
-
-@pytest.fixture
-def place() -> Iterator[Path]:
-    """An empty directory. Not tmp_path: under root the server is another user, and each pytest that starts
-    anywhere closes the directory above tmp_path to other users again.
-    """
-    with tempfile.TemporaryDirectory(prefix="pgmem-test-", dir="/tmp", ignore_cleanup_errors=True) as name:
-        Path(name).chmod(0o711)  # run by root, the server has a user of its own
-        yield Path(name).resolve()
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -16,7 +15,7 @@ from psycopg.rows import DictRow
 
 from pgmem._verbs import VERBS
 from pgmem.settings import load
-from tests.conftest import GRAPH_TIERS, Call, tier
+from tests.conftest import GRAPH_TIERS, Call, output_of, tier
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = ROOT / "docs" / "examples"
@@ -30,22 +29,12 @@ LANGUAGES = {".py": "python", ".sql": "sql", ".json": "json", ".out": "text"}
 
 
 def python(name: str, dsn: str, tmp_path: Path) -> str:
-    environment = {
-        **os.environ,
-        "PGMEM_DSN": dsn,
-        "PGMEM_DATA_DIR": str(tmp_path),
-        "EMBEDDING_PROVIDER": "none",
-    }
-    done = subprocess.run(
-        [sys.executable, EXAMPLES / name],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+    return output_of(
+        *(sys.executable, EXAMPLES / name),
+        PGMEM_DSN=dsn,
+        PGMEM_DATA_DIR=str(tmp_path),
+        EMBEDDING_PROVIDER="none",
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def run_sql(name: str, connection: psycopg.Connection[DictRow]) -> list[list[DictRow]]:
@@ -106,16 +95,8 @@ def test_the_tutorial_prints_what_it_says(
 def test_psql_prints_what_the_page_says(dsn: str, tmp_path: Path) -> None:
     for name in ("first_memory", "again", "conflict"):
         python(f"{name}.py", dsn, tmp_path)
-    done = subprocess.run(
-        [sys.executable, "-m", "pgmem", "psql", "--dsn", dsn, "-f", EXAMPLES / "psql_memory.sql"],
-        env={**os.environ, "PGMEM_DATA_DIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == (EXAMPLES / "psql_memory.out").read_text()
+    command = (sys.executable, "-m", "pgmem", "psql", "--dsn", dsn, "-f", EXAMPLES / "psql_memory.sql")
+    assert output_of(*command, PGMEM_DATA_DIR=str(tmp_path)) == (EXAMPLES / "psql_memory.out").read_text()
 
 
 FRAMEWORKS = ("sync_memory", "langgraph_store", "memory_tool", "agents_session")

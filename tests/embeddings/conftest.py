@@ -16,10 +16,8 @@ def anyio_backend() -> str:
 
 @pytest.fixture
 def server() -> Iterator[EmbeddingServer]:
-    server = EmbeddingServer()
-    server.start()
-    yield server
-    server.stop()
+    with EmbeddingServer() as server:
+        yield server
 
 
 class Waits(list[float]):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
-from typing import Any
+from typing import Any, Self
 
 DIMENSIONS = 8
 
@@ -70,8 +70,13 @@ class EmbeddingServer:
         """How many texts each request carried."""
         return [len(request.body["input"]) for request in self.requests]
 
-    def start(self) -> None:
+    def __enter__(self) -> Self:
         self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if not self.stopped.is_set():
+            self.stop()
 
     def stop(self) -> None:
         self.stopped.set()

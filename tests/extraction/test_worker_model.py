@@ -35,10 +35,8 @@ def anyio_backend() -> str:
 @pytest.fixture
 def chat() -> Iterator[EmbeddingServer]:
     """A server on a port of its own; a test scripts each answer."""
-    chat = EmbeddingServer()
-    chat.start()
-    yield chat
-    chat.stop()
+    with EmbeddingServer() as chat:
+        yield chat
 
 
 @pytest.fixture

@@ -268,12 +268,7 @@ WRONG: tuple[tuple[str, str, str], ...] = (
 
 @pytest.mark.parametrize(("client", "text", "told"), WRONG)
 async def test_a_file_of_another_format_is_refused_and_nothing_is_kept(
-    memory: Memory,
-    tmp_path: Path,
-    connection: psycopg.Connection[DictRow],
-    client: str,
-    text: str,
-    told: str,
+    memory: Memory, tmp_path: Path, connection: psycopg.Connection[DictRow], client: str, text: str, told: str
 ) -> None:
     (tmp_path / "x.json").write_text(text)
     with pytest.raises(InvalidArgument, match=told):

@@ -21,6 +21,17 @@ def settings(dsn: str, tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
+def openai_agents(dsn: str, sync_memory: SyncMemory) -> None:
+    """What the sessions of the SDK's own tests work on."""
+    import agents
+
+    from tests.integrations.openai_upstream import Here
+
+    agents.set_tracing_disabled(True)
+    Here.dsn, Here.sync_memory = dsn, sync_memory
+
+
+@pytest.fixture
 def sync_memory(settings: Settings) -> Iterator[SyncMemory]:
     with SyncMemory.connect(settings) as memory:
         yield memory

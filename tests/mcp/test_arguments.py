@@ -139,13 +139,7 @@ async def test_an_empty_optional_argument_is_an_absent_one(client: Client, answe
     """U2: in strict mode a model sends every argument, empty where it knows none."""
     await answer("save_session", objective="x", project_id="p", focus="", save_id="", governance_token="")
     saved = await answer(
-        "save_decision",
-        title="t",
-        rationale="r",
-        project_id="p",
-        date="",
-        owner="",
-        focus=None,
+        "save_decision", title="t", rationale="r", project_id="p", date="", owner="", focus=None
     )
     assert saved["status"] == "saved"
     batch = await answer(

@@ -24,11 +24,7 @@ CALL: dict[str, Any] = {
     "params": {"name": "get_scope_state", "arguments": {"project_id": "shop"}},
 }
 ASKED: dict[str, Any] = {**CALL, "method": "tools/list", "params": {}}
-HELLO = {
-    "protocolVersion": VERSION,
-    "capabilities": {},
-    "clientInfo": {"name": "test", "version": "1"},
-}
+HELLO = {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 BODIES: dict[str, object] = {
     "a call": CALL,
     "a list": ASKED,

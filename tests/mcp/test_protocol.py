@@ -19,7 +19,6 @@ from mcp.types import PromptReference, ResourceTemplateReference
 
 from pgmem.mcp import server as server_module
 from tests.mcp.conftest import Answer
-from tests.mcp.test_stdio import place  # noqa: F401
 
 pytestmark = pytest.mark.anyio
 
@@ -106,7 +105,7 @@ def test_wrong_requests_get_their_codes_and_leave_stderr_empty(
     assert errors == ""
 
 
-def test_short_sessions_side_by_side_end_without_a_word(place: Path) -> None:  # noqa: F811
+def test_short_sessions_side_by_side_end_without_a_word(place: Path) -> None:
     """U5: a session that ended while another stopped the embedded server said that it does not answer."""
     environment = {name: value for name, value in os.environ.items() if name != "PGMEM_DSN"}
     environment |= {"PGMEM_DATA_DIR": str(place / "data"), "EMBEDDING_PROVIDER": "none"}

@@ -8,7 +8,6 @@ import select
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,14 +18,6 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 TIMEOUT = 90
-
-
-@pytest.fixture
-def place() -> Iterator[Path]:
-    """An empty directory that a PostgreSQL of another user can reach: tmp_path is closed to others."""
-    with tempfile.TemporaryDirectory(prefix="pgmem-test-", dir="/tmp", ignore_cleanup_errors=True) as name:
-        Path(name).chmod(0o711)  # run by root, the server has a user of its own
-        yield Path(name).resolve()
 
 
 @contextmanager

@@ -242,14 +242,8 @@ def test_a_folder_of_notes(run: Run, rows: Rows, tmp_path: Path, call: Call) -> 
     ("arguments", "told"),
     [
         (("--from", "engrama", "FILE", "-p", "shop"), "is no export of engrama in format 1"),
-        (
-            ("--from", "mem0", "FILE", "-p", "shop"),
-            "holds no memories: save the result of mem0's get_all",
-        ),
-        (
-            ("--from", "mcp-memory", "FILE", "-p", "shop"),
-            "holds no memories of mcp-memory: is --from right?",
-        ),
+        (("--from", "mem0", "FILE", "-p", "shop"), "holds no memories: save the result of mem0's get_all"),
+        (("--from", "mcp-memory", "FILE", "-p", "shop"), "holds no memories of mcp-memory: is --from right?"),
         (("--from", "markdown", "FILE", "-p", "shop"), "is no directory"),
         (("--from", "markdown", "FOLDER", "-p", "shop"), "holds no memories of markdown"),
         (("--from", "mem0", "FILE"), "--project: name the project that these memories belong to"),

@@ -174,9 +174,18 @@ def test_every_error_class_is_public_and_in_the_drawing() -> None:
     drawing = errors.__doc__ or ""
     for state, cls in errors._BY_SQLSTATE.items():
         assert cls.__name__ in pgmem.__all__
-        assert cls.__name__ in errors.__all__
         assert re.search(rf"{cls.__name__}\s+{state}\s", drawing)
         assert cls.__doc__
+
+
+def test_the_comment_on_a_verb_says_once_what_all_verbs_of_its_rights_raise(rows: Rows) -> None:
+    verbs = rows(
+        "select rights, effect, obj_description(('pgmem.' || name)::regproc, 'pg_proc') as comment from pgmem.verb"
+    )
+    for verb in verbs:
+        wanted = {"reviewer": ["NotPermitted"], "writer": ["IdentityRequired", "WrongIsolation"]}
+        for error in wanted.get(verb["rights"], []) if verb["effect"] not in ("read", "look") else []:
+            assert verb["comment"].count(f"\n{error}: ") == 1, verb["comment"]
 
 
 @pytest.mark.parametrize("state", sorted(errors._BY_SQLSTATE))

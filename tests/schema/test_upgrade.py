@@ -189,7 +189,7 @@ def test_a_function_that_is_gone_is_dropped(empty: str, sql_folder: Path) -> Non
     schema.upgrade(empty)
     chapter = sql_folder / "61-routing.sql"
     chapter.write_text(
-        chapter.read_text(encoding="utf-8").replace("pgmem.route_analysis", "pgmem.routed"), encoding="utf-8"
+        chapter.read_text(encoding="utf-8").replace("route_analysis", "routed"), encoding="utf-8"
     )
     schema.upgrade(empty)
     names = functions(empty)

@@ -61,8 +61,5 @@ def with_provider(database: Database) -> Open:
 @pytest.fixture
 def provider_server() -> Iterator[EmbeddingServer]:
     """A server that speaks Ollama's protocol and counts what it is asked."""
-    server = EmbeddingServer()
-    server.start()
-    yield server
-    if not server.stopped.is_set():
-        server.stop()
+    with EmbeddingServer() as server:
+        yield server

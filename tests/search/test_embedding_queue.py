@@ -23,6 +23,7 @@ from pgmem.database.database import Database
 from pgmem.database.watch import Call
 from pgmem.embeddings.static import StaticProvider
 from pgmem.settings import load
+from tests.conftest import output_of
 from tests.embeddings.server import EmbeddingServer
 from tests.search.conftest import Open, Table
 from tests.servers.roots import PASSWORD
@@ -169,23 +170,18 @@ async def test_a_provider_that_dies_among_five_hundred_saves_loses_none_and_rein
         assert [result.title for result in found.results] == [f"n{total - 1}"]
         assert found.search_mode.degraded
     # Another provider process takes over at another address; any worker completes what waits.
-    other = EmbeddingServer()
-    other.start()
-    try:
+    with EmbeddingServer() as other:
         done = pgmem(dsn, tmp_path, other, "reindex", "--json")
         assert json.loads(done) == {"model": "openai:test-model", "embedded": total - killed_at, "waiting": 0}
         asked = Counter(text for request in other.requests for text in request.body["input"])
         assert set(asked.values()) == {1}
         assert json.loads(pgmem(dsn, tmp_path, other, "reindex", "--json"))["embedded"] == 0
-    finally:
-        other.stop()
     kept = connection.execute("select count(*) as n from pgmem.embedding").fetchone()
     assert kept == {"n": total + 1}  # and the session
 
 
 def environment(dsn: str, folder: Path, server: EmbeddingServer) -> dict[str, str]:
     return {
-        **os.environ,
         "PGMEM_DSN": dsn,
         "PGMEM_DATA_DIR": str(folder),
         "EMBEDDING_PROVIDER": "openai",
@@ -197,16 +193,7 @@ def environment(dsn: str, folder: Path, server: EmbeddingServer) -> dict[str, st
 
 
 def pgmem(dsn: str, folder: Path, server: EmbeddingServer, *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "pgmem", *arguments],
-        env=environment(dsn, folder, server),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return output_of(sys.executable, "-m", "pgmem", *arguments, **environment(dsn, folder, server))
 
 
 @pytest.mark.usefixtures("vectors")
@@ -224,7 +211,10 @@ async def test_two_worker_processes_at_once_embed_each_text_once(
     command = [sys.executable, "-m", "pgmem", "worker"]
     workers = [
         subprocess.Popen(
-            command, env=environment(dsn, tmp_path, provider_server), stderr=subprocess.PIPE, text=True
+            command,
+            env={**os.environ, **environment(dsn, tmp_path, provider_server)},
+            stderr=subprocess.PIPE,
+            text=True,
         )
         for _ in range(2)
     ]
@@ -296,10 +286,7 @@ async def test_a_text_that_changed_while_it_was_embedded_is_embedded_again(
     claimed = await database.rows("claim_embeddings", model=table.model)
     await memory.upsert_entity("gateway", "new fact", "shop")  # brings its own vector
     items = [
-        {
-            **{name: row[name] for name in ("node_seq", "text_hash")},
-            "vector": table.vector(row["text"]),
-        }
+        {**{name: row[name] for name in ("node_seq", "text_hash")}, "vector": table.vector(row["text"])}
         for row in claimed
     ]
     assert await database.rows("store_vectors", model=table.model, items=items) == [{"store_vectors": 0}]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import LiteralString
 
 import anyio
+import anyio.abc
 import httpx2
 import psycopg
 import pytest
@@ -202,6 +203,17 @@ async def test_a_database_that_goes_away_is_503_and_nothing_else(
     assert [record for record in caplog.records if "ASGI" in record.message] == []
 
 
+async def connected(address: str) -> anyio.abc.SocketStream:
+    return await anyio.connect_tcp("127.0.0.1", int(address.rpartition(":")[2]))
+
+
+async def is_closed(stream: anyio.abc.SocketStream) -> bool:
+    """Whether the server closes a connection within some seconds, without an answer."""
+    with anyio.fail_after(5), pytest.raises(anyio.EndOfStream):
+        await stream.receive()
+    return True
+
+
 async def test_a_connection_that_sends_no_request_is_closed(
     dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,30 +221,24 @@ async def test_a_connection_that_sends_no_request_is_closed(
     monkeypatch.setattr(connections, "_HEADERS_S", 0.2)
     begun = (b"", b"POST /mcp HT", b"POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\nx: ")
     async with serving(dsn, tmp_path) as address:
-        port = int(address.rpartition(":")[2])
         for part in begun:
-            stream = await anyio.connect_tcp("127.0.0.1", port)
-            async with stream:
+            async with await connected(address) as stream:
                 if part:
                     await stream.send(part)
-                with anyio.fail_after(5), pytest.raises(anyio.EndOfStream):
-                    await stream.receive()
+                assert await is_closed(stream)
 
 
 async def test_a_slow_second_request_is_bounded_as_the_first(
     dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "_HEADERS_S", 0.2)
-    async with serving(dsn, tmp_path) as address:
-        stream = await anyio.connect_tcp("127.0.0.1", int(address.rpartition(":")[2]))
-        async with stream:
-            await stream.send(b"GET /health/live HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
-            answer = b""
-            while b"alive" not in answer:
-                answer += await stream.receive()
-            await stream.send(b"GET /health/live HT")
-            with anyio.fail_after(5), pytest.raises(anyio.EndOfStream):
-                await stream.receive()
+    async with serving(dsn, tmp_path) as address, await connected(address) as stream:
+        await stream.send(b"GET /health/live HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
+        answer = b""
+        while b"alive" not in answer:
+            answer += await stream.receive()
+        await stream.send(b"GET /health/live HT")
+        assert await is_closed(stream)
 
 
 async def test_the_oldest_idle_connection_makes_room_for_a_new_one(
@@ -240,13 +246,11 @@ async def test_the_oldest_idle_connection_makes_room_for_a_new_one(
 ) -> None:
     monkeypatch.setattr(connections, "_IDLE", 5)
     async with serving(dsn, tmp_path) as address:
-        port = int(address.rpartition(":")[2])
-        held = [await anyio.connect_tcp("127.0.0.1", port) for _ in range(8)]
+        held = [await connected(address) for _ in range(8)]
         async with httpx2.AsyncClient() as client:
             assert (await client.get(f"{address}/health/live")).status_code == 200
         for stream in held[:3]:
-            with anyio.fail_after(5), pytest.raises(anyio.EndOfStream):
-                await stream.receive()
+            assert await is_closed(stream)
         for stream in held:
             await stream.aclose()
 
@@ -256,13 +260,11 @@ async def test_a_body_that_does_not_end_is_408(
 ) -> None:
     monkeypatch.setattr(fairness, "_BODY_S", 0.2)
     secret = token("acme", "alice")
-    async with serving(dsn, tmp_path) as address:
-        stream = await anyio.connect_tcp("127.0.0.1", int(address.rpartition(":")[2]))
-        async with stream:
-            head = f"POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {secret}\r\ncontent-length: 99\r\n\r\n{{"
-            await stream.send(head.encode())
-            with anyio.fail_after(5):
-                assert (await stream.receive()).startswith(b"HTTP/1.1 408 ")
+    async with serving(dsn, tmp_path) as address, await connected(address) as stream:
+        head = f"POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {secret}\r\ncontent-length: 99\r\n\r\n{{"
+        await stream.send(head.encode())
+        with anyio.fail_after(5):
+            assert (await stream.receive()).startswith(b"HTTP/1.1 408 ")
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/health/ready", "/health/live"])

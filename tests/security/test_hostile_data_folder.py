@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-import tempfile
 import threading
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -25,14 +23,6 @@ from pgmem.settings import Settings
 
 pytestmark = pytest.mark.embedded
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give directories away")
-
-
-@pytest.fixture
-def place() -> Iterator[Path]:
-    """An empty directory that the user of the server can reach."""
-    with tempfile.TemporaryDirectory(prefix="pgmem-test-", dir="/tmp", ignore_cleanup_errors=True) as name:
-        Path(name).chmod(0o711)
-        yield Path(name).resolve()
 
 
 def picture(folder: Path) -> dict[str, tuple[int, int, int]]:

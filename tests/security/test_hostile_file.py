@@ -211,11 +211,7 @@ WRITES: dict[str, Write] = {
         "shop",
     ),
     "manage_engineering_memory": lambda m: m.manage_engineering_memory(
-        "record_candidate",
-        "shop",
-        record_type="risk_note",
-        statement=f"Use {SECRET}.",
-        subject_path="a.py",
+        "record_candidate", "shop", record_type="risk_note", statement=f"Use {SECRET}.", subject_path="a.py"
     ),
     "declare_intent": lambda m: m.declare_intent(["a.py"], "shop", f"Use {SECRET}"),
     "upsert_entity": lambda m: m.upsert_entity("key", f"It is {SECRET}", "shop"),

@@ -155,10 +155,7 @@ def test_a_card_says_which_branch_it_is_of(call: Call, rows: Rows, kept: dict[st
     call("record_candidate", statement="The till waits.", **card)
     assert {
         one["title"]: one["branch"] for one in rows("list_memories", labels=["Card"], status="draft")
-    } == {
-        "The till rounds.": "till",
-        "The till waits.": None,
-    }
+    } == {"The till rounds.": "till", "The till waits.": None}
     assert [one["title"] for one in rows("list_memories", branch="till", status="draft")] == [
         "The till rounds."
     ]

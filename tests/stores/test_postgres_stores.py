@@ -12,14 +12,7 @@ from pgmem.database.database import Database
 from pgmem.embeddings import EmbeddingConfigError
 from pgmem.models import LabelDefinition, MemoryScope, RelationDefinition, SchemaDefinition
 from pgmem.settings import load
-from pgmem.stores import (
-    NullGraphStore,
-    NullVectorStore,
-    PgGraphStore,
-    PgStore,
-    PgVectorStore,
-    create_stores,
-)
+from pgmem.stores import NullGraphStore, NullVectorStore, PgGraphStore, PgStore, PgVectorStore, create_stores
 from tests.conftest import new_database
 from tests.stores.conftest import DIMENSIONS, MODEL
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ from pgmem.errors import InvalidArgument
 from pgmem.mcp.server import create_server
 from pgmem.settings import Settings
 from pgmem.telemetry import tracing
+from tests.conftest import output_of
 
 pytestmark = pytest.mark.anyio
 CANARY = "xylophone"
@@ -97,5 +97,4 @@ def test_a_server_that_uses_neither_imports_neither_metrics_nor_the_sdk() -> Non
         "create_server(load()); print([m for m in ('prometheus_client', 'opentelemetry.sdk', 'pythonjsonlogger',"
         " 'pgmem.telemetry.metrics') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    assert output_of(sys.executable, "-c", script) == "[]\n"

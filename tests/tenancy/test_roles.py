@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -73,8 +73,9 @@ def test_an_upgrade_after_the_roles_leaves_all_to_their_owner(
     assert call("check_graph") == {}
 
 
-@pytest.mark.embedded
-def test_an_installer_with_createrole_who_is_no_superuser_makes_the_roles() -> None:
+@pytest.fixture
+def of_installer() -> Iterator[str]:
+    """The superuser's DSN of a database that the role installer owns, on a server of the test's own."""
     # Not tmp_path: under root the server is another user, and each pytest that starts closes those folders to others.
     with (
         TemporaryDirectory(dir=roomy_place(), ignore_cleanup_errors=True) as folder,
@@ -84,44 +85,41 @@ def test_an_installer_with_createrole_who_is_no_superuser_makes_the_roles() -> N
         with psycopg.connect(dsn, autocommit=True) as admin:
             admin.execute("create role installer login createrole")
             admin.execute("create database store owner installer")
-        own = make_conninfo(dsn, user="installer", dbname="store")
-        schema.upgrade(own, (), roles=True)
-        schema.upgrade(own, ())
-        with psycopg.connect(own, autocommit=True, row_factory=dict_row) as connection:
-            assert values(connection, "select isolation_layers from pgmem.status()") == [2]
-            assert caller(connection)("save_session", objective="o", project_id="shop")["status"] == "saved"
-            assert values(
-                connection, "select nspowner::regrole::text from pg_namespace where nspname = 'pgmem'"
-            ) == ["pgmem_owner"]
+        yield make_conninfo(dsn, dbname="store")
 
 
 @pytest.mark.embedded
-def test_the_owner_may_use_an_extension_in_a_schema_of_its_own() -> None:
+def test_an_installer_with_createrole_who_is_no_superuser_makes_the_roles(of_installer: str) -> None:
+    own = make_conninfo(of_installer, user="installer")
+    schema.upgrade(own, (), roles=True)
+    schema.upgrade(own, ())
+    with psycopg.connect(own, autocommit=True, row_factory=dict_row) as connection:
+        assert values(connection, "select isolation_layers from pgmem.status()") == [2]
+        assert caller(connection)("save_session", objective="o", project_id="shop")["status"] == "saved"
+        assert values(
+            connection, "select nspowner::regrole::text from pg_namespace where nspname = 'pgmem'"
+        ) == ["pgmem_owner"]
+
+
+@pytest.mark.embedded
+def test_the_owner_may_use_an_extension_in_a_schema_of_its_own(of_installer: str) -> None:
     """Supabase keeps pgvector in `extensions`; every save with a vector failed there, and doctor found nothing."""
-    with (
-        TemporaryDirectory(dir=roomy_place(), ignore_cleanup_errors=True) as folder,
-        EmbeddedServer(Path(folder)) as fresh,
-    ):
-        dsn = fresh.start()
-        with psycopg.connect(dsn, autocommit=True) as admin:
-            admin.execute("create role installer login createrole")
-            admin.execute("create database store owner installer")
-        store = make_conninfo(dsn, dbname="store")
-        with psycopg.connect(store, autocommit=True, row_factory=dict_row) as admin_there:
-            admin_there.execute("create schema extensions; create extension vector schema extensions")
-            admin_there.execute("grant usage on schema extensions to installer")
-            with pytest.raises(NotPermitted, match="run: grant usage on schema extensions to pgmem_owner$"):
-                schema.upgrade(make_conninfo(store, user="installer"), (), roles=True)
-            schema.upgrade(store, (), roles=True)
-            call = caller(admin_there)
-            call("register_model", name="test:two", dimensions=2)
-            call("save_session", objective="o", project_id="shop")
-            saved = call("save_context", content="with a vector", project_id="shop", embedding=[1.0, 0.0])
-            assert saved["status"] == "saved"
-            assert "extension_schema" not in {found.check for found in examine_server(store, 5)}
-            admin_there.execute("revoke usage on schema extensions from pgmem_owner")
-            (finding,) = (found for found in examine_server(store, 5) if found.check == "extension_schema")
-            assert finding.remedy == 'grant usage on schema "extensions" to pgmem_owner'
+    store = of_installer
+    with psycopg.connect(store, autocommit=True, row_factory=dict_row) as admin_there:
+        admin_there.execute("create schema extensions; create extension vector schema extensions")
+        admin_there.execute("grant usage on schema extensions to installer")
+        with pytest.raises(NotPermitted, match="run: grant usage on schema extensions to pgmem_owner$"):
+            schema.upgrade(make_conninfo(store, user="installer"), (), roles=True)
+        schema.upgrade(store, (), roles=True)
+        call = caller(admin_there)
+        call("register_model", name="test:two", dimensions=2)
+        call("save_session", objective="o", project_id="shop")
+        saved = call("save_context", content="with a vector", project_id="shop", embedding=[1.0, 0.0])
+        assert saved["status"] == "saved"
+        assert "extension_schema" not in {found.check for found in examine_server(store, 5)}
+        admin_there.execute("revoke usage on schema extensions from pgmem_owner")
+        (finding,) = (found for found in examine_server(store, 5) if found.check == "extension_schema")
+        assert finding.remedy == 'grant usage on schema "extensions" to pgmem_owner'
 
 
 def test_without_createrole_there_is_one_wall_and_a_sentence(

@@ -13,7 +13,7 @@ from typing import Any
 import httpx2
 from playwright.sync_api import Browser
 
-from tests.conftest import Call
+from tests.conftest import Call, output_of
 
 
 def test_the_command_prints_a_link_that_signs_in_and_ends_with_ctrl_c(dsn: str, tmp_path: Path) -> None:
@@ -62,14 +62,8 @@ def test_the_report_fits_a_phone_and_breaks_no_word(
 ) -> None:
     """clients.md: at 390 px both charts overran, and "Decision" broke into "Decisio" and "n"."""
     file = tmp_path / "report.html"
-    done = subprocess.run(
-        [sys.executable, "-m", "pgmem", "health", "--html", str(file)],
-        env={**os.environ, "PGMEM_DSN": dsn, "PGMEM_DATA_DIR": str(tmp_path), "EMBEDDING_PROVIDER": "none"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
+    command = (sys.executable, "-m", "pgmem", "health", "--html", file)
+    output_of(*command, PGMEM_DSN=dsn, PGMEM_DATA_DIR=str(tmp_path), EMBEDDING_PROVIDER="none")
     context = chromium.new_context(viewport={"width": 390, "height": 800})
     try:
         page = context.new_page()
