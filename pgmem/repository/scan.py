@@ -14,7 +14,7 @@ import json
 import os
 import re
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -464,27 +464,10 @@ def facts(
         commits that are pieces of work.
     """
     known = learned(parsed, files, log, coverage, packages)
-    modules, names, imports, timeline = known.modules, known.names, known.imports, known.timeline
-    is_module = frozenset(modules)
-    dependents: defaultdict[str, list[str]] = defaultdict(list)
-    for path in modules:
-        for target in imports.used(path):
-            dependents[target].append(path)
-    patterns = list(decisions.code_owners(owners))
-    made = {}
-    for path in parsed:
-        if not _VENDORED.search(path):
-            used_by = dependents[path] if path in is_module else None
-            fact = _facts_of(path, known, used_by, release)
-            if used_by is not None and parsed[path].get("tested"):
-                fact["tests"].insert(0, {"path": path, "score": 1.0, "why": ["in the file itself"]})
-            fact["code_owners"] = list(decisions.owners_of(path, patterns))
-            made[path] = {name: value for name, value in fact.items() if value}
-    by_name = {name: path for path, name in reversed(names.items()) if path in is_module}
-    by_name.update((path, path) for path in modules)
-    is_file = frozenset(by_name.values())
+    modules, imports, timeline = known.modules, known.imports, known.timeline
+    written = {path for path in modules if not parsed[path].get("generated")}
     return {
-        "names": names,
+        "names": known.names,
         "modules": modules,
         "imports": {path: imports.direct(path) for path in modules},
         "covering": {
@@ -492,17 +475,45 @@ def facts(
             for test, row in parsed.items()
             if is_test(test) and "source" in row
         },
-        "documents": {
-            path: _named(row["words"], by_name, is_file) for path, row in parsed.items() if "words" in row
-        },
-        "facts": made,
-        "reasons": [
-            asdict(one)
-            for one in timeline.reasons({path for path in modules if not parsed[path].get("generated")})
-        ],
+        "documents": _documents(parsed, known),
+        "facts": _by_path(parsed, known, list(decisions.code_owners(owners)), release),
+        "reasons": [asdict(one) for one in timeline.reasons(written)],
         "renames": timeline.renames,
         "work": [_work(one) for one in timeline.work(unmerged)],
     }
+
+
+def _documents(parsed: Mapping[str, dict[str, Any]], known: Learned) -> dict[str, list[str]]:
+    """The modules that each document names, by its path."""
+    is_module = frozenset(known.modules)
+    by_name = {name: path for path, name in reversed(known.names.items()) if path in is_module}
+    by_name.update((path, path) for path in known.modules)
+    is_file = frozenset(by_name.values())
+    return {path: _named(row["words"], by_name, is_file) for path, row in parsed.items() if "words" in row}
+
+
+def _by_path(
+    parsed: Mapping[str, dict[str, Any]],
+    known: Learned,
+    owners: list[tuple[str, tuple[str, ...]]],
+    release: tuple[str, frozenset[str]] | None,
+) -> dict[str, dict[str, Any]]:
+    """Tests, companions, owners, reverts, fixes and dependents of each file that the repository did not copy in."""
+    dependents: dict[str, list[str]] = {path: [] for path in known.modules}
+    for path in known.modules:
+        for target in known.imports.used(path):
+            if target in dependents:
+                dependents[target].append(path)
+    made = {}
+    for path, row in parsed.items():
+        if not _VENDORED.search(path):
+            used_by = dependents.get(path)
+            fact = _facts_of(path, known, used_by, release)
+            if used_by is not None and row.get("tested"):
+                fact["tests"].insert(0, {"path": path, "score": 1.0, "why": ["in the file itself"]})
+            fact["code_owners"] = list(decisions.owners_of(path, owners))
+            made[path] = {name: value for name, value in fact.items() if value}
+    return made
 
 
 def _work(piece: Work) -> dict[str, Any]:
