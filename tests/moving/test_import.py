@@ -22,6 +22,7 @@ from tests.conftest import GRAPH_TIERS, Call, GraphDifferences, differences, tie
 from tests.moving.conftest import NewStore, exported, imported, opened
 from tests.sql.conftest import ActAs, Rows
 from tests.tenancy.conftest import PASSWORD, login, make_login, roles
+from tests.waiting import until_the_server_says
 
 __all__ = ["login", "make_login", "roles"]
 
@@ -218,6 +219,13 @@ def test_an_import_that_is_killed_goes_on_and_doubles_nothing(dsn: str, rows: Ro
         while not (taken := rows(counted)[0]["n"]):
             assert importer.poll() is None
         importer.send_signal(signal.SIGKILL)
+    until_the_server_says(
+        "not exists (select from pg_stat_activity where datname = current_database()"
+        " and pid <> pg_backend_pid() and state <> 'idle')",
+        dsn,
+        {},
+        "the batch that was sent before the kill does not end",
+    )
     assert taken < 1500
     before = rows(counted)[0]["n"]
     assert 0 < before < 1500
