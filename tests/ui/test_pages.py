@@ -204,6 +204,33 @@ def test_health_previews_a_repair_and_does_it(pages: Pages, store: dict[str, Any
     expect(page.get_by_role("status")).to_contain_text("is back")
 
 
+def test_a_notice_that_offers_to_undo_stays_while_the_memory_is_looked_at(
+    pages: Pages, store: dict[str, Any], agent: Call
+) -> None:
+    agent("upsert_entity", entity_name="Mail-provider", fact="Ten messages a second.", project_id="harbour")
+    page = pages.page("/health")
+    page.wait_for_selector("text=What to repair")
+    page.get_by_role("button", name="Repair…").first.click()
+    expect(page.locator(".compare")).to_be_visible()
+    # From here on every page says that a report is being made, and its clock is ours.
+    page.clock.install()
+    page.add_init_script(
+        "new MutationObserver((_, seen) => { if (document.body) { seen.disconnect();"
+        " document.body.append(Object.assign(document.createElement('p'), {id: 'busy'}));"
+        " document.getElementById('busy').dataset.reload = ''; } })"
+        ".observe(document, {childList: true, subtree: true})"
+    )
+    page.get_by_role("button", name="Do it").click()
+    expect(page.get_by_role("status")).to_contain_text("replaced by")
+    page.evaluate("document.body.dataset.first = 'yes'")
+    page.clock.run_for(5000)
+    expect(page.locator("body[data-first]")).to_have_count(1)
+    page.goto(f"{pages.address}/ui/health")
+    page.evaluate("document.body.dataset.first = 'yes'")
+    page.clock.run_for(5000)
+    expect(page.locator("body[data-first]")).to_have_count(0)
+
+
 def test_health_says_what_doctor_says(pages: Pages, store: dict[str, Any]) -> None:
     page = pages.page("/health")
     page.wait_for_selector("text=Doctor")

@@ -79,8 +79,8 @@
     tell();
   }
 
-  // A report that is being made: look again until it is there.
-  if (one("[data-reload]")) setTimeout(() => location.reload(), 1500);
+  // A report that is being made: look again until it is there. Not while a notice is shown: it may offer to undo.
+  if (one("[data-reload]") && !one(".notice[role=status]")) setTimeout(() => location.reload(), 1500);
 
   // The activity, live.
   const stream = one("[data-live]");
