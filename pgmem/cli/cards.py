@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.progress import Progress, SpinnerColumn
 from rich.syntax import Syntax
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from pgmem.cli import options
@@ -595,7 +595,7 @@ def _show_cards(records: list[CardRecord], total: int) -> None:
     if not records:
         console.print("No cards.")
         return
-    table = Table("score", "type", "status", "statement", "id")
+    table = Table("score", "type", "status", "statement", Column("id", no_wrap=True))
     for card in records:
         state = f"{card.status}: {card.stale_reason}" if card.stale_reason else card.status
         table.add_row(*cells(card.relevance_score, card.type, state, card.statement, card.id))

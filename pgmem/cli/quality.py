@@ -13,7 +13,7 @@ from uuid import UUID
 import typer
 from rich.console import Group
 from rich.panel import Panel
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from pgmem.cli.options import By, Project, Store, Yes, cells, store_command, terminal
@@ -110,7 +110,7 @@ def freshness(
     console = terminal()
     console.print(f"{report.current_count} current, {report.recent_count} recent, {report.stale_count} stale")
     if report.stale_items:
-        table = Table("days", "label", "title", "id")
+        table = Table("days", "label", "title", Column("id", no_wrap=True))
         for item in report.stale_items:
             table.add_row(*cells(item.age_days, item.label, item.title, item.id))
         console.print(table)
@@ -291,7 +291,9 @@ def _print_report(store: Store, found: object, shown: Group, html: Path | None, 
 
 def _hygiene(report: HygieneReport) -> Group:
     counts = Table(show_header=False, box=None, pad_edge=False)
-    for name, _, field in CHECKS:
+    for name, check, field in CHECKS:
+        if report.pending_only and check != "unresolved_saves":
+            continue
         count = getattr(report, field)
         counts.add_row(Text(name), Text(str(count), "green" if count == 0 else "yellow", justify="right"))
     where = report.project_id or "all projects"

@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 from uuid import UUID
 
 import typer
-from rich.table import Table
+from rich.table import Column, Table
 
 from pgmem.cli.options import By, Store, Yes, cells, store_command, terminal
 
@@ -67,8 +67,8 @@ def adopt(
         names = [
             f"{name}={value}" for name, value in (("DEFAULT_ORG_ID", org), ("DEFAULT_USER_ID", user)) if value
         ]
-        advice = f"Without {' and '.join(names)}" if back else f"Set {' and '.join(names)}"
-        typer.echo(f"{advice} this machine works with them.", err=True)
+        advice = "Unset" if back else "Set"
+        typer.echo(f"{advice} {' and '.join(names)} on this machine to see and save them.", err=True)
     for pair in done.collisions:
         typer.echo(f"exists already: {pair.label} {pair.name}", err=True)
 
@@ -116,7 +116,8 @@ def issue(
     typer.echo(done.token)
     whose = _name(org, user) or "the one user of this store"
     typer.echo(
-        f"{done.id} for {whose}, valid until {until or 'it is revoked'}. It is not shown again.", err=True
+        f"{done.id} for {whose}, valid until {_minute(until) or 'it is revoked'}. It is not shown again.",
+        err=True,
     )
     if (org, user) not in (("", ""), (store.settings.org_id, store.settings.user_id)):
         names = [
@@ -138,7 +139,7 @@ def list_tokens(
     found = store.run(lambda m: m.list_tokens())
     if store.print_json(found):
         return
-    table = Table("id", "name", "tenant", "for", "issued", "by", "expires", "revoked")
+    table = Table(Column("id", no_wrap=True), "name", "tenant", "for", "issued", "by", "expires", "revoked")
     for one in found:
         whose = _name(one.org_id, one.user_id) or "(one user)"
         table.add_row(
@@ -147,10 +148,10 @@ def list_tokens(
                 one.name,
                 whose,
                 "a person" if one.for_person else "agents",
-                one.created_at,
+                _minute(one.created_at),
                 one.created_by,
-                one.expires_at,
-                one.revoked_at,
+                _minute(one.expires_at),
+                _minute(one.revoked_at),
             )
         )
     terminal().print(table)
@@ -209,6 +210,10 @@ def _nothing_erased(org: str, user: str) -> NoReturn:
 
 def _name(org: str, user: str) -> str:
     return "/".join(filter(None, (org, user)))
+
+
+def _minute(moment: datetime | None) -> str:
+    return "" if moment is None else moment.isoformat(" ", "minutes")
 
 
 def _moment(text: str | None) -> datetime | None:
