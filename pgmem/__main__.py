@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 
@@ -20,6 +21,9 @@ def main() -> None:
             return
     from pgmem.cli import app
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what its encoding cannot hold is printed as "?"
+            stream.reconfigure(errors="replace")
     app(prog_name="pgmem")
 
 

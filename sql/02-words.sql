@@ -177,10 +177,13 @@ begin atomic
     'Did you mean ' || string_agg(near.name, ' or ' order by near.similarity desc, near.name) || '?', p_else)
   from (select k.name, pgmem.name_similarity(p_name, k.name) as similarity from unnest(p_known) as k(name)
         order by 2 desc, 1 limit 2) near
-  where near.similarity >= 0.3;
+  where near.similarity >= 0.3
+    or array(select unnest(string_to_array(lower(near.name), null)) order by 1)
+      = array(select unnest(string_to_array(lower(p_name), null)) order by 1);
 end;
 comment on function pgmem.did_you_mean is
-  'The sentence of an error about an unknown name: the one or two known names nearest to it, else what p_else says.';
+  'The sentence of an error about an unknown name: the one or two known names nearest to it, by their trigrams or because '
+  'they have the same letters in another order; else what p_else says.';
 
 
 -- The expression of the index node_name, into which it is inlined.

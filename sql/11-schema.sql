@@ -129,13 +129,22 @@ begin
   if v_label.name is null then
     raise exception using errcode = 'PM001', message = format('Unknown label %s. %s',
       quote_literal(left(p_label, 80)),
-      pgmem.did_you_mean(left(p_label, 80), array(select name from pgmem.label), 'describe_schema lists them.'));
+      pgmem.did_you_mean(left(p_label, 80), array(select name from pgmem.label), (
+        select 'Known: ' || string_agg(name, ', ' order by name) || '.' from pgmem.label where pgmem.is_memory(name))));
   end if;
   return v_label;
 end;
 $$;
 comment on function pgmem.require_label is
-  'A label of the registry; an unknown one is an error that names the nearest.';
+  'A label of the registry; an unknown one is an error that names the nearest, or all of memories.';
+
+
+create or replace function pgmem.known_relations() returns text
+language sql stable set search_path = pgmem, pg_temp as $$
+  select 'Known: ' || string_agg(name, ', ' order by name) || '.' from pgmem.relation where not by_verb;
+$$;
+comment on function pgmem.known_relations is
+  'The sentence of an error that lists the relations that relate makes.';
 
 
 create or replace function pgmem.require_relation(p_relation text) returns pgmem.relation
@@ -148,13 +157,13 @@ begin
     raise exception using errcode = 'PM001', message = format('Unknown relation %s. %s',
       quote_literal(left(p_relation, 80)),
       pgmem.did_you_mean(left(p_relation, 80), array(select name from pgmem.relation where not by_verb),
-                         'describe_schema lists them.'));
+                         pgmem.known_relations()));
   end if;
   return v_relation;
 end;
 $$;
 comment on function pgmem.require_relation is
-  'A relation of the registry; an unknown one is an error that names the nearest.';
+  'A relation of the registry; an unknown one is an error that names the nearest, or all that relate makes.';
 
 
 create or replace function pgmem.require_memory_label(p_label text) returns pgmem.label

@@ -40,7 +40,7 @@ declare
 begin
   if v_relation.by_verb then
     raise exception using errcode = 'PM011', message = format(
-      '%s is made by the verbs alone, not by relate; describe_schema lists those that relate makes.', p_rel);
+      '%s is made by the verbs alone, not by relate. %s', p_rel, pgmem.known_relations());
   end if;
   if not coalesce(p_from.label = any (v_relation.from_labels), true)
       or not coalesce(p_to.label = any (v_relation.to_labels), true) then

@@ -19,7 +19,7 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from pgmem.cli.options import Dsn, exit_on_error, load_settings, print_json, table, terminal
+from pgmem.cli.options import exit_on_error, load_settings, print_json, table, terminal
 from pgmem.database.embedded import EmbeddedServer
 from pgmem.errors import PgmemError
 
@@ -112,7 +112,13 @@ RETURN a.title AS from_title, type(r) AS relation, b.title AS to_title ORDER BY 
 
 
 def demo(
-    dsn: Dsn = None,
+    dsn: Annotated[
+        str | None,
+        typer.Option(
+            "--dsn",
+            help="A PostgreSQL to use instead: the demo adds a project to its store. PGMEM_DSN is not read.",
+        ),
+    ] = None,
     conversation: Annotated[
         Path | None,
         typer.Option(
@@ -123,7 +129,7 @@ def demo(
 ) -> None:
     """Show an agent that remembers, on a temporary PostgreSQL of its own."""
     with tempfile.TemporaryDirectory(prefix="pgmem-demo-") as folder:
-        settings = load_settings(dsn, None, Path(folder))
+        settings = load_settings(dsn, None, Path(folder)).model_copy(update={"dsn": dsn, "read_dsn": None})
         done = exit_on_error(lambda: anyio.run(_run, settings, conversation, as_json))
     if as_json:
         print_json(done)
@@ -163,6 +169,8 @@ async def _work(settings: Settings, console: Console, conversation: Path | None)
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
     environment = {**os.environ, "PGMEM_DATA_DIR": str(settings.data_dir), "PGMEM_TOOLSETS": "all"}
+    for name in ("PGMEM_DSN", "PGMEM_READ_DSN"):
+        environment.pop(name, None)
     if settings.dsn is not None:
         environment["PGMEM_DSN"] = settings.dsn
     parameters = StdioServerParameters(command=sys.executable, args=["-m", "pgmem", "mcp"], env=environment)

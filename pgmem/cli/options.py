@@ -11,6 +11,7 @@ import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, is_dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, NoReturn, ParamSpec, TypeVar
 from uuid import UUID
@@ -70,18 +71,25 @@ def most(what: str, limit: int = 1000) -> Any:
     return typer.Option("--limit", "-n", min=1, max=limit, help=f"How many {what} to show.")
 
 
+def shown(value: object) -> str:
+    """A value as a terminal shows it: a time to the minute, no control characters."""
+    if isinstance(value, datetime):
+        return value.isoformat(" ", "minutes")
+    return "" if value is None else visible(str(value))
+
+
 def cells(*values: object) -> list[Text]:
     """The cells of a table row; text of a memory is never interpreted as markup."""
     from rich.text import Text
 
-    return [Text("" if value is None else visible(str(value))) for value in values]
+    return [Text(shown(value)) for value in values]
 
 
 def table(headings: Iterable[Any], rows: Iterable[Iterable[object]], **style: Any) -> Table:
-    """A table of rows."""
-    from rich.table import Table
+    """A table of rows; an id is never broken, as the next command needs it whole."""
+    from rich.table import Column, Table
 
-    made = Table(*headings, **style)
+    made = Table(*(Column(name, no_wrap=True) if name == "id" else name for name in headings), **style)
     for row in rows:
         made.add_row(*cells(*row))
     return made

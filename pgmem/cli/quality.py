@@ -271,7 +271,9 @@ def _print_report(store: Store, found: object, shown: Group, html: Path | None, 
 
 def _hygiene(report: HygieneReport) -> Group:
     counts = Table(show_header=False, box=None, pad_edge=False)
-    for name, _, field in CHECKS:
+    for name, check, field in CHECKS:
+        if report.pending_only and check != "unresolved_saves":
+            continue
         count = getattr(report, field)
         counts.add_row(Text(name), Text(str(count), "green" if count == 0 else "yellow", justify="right"))
     where = report.project_id or "all projects"

@@ -87,7 +87,8 @@ def search(
     if found.left_out:
         console.print(Text(f"{found.left_out} more did not fit, or repeat what is shown.", "dim"))
     mode = found.search_mode
-    console.print(Text(f"{mode.mode}{': ' + mode.reason if mode.reason else ''}", "dim"))
+    if mode.reason:
+        console.print(Text(f"{mode.mode}: {mode.reason}", "dim"))
 
 
 _PARTS = (

@@ -61,6 +61,7 @@ def init(
     typer.echo(
         f"pgmem {done.release}: {'installed' if done.changed else 'up to date'}; extensions: "
         f"{', '.join(done.extensions) or 'none, full text only'}"
+        f"{'; with the roles of row-level security' if roles else ''}"
     )
 
 
@@ -169,7 +170,9 @@ def psql(
         # Ctrl-C cancels a query in psql; it must not end the embedded server.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         done = subprocess.run(
-            [program, *(options or ()), "-d", target], env={**os.environ, "PGOPTIONS": given}, check=False
+            [program, "--set=SHOW_CONTEXT=never", *(options or ()), "-d", target],
+            env={**os.environ, "PGOPTIONS": given},
+            check=False,
         )
     raise typer.Exit(done.returncode)
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import typer
 
-from pgmem.cli.options import By, Store, Yes, stop, store_command, table, terminal
+from pgmem.cli.options import By, Store, Yes, shown, stop, store_command, table, terminal
 
 tenancy = typer.Typer(help="List tenants, and assign memories and logins to them.", no_args_is_help=True)
 token = typer.Typer(help="Issue, list and revoke bearer tokens for HTTP.", no_args_is_help=True)
@@ -53,9 +53,8 @@ def adopt(
     typer.echo(f"{done.nodes} nodes and {done.saves} saves {verb} to {whose}.")
     mine = (store.settings.org_id, store.settings.user_id) == (("", "") if back else (org, user))
     if not (dry_run or mine):
-        typer.echo(
-            f"{'Without' if back else 'Set'} {_defaults(org, user)} this machine works with them.", err=True
-        )
+        advice = "Unset" if back else "Set"
+        typer.echo(f"{advice} {_defaults(org, user)} on this machine to see and save them.", err=True)
     for pair in done.collisions:
         typer.echo(f"exists already: {pair.label} {pair.name}", err=True)
 
@@ -103,7 +102,8 @@ def issue(
     typer.echo(done.token)
     whose = _name(org, user) or "the one user of this store"
     typer.echo(
-        f"{done.id} for {whose}, valid until {until or 'it is revoked'}. It is not shown again.", err=True
+        f"{done.id} for {whose}, valid until {shown(until) or 'it is revoked'}. It is not shown again.",
+        err=True,
     )
     if (org, user) not in (("", ""), (store.settings.org_id, store.settings.user_id)):
         typer.echo(

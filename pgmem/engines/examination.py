@@ -66,7 +66,11 @@ async def _examine_store(memory: Maintenance) -> AsyncIterator[Finding]:
             'at a quiet hour, because it blocks saves: pgmem psql -c "select refresh_dedup()"',
         )
     if count := sum(backlog.saves_open.values()):
-        yield _look("saves", f"{count} saves are unresolved", "see pgmem review and pgmem hygiene")
+        yield _look(
+            "saves",
+            f"{count} {'save is' if count == 1 else 'saves are'} unresolved",
+            "see pgmem review and pgmem hygiene",
+        )
     else:
         yield _ok("saves", "no save is unresolved")
     yield _examine_isolation(backlog)

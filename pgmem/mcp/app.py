@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -185,6 +186,12 @@ class App:
     def outbox_depth(self) -> int:
         """Return how many saves are queued on this machine."""
         return self._memory.outbox_depth()
+
+    def keeps_saves(self) -> bool:
+        """Return whether the outbox can be written: the nearest of its folders that exists says so."""
+        folder = self.settings.outbox_dir
+        nearest = next(place for place in (folder, *folder.parents) if os.path.lexists(place))
+        return nearest.is_dir() and os.access(nearest, os.W_OK)
 
     def replica_behind_s(self) -> float | None:
         """Return by how many seconds reads may be behind; None without a replica."""

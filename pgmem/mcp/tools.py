@@ -164,7 +164,8 @@ def with_reasons(app: App) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, 
                 return await function(*args, **kwargs)
             except DatabaseUnavailable as error:
                 trouble = (app.trouble or str(error)).rstrip(".")
-                raise ToolError(f"{trouble}. Try again later; a save would be kept.") from error
+                kept = "; a save would be kept" if app.keeps_saves() else ""
+                raise ToolError(f"{trouble}. Try again later{kept}.") from error
             except PgmemError as error:
                 raise ToolError(str(error)) from error
             except psycopg.errors.QueryCanceled as error:

@@ -76,7 +76,7 @@ def cli_page() -> str:
         name = " ".join(("pgmem", *path))
         arguments = [p for p in command.params if p.param_type_name == "argument"]
         options = [p for p in command.params if p.param_type_name == "option" and p.name != "help"]
-        words = [name_of(a) if a.required else f"[{name_of(a)}]" for a in arguments]
+        words = [usage_of(a) for a in arguments]
         usage = " ".join([name, *words, *(["[OPTIONS]"] if options else [])])
         parts.append(f"\n## {name}\n\n{inspect.cleandoc(command.help or '')}\n\n```text\n{usage}\n```\n")
         rows = [(code(name_of(a)), a.help, default_of(a)) for a in arguments]
@@ -97,7 +97,13 @@ def commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, .
 
 def name_of(argument: Any) -> str:
     """Return the name of an argument as the help shows it."""
-    return str(argument.metavar or argument.name).strip("[]").upper()
+    return str(argument.metavar or argument.name).upper()
+
+
+def usage_of(argument: Any) -> str:
+    """Return an argument as it stands after a command; one that may be left out, in brackets."""
+    name = name_of(argument)
+    return name if argument.required or name.startswith("[") else f"[{name}]"
 
 
 def default_of(parameter: Any) -> str:
@@ -116,7 +122,7 @@ CLI_HEAD = """
 `pgmem COMMAND --help` prints the same. Exit codes: 0 success, 1 failure or a problem found, 2 wrong usage or an invalid
 setting. An error is one line on stderr. `--json` prints data for programs.
 
-Every command finds its database in this order: `--dsn`, `PGMEM_DSN`, the embedded server in `--data-dir` or
+Every command but `demo` finds its database in this order: `--dsn`, `PGMEM_DSN`, the embedded server in `--data-dir` or
 `PGMEM_DATA_DIR`. If the server of a DSN does not answer, the command fails; no other database is tried.
 """
 

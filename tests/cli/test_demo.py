@@ -76,8 +76,8 @@ def check(done: dict[str, Any]) -> None:
     assert done["cypher"] == done["sql"]
 
 
-def test_the_main_job_on_a_postgresql_of_its_own() -> None:
-    result = demo("--json")
+def test_the_main_job_on_a_postgresql_of_its_own_and_not_in_the_store_of_the_environment() -> None:
+    result = demo("--json", PGMEM_DSN="host=127.0.0.1 port=1 dbname=x")
     assert result.returncode == 0, result.stderr
     done = json.loads(result.stdout)
     check(done)

@@ -171,7 +171,7 @@ def test_saves_that_are_not_saved(doctor: Examine, call: Call) -> None:
     call("save_decision", title="a b c", rationale="r", project_id="shop")
     call("save_decision", title="a b d", rationale="r", project_id="shop")
     code, found = doctor()
-    assert (code, found["saves"]["message"]) == (1, "1 saves are unresolved")
+    assert (code, found["saves"]["message"]) == (1, "1 save is unresolved")
     assert "pgmem review" in str(found["saves"]["remedy"])
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
 import psycopg
 import pytest
@@ -50,7 +53,9 @@ def test_retrieve_of_an_unknown_project_is_empty_and_says_how_it_begins(run: Run
 def test_retrieve_refuses_a_label_that_does_not_exist(run: Run) -> None:
     result = run("retrieve", "shop", "--category", "Rumour")
     assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
-    assert result.stderr.startswith("pgmem: Unknown label 'Rumour'. describe_schema lists them.")
+    assert result.stderr.startswith("pgmem: Unknown label 'Rumour'. Known: ")
+    assert ", Decision, " in result.stderr
+    assert "GovernanceToken" not in result.stderr
 
 
 def test_search_finds_by_a_question(run: Run, shop: dict[str, str]) -> None:
@@ -60,6 +65,30 @@ def test_search_finds_by_a_question(run: Run, shop: dict[str, str]) -> None:
     assert found["search_mode"]["mode"]
     assert "Nothing found." in run("search", "zebra").stdout
     assert run("search", " ").exit_code == 1
+
+
+def test_a_search_says_how_it_looked_only_where_it_could_not_do_all(run: Run, shop: dict[str, str]) -> None:
+    run("reindex", "--activate", EMBEDDING_PROVIDER="static")
+    mode = json.loads(run("search", "tea", "--json", EMBEDDING_PROVIDER="static").stdout)["search_mode"]
+    shown = run("search", "tea", EMBEDDING_PROVIDER="static").stdout
+    assert (mode["mode"] in shown) is (mode["mode"] != "hybrid")
+
+
+def test_text_that_the_encoding_of_the_screen_lacks_does_not_stop_a_command(
+    surroundings: dict[str, str | None], shop: dict[str, str], call: Call
+) -> None:
+    call("save_decision", title="お茶を売る", rationale="r", project_id="shop")
+    done = subprocess.run(
+        [sys.executable, "-m", "pgmem", "retrieve", "shop"],
+        env={**os.environ, **{k: v for k, v in surroundings.items() if v}, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Sell tea" in done.stdout
+    assert "?????" in done.stdout
 
 
 def test_a_review_shows_both_decisions_and_takes_the_answer(run: Run, call: Call) -> None:

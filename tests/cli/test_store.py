@@ -111,6 +111,14 @@ def test_psql_ends_with_the_exit_code_of_psql(surroundings: dict[str, str | None
     assert "Traceback" not in done.stderr
 
 
+def test_psql_shows_the_sentence_of_an_error_and_not_where_it_was_raised(
+    surroundings: dict[str, str | None],
+) -> None:
+    done = psql(surroundings, "-c", "select * from search_memory('')")
+    errors = [line for line in done.stderr.splitlines() if "pooler" not in line]
+    assert errors == ["ERROR:  query must not be empty; send words or a question."] or is_managed()
+
+
 def test_a_setting_is_shown_and_set_for_every_caller(run: Run, call: Call) -> None:
     shown = run("config", "get", "focus_limit").stdout
     assert "focus_limit" in shown

@@ -117,8 +117,10 @@ def test_a_token_is_shown_once_listed_without_its_secret_and_revoked(run: Run) -
     secret = issued.stdout.strip()
     assert re.fullmatch(r"pgmem_[0-9a-f]{64}", secret)
     assert "for acme/alice, valid until 20" in issued.stderr
-    assert secret not in run("token", "list").stdout
+    narrow = run("token", "list", COLUMNS="100").stdout
+    assert secret not in narrow
     (listed,) = shown(run, "token", "list")
+    assert listed["id"] in narrow  # whole: it is what `token revoke` takes
     assert (listed["org_id"], listed["user_id"], listed["name"]) == ("acme", "alice", "laptop")
     assert run("token", "revoke", listed["id"]).stdout.startswith("laptop: revoked 20")
     assert shown(run, "token", "list")[0]["active"] is False
@@ -140,7 +142,10 @@ def test_one_user_s_store_becomes_a_tenant_s_and_a_login_is_bound_to_it(
     would = run("tenancy", "adopt", "--org", "acme", "--user", "alice", "--dry-run")
     assert re.fullmatch(r"\d+ nodes and 2 saves would be assigned to acme/alice\.\n", would.stdout)
     assert run("tenancy", "list").stdout.count("(public)") == 1
-    assert "assigned to acme/alice" in run("tenancy", "adopt", "--org", "acme", "--user", "alice").stdout
+    done = run("tenancy", "adopt", "--org", "acme", "--user", "alice")
+    assert "assigned to acme/alice" in done.stdout
+    advice = "DEFAULT_ORG_ID=acme and DEFAULT_USER_ID=alice on this machine to see and save them.\n"
+    assert done.stderr == f"Set {advice}"
     assert {(t["org_id"], t["user_id"], t["memories"]) for t in shown(run, "tenancy", "list")} >= {
         ("acme", "alice", 2)
     }

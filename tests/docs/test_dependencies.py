@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 import tomllib
 from pathlib import Path
@@ -48,6 +49,15 @@ def test_everything_in_the_image_has_one_version_and_a_hash(
             assert hashes >= 1, line
             assert line.url is None
     assert "--require-hashes" in (ROOT / "docker" / "Dockerfile").read_text(encoding="utf-8")
+
+
+def test_the_licence_of_no_package_is_told_that_nothing_needs(
+    pinned: dict[str, list[tuple[Requirement, int]]],
+) -> None:
+    page = (ROOT / "docs" / "reference" / "licences.md").read_text(encoding="utf-8")
+    told = re.findall(r"^\| (?!package )([a-z0-9.-]+) \|", page, re.MULTILINE)
+    assert len(told) > 40
+    assert [name for name in told if name not in pinned] == [], "run make lock"
 
 
 def test_the_licence_of_each_package_is_told() -> None:

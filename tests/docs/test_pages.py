@@ -73,5 +73,12 @@ def test_commands_that_the_pages_name_exist() -> None:
         assert named <= known, f"{page.name}: {named - known}"
 
 
+def test_the_reference_of_commands_closes_every_bracket_that_it_opens() -> None:
+    page = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
+    usage = re.findall(r"^pgmem .*|(?<=^\| )`[^`]+`", page, re.MULTILINE)
+    assert len(usage) > 100
+    assert [line for line in usage if not re.fullmatch(r"[^][]*(?:\[[^][]*\][^][]*)*", line)] == []
+
+
 def test_the_map_for_whoever_comes_next_is_short() -> None:
     assert len((ROOT / "AGENTS.md").read_text(encoding="utf-8").splitlines()) <= 80

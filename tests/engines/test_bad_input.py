@@ -97,7 +97,7 @@ REFUSED: dict[str, tuple[Ask, str]] = {
     "save_id that is none": (lambda m: m.save_context("c", "shop", save_id=cast("Any", "x")), "uuid"),
     "unknown category": (
         lambda m: m.retrieve_context("shop", "project", categories=["X"]),
-        r"Unknown label 'X'\. describe_schema lists them",
+        r"Unknown label 'X'\. Known: ",
     ),
     "unknown scope to read": (
         lambda m: m.retrieve_context("shop", cast("Any", "galaxy")),
@@ -111,7 +111,7 @@ REFUSED: dict[str, tuple[Ask, str]] = {
     "hops 6": (lambda m: m.neighbours("Decision", "x", hops=6), "hops is a whole number from 1 to 5"),
     "unknown relation": (
         lambda m: m.relate("Decision", "Take cards", "NONSENSE", "Decision", "Refuse cash"),
-        r"Unknown relation 'NONSENSE'\. describe_schema lists them",
+        r"Unknown relation 'NONSENSE'\. Known: ",
     ),
     "reviews -1": (lambda m: m.list_reviews(limit=-1), "limit is a whole number from 1 to 1000"),
     "outcome maybe": (

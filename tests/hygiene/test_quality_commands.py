@@ -83,6 +83,13 @@ def test_hygiene_shows_counts_and_what_to_do_and_as_json_everything(run: Any, ke
     )
 
 
+def test_hygiene_of_open_saves_alone_counts_nothing_that_it_did_not_look_for(run: Any, kept: str) -> None:
+    shown = run("hygiene", "-p", kept, "--pending-only").output
+    assert "unresolved saves" in shown
+    assert "duplicates" not in shown
+    assert "entity drift" not in shown
+
+
 def test_health_shows_hubs_conflicts_and_lines_of_decisions(run: Any, kept: str) -> None:
     shown = run("health", "-p", kept)
     assert shown.exit_code == 0, shown.output

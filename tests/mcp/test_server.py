@@ -114,6 +114,15 @@ async def test_a_context_is_failed_and_other_reads_say_why(nowhere: Settings) ->
             await client.read_resource("pgmem://status")
 
 
+async def test_no_save_is_promised_where_the_outbox_cannot_be_written(nowhere: Settings) -> None:
+    nowhere.outbox_dir.parent.mkdir(parents=True, exist_ok=True)
+    nowhere.outbox_dir.write_text("a file in the place of the folder")
+    async with Client(create_server(nowhere)) as client:
+        result = await client.call_tool("search_memory", {"query": "q"})
+        assert result.is_error
+        assert text_of(result).endswith(". Try again later.")
+
+
 async def test_a_store_without_schema_names_the_command_that_makes_it(server: str, tmp_path: Path) -> None:
     settings = load(dsn=server, data_dir=tmp_path, embedding_provider="none")
     async with Client(create_server(settings)) as client:

@@ -267,7 +267,7 @@ async def test_what_the_verbs_refuse_is_told_without_a_prefix(client: Client) ->
     assert (result.is_error, text_of(result)) == (True, "No Decision named 'unheard of' is here.")
     result = await client.call_tool("search_memory", {"query": "x", "labels": ["Rumour"]})
     assert result.is_error
-    assert text_of(result).startswith("Unknown label 'Rumour'. describe_schema lists them.")
+    assert text_of(result).startswith("Unknown label 'Rumour'. Known: ")
 
 
 async def test_an_agent_searches_the_past(client: Client, answer: Answer) -> None:

@@ -202,6 +202,8 @@ def test_an_unknown_project_is_an_error_that_names_what_is_near(call: Call, shop
         call("get_save_status", project_id="shopp")
     blocked = call("save_context", content="c", project_id="shopp")
     assert blocked["next_step"].startswith("Did you mean shop? Call save_session")
+    swapped = call("save_context", content="c", project_id="shpo")
+    assert swapped["next_step"].startswith("Did you mean shop? Call save_session")
 
 
 def test_an_unknown_session_is_an_error_that_names_the_last_ones(
