@@ -332,6 +332,8 @@ begin
   next_step := case
     when conflicts_found then 'Some of these conflict: ask which one holds before you act on either.'
     when hygiene_due and v_seqs is not null then 'Run run_hygiene for this project when there is time.'
+    when v_seqs is null and num_nonnulls(p_categories, p_topic, p_as_of, p_known_at) > 0
+      then 'Nothing here fits: leave out topic, categories, as_of and known_at to see what is stored.'
     when v_seqs is null then 'Nothing is stored here yet. Work on, then save_session.'
     when cardinality(truncated_scopes) > 0 or left_out > 0
       then 'More is stored than is shown: narrow by topic or categories, or use search_memory.'

@@ -188,6 +188,7 @@ class EmbeddedServer:
                 why = str(error)
                 if isinstance(error, OSError) and error.strerror:
                     why = ": ".join(map(str, filter(None, (error.strerror, error.filename))))
+                    why += "; set PGMEM_DATA_DIR to a folder that can be written"
                 raise EmbeddedServerError(
                     f"the embedded PostgreSQL under {self._data_dir} cannot be used: {why}"
                 ) from error

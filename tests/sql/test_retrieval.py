@@ -89,6 +89,27 @@ def test_the_limits_are_settings_of_the_store(
 
 
 @pytest.mark.parametrize(
+    "narrow",
+    [
+        {"topic": "zebra"},
+        {"categories": ["Pattern"]},
+        {"as_of": "1999-01-01T00:00:00Z"},
+        {"known_at": "1999-01-01T00:00:00Z"},
+    ],
+)
+def test_what_does_not_fit_is_not_called_an_empty_store(
+    call: Call, shop: str, narrow: dict[str, Any]
+) -> None:
+    assert (
+        "Nothing is stored here yet" in call("retrieve_context", project_id=shop, scope="global")["next_step"]
+    )
+    note(call, "The tent is blue.")
+    bundle = call("retrieve_context", project_id=shop, scope="project", **narrow)
+    assert (bundle["retrieval_status"], bundle["items"]) == ("empty", [])
+    assert bundle["next_step"].startswith("Nothing here fits: leave out topic")
+
+
+@pytest.mark.parametrize(
     ("arguments", "expected"),
     [
         ({"scope": "global"}, ["global"]),
