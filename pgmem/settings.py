@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -384,6 +384,18 @@ def load(env_file: Path | None = None, **given: object) -> Settings:
         older = OLDER_NAMES.get(setting, "")
         name = older if older in os.environ and variable(setting) not in os.environ else variable(setting)
         raise InvalidArgument(f"{name}: {wrong['msg']}.") from None
+
+
+def misspelt(variables: Iterable[str]) -> dict[str, str]:
+    """The variables that look like a setting and are none, each with the one that is probably meant."""
+    from difflib import get_close_matches  # only the doctor needs it
+
+    known = {variable(setting) for setting in Settings.model_fields}
+    found = {}
+    for name in sorted(set(variables) - known):
+        if name.startswith("PGMEM_") and (meant := get_close_matches(name, known, 1, 0.85)):
+            found[name] = meant[0]
+    return found
 
 
 def _read(variables: Mapping[str, str]) -> dict[str, Any]:

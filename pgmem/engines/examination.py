@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import AsyncIterator
 from datetime import UTC
@@ -13,6 +14,7 @@ import psycopg
 
 from pgmem.database.examine import Finding, examine_server
 from pgmem.errors import NotPermitted
+from pgmem.settings import misspelt
 
 if TYPE_CHECKING:
     from pgmem.database.database import Database
@@ -31,6 +33,10 @@ async def examine(memory: Maintenance, database: Database) -> list[Finding]:
     found += [finding async for finding in _examine_store(memory)]
     if settings.read_dsn is not None:
         found.append(await _examine_replica(memory, database))
+    for name, meant in misspelt(os.environ).items():
+        found.append(
+            _look("environment", f"{name} is no setting and is not read", f"set {meant}, if that is meant")
+        )
     return [*found, examine_outbox(settings, database.outbox)]
 
 

@@ -20,7 +20,7 @@ from pgmem.database import examine
 from pgmem.database.database import Database
 from pgmem.database.outbox import QueuedSave
 from pgmem.models import MemoryScope
-from pgmem.settings import Settings
+from pgmem.settings import Settings, misspelt
 from tests.cli.conftest import Run
 from tests.conftest import Call, new_database, renew_sessions
 from tests.sql.conftest import Rows, rows
@@ -164,6 +164,24 @@ def test_an_order_of_title_words_that_is_not_the_workers_to_renew(
     assert call("refresh_dedup", if_worth=True) == {"refresh_dedup": 0}
     call("refresh_dedup")
     assert "title_words" not in doctor()[1]
+
+
+def test_a_variable_that_looks_like_a_setting(doctor: Examine) -> None:
+    code, found = doctor(PGMEM_DNS="postgresql://elsewhere/memory", PGMEM_HOOKS="off", PGMEM_CAPTURE="0")
+    assert code == 1
+    assert found["environment"] == {
+        "check": "environment",
+        "level": "look",
+        "message": "PGMEM_DNS is no setting and is not read",
+        "remedy": "set PGMEM_DSN, if that is meant",
+    }
+
+
+@pytest.mark.parametrize(
+    "name", ["PGMEM_CAPTURE", "PGMEM_EMBEDDED", "PGMEM_HOOKS", "PGMEM_PROJECT", "PGMEM_TEST_DSN"]
+)
+def test_other_variables_of_pgmem_are_no_misspelling(name: str) -> None:
+    assert misspelt([name, "DEFAULT_ORG_ID", "PGMEM_DSN", "DSN"]) == {}
 
 
 def test_saves_that_are_not_saved(doctor: Examine, call: Call) -> None:
