@@ -48,7 +48,9 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def chosen_server(config: pytest.Config) -> str:
-    """Which server the tests use: one of a DSN, the image of docker/, or the embedded one."""
+    """Which server the tests use: their own containers, one of a DSN, the image of docker/, or the embedded one."""
+    if config.getoption("markexpr") == "docker":
+        return "containers of their own, by docker/compose.yaml"
     if is_managed():
         return "the server of PGMEM_TEST_DSN, as a plain role; its superuser by PGMEM_TEST_ADMIN_DSN"
     if "PGMEM_TEST_DSN" in os.environ:
