@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from time import monotonic
 from typing import TypeVar
 
@@ -139,13 +139,18 @@ class Pools:
 
         Raises:
             Busy: other calls of the tenant held its share for `write_timeout_s`.
+            DatabaseUnavailable: the same, and the primary does not answer.
         """
         tenant = (identity.org_id, identity.user_id)
-        if self.shares is None or pool is self.checking or tenant == ("", ""):
+        async with AsyncExitStack() as held:
+            if self.shares is not None and pool is not self.checking and tenant != ("", ""):
+                try:
+                    await held.enter_async_context(self.shares.place(tenant))
+                except Busy:
+                    if pool is self.primary:
+                        await self._ask(pool)  # the others may wait for a server that fell silent
+                    raise
             yield
-        else:
-            async with self.shares.place(tenant):
-                yield
 
     def _make(self, dsn: str, name: str, *, least: int, most: int | None = None) -> Pool:
         settings = self._settings
@@ -221,7 +226,7 @@ class Pools:
                 pool, identity, timeout_s, min(self._settings.connect_timeout_s, _REPLICA_S)
             )
         if self.is_away:
-            await self._probe(pool)
+            await self._return(pool)
         try:
             connection = await self._begin(pool, identity, timeout_s, self._settings.connect_timeout_s)
         except DatabaseUnavailable as error:
@@ -246,11 +251,21 @@ class Pools:
             return _FULL.search(str(error)) is not None
         return pool.get_stats()["pool_size"] >= pool.max_size
 
-    async def _probe(self, pool: Pool) -> None:
-        """Ask a primary that was found away whether it answers again.
+    async def _return(self, pool: Pool) -> None:
+        """Use a primary that was found away, if it answers again.
 
         Raises:
             DatabaseUnavailable: it does not.
+        """
+        await self._ask(pool)
+        self._away = False
+        await self.recover()
+
+    async def _ask(self, pool: Pool) -> None:
+        """Ask the primary whether it answers, if only that it takes no further connection.
+
+        Raises:
+            DatabaseUnavailable: it does not, and counts as away.
         """
         try:
             with anyio.fail_after(_PROBE_S):
@@ -260,9 +275,10 @@ class Pools:
                 finally:
                     await connection.close()
         except (TimeoutError, psycopg.OperationalError) as error:
+            if _FULL.search(str(error)):
+                return
+            self._away = True
             raise DatabaseUnavailable(f"The database does not answer: {first_line(error)}") from error
-        self._away = False
-        await self.recover()
 
     async def _begin(self, pool: Pool, identity: Identity, timeout_s: float, patience: float) -> Connection:
         """As `begin`, within `patience` seconds."""
@@ -306,7 +322,7 @@ class Pools:
         try:
             with anyio.fail_after(timeout_s):
                 if self.is_away:
-                    await self._probe(pool)
+                    await self._return(pool)
                 for _ in range(pool.max_size + 1):
                     connection = await pool.getconn(timeout=timeout_s)
                     try:

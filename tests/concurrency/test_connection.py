@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -14,6 +17,7 @@ from psycopg.rows import DictRow
 
 from pgmem import Memory
 from pgmem.errors import DatabaseUnavailable, InvalidArgument, MemoryNotFound
+from pgmem.models import SaveResult
 from pgmem.settings import load
 from tests.concurrency.conftest import Configure, Gate, OpenSession, Session, wait_until_blocked
 from tests.conftest import Call
@@ -46,10 +50,10 @@ async def seen_waiting(dsn: str, application_name: str, sessions: int = 1) -> No
 
 
 def hold_the_scope(session: Session, label: str) -> None:
-    """Hold the lock that a save of this label in the project needs, as the save of another caller would."""
+    """Hold the lock that a save of this label beside a session needs, as the save of another caller would."""
     session.connection.execute(
-        "select pgmem.lock_scope(pgmem.scope_key(n.tenant, n.seq::text, %s)) from pgmem.node n"
-        " where n.label = 'Project'",
+        "select pgmem.lock_scope(pgmem.scope_key(n.tenant, n.place, %s)) from pgmem.node n"
+        " where n.label = 'Session'",
         (label,),
     )
 
@@ -214,6 +218,48 @@ async def test_a_server_that_falls_silent_in_the_middle_of_a_save_gets_it_once(
         pass
     rows = connection.execute("select title from pgmem.node where label = 'Decision'").fetchall()
     assert rows == [{"title": DECISION["title"]}]
+
+
+async def test_saves_behind_one_that_a_silent_server_never_answers_are_queued(
+    gate: Gate,
+    settings: Configure,
+    connection: Connection,
+    session: OpenSession,
+    dsn: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The unanswered save holds the tenant's only connection; the others were answered with failed."""
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)  # a share of one connection
+    # The first save waits for four seconds for its answer, the others for one for its connection.
+    given = settings(
+        dsn=f"{gate.dsn} application_name=bob",
+        connect_timeout_s=3.0,
+        write_timeout_s=1.0,
+        org_id="acme",
+        user_id="bob",
+    )
+    statuses = []
+
+    async def save(verb: Callable[..., Awaitable[SaveResult]], **arguments: Any) -> None:
+        statuses.append((await verb(**arguments)).status)
+
+    ann = session("ann")
+    async with Memory.connect(given) as memory:
+        memory._database.share_out()
+        await memory.save_session("Set up", "shop")
+        hold_the_scope(ann, "Decision")
+        async with anyio.create_task_group() as group:
+            group.start_soon(partial(save, memory.save_decision, **DECISION))
+            await seen_waiting(dsn, "bob")
+            gate.freeze()
+            for content in ("Second.", "Third."):
+                group.start_soon(partial(save, memory.save_context, content=content, project_id="shop"))
+        assert statuses == ["pending_retry"] * 3
+    ann.commit()
+    gate.thaw()
+    async with Memory.connect(settings(connect_timeout_s=PATIENT)):  # replays
+        pass
+    assert sorted(contents(connection)) == ["Second.", "Third."]
 
 
 async def test_a_save_that_runs_out_of_time_has_failed_and_can_be_retried(
