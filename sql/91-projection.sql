@@ -82,7 +82,7 @@ begin
     v_function,
     -- Rows, vertices and edges are found by id, however many rows the tables had when the plan was made.
     case when p_event <> 'insert' then ' set enable_hashjoin = off set enable_mergejoin = off'
-      when p_table = 'edge' then ' set enable_seqscan = off' else '' end, v_body);
+      when p_table = 'edge' then ' set enable_seqscan = off set jit = off' else '' end, v_body);
   execute format('comment on function pgmem.%I() is %L', v_function,
                  format('Trigger: every %s of %s goes to the graph.', p_event, p_table));
   execute format(

@@ -131,6 +131,16 @@ def test_every_security_definer_function_pins_its_search_path(rows: Rows) -> Non
     assert unsafe == []
 
 
+def test_no_function_that_forbids_scans_is_compiled(rows: Rows) -> None:
+    """Every verb took 300 ms more on PostgreSQL 15 to 17 with jit, for the scan of a table of tokens in caller()."""
+    found = rows(
+        "select proname, 'jit=off' = any (proconfig) as is_plain from pg_proc"
+        " where pronamespace = 'pgmem'::regnamespace and 'enable_seqscan=off' = any (proconfig)"
+    )
+    assert len(found) >= 15
+    assert [r["proname"] for r in found if not r["is_plain"]] == []
+
+
 def test_no_verb_can_be_called_by_everyone(rows: Rows) -> None:
     found = rows(
         "select proname from pg_proc where pronamespace = 'pgmem'::regnamespace and has_function_privilege('public', oid, 'execute')"
