@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pgmem.bench.ui import BAR_WEIGHT, decisions, run
 
 
+@pytest.mark.usefixtures("vectors")
 def test_every_page_is_measured_and_none_is_heavy(server: str) -> None:
     report = run(server, memories=300, rounds=5)
     pages = {row["page"]: row for row in report["pages"]}

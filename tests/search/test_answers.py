@@ -39,6 +39,7 @@ async def test_nonsense_is_not_answered(with_provider: Open) -> None:
     assert [result.title for result in few.results] == ["Keep the orders in PostgreSQL"]
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_an_agent_gets_no_guesses(database: Database) -> None:
     """R6: ten guesses would be read as ten answers."""
     agent = Memory(database, StaticProvider()).acting_as(MemoryScope(), source="mcp")

@@ -190,6 +190,7 @@ async def test_a_weight_that_cannot_be_is_refused_with_what_can(
                 await memory.set_setting(name, str(value))
 
 
+@pytest.mark.usefixtures("vectors")
 async def test_the_parts_of_a_score_that_explain_gives_add_up_to_it(database: Database) -> None:
     memory = Memory(database, Table({"zebra": [1.0, 0.0, 0.0], "lion": [0.6, 0.8, 0.0]}))
     await memory.register_embedder()

@@ -214,7 +214,8 @@ def test_what_a_session_shadows_is_not_found(alice: Session, carol: Session, row
 )
 def test_no_back_way_to_a_table_or_to_the_server(alice: Session, carol: Session, attack: str) -> None:
     """XML, statistics, cursors, prepared plans, foreign servers, event triggers, files and settings of the server."""
-    with refused("42501", "0A000", "42704", "42601"):
+    # 42P02: PostgreSQL 15 explains no statement with parameters.
+    with refused("42501", "0A000", "42704", "42601", "42P02"):
         alice.execute(attack.encode())
     assert SECRET in str(alice.execute("select title from pgmem.decision").fetchall())
 
