@@ -16,7 +16,7 @@ from psycopg.rows import DictRow
 
 from pgmem._verbs import VERBS
 from pgmem.settings import load
-from tests.conftest import GRAPH_TIERS, Call, tier
+from tests.conftest import GRAPH_TIERS, Call, past_the_pooler, tier
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = ROOT / "docs" / "examples"
@@ -107,7 +107,16 @@ def test_psql_prints_what_the_page_says(dsn: str, tmp_path: Path) -> None:
     for name in ("first_memory", "again", "conflict"):
         python(f"{name}.py", dsn, tmp_path)
     done = subprocess.run(
-        [sys.executable, "-m", "pgmem", "psql", "--dsn", dsn, "-f", EXAMPLES / "psql_memory.sql"],
+        [
+            sys.executable,
+            "-m",
+            "pgmem",
+            "psql",
+            "--dsn",
+            past_the_pooler(dsn),
+            "-f",
+            EXAMPLES / "psql_memory.sql",
+        ],
         env={**os.environ, "PGMEM_DATA_DIR": str(tmp_path)},
         capture_output=True,
         text=True,
