@@ -15,7 +15,7 @@ from psycopg.rows import DictRow
 
 from pgmem._verbs import VERBS
 from pgmem.settings import load
-from tests.conftest import GRAPH_TIERS, Call, output_of, tier
+from tests.conftest import GRAPH_TIERS, Call, output_of, past_the_pooler, tier
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = ROOT / "docs" / "examples"
@@ -95,7 +95,8 @@ def test_the_tutorial_prints_what_it_says(
 def test_psql_prints_what_the_page_says(dsn: str, tmp_path: Path) -> None:
     for name in ("first_memory", "again", "conflict"):
         python(f"{name}.py", dsn, tmp_path)
-    command = (sys.executable, "-m", "pgmem", "psql", "--dsn", dsn, "-f", EXAMPLES / "psql_memory.sql")
+    past = past_the_pooler(dsn)
+    command = (sys.executable, "-m", "pgmem", "psql", "--dsn", past, "-f", EXAMPLES / "psql_memory.sql")
     assert output_of(*command, PGMEM_DATA_DIR=str(tmp_path)) == (EXAMPLES / "psql_memory.out").read_text()
 
 
