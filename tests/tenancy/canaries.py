@@ -109,7 +109,8 @@ def make(verb: str, user: str, chance: Random, pot: Pot) -> Arguments:
     """The arguments of a call: names and projects that everybody uses, the tenant's own canary in every text."""
     mark = f"canary-{user}"
     name = " ".join(chance.sample(WORDS, 2))
-    title, another = (f"{' '.join(chance.sample(WORDS, 2))} decided" for _ in range(2))
+    # Few titles, so that two that are drawn often exist.
+    title, another = (f"{' '.join(chance.sample(WORDS[:4], 2))} decided" for _ in range(2))
     project = chance.choice(("shop", "bank"))
     entity, other = chance.sample(WORDS, 2)
     label, key = chance.choice((("Tool", name), ("EntityFact", entity), ("Decision", title)))
@@ -316,7 +317,8 @@ AGENTS = (
 
 PEOPLE = (
     AGENTS
-    + _often("merge_entities supersede retry_save resolve_review list_reviews approve_card reject_card", 6)
+    + _often("supersede", 12)  # seldom finds two decisions
+    + _often("merge_entities retry_save resolve_review list_reviews approve_card reject_card", 6)
     + _often(
         "archive_card vacuum_cards settle_branches decay_scores forget_by_ttl get_session check_duplicate", 3
     )
