@@ -80,8 +80,8 @@ begin
          case when nowhere.state then s.valid_to else s.ends_at end, s.ingested_at,
          nullif(s.replaced_at, 'infinity'), s.source, s.trust_level, nowhere.state
   from pgmem.recorded_state s
-  cross join lateral coalesce(s.ends_at < coalesce(s.begins_at, '-infinity') or s.ends_at = '-infinity',
-                              false) as nowhere(state)
+  cross join lateral (
+    select coalesce(s.ends_at < coalesce(s.begins_at, '-infinity') or s.ends_at = '-infinity', false) as state) nowhere
   where s.seq = v_node.seq order by s.version;
 end;
 $$;

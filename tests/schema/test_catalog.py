@@ -141,6 +141,17 @@ def test_no_function_that_forbids_scans_is_compiled(rows: Rows) -> None:
     assert [r["proname"] for r in found if not r["is_plain"]] == []
 
 
+def test_no_expression_stands_where_a_table_stands() -> None:
+    """AGE 1.5 takes each such expression for a call of a function, and ends the server when it is none."""
+    expression = r"\b(?:from|lateral)\s+(?:coalesce|nullif|greatest|least|case|array|row)\b\s*[\[(]"
+    distinct = r"\bdistinct\s+from\s+\w+"
+    found = {
+        path.name: re.findall(expression, re.sub(distinct, "", path.read_text("utf-8")), re.IGNORECASE)
+        for path in sql_files()
+    }
+    assert {name: places for name, places in found.items() if places} == {}
+
+
 def test_no_verb_can_be_called_by_everyone(rows: Rows) -> None:
     found = rows(
         "select proname from pg_proc where pronamespace = 'pgmem'::regnamespace and has_function_privilege('public', oid, 'execute')"
