@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from pgmem.bench.synthetic import conversations
 from pgmem.cli import app
 from tests.cli.conftest import Run
+from tests.waiting import until
 
 PAIRED = {
     "save_decision / one-row INSERT": 2,
@@ -71,11 +72,13 @@ def test_the_speed_benchmark_writes_every_figure_beside_its_floor(server: str, t
 def test_the_speed_benchmark_leaves_no_database_behind(server: str) -> None:
     import psycopg
 
+    # One that is in use belongs to a test beside this one, on the same server.
+    unused = (
+        "select datname from pg_database d where datname like 'pgmem_bench_%'"
+        " and not exists (select from pg_stat_activity a where a.datname = d.datname)"
+    )
     with psycopg.connect(server, autocommit=True) as connection:
-        left = connection.execute(
-            "select datname from pg_database where datname like 'pgmem_bench_%'"
-        ).fetchall()
-    assert left == []
+        until(lambda: connection.execute(unused).fetchall() == [], connection, "databases were left")
 
 
 def test_a_provider_that_gives_no_vectors_has_no_figures(run: Run, dsn: str, tmp_path: Path) -> None:
