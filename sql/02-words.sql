@@ -182,8 +182,8 @@ begin atomic
       = array(select unnest(string_to_array(lower(p_name), null)) order by 1);
 end;
 comment on function pgmem.did_you_mean is
-  'The sentence of an error about an unknown name: the one or two known names nearest to it, by their trigrams or because '
-  'they have the same letters in another order; else what p_else says.';
+  'The sentence of an error about an unknown name: the one or two known names nearest to it, by their trigrams or '
+  'because they have the same letters in another order; else what p_else says.';
 
 
 -- The expression of the index node_name, into which it is inlined.

@@ -89,9 +89,9 @@ comment on function pgmem.instructs is
   'Whether a text says how to go on from now on: it begins a sentence with always or never, or names when I ask.';
 
 
--- A question asks in another form than the answer is told in: "when did she go" and "we went". The stemmer joins the
--- regular forms of a word; these are the others, verbs and nouns, as it leaves each. Forms whose other sense is the
--- usual one (ground, bore, lives, leaves) are left out.
+-- A question seldom holds the form of a word that its answer has: "when did she go" and "we went". The stemmer joins
+-- the regular forms; these are the others, of verbs and nouns, as it leaves each. Forms whose other sense is the usual
+-- one (ground, bore, lives, leaves) are left out.
 create or replace function pgmem.inflections(p_lexeme text) returns text[]
 language plpgsql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
 declare

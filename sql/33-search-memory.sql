@@ -198,7 +198,7 @@ begin
     select h.seq, w.place, pgmem.occurrences(n.tsv, w.word)::float8
     from here h
     cross join lateral (
-      select pgmem.expanded(b.tsv, b.text_length) as tsv from pgmem.node b where b.seq = h.seq and h.len <= 150 offset 0) n
+      select pgmem.expanded(b.tsv, h.len) as tsv from pgmem.node b where b.seq = h.seq and h.len <= 150 offset 0) n
     join word w on n.tsv @@ w.word
     where h.text_rank is null
   ), text as (
