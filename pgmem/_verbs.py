@@ -220,9 +220,9 @@ VERBS = {
             },
         ),
         Verb("get_session", "read", "reader"),
-        Verb("search_terms", "read", "reader"),
+        Verb("search_terms", "read", "reader", patience="answer"),
         Verb("refresh_statistics", "repeat", "worker", patience="report"),
-        Verb("search_answer", "read", "reader"),
+        Verb("search_answer", "read", "reader", patience="answer"),
         Verb(
             "search_memory",
             "read",

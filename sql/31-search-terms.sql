@@ -311,4 +311,4 @@ them for a moment strips a query without asking again.
 
 query: words or a question.
 $$;
-select pgmem.declare_verb('search_terms', p_rights => 'reader', p_effect => 'read');
+select pgmem.declare_verb('search_terms', p_rights => 'reader', p_effect => 'read', p_patience => 'answer');

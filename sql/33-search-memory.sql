@@ -553,7 +553,7 @@ session_id: Only what this session wrote.
 
 InvalidArgument: an empty query, a limit outside 1 to 1000, an unknown label or weight.
 $$;
-select pgmem.declare_verb('search_answer', p_rights => 'reader', p_effect => 'read');
+select pgmem.declare_verb('search_answer', p_rights => 'reader', p_effect => 'read', p_patience => 'answer');
 
 
 create or replace function pgmem.query_model(p_embedding real[], p_name text) returns pgmem.embedding_model

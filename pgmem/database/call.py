@@ -14,6 +14,7 @@ from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 from pydantic import TypeAdapter
 
+from pgmem.database.identity import Opening
 from pgmem.errors import InvalidArgument
 
 T = TypeVar("T")
@@ -31,6 +32,7 @@ class Request:
     """
 
     def __init__(self, verb: str, params: Mapping[str, object]) -> None:
+        self.verb = verb
         self._params = {name: clean(name, value) for name, value in params.items()}
         self._statement = statement(verb, *self._params)
 
@@ -50,6 +52,22 @@ class Request:
                 await cursor.execute(self._statement, self._params)
                 await connection.commit()
         else:
+            await cursor.execute(self._statement, self._params)
+        return await cursor.fetchall()
+
+    async def read(self, connection: AsyncConnection[Any], opening: Opening) -> list[DictRow]:
+        """Send an opening and the verb in one round trip, which is one transaction, and return the rows of the verb.
+
+        Args:
+            connection: of the pool, with autocommit and outside a transaction.
+            opening: what sets the identity and the timeout until the transaction ends.
+
+        Raises:
+            psycopg.Error: the server refuses a statement, or the connection is lost.
+        """
+        cursor = connection.cursor(row_factory=dict_row)
+        async with connection.pipeline():
+            await connection.execute(*opening)
             await cursor.execute(self._statement, self._params)
         return await cursor.fetchall()
 

@@ -2,14 +2,14 @@
 
 A call takes two round trips: the transaction begins and sets its identity; then the verb and its COMMIT go together.
 Every wait has an end: `connect_timeout_s` until the transaction has begun, then the statement timeout and
-`connect_timeout_s` more for the answer.
+`connect_timeout_s` more for the answer. A read that somebody waits for takes one round trip, as it may be sent again.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVar
@@ -19,6 +19,7 @@ import psycopg
 from psycopg import AsyncConnection, IsolationLevel
 from psycopg.rows import DictRow, dict_row
 
+from pgmem._verbs import VERBS
 from pgmem.database.call import Request
 from pgmem.database.connection import connecting, losing
 from pgmem.database.dsn import place, with_limits
@@ -38,6 +39,11 @@ Rows = Callable[..., Awaitable[list[DictRow]]]
 
 CHECKS = frozenset({"verify_token", "backlog"})
 """Verbs that have connections of their own where tenants share a process, so that no tenant keeps them waiting."""
+
+AT_ONCE = frozenset(
+    verb.name for verb in VERBS.values() if verb.effect == "read" and verb.patience == "answer"
+)
+"""Verbs that write nothing and answer within `retrieval_timeout_s`: search and retrieval."""
 
 _PROBE_S = 1.0  # statement timeout of wal_position, by which the replica is compared with the primary
 
@@ -326,6 +332,9 @@ class Database:
         async def attempt() -> list[DictRow]:
             try:
                 with translate():
+                    if request.verb in AT_ONCE:
+                        with suppress(OutcomeUnknown):
+                            return await self._read(request, limit, pool)
                     async with self.transaction(limit, pool=pool) as connection:
                         # The server keeps the statement timeout; this one is for a server that has stopped answering.
                         with anyio.fail_after(limit + self.settings.connect_timeout_s):
@@ -334,6 +343,13 @@ class Database:
                 raise OutcomeUnknown("The database has stopped answering.") from None
 
         return await retry_once(attempt)
+
+    async def _read(self, request: Request, limit: float, pool: Pool | None) -> list[DictRow]:
+        pools = self._shared.pools
+        if pool is None:
+            raise DatabaseUnavailable("The database is not open yet.")
+        async with pools.share(self._identity, pool):
+            return await pools.read(pool, self._identity, request, limit)
 
     @asynccontextmanager
     async def snapshot(self, timeout_s: float) -> AsyncIterator[Rows]:

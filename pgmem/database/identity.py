@@ -5,7 +5,7 @@ This module imports nothing but the standard library, because `pgmem surface` st
 
 from __future__ import annotations
 
-from typing import LiteralString, NamedTuple
+from typing import LiteralString, NamedTuple, TypeAlias
 
 
 class Identity(NamedTuple):
@@ -45,7 +45,11 @@ _OPENING: LiteralString = (
 )
 
 
-def opening(identity: Identity, timeout_s: float) -> tuple[LiteralString, tuple[str, ...]]:
+Opening: TypeAlias = tuple[LiteralString, tuple[str, ...]]
+"""A statement and its parameters."""
+
+
+def opening(identity: Identity, timeout_s: float) -> Opening:
     """Return the first statement of a transaction and its parameters: identity, no JIT, statement timeout.
 
     It is a separate statement: a timeout that is set inside a function does not stop the running call.

@@ -17,16 +17,17 @@ import anyio
 import anyio.to_thread
 import psycopg
 from psycopg.pq import TransactionStatus
-from psycopg.rows import dict_row
+from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from pgmem.database import schema
+from pgmem.database.call import Request
 from pgmem.database.connection import Connection, connecting, losing
 from pgmem.database.dsn import place, with_limits
 from pgmem.database.embedded import EmbeddedServer
 from pgmem.database.identity import Identity, opening
 from pgmem.database.shares import Shares
-from pgmem.errors import Busy, DatabaseUnavailable, SchemaOutdated, first_line
+from pgmem.errors import Busy, DatabaseUnavailable, OutcomeUnknown, SchemaOutdated, first_line
 from pgmem.settings import Settings
 
 Pool = AsyncConnectionPool[Connection]
@@ -34,6 +35,7 @@ T = TypeVar("T")
 
 _CHECKS = 2  # connections for token checks and probes
 _REPLICA_S = 1.0  # to get a connection to the replica; after that the primary serves the read
+_ON_THE_WAY_S = 1.0  # for the answer to a read after the statement timeout, which the server keeps
 _PROBE_S = 0.5  # for a primary that was found away, at each call until it answers
 _FULL = re.compile("too many (?:clients|connections)|connection slots|no more connections")
 """What a server or a pooler says that answers and takes no further connection; libpq gives no SQLSTATE."""
@@ -166,7 +168,8 @@ class Pools:
             name=name,
             connection_class=Connection,
             # Prepared statements fail behind a pooler in transaction mode; the embedded server has none.
-            kwargs={"row_factory": dict_row, "prepare_threshold": 2 if prepare else None},
+            # What is sent in one round trip is one transaction by itself; another one begins and ends in so many words.
+            kwargs={"row_factory": dict_row, "prepare_threshold": 2 if prepare else None, "autocommit": True},
         )
 
     async def close(self) -> None:
@@ -221,35 +224,75 @@ class Pools:
             Busy: the server answers, and other calls keep all connections; nothing was sent.
             EmbeddedServerError: the embedded server died and cannot be started.
         """
+
+        async def open_transaction(connection: Connection) -> None:
+            async with connection.pipeline():
+                await connection.execute("begin")
+                await connection.execute(*opening(identity, timeout_s))
+
+        async with self._watched(pool) as patience:
+            return (await self._live(pool, open_transaction, patience))[0]
+
+    async def read(self, pool: Pool, identity: Identity, request: Request, timeout_s: float) -> list[DictRow]:
+        """Call a verb that writes nothing, in a transaction of its own and in one round trip, and return its rows.
+
+        Args:
+            pool: `primary` or `reading`.
+            identity: the caller.
+            request: the call.
+            timeout_s: seconds that it may take.
+
+        Raises:
+            OutcomeUnknown: the connection was lost, perhaps while it was idle; the call may be made again.
+            DatabaseUnavailable: no connection works, or no answer came in time.
+            Busy: the server answers, and other calls keep all connections.
+        """
+        async with self._watched(pool) as patience:
+            try:
+                connection = await pool.getconn(timeout=patience)
+            except (PoolTimeout, PoolClosed) as error:
+                raise DatabaseUnavailable(f"The database does not answer: {error}") from error
+            try:
+                # The server keeps the statement timeout; this one is for a server that has stopped answering.
+                with losing(OutcomeUnknown), anyio.fail_after(timeout_s + _ON_THE_WAY_S):
+                    return await request.read(connection, opening(identity, timeout_s))
+            except TimeoutError:
+                raise DatabaseUnavailable("The database has stopped answering.") from None
+            finally:
+                await give_back(connection, pool)
+
+    @asynccontextmanager
+    async def _watched(self, pool: Pool) -> AsyncIterator[float]:
+        """Note whether the primary answers in this block, which is given the seconds to wait for a connection.
+
+        Raises:
+            Busy: no connection became free, and the primary answers.
+        """
+        patience = self._settings.connect_timeout_s
         if pool is self.reading:
-            return await self._begin(
-                pool, identity, timeout_s, min(self._settings.connect_timeout_s, _REPLICA_S)
-            )
+            yield min(patience, _REPLICA_S)
+            return
         if self.is_away:
             await self._return(pool)
         try:
-            connection = await self._begin(pool, identity, timeout_s, self._settings.connect_timeout_s)
+            yield patience
         except DatabaseUnavailable as error:
             if isinstance(error.__cause__, PoolTimeout) and await self._is_full(pool):
-                wait = f"{self._settings.connect_timeout_s:g}"
                 raise Busy(
-                    f"The database is busy: no connection became free for {wait} s. Nothing was read or saved; "
-                    f"wait {wait} s and send this again."
+                    f"The database is busy: no connection became free for {patience:g} s. Nothing was read or saved; "
+                    f"wait {patience:g} s and send this again."
                 ) from error
             self._away = True
             raise
         self._away = False
-        return connection
 
     async def _is_full(self, pool: Pool) -> bool:
         """Whether the primary answers, and the pool or the server has no connection left."""
         try:
-            with anyio.fail_after(_PROBE_S):
-                connection = await psycopg.AsyncConnection.connect(str(pool.conninfo))
-                await connection.close()
-        except (TimeoutError, psycopg.OperationalError) as error:
-            return _FULL.search(str(error)) is not None
-        return pool.get_stats()["pool_size"] >= pool.max_size
+            is_full = await self._ask(pool)
+        except DatabaseUnavailable:
+            return False
+        return is_full or pool.get_stats()["pool_size"] >= pool.max_size
 
     async def _return(self, pool: Pool) -> None:
         """Use a primary that was found away, if it answers again.
@@ -261,11 +304,11 @@ class Pools:
         self._away = False
         await self.recover()
 
-    async def _ask(self, pool: Pool) -> None:
-        """Ask the primary whether it answers, if only that it takes no further connection.
+    async def _ask(self, pool: Pool) -> bool:
+        """Ask the primary whether it answers; return whether the answer is that it takes no further connection.
 
         Raises:
-            DatabaseUnavailable: it does not, and counts as away.
+            DatabaseUnavailable: it does not answer, and counts as away.
         """
         try:
             with anyio.fail_after(_PROBE_S):
@@ -276,36 +319,10 @@ class Pools:
                     await connection.close()
         except (TimeoutError, psycopg.OperationalError) as error:
             if _FULL.search(str(error)):
-                return
+                return True
             self._away = True
             raise DatabaseUnavailable(f"The database does not answer: {first_line(error)}") from error
-
-    async def _begin(self, pool: Pool, identity: Identity, timeout_s: float, patience: float) -> Connection:
-        """As `begin`, within `patience` seconds."""
-        deadline = monotonic() + patience
-        lost: DatabaseUnavailable | None = None
-        for _ in range(pool.max_size + 1):
-            try:
-                connection = await pool.getconn(timeout=max(deadline - monotonic(), 0.001))
-            except (PoolTimeout, PoolClosed) as error:
-                raise lost or DatabaseUnavailable(f"The database does not answer: {error}") from error
-            begun = False
-            try:
-                with losing(DatabaseUnavailable), anyio.fail_after(max(deadline - monotonic(), 0.001)):
-                    async with connection.pipeline():
-                        await connection.execute(*opening(identity, timeout_s))
-                begun = True
-                return connection
-            except TimeoutError:
-                raise DatabaseUnavailable("The database does not answer.") from None
-            except DatabaseUnavailable as error:
-                lost = error
-            finally:
-                if not begun:
-                    await give_back(connection, pool)
-            if self.server is not None:
-                await self.recover()  # nothing else starts it
-        raise lost or DatabaseUnavailable("The database does not answer.")
+        return False
 
     async def alone(self, pool: Pool, send: Callable[[Connection], Awaitable[T]], timeout_s: float) -> T:
         """Send a statement that needs no identity and writes nothing by itself, in one round trip.
@@ -318,26 +335,38 @@ class Pools:
         Raises:
             DatabaseUnavailable: no connection works, or no answer came in time.
         """
+        if self.is_away:
+            await self._return(pool)
+        connection, answer = await self._live(pool, send, timeout_s)
+        await give_back(connection, pool)
+        return answer
+
+    async def _live(
+        self, pool: Pool, send: Callable[[Connection], Awaitable[T]], timeout_s: float
+    ) -> tuple[Connection, T]:
+        """Take a connection and send on it; on another one if that one died while it was idle, within a time."""
+        deadline = monotonic() + timeout_s
         lost: DatabaseUnavailable | None = None
-        try:
-            with anyio.fail_after(timeout_s):
-                if self.is_away:
-                    await self._return(pool)
-                for _ in range(pool.max_size + 1):
-                    connection = await pool.getconn(timeout=timeout_s)
-                    try:
-                        with losing(DatabaseUnavailable):
-                            if not connection.autocommit:
-                                await connection.set_autocommit(True)
-                            return await send(connection)
-                    except DatabaseUnavailable as error:
-                        lost = error  # it died while it was idle
-                    finally:
-                        await give_back(connection, pool)
-                    if self.server is not None:
-                        await self.recover()
-        except (TimeoutError, PoolTimeout, PoolClosed) as error:
-            raise lost or DatabaseUnavailable("The database does not answer.") from error
+        for _ in range(pool.max_size + 1):
+            try:
+                connection = await pool.getconn(timeout=max(deadline - monotonic(), 0.001))
+            except (PoolTimeout, PoolClosed) as error:
+                raise lost or DatabaseUnavailable(f"The database does not answer: {error}") from error
+            answered = False
+            try:
+                with losing(DatabaseUnavailable), anyio.fail_after(max(deadline - monotonic(), 0.001)):
+                    answer = await send(connection)
+                answered = True
+                return connection, answer
+            except TimeoutError:
+                raise DatabaseUnavailable("The database does not answer.") from None
+            except DatabaseUnavailable as error:
+                lost = error
+            finally:
+                if not answered:
+                    await give_back(connection, pool)
+            if self.server is not None:
+                await self.recover()  # nothing else starts it
         raise lost or DatabaseUnavailable("The database does not answer.")
 
 

@@ -123,6 +123,9 @@ class Gate:
         self._serving.set()
         self._fatal: bytes | None = None
         self._cut_for_good = False
+        self._answering = True
+        self.round_trips = 0
+        """How often the client has sent something after the last answer."""
         self.dsn = make_conninfo(
             dsn, host="127.0.0.1", port=self._port, sslmode="disable", gssencmode="disable"
         )
@@ -162,6 +165,8 @@ class Gate:
                         self.cut()
                     break
                 self._flowing.wait()
+                self.round_trips += self._answering and not answers
+                self._answering = answers
                 if not answers and data[:1] in _STATEMENTS:
                     self._serving.wait()
                 target.sendall(data)

@@ -141,6 +141,24 @@ async def test_connections_that_died_while_idle_are_replaced_unseen(
         assert (await memory.save_context("After.", "shop")).status == "saved"
 
 
+async def test_a_search_takes_one_round_trip(gate: Gate, settings: Configure) -> None:
+    async with Memory.connect(settings(pool_size=1, connect_timeout_s=PATIENT)) as memory:
+        assert (await memory.save_context("The cache holds an hour.", "shop")).status == "saved"
+        await memory.search_memory("cache", project_id="shop")  # asks for the names of the project as well
+        before = gate.round_trips
+        found = await memory.search_memory("cache", project_id="shop")
+        assert [result.title for result in found.results] == ["The cache holds an hour."]
+        assert gate.round_trips == before + 1
+
+
+async def test_a_search_whose_answer_is_lost_is_made_again(gate: Gate, settings: Configure) -> None:
+    async with Memory.connect(settings(connect_timeout_s=PATIENT)) as memory:
+        assert (await memory.save_context("The cache holds an hour.", "shop")).status == "saved"
+        gate.cut_at(b"hybrid")
+        found = await memory.search_memory("cache", project_id="shop")
+        assert [result.title for result in found.results] == ["The cache holds an hour."]
+
+
 async def test_a_client_goes_on_by_itself_when_the_network_is_back(
     gate: Gate, settings: Configure, connection: Connection
 ) -> None:
@@ -178,6 +196,21 @@ async def test_a_server_that_says_nothing_any_more_is_not_waited_for(
     async with Memory.connect(settings(connect_timeout_s=PATIENT)):  # replays
         pass
     assert contents(connection) == ["Once."]
+
+
+async def test_a_search_waits_a_bounded_time_for_a_server_that_says_nothing_and_then_less(
+    gate: Gate, settings: Configure
+) -> None:
+    async with Memory.connect(settings(connect_timeout_s=1.0, retrieval_timeout_s=1.0)) as memory:
+        await memory.search_memory("cache", project_id="shop")
+        gate.freeze()
+        for most in (1.0 + 1.0, 0.5):
+            began = monotonic()
+            with pytest.raises(DatabaseUnavailable, match="answer"):
+                await memory.search_memory("cache", project_id="shop")
+            assert monotonic() - began < most + SLACK
+        gate.thaw()
+        assert (await memory.search_memory("cache", project_id="shop")).results == []
 
 
 async def test_a_pooler_that_answers_for_a_server_that_is_away_is_found_out_once(
