@@ -89,8 +89,6 @@ language plpgsql stable rows 10 set search_path = pgmem, pg_temp
 set plan_cache_mode = force_generic_plan
 -- Every read here is by key or by an index of the scope.
 set enable_seqscan = off
--- Compiling this statement takes a hundred times as long as running it; managed servers have it on.
-set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -214,52 +212,61 @@ begin
     select s.seq, sum(pgmem.bm25(w.idf, s.tf, s.around, 3 * v_mean, v_k1, v_b)) as bm
     from spread s join word w using (place) group by s.seq
   -- Scores.
-  ), raw as (
+  ), raw as materialized (
     select h.*, t.bm, t.places, coalesce(a.bm, t.alone_bm) as near_bm,
            v_window / (1 + power(h.around / 100.0::float8, 2)) as gate,
            (h.cos + coalesce(p.cos, 0) + coalesce(x.cos, 0))
              / (1 + (p.cos is not null)::integer + (x.cos is not null)::integer) as near_cos,
+           coalesce(1 / (v_rrf_k + h.vector_rank), 0) + coalesce(1 / (v_rrf_k + h.text_rank), 0) as rrf,
+           case when h.cos is null then coalesce(t.bm, 0) / p_words.most when p_words.most is null then h.cos
+             else 0.5 * h.cos + 0.5 * coalesce(t.bm, 0) / p_words.most end as likeness,
            p.asks as answers
     from here h left join text t using (seq) left join around a using (seq)
     left join here p on p.seq = h.before_seq left join here x on x.seq = h.after_seq
-  ), arms as (
-    -- A single candidate, or equal ones, are normalised to 1. Null for a memory without a vector, whatever its
-    -- neighbours.
-    select r.*,
-      (coalesce((r.cos - min(r.cos) over ()) / nullif(max(r.cos) over () - min(r.cos) over (), 0), 1)
-       + r.gate * coalesce((r.near_cos - min(r.near_cos) over ())
-           / nullif(max(r.near_cos) over () - min(r.near_cos) over (), 0), 1))
-        / (1 + r.gate) + 0 * r.cos as vector,
-      (coalesce(r.bm / max(r.bm) over (), 0) + r.gate * coalesce(r.near_bm / max(r.near_bm) over (), 0))
-        / (1 + r.gate) as text,
-      max(r.bm) over () is not null as worded,
-      coalesce(1 / (v_rrf_k + r.vector_rank), 0) + coalesce(1 / (v_rrf_k + r.text_rank), 0) as rrf
+  ), extent as materialized (
+    -- Aggregates: a window function would copy every candidate once more.
+    select min(r.cos) as least_cos, nullif(max(r.cos) - min(r.cos), 0) as cos,
+           min(r.near_cos) as least_near_cos, nullif(max(r.near_cos) - min(r.near_cos), 0) as near_cos,
+           max(r.bm) as bm, max(r.near_bm) as near_bm,
+           min(r.rrf) as least_rrf, nullif(max(r.rrf) - min(r.rrf), 0) as rrf,
+           max(r.likeness) as likeness, count(*) as candidates, count(*) filter (where r.cos is null) as no_vector
     from raw r
   ), fused as materialized (
+    -- A single candidate, or equal ones, are normalised to 1. Null for a memory without a vector, whatever its
+    -- neighbours.
     select a.*, case
-        when p_fusion = 'rrf'
-          then coalesce((a.rrf - min(a.rrf) over ()) / nullif(max(a.rrf) over () - min(a.rrf) over (), 0), 1)
+        when p_fusion = 'rrf' then coalesce((a.rrf - a.least_rrf) / a.most_rrf, 1)
         when a.vector is null then a.text
         when not a.worded then a.vector
         else v_alpha * a.vector + (1 - v_alpha) * a.text end as base
-    from arms a
-  ), talked as (
+    from (
+      select r.*, x.least_rrf, x.rrf as most_rrf, x.bm is not null as worded,
+             (coalesce((r.cos - x.least_cos) / x.cos, 1)
+               + r.gate * coalesce((r.near_cos - x.least_near_cos) / x.near_cos, 1))
+               / (1 + r.gate) + 0 * r.cos as vector,
+             (coalesce(r.bm / x.bm, 0) + r.gate * coalesce(r.near_bm / x.near_bm, 0)) / (1 + r.gate) as text
+      from raw r cross join extent x) a
+  ), talked as materialized (
     select f.*,
            v_asked * f.gate * (case when f.answers then coalesce(b.base, 0) else 0 end - f.asks::integer) as question
     from fused f left join fused b on b.seq = f.before_seq
-  ), ranked as materialized (
-    select t.*, row_number() over (partition by t.session_id order by t.base + t.question desc, t.seq desc) as place,
-           rank() over (order by t.base + t.question desc) as overall
-    from talked t
-  ), by_session as (
+  ), by_session as materialized (
     select s.session_id, s.mean, v_session / (1 + last.session_place / 40.0::float8) as weight
-    from (select r.session_id, sum(r.base + r.question) / 3 as mean
-          from ranked r where r.place <= 3 and r.overall <= 50 and r.session_place is not null and v_session > 0
+    from (select r.session_id, sum(r.first) / 3 as mean
+          from (select t.session_id, t.session_place, t.base + t.question as first,
+                       row_number() over (
+                         partition by t.session_id order by t.base + t.question desc, t.seq desc) as place,
+                       rank() over (order by t.base + t.question desc) as overall
+                from talked t where v_session > 0) r
+          where r.place <= 3 and r.overall <= 50 and r.session_place is not null
           group by r.session_id) s
     cross join lateral (
       select n.session_place from pgmem.node n
       where n.session_id = s.session_id and n.session_place is not null and n.tenant = any (p_filter.tenants)
       order by n.session_place desc limit 1) last
+  ), sessions as (
+    select min(coalesce(b.mean, 0)) as least, nullif(max(coalesce(b.mean, 0)) - min(coalesce(b.mean, 0)), 0) as mean
+    from talked t left join by_session b using (session_id)
   ), linked as (
     select e.seq, count(distinct e.other) as near
     from (select src as seq, dst as other from pgmem.edge
@@ -270,16 +277,15 @@ begin
             and dst = any (array(select p.seq from pool p))) e
     group by e.seq
   ), whole as (
-    select r.*, coalesce(b.weight * (coalesce(b.mean, 0) - min(coalesce(b.mean, 0)) over ())
-             / nullif(max(coalesce(b.mean, 0)) over () - min(coalesce(b.mean, 0)) over (), 0), 0) as session,
-           v_prior * coalesce(s.prior, 0) as prior, v_standing * r.instructs::integer as instruction,
-           case when p_dates is null then 0.0 else pgmem.date_match(r.happened, p_dates) end as date,
-           case when lower(r.agent_id) = v_writer then 1.0 else 0.0 end as source,
-           coalesce(g.near, 0)::float8 / greatest(count(*) over () - 1, 1) as graph,
-           case when r.cos is null then coalesce(r.bm, 0) / p_words.most when p_words.most is null then r.cos
-             else 0.5 * r.cos + 0.5 * coalesce(r.bm, 0) / p_words.most end as likeness
-    from ranked r left join by_session b using (session_id) left join linked g using (seq)
-    left join pgmem.source_priors(p_filter, v_mean) s on v_prior > 0 and s.agent_id = r.agent_id
+    select t.*, coalesce(b.weight * (coalesce(b.mean, 0) - y.least) / y.mean, 0) as session,
+           v_prior * coalesce(s.prior, 0) as prior, v_standing * t.instructs::integer as instruction,
+           case when p_dates is null then 0.0 else pgmem.date_match(t.happened, p_dates) end as date,
+           case when lower(t.agent_id) = v_writer then 1.0 else 0.0 end as source,
+           coalesce(g.near, 0)::float8 / greatest(x.candidates - 1, 1) as graph,
+           x.likeness as best_likeness, x.no_vector
+    from talked t cross join extent x cross join sessions y
+    left join by_session b using (session_id) left join linked g using (seq)
+    left join pgmem.source_priors(p_filter, v_mean) s on v_prior > 0 and s.agent_id = t.agent_id
   ), known as (
     select w.*, 1 / (1 + exp(-v_slope * (w.likeness - v_middle))) as relevance,
            w.base + w.question + w.session + w.prior + w.instruction + v_dated * w.date + v_sourced * w.source
@@ -295,7 +301,7 @@ begin
            'prior', k.prior, 'instruction', k.instruction, 'date', k.date, 'source', k.source, 'graph', k.graph,
            'trust', k.trust_level, 'confidence', k.confidence, 'likeness', k.likeness, 'relevance', k.relevance,
            'weights', p_weights) end,
-         max(k.relevance) over (), count(*) filter (where k.cos is null) over ()
+         1 / (1 + exp(-v_slope * (k.best_likeness - v_middle))), k.no_vector
   from known k order by k.score desc, k.seq desc limit p_limit;
 end;
 $$;
@@ -440,7 +446,6 @@ create or replace function pgmem.search_answer(
 language plpgsql stable security definer set search_path = pgmem, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
-set jit = off
 as $$
 #variable_conflict use_column
 declare

@@ -178,7 +178,9 @@ begin
   -- Fewer than wanted by their vectors alone: there are no more.
   v_most := nullif(v_most, coalesce(cardinality(v_seqs), 0));
   select array_agg(f.seq), array_agg(f.score) into v_seqs, v_scores
-  from (select f.seq, f.score from unnest(v_seqs, v_scores) as f(seq, score)
+  from (select f.seq, f.score
+        -- In order first, so that the look-ups end with the last one wanted.
+        from (select f.seq, f.score from unnest(v_seqs, v_scores) as f(seq, score) order by f.score desc offset 0) f
         cross join lateral (select from pgmem.node n where n.seq = f.seq and pgmem.fits(n, p_filter) offset 0) n
         order by f.score desc limit p_limit) f;
   if v_most is not null or cardinality(v_seqs) = p_limit then
