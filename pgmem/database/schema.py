@@ -496,9 +496,11 @@ def check_version(connection: psycopg.Connection[tuple[object, ...]]) -> None:
     except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
         raise SchemaOutdated("This database holds no pgmem schema yet. Run: pgmem init") from None
     if row is None or row[1] != digest():
-        found = row[0] if row else "none"
+        found, own = row[0] if row else "none", release()
+        # Between two releases their number does not tell them apart.
+        own = own if found != own else f"another state of {own}"
         raise SchemaOutdated(
-            f"This database holds pgmem schema {found}, this program is {release()}. Run: pgmem init"
+            f"This database holds pgmem schema {found}, this program is {own}. Run: pgmem init"
         )
 
 

@@ -130,13 +130,12 @@ class App:
                 await self._database.close()
                 await self._open_once()
             self._open, self.trouble, self._unusable = True, None, False
-        except (DatabaseUnavailable, EmbeddedServerError) as error:
-            self.trouble, self._unusable = str(error), False
-            if not self._closing:  # whoever leaves need not hear that the server is gone
-                log.warning("%s", summary(error))
         except PgmemError as error:
-            self.trouble, self._unusable = str(error), True
-            log.warning("%s", summary(error))
+            # Said once, though each call tries again; whoever leaves need not hear that the server is gone.
+            if str(error) != self.trouble and not self._closing:
+                log.warning("%s", summary(error))
+            self.trouble = str(error)
+            self._unusable = not isinstance(error, DatabaseUnavailable | EmbeddedServerError)
         except Exception as error:
             # Any exception is caught, because a server that exits leaves its client without a reason.
             self.trouble = f"The database cannot be opened: {type(error).__name__}: {error}"

@@ -123,7 +123,9 @@ async def test_no_save_is_promised_where_the_outbox_cannot_be_written(nowhere: S
         assert text_of(result).endswith(". Try again later.")
 
 
-async def test_a_store_without_schema_names_the_command_that_makes_it(server: str, tmp_path: Path) -> None:
+async def test_a_store_without_schema_names_the_command_that_makes_it(
+    server: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     settings = load(dsn=server, data_dir=tmp_path, embedding_provider="none")
     async with Client(create_server(settings)) as client:
         for tool, arguments in (("save_decision", SAVE), ("retrieve_context", {"project_id": "p"})):
@@ -131,6 +133,7 @@ async def test_a_store_without_schema_names_the_command_that_makes_it(server: st
             assert result.is_error
             assert "pgmem init" in text_of(result)
     assert not list(tmp_path.rglob("*.json"))
+    assert len([line for line in caplog.messages if "no pgmem schema" in line]) == 1, "each call repeats it"
 
 
 async def test_an_embedded_server_that_is_being_started_elsewhere_delays_nothing_but_reads(

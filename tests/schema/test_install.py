@@ -155,6 +155,9 @@ def test_an_empty_database_is_told_apart_from_an_outdated_one(empty: str) -> Non
             SchemaOutdated, match=r"holds pgmem schema 9.9, this program is .* Run: pgmem init"
         ):
             schema.check_version(connection)
+        connection.execute("update pgmem.schema_version set release = %s", (schema.release(),))
+        with pytest.raises(SchemaOutdated, match=r"this program is another state of .*\. Run: pgmem init"):
+            schema.check_version(connection)
 
 
 def test_a_store_of_a_newer_release_is_left_as_it_is(empty: str) -> None:
