@@ -248,6 +248,25 @@ comment on function pgmem.dates_asked is
   'The spans of time a query names: days, else months, else years; null when none.';
 
 
+-- Who asks when wants to read a time. A question asks for one where an auxiliary follows "when"; "when I travel" asks
+-- for none. The words are as the stemmer of English leaves them; those whose other sense is the usual one (second,
+-- fall, last, even of evening) are left out.
+create or replace function pgmem.times_asked(p_query text, p_config text) returns tsquery
+language sql immutable parallel safe
+begin atomic
+  select case when p_config::regconfig = 'pg_catalog.english'::regconfig
+      and p_query ~* concat(
+        '\mwhen( (and|or) where)?(''s| (did|do|does|is|are|was|were|will|would|should|can|could|has|have|had))\M',
+        '|\m(what|which) (date|day|month|year|time|week|weekend|season)s?\M')
+    then concat_ws('|',
+      'today|tonight|yesterday|tomorrow|ago|recent|morn|noon|afternoon|night|midnight|pm|clock|hour|day|date|week',
+      'weekend|month|year|spring|summer|autumn|winter|monday|tuesday|wednesday|thursday|friday|saturday|sunday',
+      'januari|februari|march|april|may|june|juli|august|septemb|octob|novemb|decemb')::tsquery end;
+end;
+comment on function pgmem.times_asked is
+  'What a text holds that names a time, if an English query asks for one; else null.';
+
+
 create or replace function pgmem.date_match(p_told timestamptz, p_asked tstzrange[]) returns float8
 language sql stable parallel safe set search_path = pgmem, pg_temp as $$
   -- 1 within the span, less by e for every week outside it: an event is often recorded some days later.

@@ -13,6 +13,7 @@
 --   session  + weight / (1 + memories of the session / 40) * mm(mean of its best three among the best 50)
 --   instruction  + weight where it is a standing instruction: it holds whatever else is asked
 --   prior    + weight * how much shorter than the others its writer writes
+--   time     + weight * gate where the query asks when and the memory names a time: a long text names one anyway
 --   date, writer   + weight where it is of the time, or of the one writer, that the query names
 --   graph, trust, confidence   + small weights, as in HybridConfig
 --
@@ -70,6 +71,7 @@ create or replace function pgmem.rank_memories(
   p_without text[],
   p_names text[],
   p_dates tstzrange[],
+  p_times tsquery,
   p_limit integer
 ) returns table (
   seq bigint,
@@ -98,6 +100,7 @@ declare
   v_trust    float8 := (p_weights ->> 'hybrid_trust_gamma')::float8;
   v_sure     float8 := (p_weights ->> 'hybrid_confidence_weight')::float8;
   v_dated    float8 := (p_weights ->> 'hybrid_date_weight')::float8;
+  v_timed    float8 := (p_weights ->> 'hybrid_time_weight')::float8;
   v_sourced  float8 := (p_weights ->> 'hybrid_source_weight')::float8;
   v_asked    float8 := (p_weights ->> 'hybrid_question_weight')::float8;
   v_session  float8 := (p_weights ->> 'hybrid_session_weight')::float8;
@@ -166,6 +169,7 @@ begin
       array(select p.seq from pool p where not exists (select from own o where o.seq = p.seq))) v
   ), here as materialized (
     select p.seq, n.session_id, n.text_length as len, n.asks, n.instructs, n.agent_id, n.trust_level, n.session_place,
+           coalesce(n.tsv @@ p_times, false) as named,
            pgmem.decayed(n.initial_confidence, n.updated_at, v_now, v_rate, v_age) as confidence,
            coalesce(n.valid_from, n.created_at) as happened, coalesce(o.cos, c.cos) as cos, o.rank as vector_rank,
            w.rank as text_rank, before.seq as before_seq, after.seq as after_seq,
@@ -279,6 +283,7 @@ begin
   ), whole as (
     select t.*, coalesce(b.weight * (coalesce(b.mean, 0) - y.least) / y.mean, 0) as session,
            v_prior * coalesce(s.prior, 0) as prior, v_standing * t.instructs::integer as instruction,
+           v_timed * t.gate * t.named::integer as time,
            case when p_dates is null then 0.0 else pgmem.date_match(t.happened, p_dates) end as date,
            case when lower(t.agent_id) = v_writer then 1.0 else 0.0 end as source,
            coalesce(g.near, 0)::float8 / greatest(x.candidates - 1, 1) as graph,
@@ -288,7 +293,7 @@ begin
     left join pgmem.source_priors(p_filter, v_mean) s on v_prior > 0 and s.agent_id = t.agent_id
   ), known as (
     select w.*, 1 / (1 + exp(-v_slope * (w.likeness - v_middle))) as relevance,
-           w.base + w.question + w.session + w.prior + w.instruction + v_dated * w.date + v_sourced * w.source
+           w.base + w.question + w.session + w.prior + w.instruction + w.time + v_dated * w.date + v_sourced * w.source
              + v_beta * least(w.graph, v_cap) + v_trust * w.trust_level + v_sure * w.confidence as score
     from whole w
   )
@@ -298,9 +303,9 @@ begin
            case when k.vector is null then 0 when not k.worded then 1 else v_alpha end,
            'base', k.base, 'gate', k.gate, 'cosine', k.cos, 'near_cosine', k.near_cos, 'bm25', k.bm,
            'near_bm25', k.near_bm, 'most', p_words.most, 'question', k.question, 'session', k.session,
-           'prior', k.prior, 'instruction', k.instruction, 'date', k.date, 'source', k.source, 'graph', k.graph,
-           'trust', k.trust_level, 'confidence', k.confidence, 'likeness', k.likeness, 'relevance', k.relevance,
-           'weights', p_weights) end,
+           'prior', k.prior, 'instruction', k.instruction, 'time', k.time, 'date', k.date, 'source', k.source,
+           'graph', k.graph, 'trust', k.trust_level, 'confidence', k.confidence, 'likeness', k.likeness,
+           'relevance', k.relevance, 'weights', p_weights) end,
          1 / (1 + exp(-v_slope * (k.best_likeness - v_middle))), k.no_vector
   from known k order by k.score desc, k.seq desc limit p_limit;
 end;
@@ -456,6 +461,7 @@ declare
   v_past    boolean := num_nonnulls(p_as_of, p_known_at) > 0;
   v_tokens  integer := coalesce(p_max_tokens, case when v_agent then (v_setting ->> 'agent_token_limit')::integer end);
   v_filter  pgmem.search_filter;
+  v_config  text;
   v_lexemes text[];
   v_words   pgmem.search_words;
   v_model   pgmem.embedding_model;
@@ -471,7 +477,8 @@ begin
   end if;
   v_scope := pgmem.resolve_scope(v_caller, p_project_id, p_focus);
   v_model := pgmem.query_model(case when not v_past then p_embedding end, p_embedding_model);
-  v_lexemes := pgmem.query_lexemes(p_query, coalesce(v_scope.text_config, pgmem.setting_text('text_config')));
+  v_config := coalesce(v_scope.text_config, pgmem.setting_text('text_config'));
+  v_lexemes := pgmem.query_lexemes(p_query, v_config);
   results := '[]';
   left_out := 0;
   answered := 'no';
@@ -511,7 +518,8 @@ begin
   into v_found
   from pgmem.rank_memories(
       v_filter, v_words, case when v_model.id is not null then p_embedding end, v_model, v_setting,
-      coalesce(p_fusion, v_setting ->> 'hybrid_fusion'), p_explain, p_without, v_names, v_dates, p_limit) r
+      coalesce(p_fusion, v_setting ->> 'hybrid_fusion'), p_explain, p_without, v_names, v_dates,
+      case when not 'time' = any (p_without) then pgmem.times_asked(p_query, v_config) end, p_limit) r
   cross join lateral (select * from pgmem.node n where n.seq = r.seq offset 0) n
   cross join lateral pgmem.searched_text(n.label, n.title, n.props) t
   where p_min_relevance is null or r.relevance >= p_min_relevance;
@@ -547,8 +555,8 @@ known_at: As recorded at that time; by full text alone.
 fusion: linear (weighted sum of normalised arms) or rrf; unset: the store's setting.
 explain: give every part of a score.
 tags: only what carries all of these.
-without: signals to leave out, to see what each gives: names, window, question, session, prior, instruction, date,
-  source, graph.
+without: signals to leave out, to see what each gives: names, window, question, session, prior, instruction, time,
+  date, source, graph.
 weights: settings of the ranking (hybrid_alpha, rrf_k and their like) for this search alone.
 min_relevance: Leave out what is less relevant, 0 to 1.
 max_tokens: At most so many tokens, 100 to 1000000; what does not fit is passed over and counted, near copies
@@ -674,8 +682,8 @@ known_at: As recorded at that time; by full text alone.
 fusion: linear (weighted sum of normalised arms) or rrf; unset: the store's setting.
 explain: give every part of a score.
 tags: only what carries all of these.
-without: signals to leave out, to see what each gives: names, window, question, session, prior, instruction, date,
-  source, graph.
+without: signals to leave out, to see what each gives: names, window, question, session, prior, instruction, time,
+  date, source, graph.
 weights: settings of the ranking (hybrid_alpha, rrf_k and their like) for this search alone.
 min_relevance: Leave out what is less relevant, 0 to 1.
 max_tokens: At most so many tokens, 100 to 1000000; what does not fit is passed over and counted, near copies

@@ -29,7 +29,18 @@ from pgmem.memory import Memory
 
 SHA256 = "79fa87e90f04081343b8c8debecb80a9a6842b76a7aa537dc9fdf651ea698ff4"
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
-SIGNALS = ("names", "window", "question", "session", "prior", "instruction", "date", "source", "graph")
+SIGNALS = (
+    "names",
+    "window",
+    "question",
+    "session",
+    "prior",
+    "instruction",
+    "time",
+    "date",
+    "source",
+    "graph",
+)
 _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
 _DEPTH = 100
 

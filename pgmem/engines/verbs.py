@@ -885,7 +885,7 @@ class Verbs(Hooks):
             focus: Focus area.
             tags: only what carries all of these.
             without: signals to leave out, to see what each gives: names, window, question, session, prior,
-                instruction, date, source, graph.
+                instruction, time, date, source, graph.
             weights: settings of the ranking (hybrid_alpha, rrf_k and their like) for this search alone.
             min_relevance: Leave out what is less relevant, 0 to 1.
             max_tokens: At most so many tokens, 100 to 1000000; what does not fit is passed over and
