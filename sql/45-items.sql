@@ -43,7 +43,7 @@ comment on function pgmem.item_place is
 
 
 create or replace function pgmem.item_key(p_namespace text[], p_name text) returns text
-language plpgsql immutable as $$
+language plpgsql immutable set search_path = pgmem, pg_temp as $$
 declare
   v_key text := to_jsonb(p_namespace || p_name)::text;
 begin
@@ -477,7 +477,7 @@ comment on function pgmem.live_items is 'The live items whose keys begin with a 
 
 
 create or replace function pgmem.namespace_fits(p_namespace text[], p_condition jsonb) returns boolean
-language plpgsql immutable parallel safe as $$
+language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
 declare
   v_path  text[] := array(select jsonb_array_elements_text(p_condition -> 'path'));
   v_shift integer := 0;

@@ -13,7 +13,7 @@
 
 
 create or replace function pgmem.file_path(p_path text) returns text
-language plpgsql immutable as $$
+language plpgsql immutable set search_path = pgmem, pg_temp as $$
 declare
   v_names text[] := '{}';
   v_name  text;
@@ -249,7 +249,7 @@ select pgmem.declare_verb('replace_in_file', p_rights => 'writer', p_effect => '
 
 
 create or replace function pgmem.text_places(p_text text, p_part text) returns integer[]
-language plpgsql immutable parallel safe as $$
+language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
 declare
   v_places integer[] := '{}';
   v_place  integer := 0;

@@ -73,7 +73,7 @@ comment on function pgmem.says_not is 'Whether a text holds a word that denies, 
 
 
 create or replace function pgmem.quote_place(p_quote text, p_content text) returns integer
-language plpgsql immutable parallel safe as $$
+language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
 declare
   v_from integer := 1;
   v_at   integer;

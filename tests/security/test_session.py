@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 
 import psycopg
@@ -174,6 +175,34 @@ def test_what_a_session_shadows_is_not_found(alice: Session, carol: Session, row
     found = alice.execute("select title, rationale from pgmem.decision").fetchall()
     assert {str(row["rationale"]) for row in found} == {"said alice", "r"}
     alice.execute("drop owned by current_user cascade")  # the login is dropped before its session has ended
+
+
+def test_no_function_keeps_a_type_that_a_session_made(alice: Session) -> None:
+    """A function is read once in a session: one that a client called first kept its types, and a verb ran their checks."""
+    for statement in (
+        "create function pg_temp.seen(text) returns boolean language plpgsql as"
+        " $$ begin raise exception 'run as %', current_user; end $$",
+        "create domain pg_temp.text as pg_catalog.text check (value is null or pg_temp.seen(value))",
+    ):
+        alice.execute(statement.encode())
+    with contextlib.suppress(psycopg.errors.RaiseException):
+        alice.execute("select pgmem.file_path('/memories/a')")
+    alice.execute("select * from pgmem.create_file('/memories/a', 'text', 'proj-alice')")
+    alice.execute("drop owned by current_user cascade")
+
+
+def test_what_a_client_may_call_finds_the_types_of_its_variables_by_itself(rows: Rows) -> None:
+    """Clients may call what changes nothing: it declares types of the grammar, or has a search_path of its own."""
+    found = rows(
+        "select p.proname, p.prosrc from pg_proc p join pg_language l on l.oid = p.prolang"
+        " where p.pronamespace = 'pgmem'::regnamespace and l.lanname = 'plpgsql' and p.provolatile <> 'v'"
+        " and 'search_path=pgmem, pg_temp' <> all (coalesce(p.proconfig, '{}'))"
+    )
+    declared = re.compile(r"^ +(v_\w+) +(?!(?:integer|bigint|boolean|numeric)\b)", re.MULTILINE)
+    free = {
+        str(row["proname"]): declared.findall(str(row["prosrc"]).partition("begin\n")[0]) for row in found
+    }
+    assert {name: variables for name, variables in free.items() if variables} == {}
 
 
 @pytest.mark.parametrize(
