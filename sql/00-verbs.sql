@@ -31,9 +31,10 @@ declare
   v_error   text;
 begin
   insert into pgmem.verb (place, chapter, name, summary, rights, effect, answer, patience, toolset, description, hidden)
-  select (select count(*) + 1 from pgmem.verb), current_setting('pgmem.chapter'), p_name,
+  select coalesce(max(v.place), 0) + 1, current_setting('pgmem.chapter'), p_name,
          split_part(ltrim(v_comment, e'\n'), e'\n', 1),
-         p_rights, p_effect, p_answer, p_patience, p_toolset, p_description, p_hidden;
+         p_rights, p_effect, p_answer, p_patience, p_toolset, p_description, p_hidden
+  from pgmem.verb v;
   foreach v_error in array case
     when p_rights = 'reviewer' then array['NotPermitted: the login is neither owner nor reviewer.']
     when p_rights = 'writer' and p_effect not in ('read', 'look') then array[

@@ -207,7 +207,8 @@ language plpgsql set search_path = ag_catalog, pgmem, pg_temp as $$
 declare
   v_name text;
 begin
-  for v_name in select l.name from pgmem.label l order by l.name loop
+  for v_name in select l.name from pgmem.label l
+    where exists (select from pgmem.node n where n.label = l.name) order by l.name loop
     execute format('insert into pgmem_graph.%1$I (id, properties)
       select ag_catalog._graphid(pgmem.label_number(n.label), n.seq), vertex.properties::ag_catalog.agtype
       from pgmem.node n cross join lateral pgmem.vertex_properties(n) vertex where n.label = %1$L', v_name);
@@ -223,7 +224,7 @@ begin
       ag_catalog._graphid(pgmem.label_number(n.label), n.seq),
       ag_catalog._graphid(pgmem.label_number('FocusArea'), n.focus_seq)
     from pgmem.node n where n.focus_seq is not null$q$;
-  for v_name in select r.name from pgmem.relation r where not r.is_column order by r.name loop
+  for v_name in select distinct e.rel from pgmem.edge e order by e.rel loop
     execute format('insert into pgmem_graph.%1$I (id, start_id, end_id, properties)
       select ag_catalog._graphid(ag_catalog._label_id(''pgmem_graph'', %1$L)::int, e.seq),
         ag_catalog._graphid(pgmem.label_number(s.label), s.seq),

@@ -10,7 +10,7 @@
 --
 -- Verbs: make_roles.
 -- Locks: those of alter … owner and grant, in the install's transaction.
--- Callers: pgmem init --roles, rebuild_graph, 98-grants.
+-- Callers: pgmem init (with --roles, make_roles too), rebuild_graph.
 
 
 -- The installer runs it as itself. It needs CREATEROLE; on PostgreSQL 16 and later that alone neither sets nor inherits

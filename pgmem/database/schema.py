@@ -10,9 +10,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, LiteralString
@@ -116,16 +118,19 @@ def upgrade(
         UnsuitableDatabase: a newer release wrote the store, the server is older than 15, its collation folds no
             accented letters, or others may create in the schema of an extension; the message says what to do.
     """
-    # Imported here: start-up of the server and the CLI must not pay for Alembic.
+    # Alembic is imported here, because start-up of the server and the CLI must not pay for it, and while the server
+    # makes the extensions, which takes about as long.
+    with ThreadPoolExecutor(1) as importer, _connect(dsn, autocommit=True) as connection:
+        importer.submit(import_module, "alembic.command")
+        _require_suitable(connection)
+        made = _make_extensions(connection, extensions)
+        _refuse_writable_schema(connection)
     from alembic import command
     from alembic.config import Config
     from alembic.util import CommandError
     from sqlalchemy import create_engine
     from sqlalchemy.pool import NullPool
 
-    _require_suitable(dsn)
-    made = _make_extensions(dsn, extensions)
-    _refuse_writable_schema(dsn)
     config = Config(attributes={})
     config.set_main_option("script_location", str(_MIGRATIONS))
     config.set_main_option("path_separator", "os")
@@ -234,45 +239,41 @@ def _connect(dsn: str, *, autocommit: bool = False) -> psycopg.Connection[tuple[
     return psycopg.connect(dsn, autocommit=autocommit, prepare_threshold=None)
 
 
-def _require_suitable(dsn: str) -> None:
+def _require_suitable(connection: psycopg.Connection[Any]) -> None:
     """Before anything is made."""
-    with _connect(dsn) as connection:
-        asked = "select current_setting('server_version_num')::integer"
-        (number,) = connection.execute(asked).fetchone() or (0,)
-        if number < 150000:
-            raise UnsuitableDatabase(f"pgmem needs PostgreSQL 15 or later; this server is {number // 10000}.")
-        if not is_suitable(connection):
-            raise UnsuitableDatabase(UNSUITABLE)
+    number = connection.info.server_version
+    if number < 150000:
+        raise UnsuitableDatabase(f"pgmem needs PostgreSQL 15 or later; this server is {number // 10000}.")
+    if not is_suitable(connection):
+        raise UnsuitableDatabase(UNSUITABLE)
 
 
-def _refuse_writable_schema(dsn: str) -> None:
-    with _connect(dsn) as connection:
-        if found := writable_schema(connection):
-            raise UnsuitableDatabase(f"{found[0]}. Run: {found[1]}")
+def _refuse_writable_schema(connection: psycopg.Connection[Any]) -> None:
+    if found := writable_schema(connection):
+        raise UnsuitableDatabase(f"{found[0]}. Run: {found[1]}")
 
 
-def _make_extensions(dsn: str, wanted: Sequence[str]) -> tuple[str, ...]:
+def _make_extensions(connection: psycopg.Connection[Any], wanted: Sequence[str]) -> tuple[str, ...]:
     """Create what is offered and permitted, each in its own transaction: one refusal must not undo the install."""
     made = []
-    with _connect(dsn, autocommit=True) as connection:
-        for name in wanted:
-            present = connection.execute("select 1 from pg_extension where extname = %s", (name,)).fetchone()
-            offered = connection.execute(
-                "select 1 from pg_available_extensions where name = %s", (name,)
-            ).fetchone()
-            if not present and offered:
-                try:
-                    with connection.transaction():
-                        connection.execute("set local client_min_messages = warning")
-                        connection.execute(
-                            statement.SQL("create extension {}").format(statement.Identifier(name))
-                        )
-                except (psycopg.errors.InsufficientPrivilege, psycopg.errors.FeatureNotSupported):
-                    continue
-                except (psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
-                    pass  # made by another installer meanwhile
-            if present or offered:
-                made.append(name)
+    for name in wanted:
+        present = connection.execute("select 1 from pg_extension where extname = %s", (name,)).fetchone()
+        offered = connection.execute(
+            "select 1 from pg_available_extensions where name = %s", (name,)
+        ).fetchone()
+        if not present and offered:
+            try:
+                with connection.transaction():
+                    connection.execute("set local client_min_messages = warning")
+                    connection.execute(
+                        statement.SQL("create extension {}").format(statement.Identifier(name))
+                    )
+            except (psycopg.errors.InsufficientPrivilege, psycopg.errors.FeatureNotSupported):
+                continue
+            except (psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
+                pass  # made by another installer meanwhile
+        if present or offered:
+            made.append(name)
     return tuple(made)
 
 
@@ -307,16 +308,18 @@ def _replace(connection: Connection) -> None:
         same = installed.get(path.name) == sums[path.name]
         if same and (path.stem in _LOCKING or (path.stem in _VIEWS and not (views_changed or views_gone))):
             continue
-        text = path.read_text(encoding="utf-8")
+        # On the first line, so that the lines of an error are those of the file.
+        text = f"{_BEGIN_CHAPTER.format(path.stem[3:])}; " + path.read_text(encoding="utf-8")
         try:
-            run(connection, _BEGIN_CHAPTER.format(path.stem[3:]))
             run(connection, text)
         except Exception as error:
             error.add_note(_place_in(path, text, error))
             raise
     connection.exec_driver_sql("delete from pgmem.schema_file")
-    for name, digest in sums.items():
-        connection.exec_driver_sql("insert into pgmem.schema_file values (%s, %s)", (name, digest))
+    names_and_sums = (list(sums), list(sums.values()))
+    connection.exec_driver_sql(
+        "insert into pgmem.schema_file select * from unnest(%s::text[], %s::text[])", names_and_sums
+    )
     run(connection, _KEEP_HEADS.format(**_head_arrays()))
 
 
