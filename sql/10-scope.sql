@@ -92,16 +92,11 @@ comment on function pgmem.resolve_scope is
 
 
 -- Locks are rows and tables to which clients have no rights: an advisory lock can be taken by any login, and pg_locks
--- shows its key. An insert waits for another that has not ended; a row that is there is locked.
+-- shows its key. An insert waits for another that has not ended; a row that is there is locked, and stays as it is.
 create or replace function pgmem.hold_lock(p_key bigint) returns boolean
-language plpgsql volatile set search_path = pgmem, pg_temp set enable_seqscan = off as $$
+language plpgsql volatile as $$
 begin
-  loop
-    perform from pgmem.held_lock h where h.key = p_key for update;
-    exit when found;
-    insert into pgmem.held_lock (key) values (p_key) on conflict do nothing;
-    exit when found;
-  end loop;
+  insert into pgmem.held_lock (key) values (p_key) on conflict (key) do update set key = excluded.key where false;
   return true;
 end;
 $$;
@@ -130,7 +125,7 @@ comment on function pgmem.hold_save is
 
 -- refresh_dedup takes the table exclusively: the order of tokens does not change under a writer.
 create or replace function pgmem.lock_scope(p_scope_key bigint) returns boolean
-language plpgsql volatile set search_path = pgmem, pg_temp as $$
+language plpgsql volatile as $$
 begin
   lock table pgmem.token_frequency in row share mode;
   return pgmem.hold_lock(p_scope_key);

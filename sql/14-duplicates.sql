@@ -88,8 +88,8 @@ comment on function pgmem.same_content is
 
 
 -- Exact. A match of sizes n, m needs an overlap o with 3 o >= n + m. Of the first shared token, with rank i here and
--- position p there: o <= n - i + 1 and o <= m - p + 1; and o <= n - (bits of ours that theirs lacks). The rest is
--- compared. Reads node itself: scope_key holds the tenant.
+-- position p there: o <= n - i + 1 and o <= m - p + 1; and o <= n - (bits of ours that theirs lacks), and the same of
+-- theirs. The rest is compared, without jaccard(), whose call costs more than the comparison. Reads node itself: scope_key holds the tenant.
 create or replace function pgmem.near_duplicate(
   p_scope_key bigint,
   p_title text,
@@ -113,6 +113,7 @@ begin
         and t.size between (size.n + 1) / 2 and least(2 * size.n, 3 + 2 * size.n - 3 * probe.rank::integer)
         and t.weight >= size.n
         and 3 * (size.n - bit_count((s.signature & ~t.signature)::bit(64))) >= size.n + t.size
+        and 3 * (t.size - bit_count((t.signature & ~s.signature)::bit(64))) >= size.n + t.size
       offset 0) candidate)
   into words, ranked, v_found
   from pgmem.title_words(p_title) title
@@ -124,7 +125,10 @@ begin
   end if;
   select n.seq, n.id, exact.score into seq, id, score
   from pgmem.node n
-  cross join lateral (select pgmem.jaccard(words, n.title_tokens) as score offset 0) exact
+  cross join lateral (select count(*) as shared from unnest(n.title_tokens) theirs(word)
+                      join unnest(words) ours(word) using (word)) same
+  cross join lateral (select same.shared::float8 / (cardinality(words) + cardinality(n.title_tokens) - same.shared)
+                      as score offset 0) exact
   where n.seq = any (v_found) and n.status = 'active' and (n.valid_to is null or n.valid_to >= pgmem.now())
     and exact.score >= 0.5
   order by exact.score desc, n.seq limit 1;
