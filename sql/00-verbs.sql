@@ -149,6 +149,17 @@ $$;
 comment on function pgmem.number_between is 'True for a number between bounds or null; any other is refused by name.';
 
 
+create or replace function pgmem.range_check(p_argument text, p_least integer, p_most integer) returns text
+language sql immutable
+begin atomic
+  -- As choice_check: the call only words the error.
+  select format(
+    'case when value between %2$s and %3$s then true else pgmem.number_between(%1$L, value, %2$s, %3$s) end',
+    p_argument, p_least, p_most);
+end;
+comment on function pgmem.range_check is 'The check of an argument that is a number between bounds, or null.';
+
+
 create or replace function pgmem.declare_argument_type(
   p_name text,
   p_base text,
@@ -194,9 +205,9 @@ select pgmem.declare_argument_type('max_results', 'integer',
   $$pgmem.integer_between('max_results', value, 1, 100, 'PM010')$$);
 select pgmem.declare_argument_type('row_limit', 'integer', $$pgmem.integer_between('limit', value, 1, 1000)$$);
 select pgmem.declare_argument_type('hops', 'integer', $$pgmem.integer_between('hops', value, 1, 5)$$);
-select pgmem.declare_argument_type('confidence', 'float8', $$pgmem.number_between('confidence', value, 0, 1)$$);
-select pgmem.declare_argument_type('relevance', 'float8', $$pgmem.number_between('relevance_score', value, 0, 1)$$);
-select pgmem.declare_argument_type('min_relevance', 'float8', $$pgmem.number_between('min_relevance', value, 0, 1)$$);
+select pgmem.declare_argument_type('confidence', 'float8', pgmem.range_check('confidence', 0, 1));
+select pgmem.declare_argument_type('relevance', 'float8', pgmem.range_check('relevance_score', 0, 1));
+select pgmem.declare_argument_type('min_relevance', 'float8', pgmem.range_check('min_relevance', 0, 1));
 select pgmem.declare_argument_type('token_limit', 'integer',
   $$value is null or pgmem.integer_between('max_tokens', value, 100, 1000000)$$);
 select pgmem.declare_argument_type('objects', 'jsonb');

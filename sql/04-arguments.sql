@@ -94,7 +94,7 @@ comment on function pgmem.clean_text is
 
 
 create or replace function pgmem.require_count(p_count bigint, p_name text, p_setting text) returns void
-language plpgsql stable set search_path = pgmem, pg_temp as $$
+language plpgsql stable as $$
 begin
   -- No limit is below 100, so most need no look-up.
   if p_count > 100 and p_count > pgmem.setting_int(p_setting) then
@@ -109,7 +109,7 @@ comment on function pgmem.require_count is
 
 -- What a save costs grows with the whole of its arguments, not with the longest of its texts alone.
 create or replace function pgmem.require_length(p_arguments jsonb) returns jsonb
-language plpgsql stable set search_path = pgmem, pg_temp as $$
+language plpgsql stable as $$
 begin
   -- pg_column_size is the cheaper bound from below: a character takes at most four bytes of it.
   if pg_column_size(p_arguments) > 100000 and length(p_arguments::text) > pgmem.setting_int('max_arguments_limit') then

@@ -185,17 +185,25 @@ comment on function pgmem.confidence is
 
 
 -- Read once for many items: a look-up of settings for each of them costs more than the item.
+create or replace function pgmem.ages_of(p_settings jsonb) returns pgmem.ages
+language sql stable parallel safe
+begin atomic
+  select row(
+    pgmem.now(),
+    pgmem.now() - make_interval(days => (p_settings ->> 'freshness_recent_days')::integer),
+    pgmem.now() - make_interval(days => (p_settings ->> 'freshness_stale_days')::integer),
+    (p_settings ->> 'decay_rate')::float8,
+    (p_settings ->> 'decay_max_age_days')::integer)::pgmem.ages;
+end;
+comment on function pgmem.ages_of is
+  'The present moment with the settings of freshness and decay, from an object that holds these.';
+
+
 create or replace function pgmem.ages() returns pgmem.ages
 language sql stable parallel safe set search_path = pgmem, pg_temp as $$
-  select row(
-    moment.at,
-    moment.at - make_interval(days => (s.value ->> 'freshness_recent_days')::integer),
-    moment.at - make_interval(days => (s.value ->> 'freshness_stale_days')::integer),
-    (s.value ->> 'decay_rate')::float8,
-    (s.value ->> 'decay_max_age_days')::integer)::pgmem.ages
-  from (select pgmem.now() as at) moment,
-    (select jsonb_object_agg(name, value) as value from pgmem.setting
-     where name in ('freshness_recent_days', 'freshness_stale_days', 'decay_rate', 'decay_max_age_days')) s;
+  select pgmem.ages_of((
+    select jsonb_object_agg(s.name, s.value) from pgmem.setting s
+    where s.name in ('freshness_recent_days', 'freshness_stale_days', 'decay_rate', 'decay_max_age_days')));
 $$;
 comment on function pgmem.ages is
   'The present moment with the settings of freshness and decay, for functions that judge many memories.';

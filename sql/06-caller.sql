@@ -14,7 +14,7 @@
 
 
 create or replace function pgmem.is_member(p_role name) returns boolean
-language plpgsql stable set search_path = pgmem, pg_temp as $$
+language plpgsql stable as $$
 begin
   return coalesce((select pg_has_role(session_user, r.oid, 'member') from pg_roles r where r.rolname = p_role), false);
 end;
@@ -126,14 +126,15 @@ comment on function pgmem.is_reviewer is
 
 
 -- An older snapshot than a lock would store one fact twice.
-create or replace function pgmem.require_read_committed() returns void
-language plpgsql stable set search_path = pgmem, pg_temp as $$
+create or replace function pgmem.require_read_committed() returns boolean
+language plpgsql stable as $$
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
     raise exception using errcode = 'PM005',
       message = format('Writing needs READ COMMITTED; this transaction is %s. Begin it without an isolation level.',
                        upper(current_setting('transaction_isolation')));
   end if;
+  return true;
 end;
 $$;
 comment on function pgmem.require_read_committed is 'An error in a transaction of any isolation but READ COMMITTED.';
@@ -143,8 +144,8 @@ create or replace function pgmem.require_writer() returns pgmem.caller
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_caller pgmem.caller := pgmem.caller();
+  v_fits   boolean := pgmem.require_read_committed();
 begin
-  perform pgmem.require_read_committed();
   -- In a store that requires an identity, a caller without one sees not even the public tenant.
   if not v_caller.identified and (v_caller.is_shared or v_caller.tenants = '{}') then
     raise exception using errcode = 'PM006',

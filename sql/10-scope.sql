@@ -105,13 +105,15 @@ comment on function pgmem.hold_lock is
 
 
 -- The row goes with the save, so that none is left for each save_id; the delete keeps the lock until the end.
-create or replace function pgmem.release_save(p_tenant text, p_save_id uuid) returns void
-language sql volatile
-begin atomic
-  delete from pgmem.held_lock where key = hashtextextended(p_tenant || p_save_id::text, 1);
+create or replace function pgmem.release_save(p_tenant text, p_save_id uuid) returns boolean
+language plpgsql volatile as $$
+begin
+  delete from pgmem.held_lock h where h.key = hashtextextended(p_tenant || p_save_id::text, 1);
+  return found;
 end;
+$$;
 comment on function pgmem.release_save is
-  'Remove the lock row of a save_id; the id stays locked until the transaction ends.';
+  'Remove the lock row of a save_id, if it is there; the id stays locked until the transaction ends.';
 
 
 create or replace function pgmem.hold_save(p_tenant text, p_save_id uuid) returns boolean

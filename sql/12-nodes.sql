@@ -17,7 +17,7 @@ create or replace function pgmem.new_node(
   p_caller pgmem.caller,
   p_share text default null
 ) returns pgmem.node
-language plpgsql stable set search_path = pgmem, pg_temp as $$
+language plpgsql as $$
 declare
   v_share pgmem.sharing := p_share;
   v_node  pgmem.node;
@@ -49,7 +49,7 @@ create or replace function pgmem.insert_node(
   p_ranked bigint[] default null,
   p_keeps_times boolean default false
 ) returns pgmem.node
-language plpgsql set search_path = pgmem, pg_temp as $$
+language plpgsql as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := pgmem.clock();
@@ -105,7 +105,7 @@ $$;
 
 
 create or replace function pgmem.update_node(p_node pgmem.node) returns pgmem.node
-language plpgsql set search_path = pgmem, pg_temp as $$
+language plpgsql as $$
 #variable_conflict use_column
 declare
   v_old pgmem.node;
@@ -148,7 +148,7 @@ create or replace function pgmem.set_status(
   p_status text,
   p_close_at timestamptz default null
 ) returns void
-language plpgsql set search_path = pgmem, pg_temp as $$
+language plpgsql as $$
 #variable_conflict use_column
 begin
   update pgmem.node n set status = p_status, updated_at = greatest(pgmem.now(), n.created_at),

@@ -22,7 +22,7 @@ create or replace function pgmem.insert_edge(
   p_props jsonb default '{}',
   p_created_at timestamptz default null
 ) returns boolean
-language plpgsql set search_path = pgmem, pg_temp as $$
+language plpgsql as $$
 begin
   insert into pgmem.edge (src, rel, dst, props, created_at)
   values (p_src, p_rel, p_dst, p_props, coalesce(p_created_at, pgmem.now()))

@@ -89,7 +89,8 @@ comment on function pgmem.same_content is
 
 -- Exact. A match of sizes n, m needs an overlap o with 3 o >= n + m. Of the first shared token, with rank i here and
 -- position p there: o <= n - i + 1 and o <= m - p + 1; and o <= n - (bits of ours that theirs lacks), and the same of
--- theirs. The rest is compared, without jaccard(), whose call costs more than the comparison. Reads node itself: scope_key holds the tenant.
+-- theirs. The rest is compared, without jaccard(), whose call costs more than the comparison. Reads node itself:
+-- scope_key holds the tenant.
 create or replace function pgmem.near_duplicate(
   p_scope_key bigint,
   p_title text,

@@ -16,7 +16,7 @@ create or replace function pgmem.place_node(
   p_scope pgmem.scope_state,
   p_caller pgmem.caller
 ) returns pgmem.node
-language plpgsql set search_path = pgmem, pg_temp as $$
+language plpgsql as $$
 #variable_conflict use_column
 declare
   v_scope pgmem.scope_name := coalesce(p_arguments ->> 'scope', 'project');
@@ -59,7 +59,7 @@ create or replace function pgmem.ensure_project(
   p_caller pgmem.caller,
   p_share text
 ) returns pgmem.scope_state
-language plpgsql set search_path = pgmem, pg_temp as $$
+language plpgsql as $$
 declare
   v_node pgmem.node := pgmem.new_node('Project', p_caller, p_share);
 begin
@@ -90,7 +90,7 @@ create or replace function pgmem.ensure_focus(
   p_node pgmem.node,
   p_caller pgmem.caller
 ) returns pgmem.scope_state
-language plpgsql set search_path = pgmem, pg_temp as $$
+language plpgsql as $$
 #variable_conflict use_column
 declare
   v_area pgmem.node := p_node;

@@ -81,6 +81,7 @@ end;
 comment on function pgmem.attempt_result is 'The result of an earlier save, from its row on record.';
 
 
+-- What is called for its effect returns true: an assignment costs less than perform, which runs a statement.
 -- The settings hold for all functions called from here: generic plans, because several would be made anew in every
 -- save; and no scan of a whole table, because every look-up here is by key and a plan made in a small store stays in
 -- use when it has grown.
@@ -91,7 +92,7 @@ create or replace function pgmem.run_save(
   p_governance_token text default null,
   p_embedding pgmem.given_embedding default null
 ) returns pgmem.save_result
-language plpgsql set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off
+language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 declare
   v_caller   pgmem.caller := pgmem.require_writer();
@@ -104,11 +105,12 @@ declare
   v_near     jsonb;
   v_result   pgmem.save_result;
   v_detail   text;
+  v_released boolean;
 begin
   if p_save_id is not null then
     v_attempt := pgmem.claim_save(v_caller, v_save_id, v_hash);
     if v_attempt.status in ('saved', 'dropped') then
-      perform pgmem.release_save(v_caller.tenant, v_save_id);
+      v_released := pgmem.release_save(v_caller.tenant, v_save_id);
       return pgmem.attempt_result(v_attempt);
     end if;
   end if;
@@ -140,7 +142,7 @@ begin
   v_result.save_id := v_save_id;
   v_result := pgmem.record_attempt(v_caller, p_verb, p_arguments, v_hash, v_result);
   if p_save_id is not null then
-    perform pgmem.release_save(v_caller.tenant, v_save_id);
+    v_released := pgmem.release_save(v_caller.tenant, v_save_id);
   end if;
   return v_result;
 end;
@@ -157,7 +159,7 @@ create or replace function pgmem.store(
   p_review text default null,
   p_superseded_id uuid default null
 ) returns pgmem.save_result
-language plpgsql set search_path = pgmem, pg_temp as $$
+language plpgsql as $$
 declare
   v_result pgmem.save_result;
 begin
@@ -189,7 +191,7 @@ create or replace function pgmem.refuse(
   p_dedup_outcome text default null,
   p_candidate_id uuid default null
 ) returns void
-language plpgsql set search_path = pgmem, pg_temp as $$
+language plpgsql as $$
 begin
   raise exception using errcode = 'PM099', message = p_message, detail = to_jsonb(pgmem.make_result(p_status,
     p_message => p_message, p_next_step => p_next_step, p_dedup_outcome => p_dedup_outcome,
@@ -223,12 +225,12 @@ create or replace function pgmem.claim_save(
   p_save_id uuid,
   p_arguments_hash bytea
 ) returns pgmem.save_attempt
-language plpgsql set search_path = pgmem, pg_temp as $$
+language plpgsql as $$
 #variable_conflict use_column
 declare
+  v_held    boolean := pgmem.hold_save(p_caller.tenant, p_save_id);
   v_attempt pgmem.save_attempt;
 begin
-  perform pgmem.hold_save(p_caller.tenant, p_save_id);
   select a.* into v_attempt from pgmem.save_attempt a where a.tenant = p_caller.tenant and a.save_id = p_save_id;
   if v_attempt.arguments_hash not in ('', p_arguments_hash) then
     raise exception using errcode = 'PM007',
@@ -253,13 +255,22 @@ create or replace function pgmem.record_attempt(
   p_batch jsonb default null,
   p_readable boolean default true
 ) returns pgmem.save_result
-language plpgsql set search_path = pgmem, pg_temp as $$
+language plpgsql as $$
 declare
   v_project text := nullif(normalize(btrim(p_arguments ->> 'project_id'), NFC), '');
   v_waiting uuid;
 begin
   if p_result.status = 'saved' then
-    perform pgmem.close_attempts(p_caller, p_verb, v_project, p_arguments, p_arguments_hash, p_result);
+    -- The open saves that this one has made good. One that Python gave up has no hash (fail_save), and its arguments
+    -- hold no defaults.
+    update pgmem.save_attempt a
+    set status = 'saved', arguments = null, artifact_id = p_result.artifact_id, dedup_outcome = p_result.dedup_outcome,
+        candidate_id = p_result.candidate_id, message = format('Made good by save %s.', p_result.save_id),
+        next_step = null, updated_at = pgmem.now()
+    where a.tenant = p_caller.tenant and a.project = v_project and a.status not in ('saved', 'dropped', 'partial')
+      and a.verb = p_verb and a.save_id <> p_result.save_id
+      and (a.arguments_hash = p_arguments_hash
+           or a.arguments_hash = '' and p_arguments @> jsonb_strip_nulls(a.arguments));
   elsif p_result.status in ('failed', 'blocked_scope') and p_arguments_hash <> '' then
     -- The same save, refused again under another id, waits once: under the id that it has on record.
     select a.save_id into v_waiting from pgmem.save_attempt a
@@ -288,36 +299,12 @@ begin
 end;
 $$;
 comment on function pgmem.record_attempt is
-  'Record a save in save_attempt and return its result; arguments are kept only while it is not saved.';
-
-
-create or replace function pgmem.close_attempts(
-  p_caller pgmem.caller,
-  p_verb text,
-  p_project text,
-  p_arguments jsonb,
-  p_arguments_hash bytea,
-  p_result pgmem.save_result
-) returns void
-language plpgsql set search_path = pgmem, pg_temp as $$
-begin
-  update pgmem.save_attempt a
-  set status = 'saved', arguments = null, artifact_id = p_result.artifact_id, dedup_outcome = p_result.dedup_outcome,
-      candidate_id = p_result.candidate_id, message = format('Made good by save %s.', p_result.save_id),
-      next_step = null, updated_at = pgmem.now()
-  where a.tenant = p_caller.tenant and a.project = p_project and a.status not in ('saved', 'dropped', 'partial')
-    and a.verb = p_verb and a.save_id <> p_result.save_id
-    and (a.arguments_hash = p_arguments_hash
-         -- A save that Python gave up has no hash (fail_save), and its arguments hold no defaults.
-         or a.arguments_hash = '' and p_arguments @> jsonb_strip_nulls(a.arguments));
-end;
-$$;
-comment on function pgmem.close_attempts is
-  'Close the open saves that a save with the same arguments has made good.';
+  'Record a save in save_attempt, close the open ones that it makes good, and return its result; arguments are kept '
+  'only while it is not saved.';
 
 
 create or replace function pgmem.link_session(p_session_id text, p_artifact_id uuid) returns void
-language plpgsql set search_path = pgmem, pg_temp as $$
+language plpgsql as $$
 #variable_conflict use_column
 begin
   if not pgmem.is_uuid(p_session_id) then

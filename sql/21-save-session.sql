@@ -67,7 +67,7 @@ create or replace function pgmem.store_session(
   p_caller pgmem.caller,
   p_embedding pgmem.given_embedding default null
 ) returns pgmem.save_result
-language plpgsql set search_path = pgmem, pg_temp as $$
+language plpgsql as $$
 declare
   v_node  pgmem.node;
   v_props jsonb := jsonb_build_object(

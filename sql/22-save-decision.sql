@@ -71,7 +71,7 @@ create or replace function pgmem.store_decision(
   p_review text default null,
   p_superseded_id uuid default null
 ) returns pgmem.save_result
-language plpgsql set search_path = pgmem, pg_temp as $$
+language plpgsql as $$
 declare
   v_title      text := pgmem.clean_title(p_arguments ->> 'title', 'title');
   v_rationale  text := pgmem.clean_text(p_arguments ->> 'rationale', 'rationale', true);
@@ -142,7 +142,7 @@ $$;
 
 
 create or replace function pgmem.find_repeat(p_scope_key bigint, p_content_hash text) returns uuid
-language plpgsql set search_path = pgmem, pg_temp as $$
+language plpgsql as $$
 declare
   v_found  record;
   v_locked boolean;

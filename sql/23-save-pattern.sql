@@ -62,7 +62,7 @@ create or replace function pgmem.store_pattern(
   p_caller pgmem.caller,
   p_embedding pgmem.given_embedding default null
 ) returns pgmem.save_result
-language plpgsql set search_path = pgmem, pg_temp as $$
+language plpgsql as $$
 declare
   v_trigger text := pgmem.clean_text(p_arguments ->> 'trigger', 'trigger', true);
   v_steps   jsonb := pgmem.clean_texts(p_arguments -> 'repeatable_steps', 'repeatable_steps');

@@ -58,7 +58,7 @@ create or replace function pgmem.store_context(
   p_caller pgmem.caller,
   p_embedding pgmem.given_embedding default null
 ) returns pgmem.save_result
-language plpgsql set search_path = pgmem, pg_temp as $$
+language plpgsql as $$
 declare
   v_content text := pgmem.clean_text(p_arguments ->> 'content', 'content', true);
   v_topic   text := pgmem.clean_text(p_arguments ->> 'topic', 'topic');

@@ -64,7 +64,7 @@ create or replace function pgmem.store_entity(
   p_embedding pgmem.given_embedding default null,
   p_review text default null
 ) returns pgmem.save_result
-language plpgsql set search_path = pgmem, pg_temp as $$
+language plpgsql as $$
 #variable_conflict use_column
 declare
   v_name    text := pgmem.clean_key(p_arguments ->> 'entity_name', 'entity_name');

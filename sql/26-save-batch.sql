@@ -326,7 +326,7 @@ comment on function pgmem.batch_parts is
 
 
 create or replace function pgmem.lock_scopes(p_scope_keys bigint[]) returns void
-language plpgsql set search_path = pgmem, pg_temp as $$
+language plpgsql as $$
 declare
   v_key bigint;
 begin

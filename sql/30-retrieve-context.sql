@@ -108,9 +108,11 @@ create or replace function pgmem.standing_instructions(
   p_tenants text[],
   p_places text[],
   p_labels text[],
-  p_ages pgmem.ages,
-  out items jsonb,
-  out seqs bigint[]
+  p_most integer,
+  p_ages pgmem.ages
+) returns table (
+  items jsonb,
+  seqs bigint[]
 )
 language sql stable
 begin atomic
@@ -123,11 +125,10 @@ begin atomic
     where n.instructs and n.scope is not null and pgmem.is_live_status(n.status)
       and (n.valid_to is null or n.valid_to >= pgmem.now()) and (n.valid_from is null or n.valid_from <= pgmem.now())
       and (p_labels is null or n.label = any (p_labels))
-    order by p.number, n.created_at desc, n.seq desc limit pgmem.setting_int('instruction_limit')) found;
+    order by p.number, n.created_at desc, n.seq desc limit p_most) found;
 end;
 comment on function pgmem.standing_instructions is
-  'What is to be done always, as items of a context: of the nearest place first, newest first, at most '
-  'instruction_limit.';
+  'What is to be done always, as items of a context: of the nearest place first, newest first; one row.';
 
 
 create or replace function pgmem.any_word(p_text text, p_config text) returns tsquery
@@ -151,6 +152,7 @@ create or replace function pgmem.read_context(
   p_topic text,
   p_as_of timestamptz,
   p_known_at timestamptz,
+  p_standing integer,
   p_ages pgmem.ages,
   out items jsonb,
   out seqs bigint[],
@@ -184,7 +186,7 @@ begin
     return;
   end if;
   select s.items, coalesce(s.seqs, '{}') as seqs into v_standing
-  from pgmem.standing_instructions(p_tenants, p_places, p_labels, p_ages) s;
+  from pgmem.standing_instructions(p_tenants, p_places, p_labels, p_standing, p_ages) s;
   -- Rows come in the order of the answer: a second sort inside the aggregates would cost more than reading them.
   if v_topic is null then
     select jsonb_agg(c.item) filter (where c.in_place <= p_limits[c.place_number] and c.seq <> all (v_standing.seqs)),
@@ -273,14 +275,16 @@ as $$
 #variable_conflict use_column
 declare
   v_caller  pgmem.caller := pgmem.caller();
-  v_setting jsonb := (select jsonb_object_agg(name, value) from pgmem.setting where name in
-              ('focus_limit', 'project_limit', 'global_limit', 'hygiene_due_days'));
+  v_setting jsonb := (select jsonb_object_agg(name, value) from pgmem.setting where name in (
+              'focus_limit', 'project_limit', 'global_limit', 'hygiene_due_days', 'instruction_limit',
+              'agent_token_limit', 'freshness_recent_days', 'freshness_stale_days', 'decay_rate',
+              'decay_max_age_days'));
   v_due     timestamptz := pgmem.now() - make_interval(days => (v_setting ->> 'hygiene_due_days')::integer);
   v_scope   pgmem.scope_state;
   v_first   integer;
   v_seqs    bigint[];
   v_tokens  integer := coalesce(p_max_tokens,
-              case when v_caller.source = 'mcp' then pgmem.setting_int('agent_token_limit') end);
+              case when v_caller.source = 'mcp' then (v_setting ->> 'agent_token_limit')::integer end);
 begin
   left_out := 0;
   if p_scope is null then
@@ -317,7 +321,8 @@ begin
     (array[v_scope.project_seq::text || '/' || v_scope.focus, v_scope.project_seq::text, 'global'])[v_first :],
     (array[v_setting ->> 'focus_limit', v_setting ->> 'project_limit',
            v_setting ->> 'global_limit']::integer[])[v_first :],
-    p_categories, p_topic, p_as_of, p_known_at, pgmem.ages()) c;
+    p_categories, p_topic, p_as_of, p_known_at, (v_setting ->> 'instruction_limit')::integer,
+    pgmem.ages_of(v_setting)) c;
   if v_tokens is not null then
     select k.items, k.left_out into items, left_out from pgmem.fitting_items(items, v_tokens) k;
   end if;

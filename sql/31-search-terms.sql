@@ -72,17 +72,27 @@ comment on function pgmem.asks is 'Whether a text ends in a question mark.';
 
 -- Only the opening: an instruction is short, and a long text gives advice somewhere. The title begins a sentence of its
 -- own. "Always happy to help" and "Never give up!" are none: an instruction names what to do, in three words or more.
-create or replace function pgmem.instructs(p_title text, p_text text) returns boolean
+create or replace function pgmem.opening(p_title text, p_text text) returns text
 language sql immutable parallel safe
 begin atomic
   select lower(case when starts_with(p_text, p_title || ' ')
-                 then p_title || e'\n' || substr(p_text, length(p_title) + 2, 300) else left(p_text, 300) end)
-    ~ concat(
-      '^(standing )?instructions?\M',
-      '|(^|[.!?;:\n]\s*)(please |just )?(always|never|do(n.?t| not) ever) ',
-      '(?!(happy|glad|here|there|good|great|nice|fun|easy|an?|the|been|had|up|down|in|on|so|too|more|again|mind)\M)',
-      '\S+( \S+){2}',
-      '|\m(when(ever)?|if|(every|each|any) time) i (ask|mention|request|talk|say)\M',
+    then p_title || e'\n' || substr(p_text, length(p_title) + 2, 300) else left(p_text, 300) end);
+end;
+comment on function pgmem.opening is 'The beginning of a text in lower case, with its title as a line of its own.';
+
+
+-- Two patterns, because one of all takes three times as long as both. Each is a constant, so that the function is
+-- inlined.
+create or replace function pgmem.instructs(p_title text, p_text text) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select pgmem.opening(p_title, p_text) ~ (
+      '^(standing )?instructions?\M'
+      '|(^|[.!?;:\n]\s*)(please |just )?(always|never|do(n.?t| not) ever) '
+      '(?!(happy|glad|here|there|good|great|nice|fun|easy|an?|the|been|had|up|down|in|on|so|too|more|again|mind)\M)'
+      '\S+( \S+){2}')
+    or pgmem.opening(p_title, p_text) ~ (
+      '\m(when(ever)?|if|(every|each|any) time) i (ask|mention|request|talk|say)\M'
       '|\m(from now on|going forward),? (please|always|never|do not|don.t|use|answer|write)\M');
 end;
 comment on function pgmem.instructs is

@@ -59,7 +59,7 @@ comment on function pgmem.last_place is 'The highest place in a session; null wh
 
 -- At most 1 000 memories, so that a save after an import stays short; those left over are counted by the next ones.
 create or replace function pgmem.count_words(p_tenant text) returns boolean
-language plpgsql set search_path = pgmem, pg_temp as $$
+language plpgsql as $$
 #variable_conflict use_column
 declare
   v_from bigint;

@@ -199,7 +199,7 @@ comment on function pgmem.check_token is
 
 
 create or replace function pgmem.spend_token(p_token_id uuid, p_save_id uuid) returns void
-language plpgsql set search_path = pgmem, pg_temp as $$
+language plpgsql as $$
 #variable_conflict use_column
 declare
   v_seq bigint;

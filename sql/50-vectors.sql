@@ -57,9 +57,10 @@ select pgmem.declare_verb('enable_vector', p_rights => 'owner', p_effect => 'rep
 
 
 create or replace function pgmem.has_vectors() returns boolean
-language sql stable set search_path = pgmem, pg_temp as $$
+language sql stable
+begin atomic
   select to_regclass('pgmem.embedding') is not null;
-$$;
+end;
 comment on function pgmem.has_vectors() is 'Whether this store keeps vectors.';
 
 

@@ -110,27 +110,30 @@ comment on function pgmem.queue_missing is 'Queue every memory that has no vecto
 -- The vector that a save brings is kept if it was made from the text as finally written; otherwise the worker embeds.
 -- A store without an active model pays one lookup.
 create or replace function pgmem.store_embedding(p_node pgmem.node, p_embedding pgmem.given_embedding) returns boolean
-language plpgsql set search_path = pgmem, pg_temp as $$
+language plpgsql as $$
 #variable_conflict use_column
 declare
-  v_model pgmem.embedding_model;
+  v_found record;
 begin
-  if (p_embedding).vector is not null then
-    select m.* into v_model from pgmem.embedding_model m where m.name = (p_embedding).model;
-  else
-    select m.* into v_model from pgmem.embedding_model m where m.active;
-  end if;
-  if v_model.id is null or not pgmem.is_memory(p_node.label) or not pgmem.has_vectors() then
+  if not pgmem.is_memory(p_node.label) or not pgmem.has_vectors() then
     return false;
   end if;
-  if (p_embedding).vector is not null and (p_embedding).text_hash
-      = encode(sha256(convert_to(pgmem.embedding_text(p_node.label, p_node.title, p_node.props), 'UTF8')), 'hex') then
-    perform pgmem.put_vector(p_node.seq, v_model, p_node.tenant, coalesce(p_node.project_seq, 0),
-                             (p_embedding).text_hash,
-                             (p_embedding).vector);
-    return true;
+  if (p_embedding).vector is not null then
+    -- The text within the statement, into which it is merged.
+    select m as model, encode(sha256(convert_to(p_node.label || ': ' || t.searched_text, 'UTF8')), 'hex') as text_hash
+    into v_found from pgmem.embedding_model m
+    cross join pgmem.searched_text(p_node.label, p_node.title, p_node.props) t where m.name = (p_embedding).model;
+    if v_found.text_hash = (p_embedding).text_hash then
+      return pgmem.put_vector(p_node.seq, v_found.model, p_node.tenant, coalesce(p_node.project_seq, 0),
+                              v_found.text_hash, (p_embedding).vector);
+    end if;
+  else
+    select m as model into v_found from pgmem.embedding_model m where m.active;
   end if;
-  insert into pgmem.embedding_queue (node_seq, model_id) values (p_node.seq, v_model.id) on conflict do nothing;
+  if (v_found.model).id is not null then
+    insert into pgmem.embedding_queue (node_seq, model_id) values (p_node.seq, (v_found.model).id)
+    on conflict do nothing;
+  end if;
   return false;
 end;
 $$;
@@ -145,8 +148,8 @@ create or replace function pgmem.put_vector(
   p_project_seq bigint,
   p_text_hash text,
   p_vector real[]
-) returns void
-language plpgsql set search_path = pgmem, pg_temp as $$
+) returns boolean
+language plpgsql as $$
 #variable_conflict use_column
 begin
   if cardinality(p_vector) <> p_model.dimensions then
@@ -154,19 +157,21 @@ begin
       'Model %s has %s dimensions, this vector has %s; send vectors of that model.',
       p_model.name, p_model.dimensions, cardinality(p_vector));
   end if;
-  if not exists (select from unnest(p_vector) as x where x <> 0) then
+  if (0 = all (p_vector)) is not false then
     raise exception using errcode = 'PM001',
       message = 'A vector of zeros is near nothing; send none, and the worker embeds.';
   end if;
-  insert into pgmem.embedding (node_seq, model_id, tenant, project_seq, text_hash, vector)
-  values (p_seq, p_model.id, p_tenant, p_project_seq, p_text_hash, p_vector::public.halfvec)
-  on conflict (node_seq, model_id) do update
-    set vector = excluded.vector, text_hash = excluded.text_hash, indexed = false;
+  with stored as (
+    insert into pgmem.embedding (node_seq, model_id, tenant, project_seq, text_hash, vector)
+    values (p_seq, p_model.id, p_tenant, p_project_seq, p_text_hash, p_vector::public.halfvec)
+    on conflict (node_seq, model_id) do update
+      set vector = excluded.vector, text_hash = excluded.text_hash, indexed = false)
   delete from pgmem.embedding_queue q where q.node_seq = p_seq and q.model_id = p_model.id;
+  return true;
 end;
 $$;
 comment on function pgmem.put_vector is
-  'Store one vector; a wrong dimension and a vector of zeros are refused.';
+  'Store one vector, and true; a wrong dimension and a vector of zeros are refused.';
 
 
 -- A text that changed while the provider computed is not stored: it goes back to the queue, or the newer vector stays.

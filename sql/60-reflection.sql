@@ -170,7 +170,7 @@ select pgmem.declare_verb('review_insight', p_rights => 'writer', p_effect => 'r
 -- Part of every answer to an agent, so it costs one index lookup and counts no further than the limit. It reads node
 -- itself, because the tenant is the caller's own.
 create or replace function pgmem.reflection_hint(p_tenant text) returns text
-language plpgsql stable set search_path = pgmem, pg_temp as $$
+language plpgsql stable as $$
 #variable_conflict use_column
 begin
   return (

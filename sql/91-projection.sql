@@ -113,7 +113,8 @@ begin
   select jsonb_object_agg(a.name, a.id) into v_ids
   from ag_catalog.ag_label a join ag_catalog.ag_graph g on g.graphid = a.graph where g.name = 'pgmem_graph';
 
-  for v_name in select name from pgmem.label order by name loop
+  -- The labels of the save verbs first: a branch is found by a comparison with each before it.
+  for v_name in select name from pgmem.label order by verb is null, name loop
     v_cases := v_cases || format(e'    when %L then %s\n', v_name, v_ids ->> v_name);
     v_insert := v_insert || format($b$
       when %1$L then
