@@ -65,32 +65,30 @@ begin
     p_node.version := 1;
   end if;
   -- Only seq is returned: each further column costs in every node of the plan.
-  with stored as (
-    insert into pgmem.node (id, label, key, title, props, status, scope, project, project_seq, focus, focus_seq,
-      org_id, user_id, agent_id, session_id, source, trust_level, initial_confidence, valid_from, valid_to,
-      content_hash, scope_key, title_tokens, text_config,
-      tsv, text_length, session_place, asks, instructs, version, created_at, updated_at, recorded_at, begins_at)
-    select p_node.id, p_node.label, p_node.key, p_node.title, p_node.props, p_node.status, p_node.scope, p_node.project,
-      p_node.project_seq, p_node.focus, p_node.focus_seq, p_node.org_id, p_node.user_id, p_node.agent_id,
-      p_node.session_id, p_node.source, p_node.trust_level, p_node.initial_confidence, p_node.valid_from,
-      p_node.valid_to, p_node.content_hash, p_node.scope_key, p_node.title_tokens, p_node.text_config,
-      words.tsv || array_to_tsvector(pgmem.scope_lexemes(p_node.tenant, p_node.project_seq, p_node.label)),
-      length.text_length,
-      case when p_node.session_id is not null and p_node.label <> 'Session'
-        then 1 + coalesce(pgmem.last_place(p_node.session_id, p_node.tenant), 0) end,
-      p_node.session_id is not null and pgmem.asks(found_by.searched_text),
-      p_node.label <> 'Card' and pgmem.instructs(p_node.title, found_by.searched_text),
-      p_node.version, p_node.created_at, p_node.updated_at, p_node.recorded_at, p_node.begins_at
-    -- Offset 0: else the text is made again wherever it is used.
-    from (select s.searched_text from pgmem.searched_text(p_node.label, p_node.title, p_node.props) s offset 0) found_by
-    cross join lateral pgmem.text_vector(p_node.text_config, found_by.searched_text) as words(tsv)
-    cross join lateral pgmem.text_length(words.tsv) as length
-    returning seq
-  ), entered as (
+  insert into pgmem.node (id, label, key, title, props, status, scope, project, project_seq, focus, focus_seq,
+    org_id, user_id, agent_id, session_id, source, trust_level, initial_confidence, valid_from, valid_to,
+    content_hash, scope_key, title_tokens, text_config,
+    tsv, text_length, session_place, asks, instructs, version, created_at, updated_at, recorded_at, begins_at)
+  select p_node.id, p_node.label, p_node.key, p_node.title, p_node.props, p_node.status, p_node.scope, p_node.project,
+    p_node.project_seq, p_node.focus, p_node.focus_seq, p_node.org_id, p_node.user_id, p_node.agent_id,
+    p_node.session_id, p_node.source, p_node.trust_level, p_node.initial_confidence, p_node.valid_from,
+    p_node.valid_to, p_node.content_hash, p_node.scope_key, p_node.title_tokens, p_node.text_config,
+    words.tsv || array_to_tsvector(pgmem.scope_lexemes(p_node.tenant, p_node.project_seq, p_node.label)),
+    length.text_length,
+    case when p_node.session_id is not null and p_node.label <> 'Session'
+      then 1 + coalesce(pgmem.last_place(p_node.session_id, p_node.tenant), 0) end,
+    p_node.session_id is not null and pgmem.asks(found_by.searched_text),
+    p_node.label <> 'Card' and pgmem.instructs(p_node.title, found_by.searched_text),
+    p_node.version, p_node.created_at, p_node.updated_at, p_node.recorded_at, p_node.begins_at
+  -- Offset 0: else the text is made again wherever it is used.
+  from (select s.searched_text from pgmem.searched_text(p_node.label, p_node.title, p_node.props) s offset 0) found_by
+  cross join lateral pgmem.text_vector(p_node.text_config, found_by.searched_text) as words(tsv)
+  cross join lateral pgmem.text_length(words.tsv) as length
+  returning seq into strict p_node.seq;
+  if p_ranked is not null then
     insert into pgmem.dedup_token (node_seq, scope_key, token, signature, size, weight)
-    select s.seq, p_node.scope_key, e.token, e.signature, e.size, e.weight
-    from stored s cross join pgmem.title_entries(p_ranked) e)
-  select s.seq into strict p_node.seq from stored s;
+    select p_node.seq, p_node.scope_key, e.token, e.signature, e.size, e.weight from pgmem.title_entries(p_ranked) e;
+  end if;
   if pgmem.counts_words(p_node.seq) then
     perform pgmem.count_words(p_node.tenant);
   end if;

@@ -303,16 +303,21 @@ comment on function pgmem.record_attempt is
   'only while it is not saved.';
 
 
+-- Reads node itself, by tenants that are looked up once for both ends.
 create or replace function pgmem.link_session(p_session_id text, p_artifact_id uuid) returns void
 language plpgsql as $$
 #variable_conflict use_column
+declare
+  v_tenants text[];
 begin
   if not pgmem.is_uuid(p_session_id) then
     return;
   end if;
+  v_tenants := pgmem.visible_tenants();
   perform pgmem.insert_edge(s.seq, 'PRODUCED', a.seq)
-  from pgmem.visible_node s, pgmem.visible_node a
-  where s.id = p_session_id::uuid and s.label = 'Session' and a.id = p_artifact_id and a.seq <> s.seq;
+  from pgmem.node s, pgmem.node a
+  where s.id = p_session_id::uuid and s.label = 'Session' and s.tenant = any (v_tenants)
+    and a.id = p_artifact_id and a.tenant = any (v_tenants) and a.seq <> s.seq;
 end;
 $$;
 comment on function pgmem.link_session is

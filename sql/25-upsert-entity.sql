@@ -98,7 +98,8 @@ begin
   v_node.title := v_name;
   v_node.props := jsonb_build_object('entity_name', v_name, 'fact', v_fact) || pgmem.source_of(p_arguments);
   perform pgmem.lock_scope(v_node.scope_key);
-  select n.* into v_old from pgmem.visible_node n
+  -- Of node itself: scope_key holds the tenant.
+  select n.* into v_old from pgmem.node n
   where n.scope_key = v_node.scope_key and pgmem.folded(n.key) = pgmem.folded(v_name)
   order by n.key = v_name desc, n.seq limit 1;
   if v_old.seq is null then

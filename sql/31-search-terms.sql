@@ -53,11 +53,13 @@ comment on function pgmem.long_text_vector is
 
 
 -- A set-returning function, as such a one is merged into the statement that uses it.
+-- Offset 0: else the text is read again wherever the lexemes are used.
 create or replace function pgmem.text_vector(p_config text, p_text text) returns table (tsv tsvector)
 language sql stable parallel safe
 begin atomic
   select case when length(p_text) < 60000 then to_tsvector(p_config::regconfig, pgmem.segment(p_text))
-    else pgmem.long_text_vector(p_config, p_text) end;
+    else pgmem.long_text_vector(p_config, p_text) end
+  offset 0;
 end;
 comment on function pgmem.text_vector is 'The lexemes of a text with their places; one row.';
 
