@@ -110,9 +110,11 @@ class Memory(Maintenance, Transfer):
             made_at: when the writes were made, if that was earlier; None means now.
         """
         database = self._database
-        return type(self)(
+        other = type(self)(
             database.acting_as(scope or database.scope, source=source, made_at=made_at), self._embedder
         )
+        other._provided = self._provided
+        return other
 
 
 class Opening(AbstractAsyncContextManager["Memory"]):

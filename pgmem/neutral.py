@@ -26,6 +26,11 @@ _HIDDEN = re.compile(
 )
 
 
+def counted(count: int, one: str, many: str = "") -> str:
+    """A number and what it counts: `1 memory`, `2 memories`; an s makes the plural where `many` is not given."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
 def as_data(value: Any) -> Any:
     """A value for an agent: every text in it, keys of objects too, without a tag or a hidden character."""
     return _mapped(value, _text)

@@ -14,32 +14,32 @@
 
 create or replace view pgmem.visible_node as
 select n.* from pgmem.node n where n.tenant = any ((select pgmem.visible_tenants())::text[]);
-comment on view pgmem.visible_node is 'The nodes of the tenants that the caller sees; verbs read through it.';
+comment on view pgmem.visible_node is 'Internal: the nodes of the tenants that the caller sees; verbs read through it.';
 
 
 create or replace view pgmem.live_node as
 select n.* from pgmem.visible_node n
 where pgmem.is_live(n.status, n.valid_from, n.valid_to);
 comment on view pgmem.live_node is
-  'The visible nodes that are live: a live status, and true now by valid_from and valid_to.';
+  'Internal: the visible nodes that are live: a live status, and true now by valid_from and valid_to.';
 
 
 create or replace view pgmem.visible_edge as
 select e.* from pgmem.edge e
 join pgmem.visible_node s on s.seq = e.src
 join pgmem.visible_node d on d.seq = e.dst;
-comment on view pgmem.visible_edge is 'The edges whose two ends the caller sees.';
+comment on view pgmem.visible_edge is 'Internal: the edges whose two ends the caller sees.';
 
 
 create or replace view pgmem.visible_version as
 select v.* from pgmem.node_version v where v.tenant = any ((select pgmem.visible_tenants())::text[]);
-comment on view pgmem.visible_version is 'The earlier states of nodes that the caller sees.';
+comment on view pgmem.visible_version is 'Internal: the earlier states of nodes that the caller sees.';
 
 
 create or replace view pgmem.visible_attempt as
 select a.* from pgmem.save_attempt a where a.tenant = any ((select pgmem.visible_tenants())::text[]);
 comment on view pgmem.visible_attempt is
-  'The saves of the tenants that the caller sees, with their outcome and next step.';
+  'Internal: the saves of the tenants that the caller sees, with their outcome and next step.';
 
 
 -- The states that were known at t: ingested_at <= t and replaced_at > t. A state ends at ends_at for those who know its
@@ -58,7 +58,7 @@ select v.node_seq, n.id, v.label, v.key, v.title, v.props, v.status, v.scope, v.
        v.begins_at, v.ends_at, null, null
 from pgmem.visible_version v join pgmem.visible_node n on n.seq = v.node_seq;
 comment on view pgmem.recorded_state is
-  'Every recorded state of visible nodes with its effective period, the present one with replaced_at = infinity.';
+  'Internal: every recorded state of visible nodes with its effective period; the present one ends at infinity.';
 
 
 create or replace view pgmem.memory_state as
@@ -68,13 +68,13 @@ select s.id, s.label, s.key, s.title, s.status, s.props as properties, s.project
        case when s.status = 'archived' then s.ingested_at end as archived_at
 from pgmem.recorded_state s;
 comment on view pgmem.memory_state is
-  'The states of visible nodes as get_node and find_memory return them; a node has one of each version.';
+  'Internal: the states of visible nodes as get_node and find_memory return them; a node has one of each version.';
 
 
 create or replace view pgmem.hygiene_node as
 select n.* from pgmem.live_node n where pgmem.is_memory(n.label) and n.label <> 'Insight';
 comment on view pgmem.hygiene_node is
-  'The nodes that hygiene looks at: live memories, without the insights that reflection wrote.';
+  'Internal: the nodes that hygiene looks at: live memories, without the insights that reflection wrote.';
 
 
 create or replace view pgmem.reflected_node as
@@ -82,7 +82,7 @@ select n.* from pgmem.visible_node n
 where (pgmem.is_live(n.status, n.valid_from, n.valid_to) or n.status = 'stub')
   and pgmem.is_memory(n.label) and n.label not in ('Insight', 'Card');
 comment on view pgmem.reflected_node is
-  'The nodes that reflection looks at: live memories and stubs, without insights and engineering cards.';
+  'Internal: the nodes that reflection looks at: live memories and stubs, without insights and engineering cards.';
 
 
 -- Provenance (PRODUCED, SUPERSEDES, MERGES_INTO) says nothing about the things themselves.
@@ -95,4 +95,4 @@ select e.dst, e.rel, e.src from pgmem.edge e
 join pgmem.reflected_node s on s.seq = e.src join pgmem.reflected_node d on d.seq = e.dst
 where e.rel not in ('PRODUCED', 'SUPERSEDES', 'MERGES_INTO');
 comment on view pgmem.reflected_link is
-  'Every relation between memories that reflection looks at, seen from both ends.';
+  'Internal: every relation between memories that reflection looks at, seen from both ends.';

@@ -487,11 +487,12 @@ begin
   reason := case when v_past then 'the recorded states are searched by full text: vectors of the past are not kept'
     when mode = 'vector_only' then 'the query holds no word that counts' when mode = 'hybrid' then null
     when p_embedding is null then 'no embedding provider' else pgmem.model_mismatch(p_embedding_model) end;
-  next_step := 'Nothing here clearly answers this.';
+  next_step := pgmem.tenant_advice(v_caller);
   if v_scope.scope_state = 'uncertain' then
-    next_step := 'This project is not known here: leave project_id out, or send one that exists.';
+    next_step := coalesce(next_step, 'This project is not known here: leave project_id out, or send one that exists.');
     return;
   end if;
+  next_step := coalesce(next_step, 'Nothing here clearly answers this.');
   v_filter := (v_caller.tenants, v_scope.project_seq, p_labels,
     case when p_scope is not null then array[p_scope::text] end,
     v_scope.focus, p_tags, p_agent_id, p_session_id, p_as_of, pgmem.now())::pgmem.search_filter;

@@ -176,6 +176,23 @@ comment on function pgmem.begin_change is
   'The memory that revert or forget names, its scope locked, and the approval of a global one for it to spend.';
 
 
+create or replace function pgmem.namesakes(p_node pgmem.node) returns text
+language sql stable set search_path = pgmem, pg_temp as $$
+  select 'Under this name is still stored: ' || string_agg(format('%s (%s)', other.id, other.status), ', ')
+    || '. Purge it too, by its id, if it is to be gone.'
+  from (
+    select n.id, n.status from pgmem.visible_node n
+    where n.label = p_node.label and n.tenant = p_node.tenant and n.seq <> p_node.seq
+      and n.project_seq is not distinct from p_node.project_seq
+      and pgmem.folded(coalesce(n.key, n.title)) = pgmem.folded(coalesce(p_node.key, p_node.title))
+      and pgmem.name_hash(coalesce(n.key, n.title)) = pgmem.name_hash(coalesce(p_node.key, p_node.title))
+    order by n.seq desc limit 5) other
+  having count(*) > 0
+$$;
+comment on function pgmem.namesakes is
+  'What else a project holds under the name of a memory that is purged, forgotten or not; null if nothing.';
+
+
 create or replace function pgmem.forget(
   p_label text,
   p_key text,
@@ -220,6 +237,9 @@ begin
   else
     select f.status, f.edges, f.versions, f.vectors into status, edges, versions, vectors
     from pgmem.forget_node(v_node, v_caller, p_purge) f;
+    if p_purge then
+      next_step := pgmem.namesakes(v_node);
+    end if;
   end if;
   perform pgmem.spend_token(v_change.token_id, v_node.id);
 end;
@@ -229,9 +249,9 @@ Hide a memory everywhere, or purge it with its edges, vectors and versions.
 
 Hiding takes the vectors out of the search, and puts them back with the memory when revert or a save brings it back.
 
-A purge leaves a tombstone without content (list_tombstones). A memory of more trust than the caller's stays as it is,
-and so does a shared one that is to be purged: the answer has status `failed` and dedup_outcome `manual_review`, and a
-person decides under its save_id.
+A purge leaves a tombstone without content (list_tombstones); next_step names what else is stored under the name. A
+memory of more trust than the caller's stays as it is, and so does a shared one that is to be purged: the answer has
+status `failed` and dedup_outcome `manual_review`, and a person decides under its save_id.
 
 purge: Delete it for good; false: hide it, so that revert can bring it back.
 project_id: Where to look for the name; unset: everywhere.

@@ -13,6 +13,7 @@ from rich.console import Console
 from pgmem.cli.options import AsJson, DataDir, EnvFile, exit_on_error, load_settings, print_json, stop
 from pgmem.database import backup as database
 from pgmem.database.embedded import EmbeddedServer
+from pgmem.neutral import counted
 
 if TYPE_CHECKING:
     from pgmem.settings import Settings
@@ -30,7 +31,8 @@ def backup(
     queued = len(list(settings.outbox_dir.glob("*.json")))
     if queued:
         typer.echo(
-            f"{queued} saves are queued in {settings.outbox_dir}; the backup does not hold them.", err=True
+            f"{counted(queued, 'save is', 'saves are')} queued in {settings.outbox_dir}: not in the backup.",
+            err=True,
         )
     _show(done, f"Backed up to {folder}", as_json)
 

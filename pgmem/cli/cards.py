@@ -32,6 +32,7 @@ from pgmem.cli.options import (
     terminal,
 )
 from pgmem.errors import InvalidArgument
+from pgmem.neutral import counted
 from pgmem.repository import scan
 from pgmem.repository.git import Git, GitUnavailable
 
@@ -130,7 +131,7 @@ def _show_refresh(result: CardRefresh, report: dict[str, Any]) -> None:
     for card in result.cards or []:
         console.print(Text.assemble((f"{card.type:16}", "dim"), card.statement), soft_wrap=True)
     console.print(
-        ", ".join(f"{len(report[part])} {part}" for part in ("modules", "tests", "documents"))
+        ", ".join(counted(len(report[f"{part}s"]), part) for part in ("module", "test", "document"))
         + ": "
         + ", ".join(
             f"{count} {name.replace('_', ' ')}" for name, count in sorted(result.counts.items()) if count
@@ -454,7 +455,7 @@ def merged(repo: Repository, branch: Annotated[str, typer.Argument(help="The bra
     """Share the cards of a branch whose merge git cannot see, such as a squash."""
     done = repo.store.run(lambda m: m.settle_branches(repo.name, [{"branch": branch}]))
     if not repo.store.print_json(done):
-        typer.echo(f"{done.shared} cards are shared now.")
+        typer.echo(f"{counted(done.shared, 'card is', 'cards are')} shared now.")
 
 
 @app.command()
@@ -496,7 +497,7 @@ def vacuum(repo: Repository, dry_run: DryRun = False) -> None:
         return
     verb = "would be removed" if dry_run else "removed"
     counts = ", ".join(f"{count} {state}" for state, count in sorted(done.removed.items())) or "no cards"
-    typer.echo(f"{counts} {verb}, {done.receipts} receipts.")
+    typer.echo(f"{counts} {verb}, {counted(done.receipts, 'receipt')}.")
 
 
 def _chosen(store: Store, card_id: str) -> UUID:

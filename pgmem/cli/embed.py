@@ -11,6 +11,7 @@ from rich.progress import Progress
 
 from pgmem.cli.options import Store, store_command
 from pgmem.errors import InvalidArgument
+from pgmem.neutral import counted
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
@@ -56,8 +57,9 @@ def reindex(
         done: dict[str, object] = {"model": memory.embedding_model, "embedded": stored, "waiting": left}
         if activate:
             if left:
+                waits = counted(left, "text has", "texts have")
                 raise InvalidArgument(
-                    f"{left} texts have no vector of {memory.embedding_model} yet: another worker has claimed"
+                    f"{waits} no vector of {memory.embedding_model} yet: another worker has claimed"
                     " them, or the "
                     "provider refuses them. Search still uses the previous model; run the command again."
                 )

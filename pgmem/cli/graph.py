@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
 from pgmem.cli.options import Store, plain_command, stop, store_command, table, terminal
+from pgmem.neutral import counted
 
 app = typer.Typer(help="Check or rebuild the graph beside the tables.", no_args_is_help=True)
 
@@ -27,15 +29,26 @@ def cypher(
     rows = store.run(lambda memory: memory.run_cypher(query, given))
     if store.print_json(rows):
         return
-    terminal().print(table_of(rows) if rows else "No rows.")
+    terminal().print(table_of(rows, query) if rows else "No rows.")
 
 
-def table_of(rows: list[dict[str, Any]]) -> Table:
-    """A table of rows that all have the same keys."""
+def table_of(rows: list[dict[str, Any]], query: str) -> Table:
+    """A table of rows that all have the same keys, in the order in which the query names them."""
+    names = sorted(rows[0], key=lambda name: _place(name, query))
     shown = (
-        (v if isinstance(v, str) else json.dumps(v, ensure_ascii=False) for v in r.values()) for r in rows
+        (v if isinstance(v, str) else json.dumps(v, ensure_ascii=False) for v in map(row.get, names))
+        for row in rows
     )
-    return table(rows[0], shown)
+    return table(names, shown)
+
+
+def _place(name: str, query: str) -> int:
+    """Where a query names a column: behind its last `AS`, else by the expression that gives it its name."""
+    expression = r"\W+".join(map(re.escape, name.split("_")))
+    for pattern in (rf"\bas\s+`?{re.escape(name)}\b", rf"\b{expression}\b"):
+        if found := list(re.finditer(pattern, query, re.IGNORECASE)):
+            return found[-1].start()
+    return len(query)
 
 
 @app.command()
@@ -58,4 +71,4 @@ def check(store: Store) -> None:
 def rebuild(store: Store) -> None:
     """Rebuild the graph from the tables, for example after pg_restore."""
     done = store.run(lambda m: m.rebuild_graph())
-    typer.echo(f"{done.vertices} vertices, {done.edges} edges.")
+    typer.echo(f"{counted(done.vertices, 'vertex', 'vertices')}, {counted(done.edges, 'edge')}.")

@@ -37,7 +37,9 @@ def retrieve(
         rows = ((item.scope, item.label, item.title, item.freshness, item.id) for item in bundle.items)
         console.print(table(headings, rows, title=Text(f"{project}: {bundle.retrieval_status}")))
     else:
-        console.print(Text(f"{project}: {bundle.retrieval_status} (scope {bundle.scope_state})"))
+        who = "/".join(filter(None, (store.settings.org_id, store.settings.user_id)))
+        asked = f", asked as {who}" if who else ""
+        console.print(Text(f"{project}: {bundle.retrieval_status} (scope {bundle.scope_state}){asked}"))
     if bundle.next_step:
         console.print(Text(typed(bundle.next_step), "dim"))
 

@@ -31,6 +31,7 @@ from pgmem.cli.options import (
 from pgmem.database import schema
 from pgmem.database.embedded import EmbeddedServer
 from pgmem.errors import NotPermitted, PgmemError
+from pgmem.neutral import counted
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
@@ -107,7 +108,7 @@ def _embedding_rows(settings: Settings, models: list[EmbeddingModel]) -> list[tu
         return [("embeddings", f"{settings.embedding_provider}: no vectors, search is by full text")]
     for row in models:
         index = f", {row.not_indexed} not in the index yet" if row.index_name else ""
-        state = f"{row.vectors} vectors, {row.waiting} texts without one{index}"
+        state = f"{counted(row.vectors, 'vector')}, {counted(row.waiting, 'text')} without one{index}"
         rows.append(("model in use" if row.active else "other model", f"{row.model}: {state}"))
     return rows
 
@@ -135,7 +136,10 @@ def _status_rows(settings: Settings, where: str, found: Status, has_tenants: boo
         ),
         ("tenant", "/".join(filter(None, (found.org_id, found.user_id))) or nobody),
         ("memories", memories),
-        ("graph", f"{found.nodes} nodes, {found.edges} edges, {found.projects} projects"),
+        (
+            "graph",
+            f"{counted(found.nodes, 'node')}, {counted(found.edges, 'edge')}, {counted(found.projects, 'project')}",
+        ),
         ("saves open", str(found.saves_open)),
         ("outbox", f"{len(list(settings.outbox_dir.glob('*.json')))} queued in {settings.outbox_dir}"),
     ]

@@ -8,8 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pgmem.cli.options import Project, Store, Which, Yes, named, progress, store_command, table, terminal
-from pgmem.neutral import visible
+from pgmem.cli.options import (
+    Project,
+    Store,
+    Which,
+    Yes,
+    named,
+    progress,
+    store_command,
+    table,
+    terminal,
+    typed,
+)
+from pgmem.neutral import counted, visible
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
@@ -58,7 +69,9 @@ def decay(
     if store.print_json(done):
         return
     left = f", {done.remaining} would be archived" if dry_run and archive_below else ""
-    typer.echo(f"{done.affected} memories have faded, {done.archived} archived{left}.")
+    typer.echo(
+        f"{counted(done.affected, 'memory has', 'memories have')} faded, {done.archived} archived{left}."
+    )
 
 
 @store_command
@@ -106,6 +119,8 @@ def forget(
         one = store.run(hide)
         if not store.print_json(one):
             typer.echo(f"{one.label} {one.title}: {one.status}.")
+            if one.next_step:
+                typer.echo(typed(one.next_step), err=True)
         return
     label = words[0] if words else None
     with progress("Purging" if purge else "Forgetting") as report:
@@ -114,10 +129,8 @@ def forget(
         )
     if store.print_json(done):
         return
-    if dry_run:
-        typer.echo(f"{done.remaining} memories would be {'purged' if purge else 'archived'}.")
-    else:
-        typer.echo(f"{done.affected} memories {'purged' if purge else 'archived'}.")
+    count = counted(done.remaining if dry_run else done.affected, "memory", "memories")
+    typer.echo(f"{count} {'would be ' if dry_run else ''}{'purged' if purge else 'archived'}.")
 
 
 @store_command

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import getpass
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 from uuid import UUID
 
 import typer
 
 from pgmem.cli.options import By, Store, Yes, shown, stop, store_command, table, terminal
+from pgmem.neutral import counted
+
+if TYPE_CHECKING:
+    from pgmem.memory import Memory
+    from pgmem.models import ApiToken
 
 tenancy = typer.Typer(help="List tenants, and assign memories and logins to them.", no_args_is_help=True)
 token = typer.Typer(help="Issue, list and revoke bearer tokens for HTTP.", no_args_is_help=True)
@@ -50,7 +55,7 @@ def adopt(
         return
     verb = "would be assigned" if dry_run else "assigned"
     whose = "no tenant" if back else _name(org, user)
-    typer.echo(f"{done.nodes} nodes and {done.saves} saves {verb} to {whose}.")
+    typer.echo(f"{counted(done.nodes, 'node')} and {counted(done.saves, 'save')} {verb} to {whose}.")
     mine = (store.settings.org_id, store.settings.user_id) == (("", "") if back else (org, user))
     if not (dry_run or mine):
         advice = "Unset" if back else "Set"
@@ -96,7 +101,12 @@ def issue(
     It is shown once; the store keeps only a hash.
     """
     until = _moment(expires)
-    done = store.run(lambda m: m.issue_token(org, user, name, until, person))
+
+    async def run(memory: Memory) -> tuple[bool, ApiToken]:
+        had_tenants = (await memory.backlog()).tenants
+        return had_tenants, await memory.issue_token(org, user, name, until, person)
+
+    had_tenants, done = store.run(run)
     if store.print_json(done):
         return
     typer.echo(done.token)
@@ -105,7 +115,7 @@ def issue(
         f"{done.id} for {whose}, valid until {shown(until) or 'it is revoked'}. It is not shown again.",
         err=True,
     )
-    if (org, user) not in (("", ""), (store.settings.org_id, store.settings.user_id)):
+    if not had_tenants and (org, user) not in (("", ""), (store.settings.org_id, store.settings.user_id)):
         typer.echo(
             "This store has tenants now: what saves without a token, such as stdio and this command line, needs "
             f"{_defaults(org, user)}. pgmem token revoke {done.id} undoes it.",
@@ -152,10 +162,12 @@ def erase_subject(
 ) -> None:
     """Erase a user or an organisation from all tables, the graph and the outbox. Prints a receipt."""
     if not dry_run and not yes:
-        counted = store.run(lambda m: m.erase_subject(org, user))
-        if not counted.total:
+        planned = store.run(lambda m: m.erase_subject(org, user))
+        if not planned.total:
             _nothing_erased(org, user)
-        typer.confirm(f"Delete {counted.total} rows of {_name(org, user)} permanently?", abort=True)
+        typer.confirm(
+            f"Delete {counted(planned.total, 'row')} of {_name(org, user)} permanently?", abort=True
+        )
     done = store.run(lambda m: m.erase_subject(org, user, dry_run, by or getpass.getuser()))
     if store.print_json(done):
         if not dry_run and not done.total:
@@ -164,7 +176,9 @@ def erase_subject(
     if not dry_run and not done.total:
         _nothing_erased(org, user)
     terminal().print(table(("where", "rows"), ((name, n) for name, n in sorted(done.counts.items()) if n)))
-    typer.echo(f"{done.total} rows would be erased." if dry_run else f"Erased; receipt {done.receipt_id}.")
+    typer.echo(
+        f"{counted(done.total, 'row')} would be erased." if dry_run else f"Erased; receipt {done.receipt_id}."
+    )
 
 
 def _nothing_erased(org: str, user: str) -> NoReturn:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 import anyio
@@ -27,8 +27,16 @@ _PATIENCE_S = {"report": 600.0, "rebuild": 3600.0}
 """Seconds for verbs that read or write a large part of a store."""
 
 
+@dataclass
+class Provided:
+    """What memories that share a provider of embeddings know of it."""
+
+    failing: bool = False
+    """Whether the last save got no vector: the log says so once, not at each save."""
+
+
 class Engine:
-    """Calls of verbs over one database. It has no state of its own.
+    """Calls of verbs over one database.
 
     Args:
         database: where the verbs are called.
@@ -38,6 +46,7 @@ class Engine:
     def __init__(self, database: Database, embedder: EmbeddingProvider | None = None) -> None:
         self._database = database
         self._embedder: EmbeddingProvider = embedder or NullProvider()
+        self._provided = Provided()
 
     def _patience_s(self, verb: str) -> float | None:
         """Return the seconds that a call of the verb may take; None means `write_timeout_s`."""
@@ -97,8 +106,11 @@ class Engine:
             with anyio.fail_after(patience):
                 vector = await self._embedder.embed(text)
         except (PgmemError, psycopg.Error, TimeoutError) as error:
-            log.warning("saved without a vector, the worker embeds: %s", summary(error))
+            level = logging.DEBUG if self._provided.failing else logging.WARNING
+            self._provided.failing = True
+            log.log(level, "saved without a vector, the worker embeds: %s", summary(error))
             return {}
+        self._provided.failing = False
         if not vector:
             return {}
         return {

@@ -14,6 +14,7 @@ import psycopg
 
 from pgmem.database.examine import Finding, examine_server
 from pgmem.errors import NotPermitted
+from pgmem.neutral import counted
 from pgmem.settings import misspelt
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ async def _examine_store(memory: Maintenance) -> AsyncIterator[Finding]:
     if count := sum(backlog.saves_open.values()):
         yield _look(
             "saves",
-            f"{count} {'save is' if count == 1 else 'saves are'} unresolved",
+            f"{counted(count, 'save is', 'saves are')} unresolved",
             "see pgmem review and pgmem hygiene",
         )
     else:
@@ -95,22 +96,27 @@ async def _examine_graph(memory: Maintenance) -> Finding:
 
 
 def _examine_embeddings(backlog: Backlog, answers: bool) -> Finding:
+    waiting = counted(backlog.embeddings_waiting, "text has", "texts have")
     if backlog.embeddings_waiting and not answers:
         return _look(
             "embeddings",
-            f"{backlog.embeddings_waiting} texts have no vector, and the embedding provider does not answer",
+            f"{waiting} no vector, and the embedding provider does not answer",
             "start the provider that PGMEM_EMBEDDING_PROVIDER names, or set PGMEM_EMBEDDING_PROVIDER=none, then run"
             " pgmem worker",
         )
     if backlog.embeddings_refused:
+        refused = counted(
+            backlog.embeddings_refused,
+            "text was tried five times and has",
+            "texts were tried five times and have",
+        )
         return _look(
             "embeddings",
-            f"{backlog.embeddings_refused} texts were tried five times and have no vector",
+            f"{refused} no vector",
             "run pgmem worker --once and read why the provider refuses them",
         )
     if backlog.embeddings_waiting:
-        message = f"{backlog.embeddings_waiting} texts have no vector yet"
-        return _look("embeddings", message, "run pgmem worker, or pgmem reindex once")
+        return _look("embeddings", f"{waiting} no vector yet", "run pgmem worker, or pgmem reindex once")
     return _ok("embeddings", "every text has its vector")
 
 
@@ -153,7 +159,7 @@ def examine_outbox(settings: Settings, outbox: Outbox) -> Finding:
         )
         return _look(
             "outbox",
-            f"{len(queued)} saves are queued in {folder}{since}",
+            f"{counted(len(queued), 'save is', 'saves are')} queued in {folder}{since}",
             "once the database answers, run pgmem worker --once; it reports why a save fails",
         )
     if unreadable := list(folder.glob("*.unreadable")):

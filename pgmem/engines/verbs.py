@@ -1052,9 +1052,10 @@ class Verbs(Hooks):
         Hiding takes the vectors out of the search, and puts them back with the memory when revert or a save
         brings it back.
 
-        A purge leaves a tombstone without content (list_tombstones). A memory of more trust than the
-        caller's stays as it is, and so does a shared one that is to be purged: the answer has status
-        `failed` and dedup_outcome `manual_review`, and a person decides under its save_id.
+        A purge leaves a tombstone without content (list_tombstones); next_step names what else is stored
+        under the name. A memory of more trust than the caller's stays as it is, and so does a shared one
+        that is to be purged: the answer has status `failed` and dedup_outcome `manual_review`, and a person
+        decides under its save_id.
 
         Args:
             label: Such as Decision.

@@ -30,6 +30,7 @@ from mcp.shared.transport_context import TransportContext
 from mcp.types import DEFAULT_NEGOTIATED_VERSION, INTERNAL_ERROR, ErrorData
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ log = logging.getLogger("pgmem")
 PATH = "/mcp"
 _TRANSPORT = TransportContext(kind="streamable-http", can_send_request=False)
 _HEADERS = ((b"content-type", b"application/json"),)
+_ALLOWED_BY = {421: "PGMEM_HTTP_ALLOWED_HOSTS", 403: "PGMEM_HTTP_ALLOWED_ORIGINS"}
 
 
 @dataclass
@@ -92,8 +94,14 @@ class Exchange:
             send: takes the answer.
         """
         request = Request(scope)
+        refused = await self._security.validate_request(request, is_post=request.method == "POST")
+        if request.scope["path"] == PATH and refused is not None and refused.status_code in _ALLOWED_BY:
+            setting = _ALLOWED_BY[refused.status_code]
+            said = f"{bytes(refused.body).decode()}: who runs this server names those that it answers in {setting}"
+            await Response(said, refused.status_code)(scope, receive, send)
+            return
         live = token.expires_at is None or token.expires_at >= time.time()
-        called = self._called(body) if live and await self._is_usual(request) else None
+        called = self._called(body) if live and refused is None and self._is_usual(request) else None
         if called is None:
             await self._rest(scope, receive, send)
             return
@@ -107,14 +115,14 @@ class Exchange:
         await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS, length]})
         await send({"type": "http.response.body", "body": text})
 
-    async def _is_usual(self, request: Request) -> bool:
+    @staticmethod
+    def _is_usual(request: Request) -> bool:
         version = request.headers.get("mcp-protocol-version")
         return (
             request.method == "POST"
             and request.scope["path"] == PATH
             and (version is None or version in HANDSHAKE_PROTOCOL_VERSIONS)
             and check_accept_headers(request)[0]
-            and await self._security.validate_request(request, is_post=True) is None
         )
 
     @staticmethod

@@ -142,7 +142,10 @@ class Site:
     def _check_host(self, request: Request) -> None:
         host = request.headers.get("host", "")
         if not any(re.fullmatch(pattern, host, re.IGNORECASE) for pattern in self._hosts):
-            raise _Refused(421, "This address is not served here.")
+            raise _Refused(
+                421,
+                "This address is not served here: pgmem mcp answers to the names in PGMEM_HTTP_ALLOWED_HOSTS.",
+            )
 
     def _check_origin(self, request: Request) -> None:
         """A form is sent by a page of this site: browsers say which one it was, and other programs have no cookie."""

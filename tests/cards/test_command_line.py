@@ -56,7 +56,7 @@ def test_a_person_sees_all_branches_in_review_and_settles_what_git_cannot_tell(
     subprocess.run(["git", "switch", "-q", "-c", "rounding"], check=True)
     assert shown(run(*rounding))["records"][0]["branch"] == "rounding"
     subprocess.run(["git", "switch", "-q", "main"], check=True)
-    assert "1 cards are shared now." in run("merged", "rounding", "--project", "shop").stdout
+    assert "1 card is shared now." in run("merged", "rounding", "--project", "shop").stdout
     assert shown(run(*rounding))["records"][0].get("branch") is None
 
 

@@ -143,7 +143,7 @@ def test_texts_that_wait_for_a_vector_and_texts_that_get_none(
     call("register_model", name="static:l2_supercat_256", dimensions=256)
     call("save_session", objective="Open the shop", project_id="shop")
     code, found = doctor()
-    assert (code, found["embeddings"]["message"]) == (1, "1 texts have no vector yet")
+    assert (code, found["embeddings"]["message"]) == (1, "1 text has no vector yet")
     assert "pgmem worker" in str(found["embeddings"]["remedy"])
     connection.execute("update pgmem.embedding_queue set attempts = 5")
     assert "tried five times" in str(doctor()[1]["embeddings"]["message"])
@@ -207,7 +207,7 @@ def test_saves_that_wait_in_the_outbox(run: Run, doctor: Examine, dsn: str, tmp_
     outbox.put(queued)
     code, found = doctor(PGMEM_DSN=away)
     assert code == 1
-    assert str(found["outbox"]["message"]).startswith("1 saves are queued in ")
+    assert str(found["outbox"]["message"]).startswith("1 save is queued in ")
     assert str(found["outbox"]["message"]).endswith("the oldest since 2026-01-02 03:04 UTC")
     assert doctor()[1]["outbox"]["level"] == "ok"  # they are for another database
     (path,) = outbox.pending()

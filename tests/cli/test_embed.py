@@ -79,7 +79,7 @@ def test_a_model_is_not_activated_while_texts_wait(run: Run, call: Call) -> None
     call("claim_embeddings", model=STATIC, limit=1)  # by a worker that is still at it
     result = run("reindex", "--activate", EMBEDDING_PROVIDER="static")
     assert result.exit_code == 1
-    assert "1 texts have no vector of static:l2_supercat_256 yet" in result.stderr
+    assert "1 text has no vector of static:l2_supercat_256 yet" in result.stderr
     assert "other model" in run("status", EMBEDDING_PROVIDER="static").stdout
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -135,6 +136,13 @@ def test_cypher_reads_the_graph_with_parameters(run: Run, shop: dict[str, str]) 
     assert rows == [{"title": "Sell tea", "status": "active"}]
     assert "Stay [open/] late" in run("cypher", "MATCH (d:Decision) RETURN d.title AS title").stdout
     assert run("cypher", "MATCH (d:Rumour) RETURN d").stdout == "No rows.\n"
+    ordered = "MATCH (a:Decision) WHERE a.title <> '' RETURN a.title AS zebra, a.status, 1 AS a, a.key AS `b` LIMIT 1"
+    assert re.findall(r"[a-z_]+", run("cypher", ordered).stdout.splitlines()[1]) == [
+        "zebra",
+        "a_status",
+        "a",
+        "b",
+    ]
 
 
 @pytest.mark.usefixtures("age")

@@ -90,13 +90,25 @@ def test_a_purge_asks_by_its_own_words_and_is_for_good(run: Run, call: Call, sho
     assert run("forget").exit_code == 2
 
 
+def test_a_purge_names_what_is_still_stored_under_the_name(run: Run, call: Call, shop: str) -> None:
+    first = call("save_decision", title="Sell tea", rationale="r", project_id=shop)["artifact_id"]
+    run("forget", "Decision", "Sell tea", "--yes")
+    call("save_session", objective="begin", project_id="another")
+    call("save_decision", title="Sell tea", rationale="theirs", project_id="another")
+    call("save_decision", title="Sell tea", rationale="again", project_id=shop)
+    purged = run("forget", "Decision", "Sell tea", "--purge", "--yes", "--project", shop)
+    assert purged.stdout == "Decision Sell tea: purged.\n"
+    assert purged.stderr.startswith(f"Under this name is still stored: {first} (archived). Purge it too")
+    assert run("forget", str(first), "--purge", "--yes").stderr == ""
+
+
 def test_what_nobody_has_touched_is_counted_then_let_go_of(
     run: Run, call: Call, rows: Rows, shop: str
 ) -> None:
     call("save_context", content="an old note", project_id=shop)
     rows("update pgmem.node set updated_at = now() - interval '100 days' where label = 'Context' returning 1")
-    assert run("forget", "--older-than", "90", "--dry-run").stdout == "1 memories would be archived.\n"
-    assert run("forget", "Context", "--older-than", "90", "-y").stdout == "1 memories archived.\n"
+    assert run("forget", "--older-than", "90", "--dry-run").stdout == "1 memory would be archived.\n"
+    assert run("forget", "Context", "--older-than", "90", "-y").stdout == "1 memory archived.\n"
     assert shown(run, "forget", "--older-than", "90", "-y")["affected"] == 0
 
 
@@ -106,7 +118,7 @@ def test_decay_counts_what_has_faded_and_archives_what_nobody_believes(
     call("save_context", content="an old note", project_id=shop)
     rows("update pgmem.node set updated_at = now() - interval '400 days' where label = 'Context' returning 1")
     counted = run("decay", "--rate", "0.01", "--max-age", "90", "--dry-run")
-    assert counted.stdout == "1 memories have faded, 0 archived.\n"
+    assert counted.stdout == "1 memory has faded, 0 archived.\n"
     done = shown(run, "decay", "--archive-below", "0.05")
     assert (done["affected"], done["archived"]) == (1, 1)
     assert run("decay", "--rate", "-1").exit_code == 2
@@ -125,6 +137,26 @@ def test_a_token_is_shown_once_listed_without_its_secret_and_revoked(run: Run) -
     assert run("token", "revoke", listed["id"]).stdout.startswith("laptop: revoked 20")
     assert shown(run, "token", "list")[0]["active"] is False
     assert run("token", "revoke", str(UUID(int=0))).exit_code == 1
+
+
+def test_only_the_first_tenant_s_token_says_what_the_machine_needs(run: Run) -> None:
+    first = run("token", "issue", "--org", "acme", "--user", "alice")
+    assert "This store has tenants now" in first.stderr
+    assert "undoes it" in first.stderr
+    second = run("token", "issue", "--org", "beta", "--user", "bob")
+    assert second.stderr.count("\n") == 1, second.stderr
+
+
+def test_without_a_tenant_a_command_says_whose_memories_it_asks(run: Run, call: Call, shop: str) -> None:
+    alice = {"DEFAULT_ORG_ID": "acme", "DEFAULT_USER_ID": "alice"}
+    run("token", "issue", "--org", "acme", "--user", "alice")
+    run("save", "session", "begin", "--project", "till", **alice)
+    for command in (("retrieve", "till"), ("search", "till", "--project", "till"), ("search", "tea")):
+        said = run(*command).stdout
+        assert "This store has tenants, and this call names none: set DEFAULT_ORG_ID" in said, said
+        assert "not exist" not in said
+    assert "This project does not exist yet" in run("retrieve", "tll", **alice).stdout
+    assert "(scope uncertain), asked as acme/alice" in run("retrieve", "tll", **alice).stdout
 
 
 @pytest.mark.parametrize("expires", ["soon", "2001-01-01"])

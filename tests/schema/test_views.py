@@ -38,6 +38,11 @@ def test_the_views_of_the_verbs_are_no_analyst_s(rows: Rows) -> None:
         " and exists (select from aclexplode(c.relacl) a where a.grantee <> c.relowner)"
     )
     assert hidden == []
+    said = rows(
+        "select obj_description(c.oid) as comment, coalesce(c.reloptions @> '{security_invoker=true}', false) as theirs"
+        " from pg_class c where c.relnamespace = 'pgmem'::regnamespace and c.relkind = 'v'"
+    )
+    assert [row for row in said if row["comment"].startswith("Internal: ") is row["theirs"]] == []
 
 
 def test_all_kinds_of_memory_stand_in_one_view(call: Call, rows: Rows) -> None:

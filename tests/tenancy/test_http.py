@@ -119,6 +119,7 @@ async def test_a_foreign_host_or_origin_is_turned_away(
         ):
             answer = await Agent(address, secret, {header: value}).post("tools/list")
             assert answer.status_code == status, (header, value)
+            assert (f"PGMEM_HTTP_ALLOWED_{header.upper()}S" in answer.text) is (status != 200)
 
 
 async def test_a_request_that_is_too_large_is_413(
