@@ -65,7 +65,7 @@ create or replace function pgmem.clean_text(p_text text, p_name text, p_required
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_text text := btrim(regexp_replace(p_text, '[\x01-\x08\x0b-\x1f\x7f]', '', 'g'), e' \t\n');
-  v_most integer;
+  v_setting text;
 begin
   if octet_length(v_text) > length(v_text) then
     v_text := normalize(v_text, NFC);
@@ -79,11 +79,10 @@ begin
   -- No limit can be set below 100, so most texts need no look-up.
   if length(v_text) > 100 then
     -- A pasted text is a document.
-    v_most := pgmem.setting_int(
-      case when p_name in ('content', 'fact', 'notes') then 'max_document_chars' else 'max_text_chars' end);
-    if length(v_text) > v_most then
-      raise exception using errcode = 'PM001', message = format('%s has %s characters; send at most %s.',
-        p_name, length(v_text), v_most);
+    v_setting := case when p_name in ('content', 'fact', 'notes') then 'max_document_chars' else 'max_text_chars' end;
+    if length(v_text) > pgmem.setting_int(v_setting) then
+      raise exception using errcode = 'PM001', message = format('%s has %s characters; send at most %s (setting %s).',
+        p_name, length(v_text), pgmem.setting_int(v_setting), v_setting);
     end if;
   end if;
   return v_text;

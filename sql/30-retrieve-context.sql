@@ -310,8 +310,8 @@ begin
     truncated_scopes := '{}';
     retrieval_status := 'empty';
     next_step := case scope_state when 'unresolved' then 'Send project_id.'
-      else coalesce(pgmem.tenant_advice(v_caller),
-                    'This project does not exist yet: the first save_session creates it.') end;
+      else coalesce(pgmem.tenant_advice(v_caller), concat_ws(' ', pgmem.near_project(v_scope.project_id),
+        'This project does not exist yet: the first save_session creates it.')) end;
     return;
   end if;
 

@@ -489,7 +489,8 @@ begin
     when p_embedding is null then 'no embedding provider' else pgmem.model_mismatch(p_embedding_model) end;
   next_step := pgmem.tenant_advice(v_caller);
   if v_scope.scope_state = 'uncertain' then
-    next_step := coalesce(next_step, 'This project is not known here: leave project_id out, or send one that exists.');
+    next_step := coalesce(next_step, concat_ws(' ', pgmem.near_project(v_scope.project_id),
+      'This project is not known here: leave project_id out, or send one that exists.'));
     return;
   end if;
   next_step := coalesce(next_step, 'Nothing here clearly answers this.');

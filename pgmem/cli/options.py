@@ -128,6 +128,7 @@ def terminal(*, quiet: bool = False) -> Console:
 
 _COMMANDS = {
     "get_save_status": "pgmem hygiene",
+    "memory_history": "pgmem history",
     "project_id": "--project",
     "retrieve_context": "pgmem retrieve",
     "run_hygiene": "pgmem hygiene",

@@ -273,7 +273,7 @@ def arguments(
         if given is not None and sum(value == "-" for value in own.values()) + (str(given) == "-") > 1:
             raise InvalidArgument("stdin can be read once: give - for one argument.")
         own = {
-            name: sys.stdin.read().strip() if value == "-" else value
+            name: _stdin().strip() if value == "-" else value
             for name, value in own.items()
             if value is not None
         }
@@ -282,13 +282,27 @@ def arguments(
         stop(error, 2)
 
 
+def _stdin() -> str:
+    """The text on stdin; in some locales Python reads what is no UTF-8 as halves of surrogates.
+
+    Raises:
+        InvalidArgument: it is no UTF-8.
+    """
+    try:
+        text = sys.stdin.read()
+        text.encode()
+    except UnicodeError:
+        raise InvalidArgument("stdin is no UTF-8 text: convert it, such as with iconv -f latin1.") from None
+    return text
+
+
 def _objects(given: Path | None) -> list[dict[str, Any]]:
     """The objects of a file of JSON or JSON lines."""
     if given is None:
         return [{}]
     what = "stdin" if str(given) == "-" else str(given)
     try:
-        text = sys.stdin.read() if str(given) == "-" else given.read_text(encoding="utf-8")
+        text = _stdin() if str(given) == "-" else given.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidArgument(f"{what} cannot be read: {error}.") from None
     try:
@@ -322,11 +336,13 @@ def _checked(verb: Callable[..., Any], sent: dict[str, Any], besides: Sequence[s
         required = signature[name].default is inspect.Parameter.empty
         if required and name not in sent and name not in besides:
             raise InvalidArgument(f"{verb.__name__} needs {name}: give it as an argument or in --input.")
-    try:
-        return {name: TypeAdapter(types[name]).validate_python(value) for name, value in sent.items()}
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise InvalidArgument(f"{error.title}: {first['msg']}.") from None
+    taken = {}
+    for name, value in sent.items():
+        try:
+            taken[name] = TypeAdapter(types[name]).validate_python(value)
+        except ValidationError as error:
+            raise InvalidArgument(f"{name}: {error.errors()[0]['msg']}.") from None
+    return taken
 
 
 def _save(store: Store, verb: str, given: Path | None, **own: Any) -> None:

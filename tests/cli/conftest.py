@@ -29,7 +29,7 @@ def surroundings(dsn: str, tmp_path: Path) -> dict[str, str | None]:
 def run(surroundings: dict[str, str | None]) -> Run:
     """`run("status", "--json")`: its result; keywords are variables, `typed` is what a person types."""
 
-    def run(*arguments: str, typed: str | None = None, **variables: str | None) -> Result:
+    def run(*arguments: str, typed: str | bytes | None = None, **variables: str | None) -> Result:
         return CliRunner().invoke(app, list(arguments), input=typed, env={**surroundings, **variables})
 
     return run

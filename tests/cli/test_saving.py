@@ -136,6 +136,9 @@ def test_json_and_text_come_from_a_pipe_or_a_file(run: Run, rows: Rows, tmp_path
         (("save", "decision", "-i", "-"), '{"titel": "T"}', 2, "save_decision has no argument titel: did you mean title?"),
         (("save", "decision", "-i", "-"), "{", 2, "stdin is no JSON"),
         (("save", "decision", "-i", "-"), "7", 2, "stdin must hold a JSON object with the arguments, or several."),
+        (("save", "decision", "-i", "-", "-p", "shop"), '{"title": "T", "rationale": 5}', 2, "rationale: Input should be a valid string"),
+        (("save", "decision", "T", "-", "-p", "shop"), "für".encode("latin1"), 2, "stdin is no UTF-8 text"),
+        (("save", "decision", "-i", "-"), b"\xff\x00", 2, "stdin is no UTF-8 text"),
         (("save", "decision", "T", "-", "-i", "-"), "r", 2, "stdin can be read once"),
         (("save", "decision", "-i", "none.json"), None, 2, "none.json cannot be read"),
         (("save", "decision", "T", "r", "-p", "shop", "--save-id", "x"), None, 2, "Input should be a valid UUID"),
@@ -147,7 +150,7 @@ def test_json_and_text_come_from_a_pipe_or_a_file(run: Run, rows: Rows, tmp_path
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )  # fmt: skip
 def test_what_cannot_be_saved_says_what_to_send_instead(
-    run: Run, rows: Rows, words: tuple[str, ...], typed: str | None, code: int, told: str
+    run: Run, rows: Rows, words: tuple[str, ...], typed: str | bytes | None, code: int, told: str
 ) -> None:
     refused = run(*words, typed=typed)
     assert (refused.exit_code, refused.stdout) == (code, "")

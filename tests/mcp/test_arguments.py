@@ -210,7 +210,11 @@ async def test_sql_in_a_text_is_a_text(
     ("title", "rationale", "told"),
     [
         ("t" * 600, "r", "title has 600 characters; send at most 500 and put the rest into the text."),
-        ("t", "r" * 1_000_000, "rationale has 1000000 characters; send at most 100000."),
+        (
+            "t",
+            "r" * 1_000_000,
+            "rationale has 1000000 characters; send at most 100000 (setting max_text_chars).",
+        ),
     ],
 )
 async def test_a_long_text_is_refused_and_not_cut(
