@@ -62,6 +62,16 @@ comment on function pgmem.refresh_card is
   'Meet a card of a report with the one stored: decided, unchanged, updated, reactivated or contradicted.';
 
 
+-- Looked up one by one, the cards of a large report are read again and again: until the table is analysed, an index of
+-- the scope alone seems as good as that of scope and identity.
+create or replace function pgmem.card_seqs(p_scope_key bigint) returns jsonb
+language sql stable set search_path = pgmem, pg_temp as $$
+  select coalesce(jsonb_object_agg(n.content_hash, n.seq order by n.seq), '{}')
+  from pgmem.node n where n.label = 'Card' and n.scope_key = p_scope_key and n.content_hash is not null
+$$;
+comment on function pgmem.card_seqs is 'The newest card of each identity in a scope.';
+
+
 create or replace function pgmem.refresh_cards(
   p_cards pgmem.report_card[],
   p_place pgmem.node,
@@ -78,14 +88,17 @@ declare
   v_skip    boolean := pgmem.setting_text('cards_over_capacity') = 'skip';
   v_counts  jsonb := '{"inserted": 0, "updated": 0, "unchanged": 0, "reactivated": 0, "contradicted": 0, "decided": 0,
                        "over_capacity": 0}';
+  v_known   jsonb := pgmem.card_seqs(p_place.scope_key);
+  v_twice   text[] := array(select c.identity from unnest(p_cards) c group by 1 having count(*) > 1);
   v_outcome text;
   v_card    pgmem.report_card;
   v_node    pgmem.node;
 begin
   foreach v_card in array p_cards loop
-    select n.* into v_node from pgmem.node n
-    where n.label = 'Card' and n.scope_key = p_place.scope_key and n.content_hash = v_card.identity
-    order by n.seq desc limit 1;
+    if v_card.identity = any (v_twice) then
+      v_known := pgmem.card_seqs(p_place.scope_key);
+    end if;
+    select n.* into v_node from pgmem.node n where n.seq = (v_known ->> v_card.identity)::bigint;
     if found then
       v_outcome := pgmem.refresh_card(v_card, v_node, p_by, p_draft);
     elsif v_card.status = 'draft' and not p_draft and v_drafts <= 0 then
@@ -250,10 +263,12 @@ create or replace function pgmem.refresh_evidence(
 ) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
+declare
+  v_known jsonb := pgmem.card_seqs(p_place.scope_key);
 begin
   -- The evidence of the report's own cards moves with the report, unless the report contradicts an approved statement.
   delete from pgmem.card_evidence x using pgmem.node n, unnest(p_cards) c
-  where x.node_seq = n.seq and n.label = 'Card' and n.scope_key = p_place.scope_key and n.content_hash = c.identity
+  where x.node_seq = n.seq and n.seq = (v_known ->> c.identity)::bigint
     and n.status = 'active' and n.props ->> 'fingerprint' = c.fingerprint
     and x.kind in ('code', 'test', 'doc', 'git_commit')
     and not exists (
@@ -261,7 +276,7 @@ begin
   insert into pgmem.card_evidence as x (node_seq, kind, ref, digest, seen_digest, added_by, created_at)
   select n.seq, e.kind, e.ref, e.digest, e.digest, p_by, pgmem.now()
   from unnest(p_cards) c
-  join pgmem.node n on n.label = 'Card' and n.scope_key = p_place.scope_key and n.content_hash = c.identity
+  join pgmem.node n on n.seq = (v_known ->> c.identity)::bigint
     and n.status = 'active' and n.props ->> 'fingerprint' = c.fingerprint
   cross join lateral jsonb_to_recordset(c.evidence) as e(kind text, ref text, digest text)
   on conflict (node_seq, kind, ref) do update set digest = excluded.digest, seen_digest = excluded.seen_digest
@@ -545,7 +560,9 @@ begin
     run_id := null;
   end;
   if (counts ->> 'over_capacity')::integer > 0 then
-    capacity := format('max_records reached: %s cards of this run were left out.', counts ->> 'over_capacity');
+    capacity := format('No room for %s of this run: a scan fills nine tenths of max_records, and drafts half of '
+      'max_candidates (pgmem config set).', case counts ->> 'over_capacity' when '1' then '1 card'
+      else (counts ->> 'over_capacity') || ' cards' end);
     skipped := skipped || to_jsonb(capacity);
   end if;
 end;

@@ -182,6 +182,38 @@ def test_a_report_that_cannot_be_read_is_refused_whole(
     assert query("status")["record_count"] == 0
 
 
+@pytest.mark.usefixtures("superuser")
+def test_a_large_report_reads_each_card_once_also_before_the_table_is_analysed(
+    refresh: Refresh, connection: psycopg.Connection[DictRow]
+) -> None:
+    """A report of 10 000 files took a minute, because each card was looked up among all cards."""
+    modules = [{"path": f"pkg/m{n}.py", "doc": f"Does {n}."} for n in range(600)]
+    many = report(modules=modules, files={module["path"]: "d" for module in modules}, tests=[], documents=[])
+    connection.execute("update pg_class set reltuples = 1, relpages = 1 where oid = 'pgmem.node'::regclass")
+    for outcome in ("inserted", "unchanged"):
+        with connection.transaction():
+            assert refresh(many)["counts"][outcome] == 600
+            read = connection.execute(
+                "select sum(idx_tup_fetch + seq_tup_read)::integer as n from pg_stat_xact_user_tables"
+                " where relid = any ('{pgmem.node,pgmem.card_evidence}'::regclass[])"
+            ).fetchone()
+        assert read is not None
+        assert read["n"] < 600 * 50
+
+
+def test_what_a_report_notes_twice_has_one_card(refresh: Refresh, query: Query) -> None:
+    note = {
+        "path": "docs/adr.md",
+        "type": "architecture_decision",
+        "facet": "decision",
+        "statement": "Never round.",
+    }
+    twice = report(notes=[note, {**note, "path": "./docs/adr.md"}])
+    for outcome in ({"inserted": 6, "unchanged": 1}, {"inserted": 0, "unchanged": 7}):
+        assert refresh(twice)["counts"].items() >= outcome.items()
+        assert query("status")["record_count"] == 6
+
+
 def test_at_max_records_a_refresh_skips_or_rejects_as_the_store_says(
     refresh: Refresh, query: Query, setting: Set
 ) -> None:
@@ -194,7 +226,9 @@ def test_at_max_records_a_refresh_skips_or_rejects_as_the_store_says(
     setting("cards_over_capacity", "skip")
     done = refresh()
     assert (done["counts"]["inserted"], done["counts"]["over_capacity"]) == (4, 1)
-    assert done["capacity"] == "max_records reached: 1 cards of this run were left out."
+    assert str(done["capacity"]).startswith(
+        "No room for 1 card of this run: a scan fills nine tenths of max_records"
+    )
     assert query("status")["record_count"] == 4
 
 

@@ -156,7 +156,9 @@ def test_without_a_tenant_a_command_says_whose_memories_it_asks(run: Run, call: 
         assert "This store has tenants, and this call names none: set DEFAULT_ORG_ID" in said, said
         assert "not exist" not in said
     assert "Did you mean till? This project does not exist yet" in run("retrieve", "tilll", **alice).stdout
-    assert "Did you mean till? This project is not known" in run("search", "tea", "-p", "tilll", **alice).stdout
+    assert (
+        "Did you mean till? This project is not known" in run("search", "tea", "-p", "tilll", **alice).stdout
+    )
     assert "(scope uncertain), asked as acme/alice" in run("retrieve", "tilll", **alice).stdout
 
 
