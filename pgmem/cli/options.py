@@ -162,6 +162,32 @@ async def named(memory: Memory, which: Sequence[str]) -> tuple[str, str]:
     return (await memory.find_memory(sent)).label, str(sent)
 
 
+async def of_tenants(memory: Memory, settings: Settings) -> str:
+    """Whose memories a caller without a tenant does not see, and how to ask as that tenant; empty if there are none."""
+    from pgmem.errors import NotPermitted
+
+    if settings.org_id or settings.user_id:
+        return ""
+    try:
+        found = [tenant for tenant in await memory.list_tenants() if tenant.memories]
+    except NotPermitted:
+        return ""
+    theirs = [tenant for tenant in found if tenant.org_id or tenant.user_id]
+    if not theirs:
+        return ""
+    first = theirs[0]
+    more = f" and {len(theirs) - 1} more (pgmem tenancy list)" if len(theirs) > 1 else ""
+    name = "/".join(filter(None, (first.org_id, first.user_id)))
+    advice = naming(first.org_id, first.user_id)
+    return f"Memories of {name}{more} are here: set {advice} to ask as that tenant."
+
+
+def naming(org: str, user: str) -> str:
+    """The settings that name a tenant."""
+    named = (("DEFAULT_ORG_ID", org), ("DEFAULT_USER_ID", user))
+    return " and ".join(f"{name}={value}" for name, value in named if value)
+
+
 def stop(message: object, code: int = 1) -> NoReturn:
     """End the command with one line on stderr; exit code 2 is for wrong usage."""
     typer.echo(f"pgmem: {visible(str(message))}", err=True)

@@ -9,11 +9,22 @@ import typer
 from rich.table import Column
 from rich.text import Text
 
-from pgmem.cli.options import Project, Store, Which, most, named, store_command, table, terminal, typed
+from pgmem.cli.options import (
+    Project,
+    Store,
+    Which,
+    most,
+    named,
+    of_tenants,
+    store_command,
+    table,
+    terminal,
+    typed,
+)
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
-    from pgmem.models import Neighbours, SearchResult
+    from pgmem.models import ContextBundle, Neighbours, SearchResult, SearchResults
 
 Scope = Literal["global", "project", "focus"]
 
@@ -28,7 +39,12 @@ def retrieve(
     topic: Annotated[str | None, typer.Option(help="Only memories that contain one of these words.")] = None,
 ) -> None:
     """Show the context of a project: its focus, project and global memories, newest first."""
-    bundle = store.run(lambda m: m.retrieve_context(project, scope, focus, category, topic))
+
+    async def run(memory: Memory) -> tuple[ContextBundle, str]:
+        found = await memory.retrieve_context(project, scope, focus, category, topic)
+        return found, "" if found.items or store.as_json else await of_tenants(memory, store.settings)
+
+    bundle, theirs = store.run(run)
     if store.print_json(bundle):
         return
     console = terminal()
@@ -40,8 +56,8 @@ def retrieve(
         who = "/".join(filter(None, (store.settings.org_id, store.settings.user_id)))
         asked = f", asked as {who}" if who else ""
         console.print(Text(f"{project}: {bundle.retrieval_status} (scope {bundle.scope_state}){asked}"))
-    if bundle.next_step:
-        console.print(Text(typed(bundle.next_step), "dim"))
+    if theirs or bundle.next_step:
+        console.print(Text(theirs or typed(bundle.next_step or ""), "dim"))
 
 
 @store_command
@@ -60,8 +76,9 @@ def search(
     ] = None,
 ) -> None:
     """Find memories by words or a question, best first."""
-    found = store.run(
-        lambda m: m.search_memory(
+
+    async def run(memory: Memory) -> tuple[SearchResults, str]:
+        found = await memory.search_memory(
             query,
             limit,
             project,
@@ -70,7 +87,9 @@ def search(
             min_relevance=min_relevance,
             max_tokens=max_tokens,
         )
-    )
+        return found, "" if found.results or store.as_json else await of_tenants(memory, store.settings)
+
+    found, theirs = store.run(run)
     if store.print_json(found):
         return
     console = terminal()
@@ -84,8 +103,8 @@ def search(
             _print_parts(found.results)
     else:
         console.print("Nothing found.")
-    if found.next_step:
-        console.print(Text(typed(found.next_step)))
+    if theirs or found.next_step:
+        console.print(Text(theirs or typed(found.next_step or "")))
     if found.left_out:
         console.print(Text(f"{found.left_out} more did not fit, or repeat what is shown.", "dim"))
     mode = found.search_mode

@@ -22,6 +22,7 @@ from pgmem.cli.options import (
     exit_on_error,
     facts,
     load_settings,
+    of_tenants,
     plain_command,
     stop,
     store_command,
@@ -77,7 +78,7 @@ def _upgrade(settings: Settings, roles: bool) -> schema.Upgrade:
 def status(store: Store) -> None:
     """Show the server, its version, the tier, the data directory and the number of memories."""
     settings = store.settings
-    found, models, has_tenants = store.run(_look)
+    found, models, nobody = store.run(lambda m: _look(m, settings))
     where = "PGMEM_DSN" if settings.dsn else str(settings.data_dir)
     if store.print_json(
         {
@@ -91,15 +92,19 @@ def status(store: Store) -> None:
         }
     ):
         return
-    rows = [*_status_rows(settings, where, found, has_tenants), *_embedding_rows(settings, models)]
+    rows = [*_status_rows(settings, where, found, nobody), *_embedding_rows(settings, models)]
     terminal().print(facts(rows))
 
 
-async def _look(memory: Memory) -> tuple[Status, list[EmbeddingModel], bool]:
-    has_tenants = False
+async def _look(memory: Memory, settings: Settings) -> tuple[Status, list[EmbeddingModel], str]:
+    """The state of the store, its models, and what to say of a caller without a tenant."""
+    found, nobody = await memory.status(), "none: one user"
     with suppress(NotPermitted):
-        has_tenants = (await memory.backlog()).tenants
-    return await memory.status(), await memory.embedding_status(), has_tenants
+        if (await memory.backlog()).tenants:
+            nobody = "none, and the store has tenants: set DEFAULT_ORG_ID or DEFAULT_USER_ID to save and to see theirs"
+    if not found.memories and (theirs := await of_tenants(memory, settings)):
+        nobody = f"none. {theirs}"
+    return found, await memory.embedding_status(), nobody
 
 
 def _embedding_rows(settings: Settings, models: list[EmbeddingModel]) -> list[tuple[str, str]]:
@@ -113,12 +118,7 @@ def _embedding_rows(settings: Settings, models: list[EmbeddingModel]) -> list[tu
     return rows
 
 
-def _status_rows(settings: Settings, where: str, found: Status, has_tenants: bool) -> list[tuple[str, str]]:
-    nobody = (
-        "none, and the store has tenants: set DEFAULT_ORG_ID or DEFAULT_USER_ID to save and to see theirs"
-        if has_tenants
-        else "none: one user"
-    )
+def _status_rows(settings: Settings, where: str, found: Status, nobody: str) -> list[tuple[str, str]]:
     memories = ", ".join(f"{count} {label}" for label, count in sorted(found.memories.items())) or "none yet"
     return [
         ("server", f"{'your own' if settings.dsn else 'embedded'} PostgreSQL {found.server_version}"),

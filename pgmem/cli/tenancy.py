@@ -9,7 +9,7 @@ from uuid import UUID
 
 import typer
 
-from pgmem.cli.options import By, Store, Yes, shown, stop, store_command, table, terminal
+from pgmem.cli.options import By, Store, Yes, naming, shown, stop, store_command, table, terminal
 from pgmem.neutral import counted
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def adopt(
     mine = (store.settings.org_id, store.settings.user_id) == (("", "") if back else (org, user))
     if not (dry_run or mine):
         advice = "Unset" if back else "Set"
-        typer.echo(f"{advice} {_defaults(org, user)} on this machine to see and save them.", err=True)
+        typer.echo(f"{advice} {naming(org, user)} on this machine to see and save them.", err=True)
     for pair in done.collisions:
         typer.echo(f"exists already: {pair.label} {pair.name}", err=True)
 
@@ -118,7 +118,7 @@ def issue(
     if not had_tenants and (org, user) not in (("", ""), (store.settings.org_id, store.settings.user_id)):
         typer.echo(
             "This store has tenants now: what saves without a token, such as stdio and this command line, needs "
-            f"{_defaults(org, user)}. pgmem token revoke {done.id} undoes it.",
+            f"{naming(org, user)}. pgmem token revoke {done.id} undoes it.",
             err=True,
         )
 
@@ -190,12 +190,6 @@ def _nothing_erased(org: str, user: str) -> NoReturn:
 
 def _name(org: str, user: str) -> str:
     return "/".join(filter(None, (org, user)))
-
-
-def _defaults(org: str, user: str) -> str:
-    """The settings that name the tenant."""
-    named = (("DEFAULT_ORG_ID", org), ("DEFAULT_USER_ID", user))
-    return " and ".join(f"{name}={value}" for name, value in named if value)
 
 
 def _moment(text: str | None) -> datetime | None:

@@ -153,13 +153,27 @@ def test_without_a_tenant_a_command_says_whose_memories_it_asks(run: Run, call: 
     run("save", "session", "begin", "--project", "till", **alice)
     for command in (("retrieve", "till"), ("search", "till", "--project", "till"), ("search", "tea")):
         said = run(*command).stdout
-        assert "This store has tenants, and this call names none: set DEFAULT_ORG_ID" in said, said
+        assert "Memories of acme/alice are here: set DEFAULT_ORG_ID=acme" in said, said
         assert "not exist" not in said
     assert "Did you mean till? This project does not exist yet" in run("retrieve", "tilll", **alice).stdout
     assert (
         "Did you mean till? This project is not known" in run("search", "tea", "-p", "tilll", **alice).stdout
     )
     assert "(scope uncertain), asked as acme/alice" in run("retrieve", "tilll", **alice).stdout
+
+
+def test_after_an_adoption_a_command_without_the_tenant_says_where_the_memories_are(
+    run: Run, call: Call, shop: str
+) -> None:
+    run("tenancy", "adopt", "--org", "acme", "--user", "alice")
+    for command in (("retrieve", shop), ("search", "shop"), ("status",)):
+        said = " ".join(run(*command).stdout.split())
+        assert (
+            "Memories of acme/alice are here: set DEFAULT_ORG_ID=acme and DEFAULT_USER_ID=alice to ask"
+            in said
+        )
+        assert "not exist" not in said
+        assert "are here" not in run(*command, DEFAULT_ORG_ID="acme", DEFAULT_USER_ID="alice").stdout
 
 
 @pytest.mark.parametrize("expires", ["soon", "2001-01-01"])

@@ -26,6 +26,23 @@ WRITES: dict[str, dict[str, object]] = {
 }  # fmt: skip
 
 
+def test_in_a_store_with_tenants_a_read_without_one_says_how_to_name_it(
+    call: Call, act_as: ActAs, shop: str
+) -> None:
+    call("issue_token", org_id="acme", user_id="ana")
+    for step in (
+        call("retrieve_context", project_id="till", scope="project"),
+        call("search_answer", query="tea", project_id="till"),
+        call("search_answer", query="tea"),
+    ):
+        assert str(step["next_step"]).startswith(
+            "This store has tenants, and this call names none: set DEFAULT_ORG_ID"
+        )
+    act_as("acme", "ana")
+    bundle = call("retrieve_context", project_id="shopp", scope="project")
+    assert str(bundle["next_step"]).startswith("Did you mean shop? This project does not exist yet")
+
+
 @pytest.fixture
 def login(server: str, dsn: str, connection: psycopg.Connection[DictRow]) -> Iterator[Login]:
     """`login(org_id, user_id)`: a connection of a plain login bound to that tenant; `login()` is bound to none."""
