@@ -204,8 +204,13 @@ def load_settings(dsn: str | None, env_file: Path | None = None, data_dir: Path 
         stop(error, 2)
 
 
-def exit_on_error(action: Callable[[], T]) -> T:
-    """Run an action; an error of pgmem or the database becomes one line on stderr and exit code 1."""
+def exit_on_error(action: Callable[[], T], dsn: str = "PGMEM_DSN") -> T:
+    """Run an action; an error of pgmem or the database becomes one line on stderr and exit code 1.
+
+    Args:
+        action: what is done.
+        dsn: what named the database, for the message.
+    """
     try:
         return action()
     except Exception as error:
@@ -215,7 +220,7 @@ def exit_on_error(action: Callable[[], T]) -> T:
         # SQLAlchemy, which upgrades use, wraps the error of the database.
         cause = getattr(cause, "orig", cause)
         if isinstance(cause, PgmemError):
-            message = typed(str(cause))
+            message = typed(str(cause)).replace("PGMEM_DSN", dsn)
         elif (driver := sys.modules.get("psycopg")) and isinstance(cause, driver.Error):
             message = cause.diag.message_primary or str(cause).strip().partition("\n")[0]
         else:
@@ -223,13 +228,20 @@ def exit_on_error(action: Callable[[], T]) -> T:
     stop(message)
 
 
-def with_memory(settings: Settings, use: Callable[[Memory], Awaitable[T]], *, as_it_is: bool = False) -> T:
+def with_memory(
+    settings: Settings,
+    use: Callable[[Memory], Awaitable[T]],
+    *,
+    as_it_is: bool = False,
+    dsn: str = "PGMEM_DSN",
+) -> T:
     """Open the memory, use it, close it.
 
     Args:
         settings: of the store.
         use: what is done with it.
         as_it_is: return the result unchanged; else without characters that control a terminal.
+        dsn: what named the database, for the message of an error.
     """
     import anyio
 
@@ -239,7 +251,7 @@ def with_memory(settings: Settings, use: Callable[[Memory], Awaitable[T]], *, as
         async with Memory.connect(settings, source="cli") as memory:
             return await use(memory)
 
-    found = exit_on_error(lambda: anyio.run(run))
+    found = exit_on_error(lambda: anyio.run(run), dsn)
     return found if as_it_is else visible(found)
 
 
@@ -249,10 +261,12 @@ class Store:
 
     settings: Settings
     as_json: bool
+    named_by: str = "PGMEM_DSN"
+    """What names the database, if it is no embedded one."""
 
     def run(self, use: Callable[[Memory], Awaitable[T]]) -> T:
         """Open the memory, use it, close it."""
-        return with_memory(self.settings, use, as_it_is=self.as_json)
+        return with_memory(self.settings, use, as_it_is=self.as_json, dsn=self.named_by)
 
     def print_json(self, result: Any) -> bool:
         """Print the result if `--json` was given; return whether it was."""
@@ -282,7 +296,7 @@ def given(make: Callable[..., T]) -> Callable[[Callable[Concatenate[T, P], U]], 
 def _store(
     dsn: Dsn = None, data_dir: DataDir = None, env_file: EnvFile = None, as_json: AsJson = False
 ) -> Store:
-    return Store(load_settings(dsn, env_file, data_dir), as_json)
+    return Store(load_settings(dsn, env_file, data_dir), as_json, "PGMEM_DSN" if dsn is None else "--dsn")
 
 
 def _plain_store(dsn: Dsn = None, data_dir: DataDir = None, env_file: EnvFile = None) -> Store:

@@ -30,6 +30,7 @@ from pgmem.cli.options import (
     terminal,
 )
 from pgmem.database import schema
+from pgmem.database.dsn import place
 from pgmem.database.embedded import EmbeddedServer
 from pgmem.errors import NotPermitted, PgmemError
 from pgmem.neutral import counted
@@ -79,7 +80,7 @@ def status(store: Store) -> None:
     """Show the server, its version, the tier, the data directory and the number of memories."""
     settings = store.settings
     found, models, nobody = store.run(lambda m: _look(m, settings))
-    where = "PGMEM_DSN" if settings.dsn else str(settings.data_dir)
+    where = f"{place(settings.dsn)} ({store.named_by})" if settings.dsn else str(settings.data_dir)
     if store.print_json(
         {
             "server": "dsn" if settings.dsn else "embedded",
@@ -192,7 +193,7 @@ def dsn_(
     settings = store.settings
     if settings.dsn is not None:
         if no_longer:
-            stop("PGMEM_DSN names a server of yours; pgmem does not stop it.", 2)
+            stop(f"{store.named_by} names a server of yours; pgmem does not stop it.", 2)
         typer.echo(settings.dsn)
         return
     with closing(_server(settings)) as server:

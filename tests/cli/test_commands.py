@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from psycopg.conninfo import conninfo_to_dict
 
 from pgmem import InvalidArgument
 from pgmem.cli import app
@@ -135,6 +136,8 @@ def test_a_dsn_that_does_not_answer_is_an_error_and_nothing_else_is_used(
 def test_an_option_wins_over_the_environment(run: Run, dsn: str) -> None:
     result = run("status", "--json", "--dsn", dsn, PGMEM_DSN="host=127.0.0.1 port=1")
     assert result.exit_code == 0, result.stderr
+    where = run("status", "--dsn", dsn, PGMEM_DSN=None).stdout
+    assert (f"dbname={conninfo_to_dict(dsn)['dbname']}" in where, "(--dsn)" in where) == (True, True)
 
 
 def test_settings_are_read_from_a_file_only_when_it_is_named(run: Run, dsn: str, tmp_path: Path) -> None:
@@ -191,3 +194,5 @@ def test_a_dsn_that_is_none_is_named(run: Run) -> None:
     assert result.exit_code == 1
     assert result.stderr.count("\n") == 1
     assert "PGMEM_DSN" in result.stderr
+    option = run("status", "--dsn", "just some words").stderr
+    assert ("--dsn is no connection string" in option, "PGMEM_DSN" in option) == (True, False)
