@@ -22,7 +22,7 @@ def mcp(
     """Serve agents over the Model Context Protocol."""
     from pgmem.mcp.run import run
 
-    exit_on_error(lambda: run(store.settings, transport, host, port))
+    exit_on_error(lambda: run(store.settings, transport, host, port), store.named_by)
 
 
 @plain_command
@@ -38,4 +38,4 @@ def ui(
     """Open the page of the memory: see, ask, decide. Only this machine reaches it."""
     from pgmem.ui.serve import run
 
-    exit_on_error(lambda: run(store.settings, port, open_browser=open_browser, name=by))
+    exit_on_error(lambda: run(store.settings, port, open_browser=open_browser, name=by), store.named_by)

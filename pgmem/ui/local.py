@@ -7,11 +7,12 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
+import psycopg
 from starlette.applications import Starlette
 from starlette.responses import RedirectResponse
 from starlette.routing import Mount, Route
 
-from pgmem.errors import DatabaseUnavailable
+from pgmem.errors import DatabaseUnavailable, PgmemError
 from pgmem.memory import Memory
 from pgmem.models import MemoryScope
 from pgmem.settings import Settings
@@ -21,12 +22,14 @@ from pgmem.ui.site import Site
 _HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Link:
     """Makes the addresses by which the person of this machine signs in, each good for once."""
 
     sessions: Sessions
     person: Person
+    failed: Exception | None = None
+    """Why the store could not be opened."""
 
     def at(self, address: str) -> str:
         """A link to the pages at an address such as http://127.0.0.1:7437."""
@@ -54,8 +57,11 @@ def local_app(settings: Settings, name: str | None = None) -> tuple[Starlette, L
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            opened.append(await stack.enter_async_context(Memory.connect(settings, source="ui")))
             stack.push_async_callback(site.checks.close)
+            try:
+                opened.append(await stack.enter_async_context(Memory.connect(settings, source="ui")))
+            except (PgmemError, psycopg.Error) as error:
+                link.failed = error  # raised here it would be logged with a traceback
             yield
         opened.clear()
 
@@ -65,4 +71,5 @@ def local_app(settings: Settings, name: str | None = None) -> tuple[Starlette, L
         return RedirectResponse("/ui/")
 
     app = Starlette(routes=[Route("/", first), Mount("/ui", app=site)], lifespan=lifespan)
-    return app, Link(sessions, person)
+    link = Link(sessions, person)
+    return app, link

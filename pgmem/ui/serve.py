@@ -55,7 +55,8 @@ def run(
         class Server(uvicorn.Server):
             async def startup(self, sockets: list[socket.socket] | None = None) -> None:
                 await super().startup(sockets)
-                if self.should_exit:
+                if self.should_exit or link.failed:
+                    self.should_exit = True
                     return
                 print(
                     f"{link.at(address)}\nThe link works once, within ten minutes. Ctrl+C ends the page.",
@@ -70,5 +71,7 @@ def run(
             )
         )
         server.run([bound])
+    if link.failed:
+        raise link.failed
     if not server.started:
         sys.exit(1)

@@ -57,6 +57,25 @@ def test_a_taken_port_is_one_sentence(dsn: str, tmp_path: Path) -> None:
     )
 
 
+def test_a_store_that_cannot_be_opened_is_one_sentence(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        done = subprocess.run(
+            [sys.executable, "-m", "pgmem", "ui", "--no-open"],
+            env={
+                **os.environ,
+                "PGMEM_DSN": f"host=127.0.0.1 port={taken.getsockname()[1]} dbname=x",
+                "PGMEM_DATA_DIR": str(tmp_path),
+            },
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("pgmem: PGMEM_DSN does not answer: ")
+    assert done.stderr.count("\n") == 1
+
+
 def test_the_report_fits_a_phone_and_breaks_no_word(
     dsn: str, tmp_path: Path, store: dict[str, Any], agent: Call, chromium: Browser
 ) -> None:
