@@ -141,12 +141,13 @@ comment on function pgmem.require_read_committed is 'An error in a transaction o
 
 
 create or replace function pgmem.tenant_advice(p_caller pgmem.caller) returns text
-language sql stable set search_path = pgmem, pg_temp as $$
+language sql immutable parallel safe
+begin atomic
   -- In a store that requires an identity, a caller without one sees not even the public tenant.
-  select 'This store has tenants, and this call names none: set DEFAULT_ORG_ID or DEFAULT_USER_ID '
-    '(in SQL pgmem.org_id or pgmem.user_id), or use a login or token bound to a tenant.'
-  where not p_caller.identified and (p_caller.is_shared or p_caller.tenants = '{}')
-$$;
+  select case when not p_caller.identified and (p_caller.is_shared or p_caller.tenants = '{}')
+    then 'This store has tenants, and this call names none: set DEFAULT_ORG_ID or DEFAULT_USER_ID '
+      '(in SQL pgmem.org_id or pgmem.user_id), or use a login or token bound to a tenant.' end;
+end;
 comment on function pgmem.tenant_advice is
   'What a caller does who names no tenant in a store that has tenants; null for any other caller.';
 
@@ -156,7 +157,7 @@ language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_caller pgmem.caller := pgmem.caller();
   v_fits   boolean := pgmem.require_read_committed();
-  v_advice text := case when not v_caller.identified then pgmem.tenant_advice(v_caller) end;
+  v_advice text := pgmem.tenant_advice(v_caller);
 begin
   if v_advice is not null then
     raise exception using errcode = 'PM006', message = v_advice;
