@@ -13,26 +13,47 @@
 -- Locks: none. Callers: pgmem psql, analysts; no verb reads them.
 
 
-create or replace function pgmem.rows_of_approval() returns table (
-  id uuid,
-  preview text,
-  org_id text,
-  user_id text,
-  issued_to text,
-  issued_at timestamp with time zone,
-  expires_at timestamp with time zone,
-  used_at timestamp with time zone,
-  used_by uuid,
-  spent_by text
-)
-language sql stable security definer set search_path = pgmem, pg_temp as $$
+create or replace function pgmem.declare_view(p_name text, p_query text) returns void
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_function text := 'rows_of_' || p_name;
+  v_columns  text;
+begin
+  -- As a view, the query says which columns it has. Tools of analysts know no domains, so each becomes its base type.
+  execute format('create view pgmem.%I as %s', p_name, p_query);
+  select string_agg(format('%I %s', a.attname, coalesce(nullif(t.typbasetype, 0), t.oid)::regtype), ', '
+                    order by a.attnum) into v_columns
+  from pg_attribute a join pg_type t on t.oid = a.atttypid
+  where a.attrelid = format('pgmem.%I', p_name)::regclass and a.attnum > 0;
+  execute format('drop view pgmem.%I', p_name);
+  execute format('create function pgmem.%I() returns table (%s) language sql stable security definer
+    set search_path = pgmem, pg_temp as %L', v_function, v_columns, p_query);
+  execute format('comment on function pgmem.%I() is %L', v_function, format('The rows of the view %s.', p_name));
+  execute format('create view pgmem.%I with (security_invoker = true) as select * from pgmem.%I()', p_name, v_function);
+end;
+$$;
+comment on function pgmem.declare_view is
+  'Make a view for analysts from a query, which becomes the function that the view reads, rows_of_ and its name.';
+
+
+-- The views are gone before this chapter runs. The functions that they read may have other columns now.
+do $$
+declare
+  v_function regprocedure;
+begin
+  for v_function in
+    select p.oid from pg_proc p where p.pronamespace = 'pgmem'::regnamespace and starts_with(p.proname, 'rows_of_')
+  loop
+    execute format('drop function %s cascade', v_function);
+  end loop;
+end $$;
+
+
+select pgmem.declare_view('approval', $$
   select t.id, t.preview, t.org_id, t.user_id, t.issued_to, t.issued_at, t.expires_at, t.used_at, t.used_by, t.spent_by
   from pgmem.governance_token t
-  where t.tenant = any ((select pgmem.visible_tenants())::text[]);
-$$;
-
-
-create or replace view pgmem.approval with (security_invoker = true) as select * from pgmem.rows_of_approval();
+  where t.tenant = any ((select pgmem.visible_tenants())::text[])
+$$);
 comment on view pgmem.approval is
   'Approvals of global writes: what for, requested by which agent, when, and used by which save.';
 comment on column pgmem.approval.id is 'The id of the approval.';
@@ -47,27 +68,7 @@ comment on column pgmem.approval.used_by is 'The save that used it: its save_id.
 comment on column pgmem.approval.spent_by is 'The agent that used it, as the server found it.';
 
 
-create or replace function pgmem.rows_of_card() returns table (
-  id uuid,
-  record_type text,
-  statement text,
-  status text,
-  confidence text,
-  origin text,
-  ingest_source text,
-  path text,
-  project text,
-  stale_reason text,
-  approved_by text,
-  approved_at timestamp with time zone,
-  evidence_count bigint,
-  agent_id text,
-  org_id text,
-  user_id text,
-  created_at timestamp with time zone,
-  updated_at timestamp with time zone
-)
-language sql stable security definer set search_path = pgmem, pg_temp as $$
+select pgmem.declare_view('card', $$
   select n.id, n.props ->> 'record_type' as record_type, n.props ->> 'statement' as statement, n.status,
          n.props ->> 'confidence' as confidence, n.props ->> 'origin' as origin,
          n.props ->> 'ingest_source' as ingest_source, n.props ->> 'path' as path, n.project,
@@ -75,11 +76,8 @@ language sql stable security definer set search_path = pgmem, pg_temp as $$
          (n.props ->> 'approved_at')::timestamptz as approved_at,
          (select count(*) from pgmem.card_evidence e where e.node_seq = n.seq) as evidence_count,
          n.agent_id, n.org_id, n.user_id, n.created_at, n.updated_at
-  from pgmem.visible_node n where n.label = 'Card';
-$$;
-
-
-create or replace view pgmem.card with (security_invoker = true) as select * from pgmem.rows_of_card();
+  from pgmem.visible_node n where n.label = 'Card'
+$$);
 comment on view pgmem.card is 'Engineering memory: cards of every status; agents see those with status = ''active''.';
 comment on column pgmem.card.id is 'The id of the card.';
 comment on column pgmem.card.record_type is 'What kind of statement it is, such as risk_note or module_role.';
@@ -99,28 +97,12 @@ comment on column pgmem.card.evidence_count is 'How many pieces of evidence it h
 comment on column pgmem.card.created_at is 'When it was drafted or found.';
 
 
-create or replace function pgmem.rows_of_conflict() returns table (
-  id uuid,
-  label text,
-  title text,
-  with_id uuid,
-  with_label text,
-  with_title text,
-  project text,
-  with_project text,
-  status text,
-  with_status text,
-  created_at timestamp with time zone
-)
-language sql stable security definer set search_path = pgmem, pg_temp as $$
+select pgmem.declare_view('conflict', $$
   select a.id, a.label, a.title, b.id as with_id, b.label as with_label, b.title as with_title,
          a.project, b.project as with_project, a.status, b.status as with_status, e.created_at
   from pgmem.edge e join pgmem.visible_node a on a.seq = e.src join pgmem.visible_node b on b.seq = e.dst
-  where e.rel = 'CONFLICTS_WITH';
-$$;
-
-
-create or replace view pgmem.conflict with (security_invoker = true) as select * from pgmem.rows_of_conflict();
+  where e.rel = 'CONFLICTS_WITH'
+$$);
 comment on view pgmem.conflict is 'Pairs of memories that contradict each other.';
 comment on column pgmem.conflict.id is 'The id of the one memory.';
 comment on column pgmem.conflict.label is 'The kind of the one memory, such as Decision.';
@@ -135,71 +117,27 @@ comment on column pgmem.conflict.with_status is 'The status of the other memory.
 comment on column pgmem.conflict.created_at is 'When the conflict was recorded.';
 
 
-create or replace function pgmem.rows_of_context() returns table (
-  id uuid,
-  topic text,
-  content text,
-  relevance_score double precision,
-  project text,
-  scope text,
-  focus text,
-  status text,
-  source text,
-  trust_level double precision,
-  org_id text,
-  user_id text,
-  created_at timestamp with time zone,
-  updated_at timestamp with time zone
-)
-language sql stable security definer set search_path = pgmem, pg_temp as $$
+select pgmem.declare_view('context', $$
   select n.id, n.props ->> 'topic' as topic, n.props ->> 'content' as content,
          (n.props ->> 'relevance_score')::float8 as relevance_score,
          n.project, n.scope, n.focus, n.status, n.source, n.trust_level, n.org_id, n.user_id, n.created_at, n.updated_at
-  from pgmem.visible_node n where n.label = 'Context';
-$$;
-
-
-create or replace view pgmem.context with (security_invoker = true) as select * from pgmem.rows_of_context();
+  from pgmem.visible_node n where n.label = 'Context'
+$$);
 comment on view pgmem.context is 'Free notes with their topics.';
 comment on column pgmem.context.topic is 'What the note is about; null: not named.';
 comment on column pgmem.context.content is 'The note itself.';
 comment on column pgmem.context.relevance_score is 'How relevant it is, 0 to 1, as its writer said.';
 
 
-create or replace function pgmem.rows_of_decision() returns table (
-  id uuid,
-  title text,
-  rationale text,
-  owner text,
-  date date,
-  project text,
-  scope text,
-  focus text,
-  status text,
-  confidence double precision,
-  superseded_by uuid,
-  valid_from timestamp with time zone,
-  valid_to timestamp with time zone,
-  source text,
-  trust_level double precision,
-  agent_id text,
-  org_id text,
-  user_id text,
-  created_at timestamp with time zone,
-  updated_at timestamp with time zone
-)
-language sql stable security definer set search_path = pgmem, pg_temp as $$
+select pgmem.declare_view('decision', $$
   select n.id, n.title, n.props ->> 'rationale' as rationale, n.props ->> 'owner' as owner,
          (n.props ->> 'date')::date as date,
          n.project, n.scope, n.focus, n.status, pgmem.confidence(n.initial_confidence, n.updated_at) as confidence,
          (select newer.id from pgmem.edge e join pgmem.visible_node newer on newer.seq = e.src
           where e.dst = n.seq and e.rel = 'SUPERSEDES' order by e.seq desc limit 1) as superseded_by,
          n.valid_from, n.valid_to, n.source, n.trust_level, n.agent_id, n.org_id, n.user_id, n.created_at, n.updated_at
-  from pgmem.visible_node n where n.label = 'Decision';
-$$;
-
-
-create or replace view pgmem.decision with (security_invoker = true) as select * from pgmem.rows_of_decision();
+  from pgmem.visible_node n where n.label = 'Decision'
+$$);
 comment on view pgmem.decision is
   'Decisions of every status with their rationale; agents see those with status = ''active''.';
 comment on column pgmem.decision.owner is 'The person or team that owns it; null: not named.';
@@ -207,47 +145,18 @@ comment on column pgmem.decision.date is 'The day of the decision.';
 comment on column pgmem.decision.superseded_by is 'The id of the decision that superseded it; null: none has.';
 
 
-create or replace function pgmem.rows_of_entity_fact() returns table (
-  id uuid,
-  entity_name text,
-  fact text,
-  version integer,
-  project text,
-  scope text,
-  focus text,
-  status text,
-  source text,
-  trust_level double precision,
-  org_id text,
-  user_id text,
-  created_at timestamp with time zone,
-  updated_at timestamp with time zone
-)
-language sql stable security definer set search_path = pgmem, pg_temp as $$
+select pgmem.declare_view('entity_fact', $$
   select n.id, n.key as entity_name, n.props ->> 'fact' as fact, n.version, n.project, n.scope, n.focus, n.status,
          n.source, n.trust_level, n.org_id, n.user_id, n.created_at, n.updated_at
-  from pgmem.visible_node n where n.label = 'EntityFact';
-$$;
-
-
-create or replace view pgmem.entity_fact with (security_invoker = true) as select * from pgmem.rows_of_entity_fact();
+  from pgmem.visible_node n where n.label = 'EntityFact'
+$$);
 comment on view pgmem.entity_fact is 'What is known of named things at present.';
 comment on column pgmem.entity_fact.entity_name is 'The name of the thing.';
 comment on column pgmem.entity_fact.fact is 'What is known of it at present.';
 comment on column pgmem.entity_fact.version is 'The number of its states so far; node_version holds the earlier ones.';
 
 
-create or replace function pgmem.rows_of_graph_edge() returns table (
-  from_id uuid,
-  from_label text,
-  from_title text,
-  rel text,
-  to_id uuid,
-  to_label text,
-  to_title text,
-  created_at timestamp with time zone
-)
-language sql stable security definer set search_path = pgmem, pg_temp as $$
+select pgmem.declare_view('graph_edge', $$
   select s.id as from_id, s.label as from_label, s.title as from_title, e.rel,
          d.id as to_id, d.label as to_label, d.title as to_title, e.created_at
   from pgmem.edge e join pgmem.visible_node s on s.seq = e.src join pgmem.visible_node d on d.seq = e.dst
@@ -257,11 +166,8 @@ language sql stable security definer set search_path = pgmem, pg_temp as $$
   join pgmem.visible_node p on p.seq = case n.scope when 'global' then 1 else n.project_seq end
   union all
   select n.id, n.label, n.title, 'HAS_FOCUS', f.id, f.label, f.title, n.created_at
-  from pgmem.visible_node n join pgmem.visible_node f on f.seq = n.focus_seq;
-$$;
-
-
-create or replace view pgmem.graph_edge with (security_invoker = true) as select * from pgmem.rows_of_graph_edge();
+  from pgmem.visible_node n join pgmem.visible_node f on f.seq = n.focus_seq
+$$);
 comment on view pgmem.graph_edge is 'Every edge of the graph, with BELONGS_TO and HAS_FOCUS.';
 comment on column pgmem.graph_edge.from_id is 'The id of the node that the edge leaves.';
 comment on column pgmem.graph_edge.from_label is 'The label of that node.';
@@ -274,19 +180,7 @@ comment on column pgmem.graph_edge.created_at is
   'When the edge was made; of BELONGS_TO and HAS_FOCUS, when its node was.';
 
 
-create or replace function pgmem.rows_of_lineage() returns table (
-  newest_id uuid,
-  newest_title text,
-  age integer,
-  id uuid,
-  title text,
-  rationale text,
-  status text,
-  project text,
-  created_at timestamp with time zone,
-  valid_to timestamp with time zone
-)
-language sql stable security definer set search_path = pgmem, pg_temp as $$
+select pgmem.declare_view('lineage', $$
   with recursive line as (
     select n.seq as newest, n.seq, 0 as age from pgmem.visible_node n
     where n.label = 'Decision'
@@ -298,11 +192,8 @@ language sql stable security definer set search_path = pgmem, pg_temp as $$
   )
   select newest.id as newest_id, newest.title as newest_title, line.age, n.id, n.title,
          n.props ->> 'rationale' as rationale, n.status, n.project, n.created_at, n.valid_to
-  from line join pgmem.visible_node newest on newest.seq = line.newest join pgmem.visible_node n on n.seq = line.seq;
-$$;
-
-
-create or replace view pgmem.lineage with (security_invoker = true) as select * from pgmem.rows_of_lineage();
+  from line join pgmem.visible_node newest on newest.seq = line.newest join pgmem.visible_node n on n.seq = line.seq
+$$);
 comment on view pgmem.lineage is
   'Decisions that superseded others, each with the line of those before it; age 0 is the present one.';
 comment on column pgmem.lineage.newest_id is 'The id of the decision at the head of the line.';
@@ -312,42 +203,14 @@ comment on column pgmem.lineage.id is 'The id of the decision at this place of t
 comment on column pgmem.lineage.valid_to is 'When it ceased to hold; null: it holds.';
 
 
-create or replace function pgmem.rows_of_memory() returns table (
-  id uuid,
-  label text,
-  name text,
-  title text,
-  summary text,
-  properties jsonb,
-  project text,
-  scope text,
-  focus text,
-  status text,
-  live boolean,
-  confidence double precision,
-  trust_level double precision,
-  source text,
-  agent_id text,
-  session_id text,
-  valid_from timestamp with time zone,
-  valid_to timestamp with time zone,
-  version integer,
-  org_id text,
-  user_id text,
-  created_at timestamp with time zone,
-  updated_at timestamp with time zone
-)
-language sql stable security definer set search_path = pgmem, pg_temp as $$
-  select n.id, n.label, n.key, n.title, pgmem.excerpt(pgmem.search_text(n.label, n.title, n.props)), n.props,
-         n.project, n.scope, n.focus, n.status,
-         pgmem.is_live(n.status, n.valid_from, n.valid_to), pgmem.confidence(n.initial_confidence, n.updated_at),
-         n.trust_level, n.source, n.agent_id, n.session_id, n.valid_from, n.valid_to, n.version, n.org_id, n.user_id,
-         n.created_at, n.updated_at
-  from pgmem.visible_node n where pgmem.is_memory(n.label);
-$$;
-
-
-create or replace view pgmem.memory with (security_invoker = true) as select * from pgmem.rows_of_memory();
+select pgmem.declare_view('memory', $$
+  select n.id, n.label, n.key as name, n.title,
+         pgmem.excerpt(pgmem.search_text(n.label, n.title, n.props)) as summary, n.props as properties,
+         n.project, n.scope, n.focus, n.status, pgmem.is_live(n.status, n.valid_from, n.valid_to) as live,
+         pgmem.confidence(n.initial_confidence, n.updated_at) as confidence, n.trust_level, n.source, n.agent_id,
+         n.session_id, n.valid_from, n.valid_to, n.version, n.org_id, n.user_id, n.created_at, n.updated_at
+  from pgmem.visible_node n where pgmem.is_memory(n.label)
+$$);
 comment on view pgmem.memory is 'Memories of all kinds and every status in one table; agents see those that are live.';
 comment on column pgmem.memory.label is 'The kind of memory, such as Decision, Context or Technology.';
 comment on column pgmem.memory.name is 'The name, of kinds that are named; null: it has a title alone.';
@@ -363,15 +226,7 @@ comment on column pgmem.memory.session_id is 'The session in which it was saved;
 comment on column pgmem.memory.version is 'The number of its states so far.';
 
 
-create or replace function pgmem.rows_of_memory_by_day() returns table (
-  day date,
-  project text,
-  label text,
-  saved bigint,
-  changed bigint,
-  total bigint
-)
-language sql stable security definer set search_path = pgmem, pg_temp as $$
+select pgmem.declare_view('memory_by_day', $$
   with memory as materialized (
     select n.seq, coalesce(n.project, '') as project, n.label::text, n.created_at::date as day
     from pgmem.visible_node n where pgmem.is_memory(n.label)
@@ -386,16 +241,13 @@ language sql stable security definer set search_path = pgmem, pg_temp as $$
   ), span as (
     select s.project, s.label, min(s.day) as first from sum s group by s.project, s.label
   )
-  select d.day::date, nullif(p.project, ''), p.label, coalesce(s.saved, 0)::bigint, coalesce(s.changed, 0)::bigint,
-         (sum(coalesce(s.saved, 0)) over (partition by p.project, p.label order by d.day))::bigint
+  select d.day::date, nullif(p.project, '') as project, p.label, coalesce(s.saved, 0)::bigint as saved,
+         coalesce(s.changed, 0)::bigint as changed,
+         (sum(coalesce(s.saved, 0)) over (partition by p.project, p.label order by d.day))::bigint as total
   from span p
   cross join lateral generate_series(p.first, pgmem.now()::date, interval '1 day') as d(day)
-  left join sum s on s.project = p.project and s.label = p.label and s.day = d.day::date;
-$$;
-
-
-create or replace view pgmem.memory_by_day with (security_invoker = true) as
-  select * from pgmem.rows_of_memory_by_day();
+  left join sum s on s.project = p.project and s.label = p.label and s.day = d.day::date
+$$);
 comment on view pgmem.memory_by_day is
   'How memory grows: a row for each day, project and kind, from the first memory of that kind to today, without gaps.';
 comment on column pgmem.memory_by_day.day is 'The day, in the time zone of the session.';
@@ -406,34 +258,14 @@ comment on column pgmem.memory_by_day.changed is 'How many earlier states were r
 comment on column pgmem.memory_by_day.total is 'How many memories of the kind had been saved by the end of that day.';
 
 
-create or replace function pgmem.rows_of_pattern() returns table (
-  id uuid,
-  "trigger" text,
-  repeatable_steps text[],
-  exclusions text[],
-  last_validated_at timestamp with time zone,
-  project text,
-  scope text,
-  focus text,
-  status text,
-  source text,
-  trust_level double precision,
-  org_id text,
-  user_id text,
-  created_at timestamp with time zone,
-  updated_at timestamp with time zone
-)
-language sql stable security definer set search_path = pgmem, pg_temp as $$
+select pgmem.declare_view('pattern', $$
   select n.id, n.props ->> 'trigger' as trigger,
          array(select jsonb_array_elements_text(n.props -> 'repeatable_steps')) as repeatable_steps,
          array(select jsonb_array_elements_text(n.props -> 'exclusions')) as exclusions,
          (n.props ->> 'last_validated_at')::timestamptz as last_validated_at,
          n.project, n.scope, n.focus, n.status, n.source, n.trust_level, n.org_id, n.user_id, n.created_at, n.updated_at
-  from pgmem.visible_node n where n.label = 'Pattern';
-$$;
-
-
-create or replace view pgmem.pattern with (security_invoker = true) as select * from pgmem.rows_of_pattern();
+  from pgmem.visible_node n where n.label = 'Pattern'
+$$);
 comment on view pgmem.pattern is
   'Repeatable ways of working: when they apply, their steps, and when they do not apply.';
 comment on column pgmem.pattern.trigger is 'When the pattern applies.';
@@ -442,28 +274,15 @@ comment on column pgmem.pattern.exclusions is 'When it does not apply.';
 comment on column pgmem.pattern.last_validated_at is 'When it was last found to work; null: never recorded.';
 
 
-create or replace function pgmem.rows_of_project() returns table (
-  id uuid,
-  name text,
-  last_hygiene_at timestamp with time zone,
-  memories bigint,
-  focus_areas text[],
-  org_id text,
-  user_id text,
-  created_at timestamp with time zone
-)
-language sql stable security definer set search_path = pgmem, pg_temp as $$
+select pgmem.declare_view('project', $$
   select p.id, p.key as name, (p.props ->> 'last_hygiene_at')::timestamptz as last_hygiene_at,
          (select count(*) from pgmem.visible_node n
           where n.project_seq = p.seq and n.scope is not null and n.status = 'active') as memories,
          array(select f.key::text from pgmem.visible_node f
                where f.project_seq = p.seq and f.label = 'FocusArea' order by f.key) as focus_areas,
          p.org_id, p.user_id, p.created_at
-  from pgmem.visible_node p where p.label = 'Project' and p.status = 'active';
-$$;
-
-
-create or replace view pgmem.project with (security_invoker = true) as select * from pgmem.rows_of_project();
+  from pgmem.visible_node p where p.label = 'Project' and p.status = 'active'
+$$);
 comment on view pgmem.project is 'Active projects with their focus areas and the number of their memories.';
 comment on column pgmem.project.id is 'The id of the project.';
 comment on column pgmem.project.name is 'Its name: the project_id of every verb.';
@@ -472,30 +291,11 @@ comment on column pgmem.project.memories is 'How many active memories it has.';
 comment on column pgmem.project.focus_areas is 'The names of its focus areas.';
 
 
-create or replace function pgmem.rows_of_save() returns table (
-  save_id uuid,
-  verb text,
-  project text,
-  status text,
-  dedup_outcome text,
-  artifact_id uuid,
-  candidate_id uuid,
-  message text,
-  attempts integer,
-  resolved_by text,
-  org_id text,
-  user_id text,
-  created_at timestamp with time zone,
-  updated_at timestamp with time zone
-)
-language sql stable security definer set search_path = pgmem, pg_temp as $$
+select pgmem.declare_view('save', $$
   select a.save_id, a.verb, a.project, a.status, a.dedup_outcome, a.artifact_id, a.candidate_id, a.message, a.attempts,
          a.resolved_by, a.org_id, a.user_id, a.created_at, a.updated_at
-  from pgmem.visible_attempt a;
-$$;
-
-
-create or replace view pgmem.save with (security_invoker = true) as select * from pgmem.rows_of_save();
+  from pgmem.visible_attempt a
+$$);
 comment on view pgmem.save is 'Every save and its outcome; retry_save or resolve_review saves one that is not saved.';
 comment on column pgmem.save.save_id is 'The id of the save: with it the same save is made once.';
 comment on column pgmem.save.verb is 'The verb that was called, such as save_decision.';
@@ -511,24 +311,7 @@ comment on column pgmem.save.created_at is 'When it was first tried.';
 comment on column pgmem.save.updated_at is 'When it was last tried or resolved.';
 
 
-create or replace function pgmem.rows_of_session() returns table (
-  id uuid,
-  objective text,
-  actions_taken text[],
-  decisions_made text[],
-  open_items text[],
-  next_actions text[],
-  produced bigint,
-  project text,
-  scope text,
-  focus text,
-  status text,
-  source text,
-  org_id text,
-  user_id text,
-  created_at timestamp with time zone
-)
-language sql stable security definer set search_path = pgmem, pg_temp as $$
+select pgmem.declare_view('session', $$
   select n.id, n.props ->> 'objective' as objective,
          array(select jsonb_array_elements_text(n.props -> 'actions_taken')) as actions_taken,
          array(select jsonb_array_elements_text(n.props -> 'decisions_made')) as decisions_made,
@@ -536,11 +319,8 @@ language sql stable security definer set search_path = pgmem, pg_temp as $$
          array(select jsonb_array_elements_text(n.props -> 'next_actions')) as next_actions,
          (select count(*) from pgmem.visible_edge e where e.src = n.seq and e.rel = 'PRODUCED') as produced,
          n.project, n.scope, n.focus, n.status, n.source, n.org_id, n.user_id, n.created_at
-  from pgmem.visible_node n where n.label = 'Session';
-$$;
-
-
-create or replace view pgmem.session with (security_invoker = true) as select * from pgmem.rows_of_session();
+  from pgmem.visible_node n where n.label = 'Session'
+$$);
 comment on view pgmem.session is 'Sessions: what was done, what is open and what comes next.';
 comment on column pgmem.session.objective is 'What the session was for.';
 comment on column pgmem.session.actions_taken is 'What was done.';
@@ -550,30 +330,12 @@ comment on column pgmem.session.next_actions is 'What comes next.';
 comment on column pgmem.session.produced is 'How many memories were saved in the session.';
 
 
-create or replace function pgmem.rows_of_turn() returns table (
-  id uuid,
-  session_id text,
-  place integer,
-  role text,
-  content text,
-  said_at timestamp with time zone,
-  client text,
-  agent text,
-  project text,
-  trust_level double precision,
-  org_id text,
-  user_id text,
-  captured_at timestamp with time zone
-)
-language sql stable security definer set search_path = pgmem, pg_temp as $$
+select pgmem.declare_view('turn', $$
   select n.id, n.session_id, n.session_place as place, n.props ->> 'role' as role, n.props ->> 'content' as content,
          n.valid_from as said_at, n.props ->> 'client' as client, n.props ->> 'agent' as agent, n.project,
          n.trust_level, n.org_id, n.user_id, n.created_at as captured_at
-  from pgmem.visible_node n where n.label = 'Turn' and n.status = 'captured';
-$$;
-
-
-create or replace view pgmem.turn with (security_invoker = true) as select * from pgmem.rows_of_turn();
+  from pgmem.visible_node n where n.label = 'Turn' and n.status = 'captured'
+$$);
 comment on view pgmem.turn is 'What was said in conversations, as it was captured: source text, not memories.';
 comment on column pgmem.turn.id is 'The id of the turn, in every verb and export.';
 comment on column pgmem.turn.session_id is 'The conversation: client:session.';
@@ -588,20 +350,11 @@ comment on column pgmem.turn.user_id is 'The user that owns it; empty: it is pub
 comment on column pgmem.turn.captured_at is 'When it was captured; turn_days later it is deleted.';
 
 
--- What a column means in several views is written once, for those that have no comment of their own; so is what a
--- function of a view returns.
+-- What a column means in several views is written once, for those that have no comment of their own.
 do $$
 declare
-  v_name   text;
   v_column record;
 begin
-  for v_name in
-    select p.proname from pg_proc p
-    where p.pronamespace = 'pgmem'::regnamespace and p.proname like 'rows\_of\_%'
-  loop
-    execute format('comment on function pgmem.%I is %L', v_name,
-                   format('The rows of the view %s.', substr(v_name, length('rows_of_') + 1)));
-  end loop;
   for v_column in
     select c.relname as view, a.attname as name, said.meaning
     from (values

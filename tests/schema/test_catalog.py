@@ -33,18 +33,23 @@ def declared(pattern: str) -> dict[str, list[str]]:
     """What each file declares: its stem, the names."""
     found = {}
     for path in sql_files():
-        names = re.findall(pattern, path.read_text(encoding="utf-8"), re.IGNORECASE | re.MULTILINE)
+        text = path.read_text(encoding="utf-8")
+        names = [
+            match[match.lastindex or 0] for match in re.finditer(pattern, text, re.IGNORECASE | re.MULTILINE)
+        ]
         if names:
             found[str(path.relative_to(schema._SQL))] = names
     return found
 
 
 FUNCTION = r"^create or replace function pgmem\.(\w+)"
-VIEW = r"^create or replace view pgmem\.(\w+)"
+DECLARED_VIEW = r"^select pgmem\.declare_view\('(\w+)"
+VIEW = rf"{DECLARED_VIEW}|^create or replace view pgmem\.(\w+)"
 
 
 def test_the_database_holds_the_functions_of_the_files_and_no_others(rows: Rows) -> None:
     in_files = {name for names in declared(FUNCTION).values() for name in names}
+    in_files |= {f"rows_of_{name}" for names in declared(DECLARED_VIEW).values() for name in names}
     in_database = {
         r["proname"] for r in rows("select proname from pg_proc where pronamespace = 'pgmem'::regnamespace")
     }

@@ -213,6 +213,22 @@ def test_a_verb_that_alone_is_changed_and_returns_rows_of_a_view_is_made_again(
     assert after["get_node"] != before["get_node"]
 
 
+def test_a_view_gains_a_column_and_another_one_is_gone(empty: str, sql_folder: Path) -> None:
+    schema.upgrade(empty)
+    chapter = sql_folder / "90-views.sql"
+    text = chapter.read_text(encoding="utf-8")
+    text = text.replace("select n.id, n.props ->> 'topic'", "select n.id, n.version, n.props ->> 'topic'")
+    chapter.write_text(
+        text.replace("pgmem.turn", "pgmem.utterance").replace("'turn'", "'utterance'"), encoding="utf-8"
+    )
+    schema.upgrade(empty)
+    with psycopg.connect(empty) as connection:
+        assert connection.execute("select version from pgmem.context").fetchall() == []
+    assert {name for name in functions(empty) if name in ("rows_of_turn", "rows_of_utterance")} == {
+        "rows_of_utterance"
+    }
+
+
 def test_a_role_without_superuser_upgrades_the_store_it_owns(
     empty: str, role: MakeRole, program: Program, tmp_path: Path, sql_folder: Path
 ) -> None:
