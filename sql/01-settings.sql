@@ -7,7 +7,6 @@
 -- The thresholds and limits of a store are rows of pgmem.setting. Its constraints refuse values that do not fit. Only
 -- the owner writes them: an agent never sets its own thresholds.
 --
--- Verbs: set_setting, list_settings.
 -- Locks: the row of the setting.
 -- Callers: all chapters.
 
@@ -76,7 +75,6 @@ create or replace function pgmem.set_setting(
   out description text
 )
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 begin
   update pgmem.setting s set value = p_value where s.name = p_name
   returning s.name, s.value, s.description into name, value, description;

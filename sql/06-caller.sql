@@ -29,7 +29,6 @@ set search_path = pgmem, pg_temp
 -- The table is small, but a look-up by name costs less than a scan, and every verb begins here.
 set enable_seqscan = off
 as $$
-#variable_conflict use_column
 declare
   -- Inside a security definer function current_user is the owner of the schema.
   v_trusted    boolean := pg_has_role(session_user, current_user, 'member') or pgmem.is_member('pgmem_trusted');

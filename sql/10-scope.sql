@@ -8,7 +8,6 @@
 -- guards. In one statement with the read the snapshot is older than the lock, and each of two waiting writers stores
 -- the same fact.
 --
--- Verbs: get_scope_state.
 -- Locks: lock_scope: the table token_frequency (row share), then the row of the scope in held_lock, until the
 -- transaction ends. A verb that takes several scope locks takes them sorted.
 -- Callers: all verbs that name a project; lock_scope: all that write memories.
@@ -46,7 +45,6 @@ create or replace function pgmem.resolve_scope(
   p_focus text
 ) returns pgmem.scope_state
 language plpgsql stable set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_project      text := pgmem.clean_key(p_project_id, 'project_id');
   v_focus        text := case when p_focus is not null then pgmem.clean_key(p_focus, 'focus') end;

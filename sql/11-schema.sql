@@ -7,7 +7,6 @@
 -- A name that is present stays as it is. The same definition again is accepted; another one is an error, because texts
 -- were indexed by the first.
 --
--- Verbs: describe_schema, init_schema.
 -- Locks: init_schema: itself, because two sessions that make one label at once break the graph.
 -- Callers: 28-remember, 13-edges and the verbs that take a label; 81-import-places.
 

@@ -50,7 +50,6 @@ create or replace function pgmem.insert_node(
   p_keeps_times boolean default false
 ) returns pgmem.node
 language plpgsql as $$
-#variable_conflict use_column
 declare
   v_now timestamptz := pgmem.clock();
 begin
@@ -104,7 +103,6 @@ $$;
 
 create or replace function pgmem.update_node(p_node pgmem.node) returns pgmem.node
 language plpgsql as $$
-#variable_conflict use_column
 declare
   v_old pgmem.node;
 begin
@@ -147,7 +145,6 @@ create or replace function pgmem.set_status(
   p_close_at timestamptz default null
 ) returns void
 language plpgsql as $$
-#variable_conflict use_column
 begin
   update pgmem.node n set status = p_status, updated_at = greatest(pgmem.now(), n.created_at),
     valid_to = coalesce(n.valid_to, case when p_close_at is not null then greatest(p_close_at, n.valid_from) end)
@@ -272,7 +269,6 @@ create or replace function pgmem.find_node(
   p_tenants text[] default null
 ) returns pgmem.node
 language plpgsql stable set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_tenants text[] := coalesce(p_tenants, pgmem.visible_tenants());
   v_node    pgmem.node;

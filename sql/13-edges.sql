@@ -8,7 +8,6 @@
 -- the node first. A name that no node has becomes a stub, a node that is not live until it is written; a name that
 -- fits several nodes makes no edge, and the answer lists them (did_you_mean).
 --
--- Verbs: relate.
 -- Locks: none of its own; a unique index keeps one edge for (src, rel, dst). The caller of link_named holds the scope
 -- lock of its node.
 -- Callers: 20-saving, 22-save-decision, 25-upsert-entity, 28-remember, 58-repairs, 60-reflection, 73-card-decisions,
@@ -166,7 +165,6 @@ comment on function pgmem.insert_stub is
 -- Exact names before alike ones, the project of the node before others, own before shared before public ones.
 create or replace function pgmem.resolve_target(p_name text, p_label text, p_project_seq bigint) returns pgmem.node[]
 language plpgsql stable set search_path = pgmem, pg_temp set enable_seqscan = off as $$
-#variable_conflict use_column
 declare
   v_found pgmem.node[];
   v_exact pgmem.node[];

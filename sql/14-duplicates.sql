@@ -9,7 +9,6 @@
 -- candidates, so it is taken anew when the titles have doubled (dedup_due, refresh_dedup): 50 000 imported titles made
 -- a look-up take 13 ms instead of 2.
 --
--- Verbs: check_duplicate, dedup_due, refresh_dedup.
 -- Locks: refresh_dedup: its row of upkeep, then the order of tokens exclusively, which every writer holds shared. The
 -- others take none; 22-save-decision calls same_content and near_duplicate under the scope lock.
 -- Callers: 22-save-decision, 23-save-pattern, 35-history, 69-card-drafts; the worker.
@@ -178,7 +177,6 @@ select pgmem.declare_verb('dedup_due', p_rights => 'worker', p_effect => 'look',
 -- truncated: readers go on with the old order and the old rows.
 create or replace function pgmem.refresh_dedup(p_if_worth boolean default false) returns bigint
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_rows bigint;
 begin

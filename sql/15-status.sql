@@ -6,7 +6,6 @@
 --
 -- wal_position is for a program with a replica: it compares where the primary and the replica stand in the log.
 --
--- Verbs: status, wal_position.
 -- Locks: none.
 -- Callers: the command line and the probes; server_tier: 85-upkeep.
 

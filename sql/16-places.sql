@@ -17,7 +17,6 @@ create or replace function pgmem.place_node(
   p_caller pgmem.caller
 ) returns pgmem.node
 language plpgsql as $$
-#variable_conflict use_column
 declare
   v_scope pgmem.scope_name := coalesce(p_arguments ->> 'scope', 'project');
   v_node  pgmem.node := pgmem.new_node(p_label, p_caller, p_arguments ->> 'share');
@@ -91,7 +90,6 @@ create or replace function pgmem.ensure_focus(
   p_caller pgmem.caller
 ) returns pgmem.scope_state
 language plpgsql as $$
-#variable_conflict use_column
 declare
   v_area pgmem.node := p_node;
 begin

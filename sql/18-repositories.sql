@@ -11,7 +11,7 @@
 -- so worktrees and clones share, and forks (other remote) and namesakes (other root) do not. A project that was made by
 -- its name alone is taken by the first repository of that name.
 --
--- Verbs: open_project. Locks: the scope of projects. Callers: pgmem hook, pgmem cards, pgmem mcp.
+-- Locks: the scope of projects. Callers: pgmem hook, pgmem cards, pgmem mcp.
 
 
 create or replace function pgmem.open_project(

@@ -226,7 +226,6 @@ create or replace function pgmem.claim_save(
   p_arguments_hash bytea
 ) returns pgmem.save_attempt
 language plpgsql as $$
-#variable_conflict use_column
 declare
   v_held    boolean := pgmem.hold_save(p_caller.tenant, p_save_id);
   v_attempt pgmem.save_attempt;
@@ -306,7 +305,6 @@ comment on function pgmem.record_attempt is
 -- Reads node itself, by tenants that are looked up once for both ends.
 create or replace function pgmem.link_session(p_session_id text, p_artifact_id uuid) returns void
 language plpgsql as $$
-#variable_conflict use_column
 declare
   v_tenants text[];
 begin

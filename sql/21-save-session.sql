@@ -9,7 +9,6 @@
 -- keeps of an open save, so a retry, a review (27-save-status) and a batch (26-save-batch) store from the same
 -- form.
 --
--- Verbs: save_session.
 -- Locks: those of 20-saving.
 -- Callers: store (20-saving) calls store_session.
 

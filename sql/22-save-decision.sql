@@ -11,7 +11,6 @@
 -- Most repeats are found before the scope lock, so that they wait for no other writer; under the lock the content
 -- is looked up again, because another writer may have stored it in between.
 --
--- Verbs: save_decision.
 -- Locks: those of 20-saving; then the scope of the decision, before the second look and the comparison of titles.
 -- Callers: store (20-saving) calls store_decision; 23-save-pattern calls find_repeat.
 

@@ -5,7 +5,6 @@
 -- are never compared by likeness, so none supersedes another. The shape of the save verbs stands in
 -- 21-save-session.
 --
--- Verbs: save_pattern.
 -- Locks: those of 20-saving; then the scope of the pattern, unless the pattern exists (find_repeat in
 -- 22-save-decision).
 -- Callers: store (20-saving) calls store_pattern.

@@ -4,7 +4,6 @@
 -- saved twice is two nodes. A note may be about the past; valid_from says when it began to hold, and time travel
 -- (as_of) uses it. The shape of the save verbs stands in 21-save-session.
 --
--- Verbs: save_context.
 -- Locks: those of 20-saving.
 -- Callers: store (20-saving) calls store_context.
 

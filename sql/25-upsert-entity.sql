@@ -8,7 +8,6 @@
 -- Related entities must exist; a name that fits none or several, and a relation that the registry does not allow,
 -- refuse the whole save. The shape of the save verbs stands in 21-save-session.
 --
--- Verbs: upsert_entity.
 -- Locks: those of 20-saving; then the scope of the entity, then its row.
 -- Callers: store (20-saving) calls store_entity.
 
@@ -65,7 +64,6 @@ create or replace function pgmem.store_entity(
   p_review text default null
 ) returns pgmem.save_result
 language plpgsql as $$
-#variable_conflict use_column
 declare
   v_name    text := pgmem.clean_key(p_arguments ->> 'entity_name', 'entity_name');
   v_fact    text := pgmem.clean_text(p_arguments ->> 'fact', 'fact', true);

@@ -10,7 +10,6 @@
 -- turn. So the scope locks of all parts are taken in one order before the first part is stored; the locks that the
 -- parts take afterwards are held already.
 --
--- Verbs: store_session_with_learnings.
 -- Locks: the save_id, the governance token, the scopes of new focus areas sorted, the scopes of the parts sorted.
 -- Callers: the chapters that write into several scopes call lock_scopes.
 
@@ -201,7 +200,6 @@ create or replace function pgmem.store_batch(
   p_refusal pgmem.save_result
 ) returns jsonb
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_atomic  boolean := (p_arguments ->> 'atomic')::boolean;
   v_caller  pgmem.caller := p_caller;

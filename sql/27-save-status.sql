@@ -9,7 +9,6 @@
 -- (22-save-decision). The reviewer stores it on behalf of its caller: the tenant of the memory is the tenant of the
 -- save.
 --
--- Verbs: get_save_status, retry_save, fail_save, list_reviews, resolve_review.
 -- Locks: the save_id (fail_save, resolve_review), as claim_save takes it; then those of the save that is made.
 -- Callers: the outbox in Python calls fail_save; none inside sql/.
 
@@ -122,7 +121,6 @@ create or replace function pgmem.retry_save(
   p_governance_token text default null
 ) returns pgmem.save_result
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_attempt pgmem.save_attempt;
 begin
@@ -257,7 +255,6 @@ create or replace function pgmem.resolve_review(
   p_candidate_id uuid default null
 ) returns pgmem.save_result
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_caller  pgmem.caller := pgmem.require_writer();
   v_by      text := pgmem.clean_key(p_by, 'by');

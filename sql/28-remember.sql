@@ -12,7 +12,6 @@
 -- alone ends the present one. A write without dates to a node that had ended revives it from now on. A write to a node
 -- with an end says so in conflict.
 --
--- Verbs: remember.
 -- Locks: the scopes of the node and of the stubs it may need, sorted, before every read that they guard; then the
 -- row.
 -- Callers: none inside sql/.

@@ -8,7 +8,6 @@
 --
 -- find_projects finds projects by their words, which search_memory leaves out, as they hold no memory themselves.
 --
--- Verbs: merge_node, read_node, find_projects.
 -- Locks: the scope of the node, before the read that it guards; then the row. Those of remember.
 -- Callers: pgmem/stores.
 

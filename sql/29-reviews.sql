@@ -8,7 +8,6 @@
 -- A purge leaves a tombstone: who purged which memory and when, with a hash of its content and no content. What is
 -- shared in an organisation is purged by a person alone.
 --
--- Verbs: list_tombstones.
 -- Locks: none of its own; the caller of make_held_change holds the save_id.
 -- Callers: 22-save-decision, 25-upsert-entity, 27-save-status, 28-remember, 36-history, 37-forgetting, 60-reflection.
 
@@ -61,7 +60,6 @@ create or replace function pgmem.hold_change(
   p_message text default null
 ) returns pgmem.save_result
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_hash    bytea := sha256(convert_to(p_verb || p_arguments::text, 'UTF8'));
   v_save_id uuid;
@@ -86,7 +84,6 @@ create or replace function pgmem.make_held_change(
   p_caller pgmem.caller
 ) returns pgmem.save_result
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_node  pgmem.node;
   v_label pgmem.label;

@@ -9,7 +9,6 @@
 -- once; with as_of or known_at the record is read (35-history). A memory in conflict with another one of the answer
 -- sets conflicts_found, so that an agent asks before it acts on either.
 --
--- Verbs: retrieve_context, get_session.
 -- Locks: none.
 -- Callers: 35-history, 60-reflection and 67-card-matching call any_word.
 

@@ -6,7 +6,7 @@
 -- All of it is found here, inside the verb, so that the same query with the same vector ranks the same from psql,
 -- Python and MCP.
 --
--- Verbs: search_terms. Locks: none.
+-- Locks: none.
 -- Callers: 12-nodes (the lexemes of a memory), 32-search-candidates, 33-search-memory.
 
 

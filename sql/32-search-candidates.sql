@@ -10,8 +10,8 @@
 -- (300) or to one in 50 memories of the scope at most, and never to more than text_match_limit (2 000). A filter is
 -- one value (search_filter) that every arm applies through pgmem.fits.
 --
--- Verbs: refresh_statistics. Locks: the row of a tenant in word_count while its words are counted; a save that finds it
--- locked leaves the counting to the next one. Only the two first saves of a tenant that count may wait for each other.
+-- Locks: the row of a tenant in word_count while its words are counted; a save that finds it locked leaves the counting
+-- to the next one. Only the two first saves of a tenant that count may wait for each other.
 -- Callers: 12-nodes (count_words), 33-search-memory, 52-vector-search, 57-freshness.
 
 
@@ -60,7 +60,6 @@ comment on function pgmem.last_place is 'The highest place in a session; null wh
 -- At most 1 000 memories, so that a save after an import stays short; those left over are counted by the next ones.
 create or replace function pgmem.count_words(p_tenant text) returns boolean
 language plpgsql as $$
-#variable_conflict use_column
 declare
   v_from bigint;
   v_to   bigint;
@@ -112,7 +111,6 @@ comment on function pgmem.count_words is
 
 create or replace function pgmem.refresh_statistics(p_all boolean default false) returns integer
 language plpgsql security definer set search_path = pgmem, pg_temp set lock_timeout = '200ms' as $$
-#variable_conflict use_column
 declare
   v_scope record;
   v_left  boolean;
@@ -167,7 +165,6 @@ select pgmem.declare_verb('refresh_statistics', p_rights => 'worker', p_effect =
 -- Memories newer than word_count says stay uncounted, so that the next save that counts does not count them twice.
 create or replace function pgmem.recount(p_tenant text, p_project_seq bigint) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_last  bigint;
   v_texts text;
@@ -313,7 +310,6 @@ language plpgsql stable set search_path = pgmem, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
-#variable_conflict use_column
 declare
   v_words  pgmem.search_words;
   v_size   record := pgmem.scope_size(p_filter);
@@ -409,7 +405,6 @@ create or replace function pgmem.text_candidates(
   counts float8[]
 )
 language plpgsql stable rows 50 set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan as $$
-#variable_conflict use_column
 declare
   v_k1   float8 := pgmem.setting_float('bm25_k1');
   v_b    float8 := pgmem.setting_float('bm25_b');

@@ -21,7 +21,7 @@
 -- and models: 1 / (1 + exp(-slope * (likeness - middle))), likeness = half the cosine + half the share of the query's
 -- words (BM25 over the most it could be). The best relevance of all candidates says whether the search is answered.
 --
--- Verbs: search_memory, search_answer, fulltext_search, sample_titles. Locks: none. Callers: all doors.
+-- Locks: none. Callers: all doors.
 
 
 create or replace function pgmem.search_weights(p_weights jsonb) returns jsonb

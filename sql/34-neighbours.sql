@@ -7,7 +7,6 @@
 --
 -- The query reads node itself, by tenants that are looked up once: a view would look them up at every step.
 --
--- Verbs: neighbours.
 -- Locks: none.
 -- Callers: none inside sql/.
 

@@ -8,7 +8,6 @@
 -- The search of the past is by words alone, ranked by ts_rank: the word statistics and the vectors of the past are
 -- not kept.
 --
--- Verbs: get_node.
 -- Locks: none.
 -- Callers: 30-retrieve-context calls context_items_at and state_item, 33-search-memory calls search_known.
 
@@ -116,7 +115,6 @@ create or replace function pgmem.find_state(
   p_known_at timestamptz
 ) returns pgmem.recorded_state
 language plpgsql stable set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_id     uuid := case when p_key ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then p_key::uuid end;
   v_states pgmem.recorded_state[];

@@ -13,7 +13,6 @@
 -- as the caller that wrote it, so trust and source come back with it; agent and session are those of the caller
 -- that reverts.
 --
--- Verbs: memory_history, revert.
 -- Locks: the governance token, the scope of the node, the row of the node.
 -- Callers: 35-time-travel and 37-forgetting call find_recorded.
 
@@ -24,7 +23,6 @@ create or replace function pgmem.find_recorded(
   p_project_seq bigint default null
 ) returns pgmem.node
 language plpgsql stable set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_nodes   pgmem.node[];
   v_message text;
@@ -107,7 +105,6 @@ create or replace function pgmem.put_back(
   p_caller pgmem.caller
 ) returns pgmem.node
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_node    pgmem.node := p_node;
   v_earlier pgmem.node_version;

@@ -11,7 +11,6 @@
 -- Confidence decays when it is read (decayed in 05-truth), so decay itself writes nothing. Only archiving below a
 -- threshold is a change: it makes a version and keeps updated_at.
 --
--- Verbs: forget, forget_by_ttl, decay_scores.
 -- Locks: the governance token, the scopes (of a batch sorted), the rows.
 -- Callers: 36-history calls begin_change, 63-pages require_forgettable; 12-nodes and 36-history call
 -- set_aside_embeddings, 12-nodes restore_embeddings, 12-nodes, 52-vector-search and 66-cards delete_embeddings;
@@ -78,7 +77,6 @@ comment on function pgmem.set_aside_embeddings is
 
 create or replace function pgmem.restore_embeddings(p_node pgmem.node) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_kept record;
 begin

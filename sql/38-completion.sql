@@ -2,7 +2,6 @@
 --
 -- A client that lets a person fill in an argument asks for the names that begin with what was typed.
 --
--- Verbs: complete_name.
 -- Locks: none.
 -- Callers: pgmem/mcp/completion.
 

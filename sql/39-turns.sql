@@ -10,7 +10,7 @@
 -- forgotten stays forgotten, one that was purged is known by its tombstone, as the id of a turn follows from its name.
 -- turn_days after they were captured the sweep deletes them.
 --
--- Verbs: capture_turns. Locks: the scope of the project, if it is made, then that of its turns.
+-- Locks: the scope of the project, if it is made, then that of its turns.
 -- Callers: pgmem hook, the importers of transcripts; 85-upkeep calls expire_turns.
 
 

@@ -12,7 +12,6 @@
 -- The store keeps the hash of a token, not the token. Its row is locked when the write checks it and spent in the
 -- same transaction, so two writes cannot share it, and a write that rolls back gives it back.
 --
--- Verbs: request_global_write_approval, preview_global_write.
 -- Locks: check_token locks the row of the token, after the save_id and before any scope.
 -- Callers: 20-saving and 26-save-batch call check_token and spend_token; 36-history and 37-forgetting call
 -- spend_token, and check_token through begin_change and require_approval (06-caller).
@@ -158,7 +157,6 @@ create or replace function pgmem.check_token(
   p_texts text[]
 ) returns uuid
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_approval text := pgmem.setting_text('approval');
   v_id       uuid;
@@ -200,7 +198,6 @@ comment on function pgmem.check_token is
 
 create or replace function pgmem.spend_token(p_token_id uuid, p_save_id uuid) returns void
 language plpgsql as $$
-#variable_conflict use_column
 declare
   v_seq bigint;
 begin

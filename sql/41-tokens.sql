@@ -11,7 +11,6 @@
 -- tool of agents. verify_token is for a login whose identity settings count (is_trusted in 06-caller): any other
 -- could not act for the tenant that the token names.
 --
--- Verbs: issue_token, verify_token, revoke_token, list_tokens.
 -- Locks: none beyond the rows that are written.
 -- Callers: none inside sql/.
 

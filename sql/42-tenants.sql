@@ -10,7 +10,6 @@
 --
 -- The owner alone calls bind_role and adopt, so these two need no rights but those of their caller.
 --
--- Verbs: bind_role, list_tenants, adopt, erase_subject.
 -- Locks: adopt locks node against writers, because scope keys change: a save beside it would look for its
 -- duplicates under the old ones.
 -- Callers: none inside sql/.

@@ -12,7 +12,6 @@
 -- (renew_items). sweep_items deletes for good what has expired. The vectors of an item are made by its program, one
 -- for each indexed text, and compared one by one within the namespace and the filter that are asked for.
 --
--- Verbs: put_items, get_items, search_items, list_item_namespaces, renew_items, sweep_items.
 -- Locks: the scope of the label, before the reads that it guards; then the rows.
 -- Callers: 46-files, 47-messages; pgmem/integrations.
 
@@ -371,7 +370,6 @@ create or replace function pgmem.item_scores(p_seqs bigint[], p_vector real[], p
   score float8
 )
 language plpgsql stable set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 begin
   if p_metric = 'cosine' and pgmem.has_vectors() then
     return query

@@ -7,7 +7,6 @@
 -- An edit reads and writes under the lock of the scope, so that of two edits at once none is lost. The errors have the
 -- words of the tool, which its callers know.
 --
--- Verbs: view_files, create_file, replace_in_file, insert_in_file, delete_files, rename_files, clear_files.
 -- Locks: the scope of files, before the reads that it guards; then the rows. Those of 45-items.
 -- Callers: pgmem/integrations.
 
@@ -76,7 +75,6 @@ create or replace function pgmem.view_files(
   p_project_id text default null
 ) returns setof pgmem.memory_file
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_place pgmem.node := pgmem.item_place('File', p_project_id, pgmem.caller());
   v_path  text := pgmem.file_path(p_path);
@@ -113,7 +111,6 @@ create or replace function pgmem.create_file(
   p_project_id text default null
 ) returns pgmem.memory_file
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
   v_place  pgmem.node := pgmem.item_place('File', p_project_id, v_caller);
@@ -283,7 +280,6 @@ create or replace function pgmem.insert_in_file(
   p_project_id text default null
 ) returns pgmem.memory_file
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
   v_place  pgmem.node := pgmem.item_place('File', p_project_id, v_caller);

@@ -8,7 +8,6 @@
 -- A value that is no object is no message that a framework could have sent: it is passed over, and taken out of the way
 -- by pop_message.
 --
--- Verbs: list_messages, add_messages, pop_message, clear_messages.
 -- Locks: the scope of messages, before the reads that it guards; then the rows.
 -- Callers: pgmem/integrations.
 

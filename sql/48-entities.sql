@@ -10,8 +10,6 @@
 -- types in the properties of the edge. An end that is no entity becomes a stub, which is no entity until it is made
 -- one.
 --
--- Verbs: create_entities, create_relations, add_observations, delete_entities, delete_observations, delete_relations,
--- read_graph, search_nodes, open_nodes.
 -- Locks: the scopes of all labels of entities that are written, sorted and with that of Concept, before the reads that
 -- they guard; then the rows.
 -- Callers: pgmem/mcp.
@@ -91,7 +89,6 @@ create or replace function pgmem.write_entity(
   p_status text default 'active'
 ) returns pgmem.node
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_name  text := coalesce(p_node.label, pgmem.entity_label(p_type));
   v_field text := (select l.key_field from pgmem.label l where l.name = v_name);

@@ -7,7 +7,6 @@
 -- (where indexed), so a save never pays for an insertion into the graph of the index. It is made only above
 -- vector_index_limit vectors, because below that a comparison of all of them is about as fast.
 --
--- Verbs: enable_vector, register_model, activate_model, drop_model, index_vectors, embedding_status.
 -- Locks: index_vectors locks the rows it marks and skips locked ones; drop_model locks the rows and indexes it deletes;
 -- register_model locks embedding_model where the model is new.
 -- Callers: pgmem init, the worker, 51-embedding, 52-vector-search, 80-export, 82-import.
@@ -151,7 +150,6 @@ select pgmem.declare_verb('register_model', p_rights => 'writer', p_effect => 'r
 
 create or replace function pgmem.activate_model(p_name text) returns text
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 begin
   if not pgmem.is_reviewer() then
     raise exception using errcode = 'PM004',
@@ -175,7 +173,6 @@ select pgmem.declare_verb('activate_model', p_rights => 'reviewer', p_effect => 
 
 create or replace function pgmem.drop_model(p_name text) returns bigint
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_model pgmem.embedding_model;
   v_count bigint;

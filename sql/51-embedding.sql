@@ -5,7 +5,6 @@
 -- (store_vectors). A claim is a lease with an end, so a worker that dies loses nothing; the row is free again when the
 -- lease ends. A vector is kept only while its text_hash is that of the node's present text.
 --
--- Verbs: claim_embeddings, queue_embeddings, store_vectors.
 -- Locks: rows of the queue (skip locked); in store_vectors the node, shared, by seq, then its rows.
 -- Callers: the worker; store_embedding is called by every save, by 58-repairs, 60-reflection and 82-import.
 
@@ -70,7 +69,6 @@ create or replace function pgmem.queue_embeddings(
   p_all boolean default false
 ) returns bigint
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_model pgmem.embedding_model;
   v_count bigint;
@@ -111,7 +109,6 @@ comment on function pgmem.queue_missing is 'Queue every memory that has no vecto
 -- A store without an active model pays one lookup.
 create or replace function pgmem.store_embedding(p_node pgmem.node, p_embedding pgmem.given_embedding) returns boolean
 language plpgsql as $$
-#variable_conflict use_column
 declare
   v_found record;
 begin
@@ -150,7 +147,6 @@ create or replace function pgmem.put_vector(
   p_vector real[]
 ) returns boolean
 language plpgsql as $$
-#variable_conflict use_column
 begin
   if cardinality(p_vector) <> p_model.dimensions then
     raise exception using errcode = 'PM001', message = format(
@@ -178,7 +174,6 @@ comment on function pgmem.put_vector is
 -- A caller that may act for every tenant stores for all, another for the tenants that it sees.
 create or replace function pgmem.store_vectors(p_model text, p_items jsonb) returns integer
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_model pgmem.embedding_model;
   v_item  jsonb;

@@ -10,7 +10,6 @@
 -- Types and operators of pgvector are named with their schema, `public` here; an install writes the schema that the
 -- extension is really in (pgmem/database/schema.py).
 --
--- Verbs: search_vectors, count_vectors, store_node_vectors, delete_node_vectors.
 -- Locks: store_node_vectors locks nodes, shared, by seq.
 -- Callers: 33-search-memory; pgmem/stores and pgmem/engines/search.py, which fuse the arms of several stores.
 
@@ -227,7 +226,6 @@ comment on function pgmem.vector_scores is 'The cosine of some memories with a q
 -- node for the worker like any other.
 create or replace function pgmem.store_node_vectors(p_model text, p_items jsonb) returns integer
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
   v_model  pgmem.embedding_model;
@@ -266,7 +264,6 @@ select pgmem.declare_verb('store_node_vectors', p_rights => 'writer', p_effect =
 
 create or replace function pgmem.delete_node_vectors(p_ids uuid[]) returns integer
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
   v_node   pgmem.node;

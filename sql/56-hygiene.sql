@@ -4,7 +4,6 @@
 -- counts are of all findings; the findings of one page are cut from the whole in one order, that of the checks. A pair
 -- of duplicates is written out only if it lies on the page: a set of 668 copies holds 222 778 of them.
 --
--- Verbs: run_hygiene.
 -- Locks: the rows of the projects that a whole report marks, by seq.
 -- Callers: agents; pgmem/cli/quality.py.
 
@@ -13,7 +12,6 @@
 -- updated_at stays, because nothing about the project itself has changed.
 create or replace function pgmem.mark_hygiene(p_project_seq bigint, p_caller pgmem.caller) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 begin
   update pgmem.node n set props = n.props || jsonb_build_object('last_hygiene_at', pgmem.now())
   from (select p.seq from pgmem.node p

@@ -7,7 +7,6 @@
 -- or a command, and with nothing rather than with noise. A word that stands in more than a fifth of the memories
 -- counts for nothing; a memory matches when it holds three tenths of the weight (idf) of the known words.
 --
--- Verbs: memory_freshness, memory_surface.
 -- Locks: none.
 -- Callers: agents, pgmem/cli/quality.py.
 

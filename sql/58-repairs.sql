@@ -4,7 +4,6 @@
 -- and the caller's own; a shared memory never gives way to a private one, because the others would lose it. The one
 -- that goes keeps its history; its relation (SUPERSEDES or MERGES_INTO) records who decided, and revert brings it back.
 --
--- Verbs: supersede, merge_entities.
 -- Locks: the scopes of both memories, sorted, before the read that the decision rests on (repair_pair).
 -- Callers: pgmem/cli/quality.py; findings of run_hygiene name these verbs.
 
@@ -67,7 +66,6 @@ create or replace function pgmem.supersede(
   p_by text default null
 ) returns pgmem.repair_answer
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_pair record;
   v_old  pgmem.node;
@@ -113,7 +111,6 @@ create or replace function pgmem.merge_entities(
   p_by text default null
 ) returns pgmem.repair_answer
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
   v_fact   text := pgmem.clean_text(p_fact, 'fact');

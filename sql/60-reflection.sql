@@ -5,7 +5,6 @@
 -- becomes a memory, joined to those it was seen in and found by search; a dismissed one does not come back. What an
 -- insight is trusted with is derived from the memories it was seen in.
 --
--- Verbs: reflect, surface_insights, review_insight.
 -- Locks: the scope of the caller's insights, so that two reflections take turns; then the node.
 -- Callers: agents, pgmem/cli/quality.py; remember, retrieve_context and the reports of hygiene call reflection_hint.
 
@@ -86,7 +85,6 @@ create or replace function pgmem.surface_insights(
   p_query text default null
 ) returns setof pgmem.insight_answer
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_query tsquery := case when pgmem.clean_text(p_query, 'query') is not null
     then coalesce(pgmem.any_word(p_query, pgmem.setting_text('text_config')), ''::tsquery) end;
@@ -115,7 +113,6 @@ create or replace function pgmem.review_insight(
   p_action pgmem.insight_action
 ) returns pgmem.insight_answer
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
   v_title  text := pgmem.clean_title(p_title, 'title');
@@ -171,7 +168,6 @@ select pgmem.declare_verb('review_insight', p_rights => 'writer', p_effect => 'r
 -- itself, because the tenant is the caller's own.
 create or replace function pgmem.reflection_hint(p_tenant text) returns text
 language plpgsql stable as $$
-#variable_conflict use_column
 begin
   return (
     select format('%s or more memories have come since the last reflection: call reflect, then surface_insights.',

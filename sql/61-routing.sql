@@ -4,7 +4,7 @@
 -- socratic for unclear requirements, else sequential. A hint that names a way, or holds one of its keywords, decides
 -- alone. Keywords are matched as words, not as substrings: "advs rollout" holds no "vs". A plural counts as its word.
 --
--- Verbs: route_analysis. Locks: none. Callers: agents.
+-- Locks: none. Callers: agents.
 
 
 create or replace function pgmem.route_analysis(

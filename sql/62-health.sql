@@ -4,7 +4,6 @@
 -- confidence, and by what joins them. An orphan has no relation, a hub has three or more; a stub is a name that others
 -- mention and nothing is kept of. Each part is a function of its own that answers with the JSON of its field.
 --
--- Verbs: memory_health.
 -- Locks: none.
 -- Callers: pgmem/cli/quality.py and the page it writes.
 

@@ -7,8 +7,6 @@
 -- A list goes on after the last memory of the page before (p_after), by seq, the order of writing: no page is counted
 -- through, and nothing is shown twice where others write meanwhile.
 --
--- Verbs: find_memory, find_memories, list_projects, list_memories, count_memories, memory_relations, memory_lineage,
--- list_lines, project_graph, list_near_names, count_waiting, get_review, list_approvals, list_activity, edit_memory.
 -- Locks: edit_memory: the scope of the memory, then its row.
 -- Callers: pgmem/ui.
 

@@ -77,7 +77,6 @@ comment on function pgmem.card_room is
 
 create or replace function pgmem.make_card_room(p_scope_key bigint, p_new integer) returns integer
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_seq  bigint;
   v_made integer := 0;
@@ -193,7 +192,6 @@ comment on function pgmem.add_subjects is
 
 create or replace function pgmem.add_evidence(p_node_seq bigint, p_evidence jsonb, p_by text) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_kinds constant text[] := array['code', 'test', 'doc', 'spec', 'receipt', 'git_commit', 'report', 'baseline',
                                    'cache', 'audit_event', 'trajectory', 'external_url'];
@@ -311,7 +309,6 @@ comment on function pgmem.revise_card is 'Record a change of a card with its aut
 
 create or replace function pgmem.touch_cards(p_org_id text, p_user_id text, p_project_seq bigint) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 begin
   insert into pgmem.card_state as s (org_id, user_id, project_seq) values (p_org_id, p_user_id, p_project_seq)
   on conflict (tenant, project_seq) do update
@@ -325,7 +322,6 @@ comment on function pgmem.touch_cards is
 
 create or replace function pgmem.card_changed() returns trigger
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 begin
   if tg_op = 'DELETE' then
     -- Deleting a project cascades to its cards; card_state could not refer to it any more.
@@ -350,7 +346,6 @@ comment on function pgmem.card_changed is
 
 create or replace function pgmem.card_link_changed() returns trigger
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_card pgmem.node;
 begin
@@ -369,7 +364,6 @@ comment on function pgmem.card_link_changed is
 
 create or replace function pgmem.adopt_cards(p_from text, p_org_id text, p_user_id text) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_tenant text := pgmem.tenant_of(p_org_id, p_user_id);
 begin

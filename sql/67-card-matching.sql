@@ -43,7 +43,6 @@ comment on function pgmem.card_weight is
 -- Reads tables directly: the caller names a card that it found through a visible view.
 create or replace function pgmem.weigh_card(p_seq bigint) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_status text;
   v_weight float8;

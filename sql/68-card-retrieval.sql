@@ -8,7 +8,6 @@
 --
 -- query_engineering_memory looks cards up in other ways, and counts them.
 --
--- Verbs: get_relevant_memory, query_engineering_memory.
 -- Locks: none. Callers: clients, and pgmem/engines/cards.py, which follows the sync policy before a retrieval.
 
 

@@ -9,7 +9,6 @@
 -- validate_claims finds sentences by which a text gives memory, or an agent, a permission that only a person can
 -- give: by rules over subject, verb, object and negation.
 --
--- Verbs: validate_claims, record_candidate, propose_from_receipt.
 -- Locks: the scope lock of the cards, before duplicates and capacity are looked at, so that neither can change
 -- meanwhile.
 -- Callers: clients, 70-card-intents.
@@ -428,7 +427,6 @@ create or replace function pgmem.draft_receipt(
   p_where jsonb
 ) returns jsonb
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_node     pgmem.node := pgmem.place_card(p_scope, p_caller, p_share);
   v_intent   pgmem.card_intent;

@@ -7,7 +7,6 @@
 -- manage_engineering_memory is the tool that gives agents all of these verbs by name. The decisions about cards are
 -- not among them: a person makes those (73-card-decisions).
 --
--- Verbs: declare_intent, finish_intent, manage_engineering_memory.
 -- Locks: finish_intent takes the scope lock of the cards, then the row of the intent. Callers: clients.
 
 

@@ -11,7 +11,7 @@
 -- it, what it does not hold is gone. A file that was renamed takes the cards of people and agents with it. Functions
 -- here read node directly: scope_key contains the tenant.
 --
--- Verbs: refresh_from_run. Callers: clients, 70-card-intents, pgmem/engines/cards.py.
+-- Callers: clients, 70-card-intents, pgmem/engines/cards.py.
 -- Locks: the scope lock of the cards, before the first read.
 
 
@@ -79,7 +79,6 @@ create or replace function pgmem.refresh_cards(
   p_draft boolean default false
 ) returns jsonb
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_max     integer := pgmem.setting_int('max_records');
   -- A tenth of the room is kept for what people and agents write.
@@ -167,7 +166,6 @@ create or replace function pgmem.carry_card(
   p_by text
 ) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_old      text := p_node.props ->> 'path';
   v_old_name text := replace(substr(pgmem.module_match(v_old), 2), '/', '.');
@@ -204,7 +202,6 @@ comment on function pgmem.carry_card is
 
 create or replace function pgmem.carry_cards(p_place pgmem.node, p_report jsonb, p_by text) returns integer
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_carried integer := 0;
   v_renamed record;
@@ -232,7 +229,6 @@ comment on function pgmem.carry_cards is
 
 create or replace function pgmem.remember_files(p_place pgmem.node, p_report jsonb) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 begin
   delete from pgmem.card_file f
   where f.tenant = p_place.tenant and f.project_seq = p_place.project_seq and pgmem.is_gone(p_report, f.path);
@@ -262,7 +258,6 @@ create or replace function pgmem.refresh_evidence(
   p_by text
 ) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_known jsonb := pgmem.card_seqs(p_place.scope_key);
 begin
@@ -444,7 +439,6 @@ comment on function pgmem.scope_cards is 'All cards of a scope with their identi
 -- One statement for all edges, so that the graph is projected once.
 create or replace function pgmem.refresh_links(p_cards pgmem.report_card[], p_scope_key bigint) returns jsonb
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_gone integer;
   v_made integer;

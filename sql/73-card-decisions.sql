@@ -8,7 +8,6 @@
 -- itself becomes evidence. Of two decisions at once the second finds the status that the first has set and is
 -- refused.
 --
--- Verbs: approve_card, reject_card, archive_card, vacuum_cards, settle_branches.
 -- Locks: the scope lock of the card, then its row; vacuum_cards and settle_branches the scope locks of all visible
 -- tenants, sorted.
 -- Callers: clients (pgmem cards).
@@ -24,7 +23,6 @@ create or replace function pgmem.decide_card(
   p_props jsonb
 ) returns pgmem.node
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_node   pgmem.node;
   v_by     text := pgmem.clean_key(p_by, 'by');

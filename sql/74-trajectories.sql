@@ -169,7 +169,6 @@ comment on function pgmem.store_trajectory is 'Store one trajectory with its pat
 
 create or replace function pgmem.build_trajectories(p_place pgmem.node) returns jsonb
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_key  bigint := pgmem.scope_key(p_place.tenant, p_place.project_seq::text, 'Trajectory');
   v_work record;
@@ -212,7 +211,6 @@ comment on function pgmem.build_trajectories is
 
 create or replace function pgmem.remember_commits(p_place pgmem.node, p_report jsonb) returns boolean
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 begin
   if jsonb_typeof(p_report -> 'work') is distinct from 'array' then
     return false;
@@ -275,7 +273,6 @@ create or replace function pgmem.find_trajectories(
   p_limit integer
 ) returns jsonb
 language plpgsql stable set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_keys  bigint[] := array(
     select pgmem.scope_key(t, p_scope.project_seq::text, 'Trajectory') from unnest(p_tenants) t);
@@ -320,7 +317,6 @@ comment on function pgmem.find_trajectories is
 
 create or replace function pgmem.rebuild_cards(p_job text, p_project_id text, p_share text) returns jsonb
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
   v_place  pgmem.node := pgmem.place_card(pgmem.card_scope(v_caller, p_project_id), v_caller, p_share);
@@ -356,7 +352,6 @@ comment on function pgmem.rebuild_cards is
 
 create or replace function pgmem.project_cards(p_keys bigint[]) returns jsonb
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_label    text;
   v_rows     bigint;

@@ -13,7 +13,6 @@
 -- A worker may ask a model of the operator's. What a tenant's questions cost in a day is counted in extraction_day,
 -- whichever process asks, and spend_extraction_tokens refuses what would exceed the setting extraction_tokens.
 --
--- Verbs: begin_extraction, apply_extraction, spend_extraction_tokens.
 -- Locks: the row of the extraction; then the scopes of decisions, entities and notes of the project, sorted. The row of
 -- the tenant's day.
 -- Callers: clients; the worker (pgmem/engines/extractor.py).
@@ -108,7 +107,6 @@ create or replace function pgmem.next_turn(
   p_project_id text
 ) returns pgmem.node
 language plpgsql stable set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_node pgmem.node;
 begin
@@ -189,7 +187,6 @@ create or replace function pgmem.apply_extraction(
   out next_step text
 )
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_caller     pgmem.caller := pgmem.require_writer();
   v_hash       bytea := sha256(convert_to(coalesce(p_answer, 'null')::text, 'UTF8'));
@@ -288,7 +285,6 @@ create or replace function pgmem.apply_item(
   p_caller pgmem.caller
 ) returns jsonb
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_turn      pgmem.node;
   v_shown     jsonb;
@@ -405,7 +401,6 @@ create or replace function pgmem.make_extracted(
   p_caller pgmem.caller
 ) returns jsonb
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_target pgmem.node := p_candidate;
   v_result pgmem.save_result;
@@ -466,7 +461,6 @@ create or replace function pgmem.extraction_target(
   p_caller pgmem.caller
 ) returns pgmem.node
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_key   bigint;
   v_node  pgmem.node;

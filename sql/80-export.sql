@@ -9,7 +9,6 @@
 -- all that is worked out from the rest: search texts, near-duplicate entries, word counts, the graph. The same data
 -- gives the same bytes on every server: time zone, float digits and the form of bytea are pinned.
 --
--- Verbs: export_header, export_records.
 -- Locks: none.
 -- Callers: pgmem/engines (export), pgmem export.
 
@@ -51,7 +50,6 @@ comment on function pgmem.card_record is
 
 create or replace function pgmem.node_record(p_node pgmem.node, p_vectors boolean) returns jsonb
 language plpgsql stable set search_path = pgmem, pg_temp set timezone = 'UTC' set extra_float_digits = 1 as $$
-#variable_conflict use_column
 declare
   -- An import works these out again.
   v_derived constant text[] :=

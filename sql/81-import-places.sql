@@ -40,7 +40,6 @@ comment on function pgmem.import_owner is
 
 create or replace function pgmem.import_place(p_record jsonb, p_owner pgmem.caller) returns pgmem.node
 language plpgsql stable set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_label   pgmem.label := pgmem.require_label(p_record ->> 'label');
   v_node    pgmem.node := jsonb_populate_record(null::pgmem.node, p_record);
@@ -95,7 +94,6 @@ comment on function pgmem.import_place is
 -- the store imports everything. enable_seqscan is off for the reason given at import_node.
 create or replace function pgmem.imported_node(p_id uuid, p_owner pgmem.caller) returns pgmem.node
 language plpgsql stable set search_path = pgmem, pg_temp set enable_seqscan = off as $$
-#variable_conflict use_column
 declare
   v_node pgmem.node;
 begin
@@ -118,7 +116,6 @@ comment on function pgmem.imported_node is 'The node that an id of a file means 
 
 create or replace function pgmem.import_word(p_record jsonb) returns text
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_made record;
 begin
@@ -145,7 +142,6 @@ comment on function pgmem.import_word is
 
 create or replace function pgmem.import_work(p_record jsonb, p_owner pgmem.caller) returns text
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_project pgmem.node := pgmem.imported_node((p_record ->> 'project_id')::uuid, p_owner);
   v_id      uuid := (p_record ->> 'id')::uuid;

@@ -8,10 +8,9 @@
 --
 -- A batch is taken in kinds: vocabulary, projects, focus areas, nodes, edges, the rest. An error names the line.
 --
--- Verbs: import_records.
 -- Locks: for each kind of node the scopes of the batch, sorted, in a statement before the reads that they guard;
 -- projects first, then focus areas, then the others, as in every save.
--- Callers: pgmem/engines/moving.py (pgmem import).
+-- Callers: pgmem/engines/transfer.py (pgmem import).
 
 
 -- The caller holds the scope lock. The tenant is part of scope_key, so node is read without a filter. An empty store
@@ -23,7 +22,6 @@ create or replace function pgmem.import_node(
   p_vectors boolean
 ) returns text
 language plpgsql set search_path = pgmem, pg_temp set enable_seqscan = off as $$
-#variable_conflict use_column
 declare
   v_id    uuid := p_node.id;
   v_other bigint;
@@ -77,7 +75,6 @@ comment on function pgmem.import_node is
 
 create or replace function pgmem.with_periods(p_node pgmem.node, p_record jsonb) returns jsonb
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_states jsonb[] := array(select value from jsonb_array_elements(coalesce(p_record -> 'versions', '[]'))
                             order by (value ->> 'version')::integer);
@@ -109,7 +106,6 @@ comment on function pgmem.with_periods is
 
 create or replace function pgmem.import_versions(p_node pgmem.node, p_versions jsonb, p_owner pgmem.caller) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_record  jsonb;
   v_version pgmem.node_version;
@@ -144,7 +140,6 @@ comment on function pgmem.import_versions is 'Store the earlier states of a node
 
 create or replace function pgmem.import_edge(p_record jsonb, p_caller pgmem.caller, p_all_tenants boolean) returns text
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_src      pgmem.node;
   v_dst      pgmem.node;
@@ -185,7 +180,6 @@ comment on function pgmem.import_edge is
 
 create or replace function pgmem.import_vectors(p_node pgmem.node, p_vectors jsonb) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_given  record;
   v_model  pgmem.embedding_model;
@@ -220,7 +214,6 @@ comment on function pgmem.import_vectors is
 
 create or replace function pgmem.import_card(p_node pgmem.node, p_record jsonb) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 begin
   perform pgmem.add_subjects(p_node, coalesce(p_record -> 'subjects', '[]'), 0);
   insert into pgmem.card_evidence (node_seq, kind, ref, digest, seen_digest, added_by, created_at)

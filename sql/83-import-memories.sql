@@ -11,7 +11,6 @@
 --
 -- The trust of the file holds where an owner or a reviewer imports; else no memory gets more than the caller's.
 --
--- Verbs: import_memories, forget_notes.
 -- Locks: the scopes of the batch, sorted, before the reads that they guard; then rows.
 -- Callers: pgmem/engines/transfer.py (pgmem import --from).
 
@@ -137,7 +136,6 @@ create or replace function pgmem.import_memory(
   p_caller pgmem.caller
 ) returns text
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_node pgmem.node := pgmem.foreign_node(p_record, p_scope, p_caller);
   v_id   uuid := pgmem.memory_reference(p_source, v_node.label, p_record ->> 'name', p_scope, p_caller);
@@ -194,7 +192,6 @@ create or replace function pgmem.import_relation(
   p_caller pgmem.caller
 ) returns text
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_rel  text := p_record ->> 'relation';
   v_end  jsonb;
@@ -304,7 +301,6 @@ create or replace function pgmem.forget_notes(
   p_dry_run boolean default true
 ) returns bigint
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_caller  pgmem.caller := pgmem.require_writer();
   v_project bigint := (pgmem.resolve_scope(v_caller, p_project_id, null)).project_seq;

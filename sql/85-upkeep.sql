@@ -6,7 +6,6 @@
 --
 -- backlog is read by probes every few seconds, so it counts neither memories nor vectors.
 --
--- Verbs: backlog, sweep.
 -- Locks: the row of the task, then rows of save_attempt (both skip locked); those of decay_scores.
 -- Callers: the worker, pgmem doctor, pgmem/telemetry.
 

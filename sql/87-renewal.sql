@@ -9,7 +9,6 @@
 
 create or replace function pgmem.renew_texts() returns bigint
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_node   pgmem.node;
   v_old    pgmem.node;

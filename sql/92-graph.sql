@@ -3,7 +3,6 @@
 -- The graph of 91-projection is made where the server has Apache AGE. Without it only Cypher is missing. It can be made
 -- again from the tables at any time, as after a restore, and compared with them.
 --
--- Verbs: enable_graph, rebuild_graph, check_graph.
 -- Locks: rebuild_graph locks node and edge against writers.
 -- Callers: pgmem init, init_schema, pgmem graph, 93-cypher.
 

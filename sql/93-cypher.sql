@@ -7,7 +7,6 @@
 --
 -- AGE wants the columns of a query beforehand: cypher_columns reads them from its RETURN.
 --
--- Verbs: run_cypher.
 -- Locks: none.
 -- Callers: pgmem graph.
 

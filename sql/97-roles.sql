@@ -8,7 +8,6 @@
 -- keep tenants apart. Roles are cluster-wide, so another database, or another installer at the same moment, may have
 -- made them.
 --
--- Verbs: make_roles.
 -- Locks: those of alter … owner and grant, in the install's transaction.
 -- Callers: pgmem init (with --roles, make_roles too), rebuild_graph.
 
