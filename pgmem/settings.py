@@ -27,6 +27,7 @@ Toolset = Literal["core", "graph", "quality", "cards", "extraction", "server-mem
 ALL_TOOLSETS: tuple[Toolset, ...] = ("core", "graph", "quality", "cards", "extraction")
 
 Proportion = Annotated[float | None, Field(ge=0, le=1)]
+Similarity = Annotated[float | None, Field(ge=0.5, le=1)]
 Count = Annotated[int | None, Field(ge=1)]
 Days = Annotated[int | None, Field(ge=0)]
 Rows = Annotated[int | None, Field(ge=1, le=1000)]
@@ -66,101 +67,58 @@ def variable(setting: str) -> str:
 
 
 class StoreSettings(BaseModel):
-    """Thresholds and limits for every caller of a store; `pgmem init` writes them to `pgmem.setting`."""
+    """Rows of `pgmem.setting`, which says what they mean; `pgmem init` writes those that are given."""
 
     model_config = ConfigDict(extra="ignore", defer_build=True)
 
-    dedup_supersede: float | None = Field(
-        None,
-        ge=0.5,
-        le=1,
-        description="Jaccard similarity of titles from which a decision supersedes another.",
-    )
-    dedup_manual_review: float | None = Field(
-        None, ge=0.5, le=1, description="Jaccard similarity of titles from which a person must decide."
-    )
-    dedup_refresh_limit: int | None = Field(
-        None,
-        ge=0,
-        le=10**8,
-        description="The worker updates the order of title words up to this number of titles.",
-    )
-    focus_limit: Rows = Field(None, description="Maximum number of focus items in one context.")
-    project_limit: Rows = Field(None, description="Maximum number of project items in one context.")
-    global_limit: Rows = Field(None, description="Maximum number of global items in one context.")
-    freshness_recent_days: Days = Field(None, description="Age in days up to which a memory is current.")
-    freshness_stale_days: Days = Field(None, description="Age in days from which a memory is stale.")
-    hygiene_due_days: Count = Field(None, description="Days between hygiene reports.")
-    hygiene_decision_days: Count = Field(None, description="Age in days from which a decision is outdated.")
-    hygiene_pattern_days: Count = Field(
-        None, description="Days without validation after which a pattern is obsolete."
-    )
-    reflection_hint_limit: Count = Field(
-        None, description="New memories after which a hint suggests reflection."
-    )
-    governance_token_ttl_s: int | None = Field(
-        None, ge=1, le=86400, description="Lifetime of a governance token in seconds."
-    )
-    max_title_chars: int | None = Field(
-        None, ge=100, le=500, description="Maximum length of a title in characters."
-    )
-    max_key_chars: int | None = Field(
-        None, ge=100, le=200, description="Maximum length of a key or name in characters."
-    )
-    max_text_chars: int | None = Field(
-        None, ge=100, le=200000, description="Maximum length of a text in characters."
-    )
-    save_attempt_days: Count = Field(None, description="Days that a finished save stays on record.")
-    hybrid_alpha: Proportion = Field(None, description="Weight of the vector search.")
-    hybrid_graph_beta: Proportion = Field(None, description="Weight of the graph.")
-    hybrid_trust_gamma: Proportion = Field(None, description="Weight of trust.")
-    decay_rate: float | None = Field(None, ge=0, description="Rate at which confidence decays per day.")
-    decay_max_age_days: Days = Field(
-        None, description="Days without an update after which confidence decays."
-    )
-    decay_archive_below: Proportion = Field(
-        None, description="The worker archives memories whose confidence is lower; 0 archives none."
-    )
-    text_config: str | None = Field(None, description="Text search configuration of new projects.")
-    trust_cli: Proportion = Field(None, description="Trust in writes of the command line.")
-    trust_ui: Proportion = Field(None, description="Trust in writes of a person on the page.")
-    trust_sync: Proportion = Field(None, description="Trust in writes of a synchronisation.")
-    trust_sdk: Proportion = Field(None, description="Trust in writes of a program.")
-    trust_mcp: Proportion = Field(None, description="Trust in writes of an agent.")
-    require_identity: bool | None = Field(
-        None, description="Without an identity, reads are empty and writes are refused."
-    )
-    max_candidates: Most = Field(None, description="Maximum number of draft cards in a project.")
-    max_records: Most = Field(None, description="Maximum number of cards in a project.")
-    max_card_evidence: Most = Field(None, description="Maximum number of evidence items of a card.")
-    max_statement_chars: int | None = Field(
-        None, ge=100, le=100000, description="Maximum length of a card's statement in characters."
-    )
-    max_intent_paths: Most = Field(None, description="Maximum number of paths in an intent or scope.")
-    cards_budget: Most = Field(None, description="Size of a page of cards, in bytes / 4.")
-    cards_hotspot_changes: Most = Field(
-        None, description="Number of changes from which a file is a hot spot."
-    )
-    cards_over_capacity: Literal["skip", "reject"] | None = Field(
-        None, description="What a refresh does with cards beyond max_records: skip them, or reject the run."
-    )
-    cards_sync_policy: Literal["off", "bootstrap_if_missing", "refresh_when_stale"] | None = Field(
-        None, description="When a retrieval refreshes the cards from the repository."
-    )
-    card_days_active: Kept = Field(None, description="Days that an active card is kept.")
-    card_days_draft: Kept = Field(None, description="Days that a draft card is kept.")
-    card_days_stale: Kept = Field(None, description="Days that a stale card is kept.")
-    card_days_historical: Kept = Field(None, description="Days that a card is kept after its file is gone.")
-    card_days_superseded: Kept = Field(None, description="Days that a superseded card is kept.")
-    card_days_rejected: Kept = Field(None, description="Days that a rejected card is kept.")
-    card_days_archived: Kept = Field(None, description="Days that an archived card is kept.")
-    card_days_receipt: Kept = Field(None, description="Days that a receipt is kept.")
-    extraction_tokens: int | None = Field(
-        None,
-        ge=0,
-        le=10**8,
-        description="Tokens that the workers of a tenant spend on the extraction model in a day.",
-    )
+    dedup_supersede: Similarity = None
+    dedup_manual_review: Similarity = None
+    dedup_refresh_limit: Annotated[int | None, Field(ge=0, le=10**8)] = None
+    focus_limit: Rows = None
+    project_limit: Rows = None
+    global_limit: Rows = None
+    freshness_recent_days: Days = None
+    freshness_stale_days: Days = None
+    hygiene_due_days: Count = None
+    hygiene_decision_days: Count = None
+    hygiene_pattern_days: Count = None
+    reflection_hint_limit: Count = None
+    governance_token_ttl_s: Annotated[int | None, Field(ge=1, le=86400)] = None
+    max_title_chars: Annotated[int | None, Field(ge=100, le=500)] = None
+    max_key_chars: Annotated[int | None, Field(ge=100, le=200)] = None
+    max_text_chars: Annotated[int | None, Field(ge=100, le=200000)] = None
+    save_attempt_days: Count = None
+    hybrid_alpha: Proportion = None
+    hybrid_graph_beta: Proportion = None
+    hybrid_trust_gamma: Proportion = None
+    decay_rate: Annotated[float | None, Field(ge=0)] = None
+    decay_max_age_days: Days = None
+    decay_archive_below: Proportion = None
+    text_config: str | None = None
+    trust_cli: Proportion = None
+    trust_ui: Proportion = None
+    trust_sync: Proportion = None
+    trust_sdk: Proportion = None
+    trust_mcp: Proportion = None
+    require_identity: bool | None = None
+    max_candidates: Most = None
+    max_records: Most = None
+    max_card_evidence: Most = None
+    max_statement_chars: Annotated[int | None, Field(ge=100, le=100000)] = None
+    max_intent_paths: Most = None
+    cards_budget: Most = None
+    cards_hotspot_changes: Most = None
+    cards_over_capacity: Literal["skip", "reject"] | None = None
+    cards_sync_policy: Literal["off", "bootstrap_if_missing", "refresh_when_stale"] | None = None
+    card_days_active: Kept = None
+    card_days_draft: Kept = None
+    card_days_stale: Kept = None
+    card_days_historical: Kept = None
+    card_days_superseded: Kept = None
+    card_days_rejected: Kept = None
+    card_days_archived: Kept = None
+    card_days_receipt: Kept = None
+    extraction_tokens: Annotated[int | None, Field(ge=0, le=10**8)] = None
 
 
 STORE_SETTINGS = tuple(StoreSettings.model_fields)

@@ -22,15 +22,7 @@ from pgmem.memory import Memory
 
 BAR_MS = 300.0
 """What an event may take at p95."""
-_EVENTS = (
-    "SessionStart",
-    "UserPromptSubmit",
-    "PreToolUse",
-    "PreCompact",
-    "Stop",
-    "SubagentStop",
-    "SessionEnd",
-)
+_EVENTS = tuple("SessionStart UserPromptSubmit PreToolUse PreCompact Stop SubagentStop SessionEnd".split())
 _PROJECT = "bench"
 
 

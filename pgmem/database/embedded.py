@@ -47,19 +47,8 @@ _KEEP = "keep"  # while this file exists, the last client does not stop the serv
 _LOG_LIMIT = 10 * 1024 * 1024
 _MARKER = ".pgmem"
 _OURS = (
-    "postgres",
-    "start.lock",
-    "clients.lock",
-    "server.log",
-    "server.log.1",
-    "outbox",
-    "hooks",
-    "programs",
-    "hba.conf",
-    "password",
-    _KEEP,
-    _MADE_BY,
-    _MARKER,
+    *"postgres start.lock clients.lock server.log server.log.1 outbox hooks programs hba.conf password".split(),
+    *(_KEEP, _MADE_BY, _MARKER),
 )
 _NOBODYS = ("lost+found", ".DS_Store")  # of the file system
 # The log holds no texts of memories: no statements, arguments or details of errors, which their callers get anyway.

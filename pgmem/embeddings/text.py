@@ -20,17 +20,8 @@ from pgmem.models import DescribedLabel
 
 # What remember does not store, and what of it is no text: a date or a time.
 _NOT_STORED = {
-    *(
-        "source",
-        "source_agent",
-        "source_session",
-        "trust_level",
-        "org_id",
-        "user_id",
-        "agent_id",
-        "session_id",
-    ),
-    *("created_at", "updated_at", "valid_from", "valid_to", "confidence"),
+    *"source source_agent source_session trust_level org_id user_id agent_id session_id".split(),
+    *"created_at updated_at valid_from valid_to confidence".split(),
 }
 _DATE = re.compile(r"(\d{4}-\d{2}-\d{2}([T ][0-9:.Z+-]*)?)?")
 

@@ -124,16 +124,7 @@ def _in_order(item: dict[str, Any]) -> dict[str, Any]:
     return {name: item[name] for name in _ORDER if name in item}
 
 
-_ORDER = (
-    "name",
-    "entityType",
-    "entityName",
-    "observations",
-    "addedObservations",
-    "from",
-    "to",
-    "relationType",
-)
+_ORDER = tuple("name entityType entityName observations addedObservations from to relationType".split())
 
 _READ = {"read_only_hint": True, "destructive_hint": False, "idempotent_hint": True, "open_world_hint": False}
 _HINTS = {

@@ -10,18 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _IMPLIED: Mapping[str, tuple[Any, ...]] = {"default": (None, [], False), "minimum": (1,)}
-_SHOWN = (
-    "type",
-    "enum",
-    "items",
-    "properties",
-    "required",
-    "anyOf",
-    "minimum",
-    "maximum",
-    "default",
-    "description",
-)
+_SHOWN = tuple("type enum items properties required anyOf minimum maximum default description".split())
 
 
 _UNLISTED: Mapping[str, tuple[str, ...]] = {

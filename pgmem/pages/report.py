@@ -14,16 +14,7 @@ EXCERPT = 280
 """Characters of a memory's text that the page shows."""
 
 # Where a memory keeps the text that explains it, the most telling first.
-_TEXTS = (
-    "rationale",
-    "fact",
-    "content",
-    "summary",
-    "description",
-    "details",
-    "repeatable_steps",
-    "statement",
-)
+_TEXTS = tuple("rationale fact content summary description details repeatable_steps statement".split())
 
 Command = Callable[[str, Mapping[str, object], str | None], str | None]
 """The `pgmem` command that runs a verb with its arguments in a project; None if there is none."""

@@ -16,24 +16,20 @@ from typing import Any
 from pgmem.repository import plain
 from pgmem.repository.source import Import, Source, digests
 
+_JAVASCRIPT, _TYPESCRIPT, _CPP = (
+    ("js", "jsx", "mjs", "cjs"),
+    ("ts", "mts", "cts"),
+    ("h", "cc", "cpp", "cxx", "hpp"),
+)
 _GRAMMARS = {
-    "js": ("tree_sitter_javascript", "language"),
-    "jsx": ("tree_sitter_javascript", "language"),
-    "mjs": ("tree_sitter_javascript", "language"),
-    "cjs": ("tree_sitter_javascript", "language"),
-    "ts": ("tree_sitter_typescript", "language_typescript"),
-    "mts": ("tree_sitter_typescript", "language_typescript"),
-    "cts": ("tree_sitter_typescript", "language_typescript"),
+    **dict.fromkeys(_JAVASCRIPT, ("tree_sitter_javascript", "language")),
+    **dict.fromkeys(_TYPESCRIPT, ("tree_sitter_typescript", "language_typescript")),
     "tsx": ("tree_sitter_typescript", "language_tsx"),
     "go": ("tree_sitter_go", "language"),
     "rs": ("tree_sitter_rust", "language"),
     "java": ("tree_sitter_java", "language"),
     "c": ("tree_sitter_c", "language"),
-    "h": ("tree_sitter_cpp", "language"),
-    "cc": ("tree_sitter_cpp", "language"),
-    "cpp": ("tree_sitter_cpp", "language"),
-    "cxx": ("tree_sitter_cpp", "language"),
-    "hpp": ("tree_sitter_cpp", "language"),
+    **dict.fromkeys(_CPP, ("tree_sitter_cpp", "language")),
     "cs": ("tree_sitter_c_sharp", "language"),
     "rb": ("tree_sitter_ruby", "language"),
     "php": ("tree_sitter_php", "language_php"),
@@ -41,80 +37,24 @@ _GRAMMARS = {
 
 # The kinds of node that define something, in all of these languages; their field `name` or `declarator` names it.
 _DEFINES = frozenset(
-    (
-        "function_declaration",
-        "generator_function_declaration",
-        "class_declaration",
-        "abstract_class_declaration",
-        "interface_declaration",
-        "type_alias_declaration",
-        "enum_declaration",
-        "method_definition",
-        "method_declaration",
-        "function_item",
-        "struct_item",
-        "enum_item",
-        "trait_item",
-        "type_item",
-        "const_item",
-        "static_item",
-        "macro_definition",
-        "union_item",
-        "type_spec",
-        "const_spec",
-        "var_spec",
-        "record_declaration",
-        "annotation_type_declaration",
-        "constructor_declaration",
-        "struct_declaration",
-        "delegate_declaration",
-        "property_declaration",
-        "function_definition",
-        "class_specifier",
-        "struct_specifier",
-        "enum_specifier",
-        "type_definition",
-        "trait_declaration",
-        "variable_declarator",
-        "class",
-        "module",
-        "method",
-        "singleton_method",
-        "internal_module",
-        "namespace_definition",
-    )
+    """
+    function_declaration generator_function_declaration class_declaration abstract_class_declaration
+    interface_declaration type_alias_declaration enum_declaration method_definition method_declaration
+    function_item struct_item enum_item trait_item type_item const_item static_item macro_definition
+    union_item type_spec const_spec var_spec record_declaration annotation_type_declaration
+    constructor_declaration struct_declaration delegate_declaration property_declaration function_definition
+    class_specifier struct_specifier enum_specifier type_definition trait_declaration variable_declarator
+    class module method singleton_method internal_module namespace_definition
+    """.split()
 )
 _WITHIN = frozenset(
-    (
-        "export_statement",
-        "lexical_declaration",
-        "variable_declaration",
-        "class_body",
-        "declaration_list",
-        "type_declaration",
-        "const_declaration",
-        "var_declaration",
-        "field_declaration_list",
-        "linkage_specification",
-        "namespace_definition",
-        "body_statement",
-        "namespace_declaration",
-        "file_scoped_namespace_declaration",
-        "interface_body",
-        "enum_body",
-        "internal_module",
-        "statement_block",
-        "ambient_declaration",
-        "expression_statement",
-        "impl_item",
-        "mod_item",
-        "program",
-        "preproc_ifdef",
-        "preproc_if",
-        "template_declaration",
-        "enum_body_declarations",
-        "declaration",
-    )
+    """
+    export_statement lexical_declaration variable_declaration class_body declaration_list type_declaration
+    const_declaration var_declaration field_declaration_list linkage_specification namespace_definition
+    body_statement namespace_declaration file_scoped_namespace_declaration interface_body enum_body
+    internal_module statement_block ambient_declaration expression_statement impl_item mod_item program
+    preproc_ifdef preproc_if template_declaration enum_body_declarations declaration
+    """.split()
 )
 _QUOTED = re.compile(r"^[\"'`<](.*)[\"'`>]$", re.DOTALL)
 
@@ -379,7 +319,7 @@ def _php(root: Any, found: _Found) -> None:
 
 
 _RULES: dict[str, Callable[[Any, _Found], None]] = {
-    **dict.fromkeys(("js", "jsx", "mjs", "cjs", "ts", "mts", "cts", "tsx"), _javascript),
+    **dict.fromkeys((*_JAVASCRIPT, *_TYPESCRIPT, "tsx"), _javascript),
     "go": _go,
     "rs": _rust,
     "java": _java,

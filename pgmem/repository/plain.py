@@ -5,61 +5,12 @@ from __future__ import annotations
 import json
 import re
 
-SUFFIXES = (
-    ".js",
-    ".jsx",
-    ".mjs",
-    ".cjs",
-    ".ts",
-    ".tsx",
-    ".vue",
-    ".svelte",
-    ".go",
-    ".rs",
-    ".java",
-    ".kt",
-    ".scala",
-    ".c",
-    ".h",
-    ".cc",
-    ".cpp",
-    ".cxx",
-    ".hpp",
-    ".cs",
-    ".swift",
-    ".m",
-    ".rb",
-    ".php",
-    ".lua",
-    ".ex",
-    ".exs",
-    ".erl",
-    ".hs",
-    ".ml",
-    ".dart",
-    ".zig",
-    ".sh",
-    ".bash",
-    ".zsh",
-    ".bats",
-    ".ps1",
-    ".pl",
-    ".pm",
-    ".jl",
-    ".r",
-    ".R",
-    ".clj",
-    ".cljs",
-    ".groovy",
-    ".kts",
-    ".fs",
-    ".nim",
-    ".f90",
-    ".cu",
-    ".pyx",
-    ".proto",
-    ".thrift",
-    ".sql",
+SUFFIXES = tuple(
+    """
+    .js .jsx .mjs .cjs .ts .tsx .vue .svelte .go .rs .java .kt .scala .c .h .cc .cpp .cxx .hpp .cs .swift .m
+    .rb .php .lua .ex .exs .erl .hs .ml .dart .zig .sh .bash .zsh .bats .ps1 .pl .pm .jl .r .R .clj .cljs
+    .groovy .kts .fs .nim .f90 .cu .pyx .proto .thrift .sql
+    """.split()
 )
 """File name suffixes of modules, which are named by their path."""
 
