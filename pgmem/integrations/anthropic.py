@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
+from typing import Concatenate, ParamSpec
 
 from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
 from anthropic.types.beta import (
@@ -21,6 +23,7 @@ from pgmem.memory import Memory
 from pgmem.models import MemoryFile
 from pgmem.sync import Memory as SyncMemory
 
+P = ParamSpec("P")
 _MOST_LINES = 999_999
 _SHOWN_AROUND = 2  # lines before and after an edit
 _UNITS = "BKMG"
@@ -104,6 +107,21 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         return "All memory cleared"
 
 
+def _waiting(
+    method: Callable[Concatenate[AsyncMemoryTool, P], Awaitable[str]],
+) -> Callable[Concatenate[MemoryTool, P], str]:
+    """Return a method to await as one that waits for the answer, with its signature and docstring."""
+
+    @wraps(method)
+    def call(tool: MemoryTool, /, *args: P.args, **kwargs: P.kwargs) -> str:
+        memory = tool._memory
+        return memory.call(
+            method, AsyncMemoryTool(memory.opened, project_id=tool._project_id), *args, **kwargs
+        )
+
+    return call
+
+
 class MemoryTool(BetaAbstractMemoryTool):
     """The tool for `Anthropic`; it does what `AsyncMemoryTool` does.
 
@@ -112,10 +130,7 @@ class MemoryTool(BetaAbstractMemoryTool):
         runner = client.beta.messages.tool_runner(…, tools=[MemoryTool(memory)])
     ```
 
-    Args:
-        memory: an open memory; its caller's files are the ones that the model sees.
-        project_id: the project that the files belong to; None: none.
-        cache_control: of the tool, as Anthropic takes it.
+    Its arguments are those of `AsyncMemoryTool`.
     """
 
     def __init__(
@@ -129,37 +144,13 @@ class MemoryTool(BetaAbstractMemoryTool):
         self._memory = memory
         self._project_id = project_id
 
-    @property
-    def _tool(self) -> AsyncMemoryTool:
-        return AsyncMemoryTool(self._memory.opened, project_id=self._project_id)
-
-    def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """Show a file with its line numbers, or the names and sizes of files two levels deep."""
-        return self._memory.call(self._tool.view, command)
-
-    def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """Make a file."""
-        return self._memory.call(self._tool.create, command)
-
-    def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """Replace a text that a file holds exactly once."""
-        return self._memory.call(self._tool.str_replace, command)
-
-    def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """Insert a text after a line."""
-        return self._memory.call(self._tool.insert, command)
-
-    def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """Delete a file, or a directory with all of its files; `revert` brings them back."""
-        return self._memory.call(self._tool.delete, command)
-
-    def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """Give a file or a directory another path; the history goes with it."""
-        return self._memory.call(self._tool.rename, command)
-
-    def clear_all_memory(self) -> str:
-        """Delete all files of the caller; `revert` brings them back."""
-        return self._memory.call(self._tool.clear_all_memory)
+    view = _waiting(AsyncMemoryTool.view)
+    create = _waiting(AsyncMemoryTool.create)
+    str_replace = _waiting(AsyncMemoryTool.str_replace)
+    insert = _waiting(AsyncMemoryTool.insert)
+    delete = _waiting(AsyncMemoryTool.delete)
+    rename = _waiting(AsyncMemoryTool.rename)
+    clear_all_memory = _waiting(AsyncMemoryTool.clear_all_memory)
 
 
 @contextmanager

@@ -83,11 +83,11 @@ class PgGraphStore(_OnDatabase):
             InvalidArgument: the label is unknown or written by a save verb, the key field is not the label's, or the
                 length of the vector is not the model's.
         """
+        if embedding is not None:
+            await self._require_vector(embedding)
         named = await self._key_field(label)
         if named is not None and key_field != named:
             raise InvalidArgument(f"A {label} is named by its {named}, not by {key_field}.")
-        if embedding is not None and self._model is None:
-            raise InvalidArgument("This store was made without a model: say which one made the vector.")
         sent: dict[str, Any] = {"label": label, "key": key_value, "properties": dict(properties)}
         if embedding is not None:
             sent |= {"model": self._model, "vector": [float(x) for x in embedding]}
@@ -237,6 +237,11 @@ class PgGraphStore(_OnDatabase):
         row = (await self.rows("decay_scores", 600, max_age_days=max_age_days, decay_rate=decay_rate))[0]
         return int(row["affected"])
 
+    async def _require_vector(self, embedding: Sequence[float]) -> None:  # noqa: ARG002
+        """Raise an error if this store cannot keep a vector."""
+        if self._model is None:
+            raise InvalidArgument("This store was made without a model: say which one made the vector.")
+
     async def _read(self, label: str, key: str) -> dict[str, Any] | None:
         try:
             return _plain((await self.rows("read_node", label=label, key=key))[0])
@@ -332,23 +337,13 @@ class PgStore(PgGraphStore, PgVectorStore):
         PgVectorStore.__init__(self, database, model, dimensions)
         self._model = model
 
-    async def merge_node(
-        self,
-        label: str,
-        key_field: str,
-        key_value: str,
-        properties: Mapping[str, Any],
-        embedding: Sequence[float] | None = None,
-    ) -> dict[str, Any]:
-        """Create a node, or update the one of that name, with its vector; returns the node with `created`."""
-        if embedding is not None:
-            if len(embedding) != self.dimensions:
-                raise InvalidArgument(
-                    f"Model {self.model} has {self.dimensions} dimensions, this vector has {len(embedding)}; "
-                    "send vectors of that model."
-                )
-            await self._register()
-        return await super().merge_node(label, key_field, key_value, properties, embedding)
+    async def _require_vector(self, embedding: Sequence[float]) -> None:
+        if len(embedding) != self.dimensions:
+            raise InvalidArgument(
+                f"Model {self.model} has {self.dimensions} dimensions, this vector has {len(embedding)}; "
+                "send vectors of that model."
+            )
+        await self._register()
 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
