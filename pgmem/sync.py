@@ -34,22 +34,14 @@ class Memory(Verbs):
     ) -> Memory:
         """Return a memory that `with` opens and closes; or call `open` and, in the end, `close`.
 
-        Args:
-            settings: None reads the environment; without `PGMEM_DSN`, the embedded server is started.
-            scope: the caller; None takes the one of the settings.
-            source: the way in that is stamped on writes and decides how far they are trusted.
+        The arguments are those of `pgmem.Memory.connect`.
         """
         memory = cls(Thread())
         memory._opening = lambda: awaited.Memory.connect(settings, scope=scope, source=source)
         return memory
 
     def open(self) -> Memory:
-        """Open the memory and return it; an open one stays as it is.
-
-        Raises:
-            DatabaseUnavailable: the database of `PGMEM_DSN` does not answer; no other one is tried.
-            SchemaOutdated: the database holds another schema; the message names `pgmem init`.
-        """
+        """Open the memory and return it; an open one stays as it is. It raises what `pgmem.Memory.connect` does."""
         self.thread.open(self._opening)
         return self
 
@@ -65,13 +57,7 @@ class Memory(Verbs):
     def acting_as(
         self, scope: MemoryScope | None = None, *, source: str | None = None, made_at: datetime | None = None
     ) -> Memory:
-        """Return a memory over the same database for another user, agent or session.
-
-        Args:
-            scope: the caller; None keeps it.
-            source: the way in that is stamped on writes and decides how far they are trusted; None keeps it.
-            made_at: when the writes were made, if that was earlier; None means now.
-        """
+        """Return a memory over the same database for another user, agent or session, as `pgmem.Memory` does."""
         before = self._made
         other = type(self)(
             self.thread,

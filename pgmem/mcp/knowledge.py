@@ -100,23 +100,34 @@ class Done(TypedDict):
 
 @dataclass(frozen=True)
 class _Tool:
-    title: str
-    description: str
+    """A tool of the reference server: the verb, its effect, the class of its answer, its text, and its arguments."""
+
+    verb: Callable[..., Awaitable[Any]]
     effect: str
     answer: Any
+    description: str
     sent: Mapping[str, Any]
-    verb: Callable[..., Awaitable[Any]]
-    text: str | None = None
-    """The field of the answer that is the text; None: all of the answer."""
-    message: str | None = None
-    """What a deletion says."""
+
+    @property
+    def name(self) -> str:
+        return self.verb.__name__
+
+    @property
+    def title(self) -> str:
+        return self.name.replace("_", " ").title()
 
     async def call(self, memory: Memory, **arguments: Any) -> Any:
         """Call the verb and return the answer of the reference server."""
         answer = await self.verb(memory, *arguments.values())
-        if self.message is not None:
-            return {"success": True, "message": self.message}
+        if self.effect == "delete":
+            return {"success": True, "message": f"{self.title.split()[1]} deleted successfully"}
         return {name: [_in_order(item) for item in items] for name, items in asdict(answer).items()}
+
+    def text(self, answer: Any) -> Any:
+        """What of an answer is its text: of a deletion the message, of what was made its list."""
+        fields = {"read": None, "make": next(iter(self.answer.__annotations__)), "delete": "message"}
+        field = fields[self.effect]
+        return answer if field is None else answer[field]
 
 
 def _in_order(item: dict[str, Any]) -> dict[str, Any]:
@@ -138,102 +149,74 @@ def _list(kind: Any, description: str | None = None) -> Any:
     return Annotated[list[kind], Field(description=description)]
 
 
-_TOOLS = {
-    "create_entities": _Tool(
-        "Create Entities",
-        "Create multiple new entities in the knowledge graph",
-        "make",
-        Entities,
-        {"entities": _list(Entity)},
+def _makes(verb: Callable[..., Awaitable[Any]], answer: Any, description: str, **sent: Any) -> _Tool:
+    return _Tool(verb, "make", answer, description, sent)
+
+
+def _deletes(verb: Callable[..., Awaitable[Any]], description: str, **sent: Any) -> _Tool:
+    return _Tool(verb, "delete", Done, description, sent)
+
+
+def _reads(verb: Callable[..., Awaitable[Any]], description: str, **sent: Any) -> _Tool:
+    return _Tool(verb, "read", Graph, description, sent)
+
+
+_QUERY = Field(description="The search query to match against entity names, types, and observation content")
+_ALL = (
+    _makes(
         Memory.create_entities,
-        text="entities",
+        Entities,
+        "Create multiple new entities in the knowledge graph",
+        entities=_list(Entity),
     ),
-    "create_relations": _Tool(
-        "Create Relations",
-        "Create multiple new relations between entities in the knowledge graph. Relations should be in active voice",
-        "make",
-        Relations,
-        {"relations": _list(Relation)},
+    _makes(
         Memory.create_relations,
-        text="relations",
+        Relations,
+        "Create multiple new relations between entities in the knowledge graph. Relations should be in active voice",
+        relations=_list(Relation),
     ),
-    "add_observations": _Tool(
-        "Add Observations",
-        "Add new observations to existing entities in the knowledge graph",
-        "make",
-        Results,
-        {"observations": _list(NewObservations)},
+    _makes(
         Memory.add_observations,
-        text="results",
+        Results,
+        "Add new observations to existing entities in the knowledge graph",
+        observations=_list(NewObservations),
     ),
-    "delete_entities": _Tool(
-        "Delete Entities",
-        "Delete multiple entities and their associated relations from the knowledge graph",
-        "delete",
-        Done,
-        {"entityNames": _list(str, "An array of entity names to delete")},
+    _deletes(
         Memory.delete_entities,
-        text="message",
-        message="Entities deleted successfully",
+        "Delete multiple entities and their associated relations from the knowledge graph",
+        entityNames=_list(str, "An array of entity names to delete"),
     ),
-    "delete_observations": _Tool(
-        "Delete Observations",
-        "Delete specific observations from entities in the knowledge graph",
-        "delete",
-        Done,
-        {"deletions": _list(OldObservations)},
+    _deletes(
         Memory.delete_observations,
-        text="message",
-        message="Observations deleted successfully",
+        "Delete specific observations from entities in the knowledge graph",
+        deletions=_list(OldObservations),
     ),
-    "delete_relations": _Tool(
-        "Delete Relations",
-        "Delete multiple relations from the knowledge graph",
-        "delete",
-        Done,
-        {"relations": _list(Relation, "An array of relations to delete")},
+    _deletes(
         Memory.delete_relations,
-        text="message",
-        message="Relations deleted successfully",
+        "Delete multiple relations from the knowledge graph",
+        relations=_list(Relation, "An array of relations to delete"),
     ),
-    "read_graph": _Tool(
-        "Read Graph", "Read the entire knowledge graph", "read", Graph, {}, Memory.read_graph
-    ),
-    "search_nodes": _Tool(
-        "Search Nodes",
-        "Search for nodes in the knowledge graph based on a query",
-        "read",
-        Graph,
-        {
-            "query": Annotated[
-                str,
-                Field(
-                    description="The search query to match against entity names, types, and observation content"
-                ),
-            ]
-        },
+    _reads(Memory.read_graph, "Read the entire knowledge graph"),
+    _reads(
         Memory.search_nodes,
+        "Search for nodes in the knowledge graph based on a query",
+        query=Annotated[str, _QUERY],
     ),
-    "open_nodes": _Tool(
-        "Open Nodes",
-        "Open specific nodes in the knowledge graph by their names",
-        "read",
-        Graph,
-        {"names": _list(str, "An array of entity names to retrieve")},
+    _reads(
         Memory.open_nodes,
+        "Open specific nodes in the knowledge graph by their names",
+        names=_list(str, "An array of entity names to retrieve"),
     ),
-}
+)
+_TOOLS = {tool.name: tool for tool in _ALL}
 
 
 def add(server: MCPServer[App], app: App) -> None:
     """Register the nine tools and the resource of the graph."""
     memory = opened(app)
-    for name, tool in _TOOLS.items():
-        server.add_tool(
-            _function(name, tool, app, memory),
-            title=tool.title,
-            annotations=ToolAnnotations(**_HINTS[tool.effect]),
-        )
+    for tool in _TOOLS.values():
+        hints = ToolAnnotations(**_HINTS[tool.effect])
+        server.add_tool(_function(tool, app, memory), title=tool.title, annotations=hints)
 
     @server.resource(
         "memory://knowledge-graph",
@@ -252,8 +235,7 @@ def text_of(tool: str, answer: Any) -> str | None:
     """Return the text of an answer as the reference server gives it; None for a tool of another toolset."""
     if tool not in _TOOLS:
         return None
-    field = _TOOLS[tool].text
-    found = answer if field is None else answer[field]
+    found = _TOOLS[tool].text(answer)
     return found if isinstance(found, str) else neutral.as_data_in_json(_json(found))
 
 
@@ -261,7 +243,7 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
-def _function(name: str, tool: _Tool, app: App, memory: Any) -> Callable[..., Awaitable[Any]]:
+def _function(tool: _Tool, app: App, memory: Any) -> Callable[..., Awaitable[Any]]:
     """Return a tool as a function of the memory, which the server injects, and the arguments that agents send."""
 
     async def call(memory: Memory, **arguments: Any) -> Any:
@@ -269,7 +251,7 @@ def _function(name: str, tool: _Tool, app: App, memory: Any) -> Callable[..., Aw
 
     taken = [Parameter("memory", Parameter.KEYWORD_ONLY, annotation=memory)]
     taken += [Parameter(sent, Parameter.KEYWORD_ONLY, annotation=kind) for sent, kind in tool.sent.items()]
-    call.__name__, call.__doc__ = name, tool.description
+    call.__name__, call.__doc__ = tool.name, tool.description
     call.__annotations__ = {part.name: part.annotation for part in taken} | {"return": tool.answer}
     call.__signature__ = Signature(taken, return_annotation=tool.answer)  # type: ignore[attr-defined]
     return with_reasons(app)(call)

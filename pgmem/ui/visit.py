@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -13,6 +13,8 @@ from pgmem.errors import InvalidArgument
 from pgmem.memory import Memory
 from pgmem.ui.checks import Checks, Key
 from pgmem.ui.sessions import Notice, Session, Sessions
+
+T = TypeVar("T")
 
 
 def whole(name: str, value: str, most: int) -> int:
@@ -24,6 +26,19 @@ def whole(name: str, value: str, most: int) -> int:
     if not (value.isdecimal() and len(value) <= 10 and 1 <= int(value) <= most):
         raise InvalidArgument(f"{name} is a whole number from 1 to {most}, not {value[:40]!r}.")
     return int(value)
+
+
+def _proportion(value: str) -> float:
+    if not 0 <= (found := float(value)) <= 1:
+        raise ValueError
+    return found
+
+
+def _moment(value: str) -> datetime:
+    if value.lstrip("-").isdecimal():
+        return datetime.fromtimestamp(int(value), UTC)
+    found = datetime.fromisoformat(value)
+    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,57 +122,33 @@ class Visit:
             InvalidArgument: it is none, or more than `most`.
         """
         value = self.text(name)
+        return standard if value is None else whole(name, value, most)
+
+    def read(self, name: str, kind: str, parse: Callable[[str], T]) -> T | None:
+        """An argument of the URL as `parse` reads it; None if it is empty.
+
+        Raises:
+            InvalidArgument: it cannot be read; the message says that it is no value of the kind.
+        """
+        value = self.text(name)
         if value is None:
-            return standard
-        return whole(name, value, most)
+            return None
+        try:
+            return parse(value)
+        except (ValueError, OverflowError, OSError):
+            raise InvalidArgument(f"{name} is {kind}, not {value[:40]!r}.") from None
 
     def id(self, name: str) -> UUID | None:
-        """An argument of the URL that is an id; None if it is empty.
-
-        Raises:
-            InvalidArgument: it is another text.
-        """
-        value = self.text(name)
-        if value is None:
-            return None
-        try:
-            return UUID(value)
-        except ValueError:
-            raise InvalidArgument(f"{value[:40]!r} is no id of a memory.") from None
+        """An argument of the URL that is an id; None if it is empty."""
+        return self.read(name, "an id of a memory", UUID)
 
     def number(self, name: str) -> float | None:
-        """An argument of the URL that is a number from 0 to 1.
-
-        Raises:
-            InvalidArgument: it is another text.
-        """
-        value = self.text(name)
-        if value is None:
-            return None
-        try:
-            found = float(value)
-        except ValueError:
-            found = -1.0
-        if not 0 <= found <= 1:
-            raise InvalidArgument(f"{name} is a number from 0 to 1, not {value[:40]!r}.")
-        return found
+        """An argument of the URL that is a number from 0 to 1; None if it is empty."""
+        return self.read(name, "a number from 0 to 1", _proportion)
 
     def moment(self, name: str) -> datetime | None:
-        """An argument of the URL that is a time: a date, a date and a time, or seconds since 1970.
-
-        Raises:
-            InvalidArgument: it is another text.
-        """
-        value = self.text(name)
-        if value is None:
-            return None
-        try:
-            if value.lstrip("-").isdecimal():
-                return datetime.fromtimestamp(int(value), UTC)
-            found = datetime.fromisoformat(value)
-            return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
-        except (ValueError, OverflowError, OSError):
-            raise InvalidArgument(f"{name} is a time such as 2026-03-31, not {value[:40]!r}.") from None
+        """An argument of the URL that is a date, a date and a time, or seconds since 1970; None if it is empty."""
+        return self.read(name, "a time such as 2026-03-31", _moment)
 
     def field(self, name: str) -> str:
         """A field of the form.

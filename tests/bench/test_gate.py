@@ -14,8 +14,8 @@ import pytest
 from pgmem import Memory
 from pgmem.bench import locomo
 from pgmem.bench.metrics import score
-from pgmem.bench.synthetic import conversations
 from pgmem.settings import load
+from tests.bench.synthetic import conversations
 
 pytestmark = pytest.mark.anyio
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from pgmem.bench.synthetic import conversations
 from pgmem.cli import app
+from tests.bench.synthetic import conversations
 from tests.cli.conftest import Run
 from tests.waiting import until
 

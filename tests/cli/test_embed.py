@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pgmem.bench.synthetic import conversations
+from tests.bench.synthetic import conversations
 from tests.cli.conftest import Run
 from tests.conftest import Call
 
