@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ import httpx2
 
 from pgmem.bench.databases import PROJECT, Progress, filled_database
 from pgmem.bench.served import Client, issue, over_http, request
-from pgmem.bench.timing import quantile
+from pgmem.bench.timing import Report, quantile
 
 _USERS = ("measured", "flooding")
 _MEMORIES = 2_000
@@ -59,20 +59,9 @@ class FairnessRow:
     flood_answers: dict[int, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FairnessReport:
-    """All figures of a run."""
-
-    rows: list[FairnessRow]
-
-    def as_json(self) -> dict[str, Any]:
-        """As `pgmem bench fairness --json` writes it."""
-        return {"bench": "fairness", **asdict(self)}
-
-
 async def run(
     server: str, *, turns: int = 4, calls: int = 50, progress: Progress | None = None
-) -> FairnessReport:
+) -> Report[FairnessRow]:
     """Run the benchmark.
 
     Args:
@@ -102,7 +91,7 @@ async def run(
                     with _flood(address, tokens[1], flood, answers):
                         await _turn(client, calls, flooded)
                 rows += _rows(flood, quiet, flooded, answers)
-    return FairnessReport(rows=rows)
+    return Report(bench="fairness", rows=rows)
 
 
 def _rows(

@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import httpx2
 
 from pgmem.bench.databases import PROJECT, Progress, filled_database
 from pgmem.bench.served import Client, Cpu, issue, over_http, over_stdio
+from pgmem.bench.timing import Report
 from pgmem.memory import Memory
 from pgmem.models import MemoryScope
 from pgmem.settings import load
@@ -49,17 +50,6 @@ class DoorRow:
     met: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpReport:
-    """All figures of a run."""
-
-    rows: list[DoorRow]
-
-    def as_json(self) -> dict[str, Any]:
-        """As `pgmem bench http --json` writes it."""
-        return {"bench": "http", **asdict(self)}
-
-
 @dataclass(slots=True)
 class _Door:
     call: Call
@@ -71,7 +61,7 @@ class _Door:
 
 async def run(
     server: str, *, rounds: int = 10, each: int = 20, progress: Progress | None = None
-) -> HttpReport:
+) -> Report[DoorRow]:
     """Run the benchmark.
 
     Args:
@@ -93,7 +83,7 @@ async def run(
                 tell("calls through three doors", number, rounds)
                 for door in doors.values():
                     await _turn(door, each, measured=True)
-            return HttpReport(rows=_rows(doors, rounds * each))
+            return Report(bench="http", rows=_rows(doors, rounds * each))
 
 
 async def _doors(dsn: str, folder: Path, stack: AsyncExitStack) -> dict[str, _Door]:

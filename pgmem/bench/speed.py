@@ -10,9 +10,8 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -24,7 +23,7 @@ from pgmem.bench.corpus import Corpus
 from pgmem.bench.databases import PROJECT, Progress, connect_as, filled_database
 from pgmem.bench.decay import decay_rows
 from pgmem.bench.search import narrow_scope_rows, search_rows
-from pgmem.bench.timing import SpeedRow, interleaved, quantile, ratio_row
+from pgmem.bench.timing import Report, SpeedRow, interleaved, quantile, ratio_row
 from pgmem.database.embedded import temporary_server
 from pgmem.memory import Memory
 from pgmem.settings import load
@@ -49,17 +48,12 @@ _WALK = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpeedReport:
-    """All figures of a run."""
+@dataclass(frozen=True, kw_only=True)
+class SpeedReport(Report[SpeedRow]):
+    """The figures of a run, and the server that they are of."""
 
     tier: str
     server_version: str
-    rows: list[SpeedRow]
-
-    def as_json(self) -> dict[str, Any]:
-        """As `pgmem bench speed --json` writes it."""
-        return {"bench": "speed", **asdict(self)}
 
 
 async def run(
@@ -97,7 +91,7 @@ async def run(
         rows += found
         rows += await _bulk(dsn, folder, 200 if quick else 2_000, progress)
         rows += await _starts(folder / "start", 1 if quick else 3, progress)
-    return SpeedReport(tier=tier, server_version=version, rows=rows)
+    return SpeedReport(bench="speed", tier=tier, server_version=version, rows=rows)
 
 
 class _Project:
@@ -174,43 +168,38 @@ def _saving_and_retrieving(
         progress("saving and retrieving", 1, 2)
         writes = _by_size(sizes, projects, ("insert_row", "save"), rounds)
         progress("saving and retrieving", 2, 2)
-    first, last = sizes[0], sizes[-1]
+    bars = [3, *[4] * (len(sizes) - 1)]
+    return [
+        *_rows(("save_decision", "one-row INSERT"), ("save", "insert_row"), sizes, writes, bars, 1.5),
+        *_rows(
+            ("retrieve_context", "SELECT of 25 rows"),
+            ("retrieve", "select_recent"),
+            sizes,
+            reads,
+            [3] * len(sizes),
+            1.25,
+        ),
+    ]
+
+
+def _rows(
+    names: tuple[str, str],
+    calls: tuple[str, str],
+    sizes: Sequence[int],
+    times: dict[str, list[float]],
+    bars: Sequence[int],
+    growth: float,
+) -> list[SpeedRow]:
+    """A call beside its floor at each size, and at the last size beside itself at the first."""
+    (verb, floor), (call, least) = names, calls
     rows = [
-        ratio_row(
-            "save_decision / one-row INSERT",
-            n,
-            writes[f"save {n}"],
-            writes[f"insert_row {n}"],
-            3 if n == first else 4,
-        )
-        for n in sizes
+        ratio_row(f"{verb} / {floor}", n, times[f"{call} {n}"], times[f"{least} {n}"], bar)
+        for n, bar in zip(sizes, bars, strict=True)
     ]
+    first, last = sizes[0], sizes[-1]
     if last != first:
-        rows.append(
-            ratio_row(
-                f"save_decision / itself at {first}",
-                last,
-                writes[f"save {last}"],
-                writes[f"save {first}"],
-                1.5,
-            )
-        )
-    rows += [
-        ratio_row(
-            "retrieve_context / SELECT of 25 rows", n, reads[f"retrieve {n}"], reads[f"select_recent {n}"], 3
-        )
-        for n in sizes
-    ]
-    if last != first:
-        rows.append(
-            ratio_row(
-                f"retrieve_context / itself at {first}",
-                last,
-                reads[f"retrieve {last}"],
-                reads[f"retrieve {first}"],
-                1.25,
-            )
-        )
+        small, large = times[f"{call} {first}"], times[f"{call} {last}"]
+        rows.append(ratio_row(f"{verb} / itself at {first}", last, large, small, growth))
     return rows
 
 

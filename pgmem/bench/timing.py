@@ -7,6 +7,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import Generic, TypeVar
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +26,14 @@ class SpeedRow:
     share: float | None = None
     bar: str | None = None
     met: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report(Generic[R]):
+    """The figures of a run, as `--json` writes them."""
+
+    bench: str
+    rows: list[R]
 
 
 def interleaved(calls: Mapping[str, Callable[[], bool]], rounds: int) -> dict[str, list[float]]:

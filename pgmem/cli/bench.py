@@ -6,6 +6,8 @@ import json
 import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -15,11 +17,14 @@ from rich.console import Console
 from rich.progress import Progress, TaskID
 from rich.table import Column
 
+from pgmem.bench.timing import Report
 from pgmem.cli.options import exit_on_error, stop, table, terminal
+from pgmem.database.embedded import temporary_server
 from pgmem.errors import InvalidArgument
 from pgmem.memory import Memory
 from pgmem.settings import load
 
+R = TypeVar("R")
 OnProgress = Callable[[str, int, int], None]
 """Called with the name of a step, its finished units and their total."""
 
@@ -49,13 +54,8 @@ def speed(
     """Measure saves, retrieval, search, graph queries and startup, each beside a floor of the same run."""
     from pgmem.bench.speed import run
 
-    with _progress_bars() as progress:
-        report = exit_on_error(
-            lambda: anyio.run(
-                lambda: run(dsn, sizes=sizes or (1_000, 100_000), quick=quick, progress=progress)
-            )
-        )
-    _write_json(json_file, report.as_json())
+    wanted = partial(run, dsn, sizes=sizes or (1_000, 100_000), quick=quick)
+    report = _reported(json_file, lambda bars: anyio.run(partial(wanted, progress=bars)))
     rows = []
     for row in report.rows:
         times = (row.p50_ms, row.p95_ms, row.floor_p50_ms, row.ratio, row.rate_per_s)
@@ -81,9 +81,8 @@ def fairness(json_file: JsonFile = None, dsn: ServerDsn = None) -> None:
     """Measure over HTTP what one tenant notices when another one floods the server."""
     from pgmem.bench.fairness import run
 
-    with _progress_bars() as progress:
-        report = _on_server(dsn, lambda server: run(server, progress=progress))
-    _write_json(json_file, report.as_json())
+    with temporary_server(dsn) as (server, _):
+        report = _reported(json_file, lambda bars: anyio.run(partial(run, server, progress=bars)))
     rows = []
     for row in report.rows:
         answers = ", ".join(f"{count} × {status}" for status, count in sorted(row.flood_answers.items()))
@@ -102,9 +101,8 @@ def http(json_file: JsonFile = None, dsn: ServerDsn = None) -> None:
     """Measure calls a second and a core over HTTP and stdio beside the library."""
     from pgmem.bench.http import run
 
-    with _progress_bars() as progress:
-        report = _on_server(dsn, lambda server: run(server, progress=progress))
-    _write_json(json_file, report.as_json())
+    with temporary_server(dsn) as (server, _):
+        report = _reported(json_file, lambda bars: anyio.run(partial(run, server, progress=bars)))
     rows = []
     for row in report.rows:
         figures = (row.calls_per_s, row.calls_per_core_s, row.share)
@@ -117,20 +115,14 @@ def http(json_file: JsonFile = None, dsn: ServerDsn = None) -> None:
     )
 
 
-R = TypeVar("R")
-
-
-def _on_server(dsn: str | None, measure: Callable[[str], Awaitable[R]]) -> R:
-    """Run a benchmark on a server: the given one, or a temporary embedded one."""
-    from pgmem.database.embedded import temporary_server
-
-    with temporary_server(dsn) as (server, _):
-        return exit_on_error(lambda: anyio.run(measure, server))
-
-
-def _write_json(json_file: Path | None, report: dict[str, Any]) -> None:
+def _reported(json_file: Path | None, measure: Callable[[OnProgress], R]) -> R:
+    """Run a benchmark with progress bars; return its report, and write it to the file."""
+    with _progress_bars() as progress:
+        report = exit_on_error(lambda: measure(progress))
     if json_file is not None:
-        json_file.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        given = asdict(report) if isinstance(report, Report) else report
+        json_file.write_text(json.dumps(given, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return report
 
 
 def _print(
@@ -317,9 +309,7 @@ def hooks(
                     memory, place, environment, memories=memories, rounds=rounds, progress=progress
                 )
 
-    with _progress_bars() as progress:
-        report = exit_on_error(lambda: anyio.run(run, progress))
-    _write_json(json_file, report)
+    report = _reported(json_file, lambda bars: anyio.run(run, bars))
     rows = []
     for row in report["rows"]:
         figures = (f"{row[name]:.0f}" for name in ("p50_ms", "p95_ms", "cpu_p50_ms"))
@@ -349,11 +339,8 @@ def ui(
     """Measure the pages of pgmem ui on a large store: server time and weight; exit code 1 if a bar is missed."""
     from pgmem.bench import ui as bench
 
-    with _progress_bars() as progress:
-        report = exit_on_error(
-            lambda: bench.run(dsn, memories=memories, rounds=rounds, data=data or (), progress=progress)
-        )
-    _write_json(json_file, report)
+    wanted = partial(bench.run, dsn, memories=memories, rounds=rounds, data=data or ())
+    report = _reported(json_file, lambda bars: wanted(progress=bars))
     rows = []
     for row in report["pages"]:
         met = row["p95_ms"] <= report["bar_ms"] and row["weight"] <= report["bar_weight"]
@@ -397,13 +384,10 @@ def _measure(
                     )
                 return await start(memory, progress)
 
-    with _progress_bars() as progress:
-        try:
-            report = exit_on_error(lambda: anyio.run(run, progress))
-        except ValueError as error:
-            stop(f"--data: {error}", 2)
-    _write_json(json_file, report)
-    return report
+    try:
+        return _reported(json_file, lambda bars: anyio.run(run, bars))
+    except ValueError as error:
+        stop(f"--data: {error}", 2)
 
 
 @contextmanager
@@ -440,11 +424,11 @@ def cards(
     from pgmem.bench.held_back import measure
     from pgmem.bench.tree import time_tree
 
-    with _progress_bars() as progress:
-        report = exit_on_error(lambda: measure(repository, progress, skip=skip))
-        if tree:
-            report["times"] = exit_on_error(lambda: time_tree(dsn, tree, progress))
-    _write_json(json_file, report)
+    def run(progress: OnProgress) -> dict[str, Any]:
+        report = measure(repository, progress, skip=skip)
+        return {**report, "times": time_tree(dsn, tree, progress)} if tree else report
+
+    report = _reported(json_file, run)
     precision = report["precision"]
     ways = (("cards", "cards"), ("name", "same name"), ("most_changed", "most changed files"))
     rows = [(name, precision[way]["files"], precision[way]["tests"]) for way, name in ways]

@@ -6,10 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import Progress
 
-from pgmem.cli.options import Store, store_command
+from pgmem.cli.options import Store, embed_waiting, store_command
 from pgmem.errors import InvalidArgument
 from pgmem.neutral import counted
 
@@ -36,7 +34,6 @@ def reindex(
     """Embed every text that has no vector yet. It can be stopped and started again at any time."""
     if model is not None:
         store = replace(store, settings=store.settings.model_copy(update={"embedding_model": model}))
-    console = Console(stderr=True)
 
     async def run(memory: Memory) -> dict[str, object]:
         if drop is not None and not (everything or activate or model):
@@ -46,11 +43,7 @@ def reindex(
                 "Embedding is off: PGMEM_EMBEDDING_PROVIDER is none, or the server has no pgvector."
             )
         waiting = await memory.queue_embeddings(everything)
-        with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-            task = progress.add_task(f"embedding with {memory.embedding_model}", total=waiting)
-            stored = await memory.embed_waiting(progress=lambda more: progress.advance(task, more))
-        await memory.index_vectors()
-        await memory.refresh_statistics()
+        stored = await embed_waiting(memory, waiting)
         left = next(
             int(row.waiting) for row in await memory.embedding_status() if row.model == memory.embedding_model
         )

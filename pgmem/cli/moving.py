@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from pgmem import bounded
-from pgmem.cli.options import Store, print_json, progress, stop, store_command
+from pgmem.cli.options import Store, embed_waiting, print_json, progress, stop, store_command
 from pgmem.errors import InvalidArgument
 from pgmem.importers import Source, Vocabulary, load, read, transcripts
 
@@ -129,9 +129,10 @@ def import_(
             )
         if not dry_run:
             # The texts of another system have no vectors yet.
-            await settle(
-                memory, reembed or (source is not Source.pgmem and bool(await memory.register_embedder()))
-            )
+            if reembed or (source is not Source.pgmem and await memory.register_embedder()):
+                await embed_waiting(memory, await memory.queue_embeddings())
+            else:
+                await memory.refresh_statistics()
         return done
 
     show(store.run(run), store.as_json)
@@ -175,23 +176,6 @@ async def _import_records(
         return await load(
             memory, source, reading, project, report, dry_run=dry_run, forget_deleted=forget_deleted
         )
-
-
-async def settle(memory: Memory, embed: bool) -> None:
-    """After an import: update the word statistics, and embed the texts if wanted."""
-    if embed:
-        waiting = await memory.queue_embeddings()
-        stored = 0
-        with progress(f"embedding with {memory.embedding_model}") as report:
-
-            def add(more: int) -> None:
-                nonlocal stored
-                stored += more
-                report(stored, max(waiting, stored))
-
-            await memory.embed_waiting(progress=add)
-        await memory.index_vectors()
-    await memory.refresh_statistics()
 
 
 def show(done: Imported, as_json: bool) -> None:

@@ -118,6 +118,22 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: bars.update(task, completed=done, total=total)
 
 
+async def embed_waiting(memory: Memory, waiting: int) -> int:
+    """Embed the queued texts, and bring indexes and word counts up to date; returns how many vectors were stored."""
+    stored = 0
+    with progress(f"embedding with {memory.embedding_model}") as report:
+
+        def add(more: int) -> None:
+            nonlocal stored
+            stored += more
+            report(stored, max(waiting, stored))
+
+        await memory.embed_waiting(progress=add)
+    await memory.index_vectors()
+    await memory.refresh_statistics()
+    return stored
+
+
 def terminal(*, quiet: bool = False) -> Console:
     """The console for tables: as wide as the terminal; in a file or a pipe, wide enough to keep ids whole."""
     from rich.console import Console
