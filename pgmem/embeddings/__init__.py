@@ -64,16 +64,12 @@ def create_provider(config: Mapping[str, object] | EmbeddingSettings) -> BasePro
                 timeout=timeout,
             )
         case "fastembed":
-            from pgmem.embeddings import fastembed
+            from pgmem.embeddings.fastembed import FastEmbedProvider
 
-            return fastembed.FastEmbedProvider(
-                settings.model or fastembed.DEFAULT_MODEL, size, timeout=timeout
-            )
+            return FastEmbedProvider(settings.model, size, timeout=timeout)
         case "sentence_transformer":
-            from pgmem.embeddings import sentence_transformer
+            from pgmem.embeddings.sentence_transformer import SentenceTransformerProvider
 
-            return sentence_transformer.SentenceTransformerProvider(
-                settings.model or sentence_transformer.DEFAULT_MODEL, size, timeout=timeout
-            )
+            return SentenceTransformerProvider(settings.model, size, timeout=timeout)
         case unknown:
             assert_never(unknown)

@@ -6,16 +6,15 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from pgmem.embeddings.base import dimensions_of, known
-from pgmem.embeddings.local import LocalProvider, as_folder, hub_is_offline, require, weights_digest
-from pgmem.embeddings.onnx_folder import hidden_size, load_folder, model_file
-from pgmem.embeddings.protocol import EmbeddingError
+from pgmem.embeddings.local import require
+from pgmem.embeddings.named import NamedModelProvider, hub_is_offline
+from pgmem.embeddings.onnx_folder import load_folder, model_file
 
 if TYPE_CHECKING:
     from pgmem.embeddings.local import Encoder
     from pgmem.embeddings.vectors import Rows
 
-DEFAULT_MODEL: Final = "BAAI/bge-small-en-v1.5"
+_DEFAULT: Final = "BAAI/bge-small-en-v1.5"
 _EXTRA: Final = "fastembed"
 
 _DIMENSIONS: Final = {
@@ -35,51 +34,25 @@ _DIMENSIONS: Final = {
 }
 
 
-class FastEmbedProvider(LocalProvider):
-    """Runs an ONNX model in this process.
+class FastEmbedProvider(NamedModelProvider):
+    """Runs an ONNX model: one that fastembed downloads, or a folder with model.onnx and tokenizer.json."""
 
-    A model's name is passed to fastembed, which downloads the model once (never with HF_HUB_OFFLINE=1). A folder with
-    model.onnx and tokenizer.json is run by onnxruntime directly; its vectors are stored under the folder's name and a
-    digest of the weights, without the path.
-    """
+    provider = "fastembed"
+    default = _DEFAULT
+    sizes = _DIMENSIONS
 
-    def __init__(
-        self, model: str = DEFAULT_MODEL, dimensions: int | None = None, *, timeout: float = 30.0
-    ) -> None:
-        """Set the model; nothing is imported, loaded or downloaded yet.
-
-        Args:
-            model: a name that fastembed knows, or a folder.
-            dimensions: length of the vectors; required if neither pgmem nor the folder's config.json has it.
-            timeout: seconds a call waits for the model to load.
-
-        Raises:
-            EmbeddingConfigError: the folder does not exist or is incomplete, or the length is unknown or wrong.
-        """
-        self._name = model
-        self._folder = as_folder(model)
-        native = known(_DIMENSIONS, model)
-        if self._folder is not None:
-            model_file(self._folder)
-            model = f"{self._folder.resolve().name}-{weights_digest(self._folder)}"
-            native = hidden_size(self._folder)
-        size = dimensions_of(model, dimensions, native)
-        super().__init__(model=f"fastembed:{model}", dimensions=size, timeout=timeout)
+    def _require_model(self, folder: Path) -> None:
+        model_file(folder)
 
     def _load(self) -> Encoder:
         if self._folder is not None:
             return load_folder(self._folder, provider="fastembed", extra=_EXTRA)
         np = require("numpy", provider="fastembed", extra=_EXTRA)
         fastembed = require("fastembed", provider="fastembed", extra=_EXTRA)
-        offline = hub_is_offline()
         try:
-            model = fastembed.TextEmbedding(self._name, cache_dir=_cache(), local_files_only=offline)
+            model = fastembed.TextEmbedding(self._name, cache_dir=_cache(), local_files_only=hub_is_offline())
         except Exception as exc:
-            why = "has no such model in its cache (HF_HUB_OFFLINE is set)" if offline else "could not load it"
-            raise EmbeddingError(
-                f"{self.model}: fastembed {why}; EMBEDDING_MODEL may be a folder that holds an ONNX model",
-                transient=not offline,
-            ) from exc
+            raise self._not_loaded("fastembed", "a folder that holds an ONNX model") from exc
 
         def encode(texts: list[str]) -> Rows:
             rows: Rows = np.stack(list(model.embed(texts, batch_size=32)))

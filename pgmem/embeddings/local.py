@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import logging
-import os
 from abc import abstractmethod
 from collections.abc import Callable
 from concurrent.futures import Future
-from pathlib import Path
 from threading import Lock, Thread
 from time import monotonic
 from types import ModuleType
@@ -18,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from anyio import to_thread
 
 from pgmem.embeddings.base import BaseProvider, batches
-from pgmem.embeddings.protocol import EmbeddingConfigError, EmbeddingError
+from pgmem.embeddings.protocol import EmbeddingError
 from pgmem.embeddings.vectors import unit_rows
 
 if TYPE_CHECKING:
@@ -31,7 +28,6 @@ logger = logging.getLogger("pgmem.embeddings")
 
 PAUSE: Final = 60.0
 """Seconds after a failed load during which each call fails at once, with the same message."""
-_WEIGHTS: Final = {".onnx", ".onnx_data", ".safetensors", ".bin"}
 
 
 class LocalProvider(BaseProvider):
@@ -143,41 +139,3 @@ def missing(module: str, *, provider: str, extra: str) -> EmbeddingError:
     return EmbeddingError(
         f"EMBEDDING_PROVIDER={provider} needs the library {module}: pip install 'pgmem-agent[{extra}]'"
     )
-
-
-def hub_is_offline() -> bool:
-    """Return whether HF_HUB_OFFLINE is set, read as the libraries of Hugging Face read it."""
-    return os.environ.get("HF_HUB_OFFLINE", "").strip().upper() in {"1", "TRUE", "YES", "ON"}
-
-
-def as_folder(model: str) -> Path | None:
-    """Return the folder that a model setting names.
-
-    Returns:
-        The folder; None if `model` is a name on the hub, such as `BAAI/bge-small-en-v1.5`.
-
-    Raises:
-        EmbeddingConfigError: `model` looks like a path, and there is no such folder.
-    """
-    folder = Path(model).expanduser()
-    if folder.is_dir():
-        return folder
-    if folder.is_absolute() or model.startswith(("~", ".", "\\")):
-        raise EmbeddingConfigError("EMBEDDING_MODEL: there is no such folder")
-    return None
-
-
-def weights_digest(folder: Path) -> str:
-    """Return eight hex digits that distinguish model folders of the same name.
-
-    Only the size, the first and the last 64 KiB of each weights file are read, which takes milliseconds.
-    """
-    digest = hashlib.sha256()
-    for path in sorted(each for each in folder.rglob("*") if each.suffix in _WEIGHTS):
-        size = path.stat().st_size
-        with path.open("rb") as file:
-            head = file.read(65_536)
-            file.seek(max(0, size - 65_536))
-            tail = file.read(65_536)
-        digest.update(f"{path.relative_to(folder).as_posix()}:{size}:".encode() + head + tail)
-    return digest.hexdigest()[:8]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pgmem.embeddings.local import require
+from pgmem.embeddings.named import read_json
 from pgmem.embeddings.protocol import EmbeddingConfigError, EmbeddingError
 
 if TYPE_CHECKING:
@@ -31,12 +31,6 @@ def model_file(folder: Path) -> Path:
         if path.is_file() and (folder / "tokenizer.json").is_file():
             return path
     raise EmbeddingConfigError("EMBEDDING_MODEL: the folder needs model.onnx and tokenizer.json")
-
-
-def hidden_size(folder: Path) -> int | None:
-    """Return the length of the vectors according to the folder's config.json; None if it has none."""
-    size = _json(folder / "config.json").get("hidden_size")
-    return size if isinstance(size, int) else None
 
 
 def load_folder(folder: Path, *, provider: str, extra: str) -> Encoder:
@@ -68,7 +62,7 @@ def load_folder(folder: Path, *, provider: str, extra: str) -> Encoder:
     pad = (tokenizer.padding or {}).get("pad_id") or tokenizer.token_to_id("<pad>") or 0
     tokenizer.no_padding()
     tokenizer.enable_truncation(MAX_TOKENS)
-    first_token = _json(folder / "1_Pooling" / "config.json").get("pooling_mode_cls_token") is True
+    first_token = read_json(folder / "1_Pooling" / "config.json").get("pooling_mode_cls_token") is True
 
     def run(batch: list[list[int]]) -> Rows:
         ids = np.full((len(batch), max(map(len, batch))), pad, dtype=np.int64)
@@ -99,11 +93,3 @@ def load_folder(folder: Path, *, provider: str, extra: str) -> Encoder:
 def _cores() -> int:
     """Return how many cores this process may use; onnxruntime would count those of the machine."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _json(path: Path) -> dict[str, object]:
-    try:
-        content: object = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}

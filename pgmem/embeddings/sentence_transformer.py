@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from threading import Lock
 from types import ModuleType
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
-from pgmem.embeddings.base import dimensions_of, known
-from pgmem.embeddings.local import LocalProvider, as_folder, hub_is_offline, require, weights_digest
-from pgmem.embeddings.onnx_folder import hidden_size
-from pgmem.embeddings.protocol import EmbeddingConfigError, EmbeddingError
+from pgmem.embeddings.local import require
+from pgmem.embeddings.named import NamedModelProvider, hub_is_offline
+from pgmem.embeddings.protocol import EmbeddingConfigError
 
 if TYPE_CHECKING:
     from pgmem.embeddings.local import Encoder
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
         def encode(self, texts: list[str], *, batch_size: int, show_progress_bar: bool) -> Rows: ...
 
 
-DEFAULT_MODEL: Final = "all-MiniLM-L6-v2"
+_DEFAULT: Final = "all-MiniLM-L6-v2"
 _EXTRA: Final = "sentence-transformer"
 
 _DIMENSIONS: Final = {
@@ -31,49 +32,26 @@ _DIMENSIONS: Final = {
 }
 
 
-class SentenceTransformerProvider(LocalProvider):
-    """Runs a model of sentence-transformers in this process.
+class SentenceTransformerProvider(NamedModelProvider):
+    """Runs a model of sentence-transformers."""
 
-    A model of the hub is downloaded once (never with HF_HUB_OFFLINE=1). A folder is read in place; its vectors are
-    stored under the folder's name and a digest of the weights, without the path.
-    """
+    provider = "sentence_transformer"
+    default = _DEFAULT
+    sizes: ClassVar[Mapping[str, int]] = {
+        **_DIMENSIONS,
+        **{f"sentence-transformers/{name}": size for name, size in _DIMENSIONS.items()},
+    }
 
-    def __init__(
-        self, model: str = DEFAULT_MODEL, dimensions: int | None = None, *, timeout: float = 30.0
-    ) -> None:
-        """Set the model; nothing is imported, loaded or downloaded yet.
-
-        Args:
-            model: a name on the hub, or a folder.
-            dimensions: length of the vectors; required if neither pgmem nor the folder's config.json has it.
-            timeout: seconds a call waits for the model to load.
-
-        Raises:
-            EmbeddingConfigError: the folder does not exist or holds no model, or the length is unknown or wrong.
-        """
-        self._name = model
-        folder = as_folder(model)
-        native = known(_DIMENSIONS, model.removeprefix("sentence-transformers/"))
-        if folder is not None:
-            if not any((folder / name).is_file() for name in ("modules.json", "config.json")):
-                raise EmbeddingConfigError("EMBEDDING_MODEL: the folder needs modules.json or config.json")
-            self._name = str(folder)
-            model = f"{folder.resolve().name}-{weights_digest(folder)}"
-            native = hidden_size(folder)
-        size = dimensions_of(model, dimensions, native)
-        super().__init__(model=f"sentence_transformer:{model}", dimensions=size, timeout=timeout)
+    def _require_model(self, folder: Path) -> None:
+        if not any((folder / name).is_file() for name in ("modules.json", "config.json")):
+            raise EmbeddingConfigError("EMBEDDING_MODEL: the folder needs modules.json or config.json")
 
     def _load(self) -> Encoder:
         library = require("sentence_transformers", provider="sentence_transformer", extra=_EXTRA)
-        offline = hub_is_offline()
         try:
-            model = self._open(library, offline=offline)
+            model = self._open(library)
         except Exception as exc:
-            why = "has no such model in its cache (HF_HUB_OFFLINE is set)" if offline else "could not load it"
-            raise EmbeddingError(
-                f"{self.model}: sentence-transformers {why}; EMBEDDING_MODEL may be a folder",
-                transient=not offline,
-            ) from exc
+            raise self._not_loaded("sentence-transformers", "a folder") from exc
         turn = Lock()  # its tokenizers fail with "Already borrowed" if two threads use them at once
 
         def encode(texts: list[str]) -> Rows:
@@ -82,15 +60,16 @@ class SentenceTransformerProvider(LocalProvider):
 
         return encode
 
-    def _open(self, library: ModuleType, *, offline: bool) -> _Model:
+    def _open(self, library: ModuleType) -> _Model:
         """Read the model from the cache, or from the hub if the cache lacks it.
 
         By default the library asks the hub each time, which takes minutes of retries without a network.
         """
+        name = str(self._folder or self._name)
         try:
-            model: _Model = library.SentenceTransformer(self._name, local_files_only=True)
+            model: _Model = library.SentenceTransformer(name, local_files_only=True)
         except Exception:
-            if offline:
+            if hub_is_offline():
                 raise
-            model = library.SentenceTransformer(self._name)
+            model = library.SentenceTransformer(name)
         return model
