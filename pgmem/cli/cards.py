@@ -436,7 +436,7 @@ def review(repo: Repository, by: options.By = None, sure: Sure = False) -> None:
         console.print("No draft is pending.")
     for number, card in enumerate(drafts, 1):
         console.print(_panel(card, f"{number} of {answer.payload.total_count}"))
-        choice = typer.prompt("[a]pprove, [r]eject, [l]ater, [q]uit", default="l").strip().lower()[:1]
+        choice = options.chosen("[a]pprove, [r]eject, [l]ater, [q]uit")
         if choice == "q":
             break
         card_id = card.id

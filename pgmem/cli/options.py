@@ -290,6 +290,18 @@ class Store:
             print_json(result)
         return self.as_json
 
+    def print_table(
+        self, found: Sequence[T], headings: Sequence[str], cells_of: Callable[[T], Iterable[object]]
+    ) -> None:
+        """Print what was found: a row for each, or JSON if `--json` was given."""
+        if not self.print_json(found):
+            terminal().print(table(headings, map(cells_of, found)))
+
+
+def chosen(question: str) -> str:
+    """Ask a question and return the letter of the answer; l, for later, if there is none."""
+    return str(typer.prompt(question, default="l")).strip().lower()[:1]
+
 
 def given(make: Callable[..., T]) -> Callable[[Callable[Concatenate[T, P], U]], Callable[..., U]]:
     """Return a decorator: a command takes the options of `make` too, and as its first argument what `make` returns."""

@@ -16,6 +16,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from pgmem.cli import options
 from pgmem.cli.options import By, Project, Store, Yes, facts, most, stop, store_command, table, terminal
 from pgmem.cli.repair import repair_command
 from pgmem.errors import MemoryNotFound
@@ -189,9 +190,8 @@ def reflect(
     limit: Annotated[int, most("insights")] = 25,
 ) -> None:
     """Look for patterns across memories, and approve or dismiss the insights found."""
-    if approve is not None or dismiss is not None:
-        title = approve if approve is not None else dismiss
-        assert title is not None
+    title = approve if approve is not None else dismiss
+    if title is not None:
         action: Literal["approve", "dismiss"] = "approve" if approve is not None else "dismiss"
         judged = store.run(lambda m: m.review_insight(title, action))
         if not store.print_json(judged):
@@ -214,12 +214,11 @@ def reflect(
     for insight in insights:
         console.print(_insight(insight))
         if review:
-            answer = typer.prompt("[a]pprove, [d]ismiss, [l]ater, [q]uit", default="l").strip().lower()[:1]
+            answer = options.chosen("[a]pprove, [d]ismiss, [l]ater, [q]uit")
             if answer == "q":
                 return
             choices: dict[str, Literal["approve", "dismiss"]] = {"a": "approve", "d": "dismiss"}
-            choice = choices.get(answer)
-            if choice is not None:
+            if choice := choices.get(answer):
                 name = str(insight.id)
                 done = store.run(lambda m, n=name, c=choice: m.review_insight(n, c))  # type: ignore[misc]
                 typer.echo(done.status)

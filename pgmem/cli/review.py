@@ -11,7 +11,7 @@ import typer
 from rich.panel import Panel
 from rich.text import Text
 
-from pgmem.cli.options import By, Project, Store, print_json, stop, store_command, terminal
+from pgmem.cli.options import By, Project, Store, chosen, print_json, stop, store_command, terminal
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
@@ -47,8 +47,7 @@ def review(
         console.print("No save is pending review.")
     for item in pending:
         console.print(_panel(item))
-        answer = typer.prompt("[n]ew, [s]upersede the old one, [d]rop, [l]ater, [q]uit", default="l")
-        answer = answer.strip().lower()[:1]
+        answer = chosen("[n]ew, [s]upersede the old one, [d]rop, [l]ater, [q]uit")
         if answer == "q":
             return
         if choice := CHOICES.get(answer):

@@ -26,7 +26,6 @@ from pgmem.cli.options import (
     plain_command,
     stop,
     store_command,
-    table,
     terminal,
 )
 from pgmem.database import schema
@@ -239,10 +238,7 @@ def config_get(
     rows = [row for row in store.run(lambda m: m.list_settings()) if name in (None, row.name)]
     if not rows:
         stop(f"There is no setting {name}; pgmem config get lists them.")
-    if store.print_json(rows):
-        return
-    shown = ((row.name, row.value, row.description) for row in rows)
-    terminal().print(table(("setting", "value", "meaning"), shown))
+    store.print_table(rows, ("setting", "value", "meaning"), lambda r: (r.name, r.value, r.description))
 
 
 @config.command("set", context_settings={"ignore_unknown_options": True})  # -1 is a value

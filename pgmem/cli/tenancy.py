@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from pgmem.memory import Memory
     from pgmem.models import ApiToken
 
+if TYPE_CHECKING:
+    from pgmem.models import ApiToken, Tenant
+
 tenancy = typer.Typer(help="List tenants, and assign memories and logins to them.", no_args_is_help=True)
 token = typer.Typer(help="Issue, list and revoke bearer tokens for HTTP.", no_args_is_help=True)
 
@@ -27,15 +30,13 @@ User = Annotated[str, typer.Option("--user", help="The user. Default: what the o
 @store_command
 def list_tenants(store: Store) -> None:
     """List the tenants of the store with their memories, projects, tokens and logins."""
-    found = store.run(lambda m: m.list_tenants())
-    if store.print_json(found):
-        return
-    rows = []
-    for tenant in found:
-        org = tenant.org_id or ("" if tenant.user_id else "(public)")
-        counts = (tenant.memories, tenant.projects, tenant.tokens)
-        rows.append((org, tenant.user_id, *counts, ", ".join(tenant.roles)))
-    terminal().print(table(("organisation", "user", "memories", "projects", "tokens", "logins"), rows))
+
+    def cells(one: Tenant) -> tuple[object, ...]:
+        org = one.org_id or ("" if one.user_id else "(public)")
+        return org, one.user_id, one.memories, one.projects, one.tokens, ", ".join(one.roles)
+
+    headings = ("organisation", "user", "memories", "projects", "tokens", "logins")
+    store.print_table(store.run(lambda m: m.list_tenants()), headings, cells)
 
 
 @tenancy.command()
@@ -127,16 +128,14 @@ def issue(
 @store_command
 def list_tokens(store: Store) -> None:
     """List the issued tokens, without their secrets."""
-    found = store.run(lambda m: m.list_tokens())
-    if store.print_json(found):
-        return
-    rows = []
-    for one in found:
+
+    def cells(one: ApiToken) -> tuple[object, ...]:
         whose = _name(one.org_id, one.user_id) or "(one user)"
         reader = "a person" if one.for_person else "agents"
-        times = (one.created_at, one.created_by, one.expires_at, one.revoked_at)
-        rows.append((one.id, one.name, whose, reader, *times))
-    terminal().print(table(("id", "name", "tenant", "for", "issued", "by", "expires", "revoked"), rows))
+        return one.id, one.name, whose, reader, one.created_at, one.created_by, one.expires_at, one.revoked_at
+
+    headings = ("id", "name", "tenant", "for", "issued", "by", "expires", "revoked")
+    store.print_table(store.run(lambda m: m.list_tokens()), headings, cells)
 
 
 @token.command()

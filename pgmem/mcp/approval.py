@@ -15,7 +15,7 @@ from mcp.server.mcpserver import Context, Elicit, Resolve
 from pydantic import BaseModel, Field
 
 from pgmem import neutral
-from pgmem._verbs import Verb
+from pgmem.declared import Verb
 from pgmem.errors import NotPermitted
 from pgmem.mcp.app import App
 from pgmem.memory import Memory

@@ -18,7 +18,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import Field, TypeAdapter
 
-from pgmem._verbs import VERBS, Verb
+from pgmem._verbs import VERBS
+from pgmem.declared import Verb
 from pgmem.engines.routing import SERVERLESS
 from pgmem.engines.verbs import RowLimit
 from pgmem.errors import DatabaseUnavailable, PgmemError, summary

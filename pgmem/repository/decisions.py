@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
+OWNER_FILES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
 _RECORD = re.compile(
     r"(^|/)(?:adrs?|decisions?|architecture[-_]decisions?|rfcs?)/[^/]*\.(?:md|rst|adoc|txt)$|(^|/)adr[-_]?\d+[^/]*\.md$",
     re.IGNORECASE,
@@ -176,7 +177,7 @@ def code_owners(files: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, ...]
     Args:
         files: contents of the places where the file may be, by path.
     """
-    for place in (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"):
+    for place in OWNER_FILES:
         if place in files:
             for line in files[place].splitlines():
                 pattern, *owners = line.partition("#")[0].split()[:20] or [""]

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from math import log2
@@ -105,10 +105,8 @@ class Work:
     """The commits that it takes back, as its messages say."""
 
 
-@dataclass(slots=True)
-class _File:
-    commits: list[tuple[Commit, tuple[str, ...]]] = field(default_factory=list)
-    """Newest first, with the files of today that each commit changed."""
+_Rows = list[tuple[Commit, tuple[str, ...]]]
+"""Commits, newest first, with the files of today that each changed."""
 
 
 class Timeline:
@@ -123,8 +121,8 @@ class Timeline:
         self.renames: dict[str, str] = {}
         """Names of before by the name of today."""
         self.newest = 0
-        self._files: defaultdict[str, _File] = defaultdict(_File)
-        self._commits: list[tuple[Commit, tuple[str, ...]]] = []
+        self._files: defaultdict[str, _Rows] = defaultdict(list)
+        self._commits: _Rows = []
         there = frozenset(files)
         for commit in commits:
             self.newest = max(self.newest, commit.at)
@@ -138,12 +136,12 @@ class Timeline:
             row = (commit, tuple(dict.fromkeys(touched)))
             self._commits.append(row)
             for path in row[1]:
-                self._files[path].commits.append(row)
+                self._files[path].append(row)
         self.renames = {old: new for old, new in self.renames.items() if new in there and old not in there}
 
     def commits(self, path: str) -> list[Commit]:
         """The commits that changed a file, newest first."""
-        return [commit for commit, _ in self._files[path].commits] if path in self._files else []
+        return [commit for commit, _ in self._files.get(path, ())]
 
     def recent(self, path: str) -> int:
         """How often a file changed in the 90 days before the newest commit."""
@@ -159,10 +157,7 @@ class Timeline:
 
         A commit counts less with its age, and less the more files it changed.
         """
-        rows = self._commits
-        if path is not None:
-            rows = self._files[path].commits if path in self._files else []
-        for commit, paths in rows:
+        for commit, paths in self._commits if path is None else self._files.get(path, ()):
             if not is_sweep(commit):
                 age = max(0, self.newest - commit.at)
                 yield 0.5 ** (age / HALF_LIFE) / log2(1 + max(2, len(commit.changes))), paths
@@ -280,7 +275,7 @@ class Timeline:
             sources = [path for path in paths if path in is_source]
             if not sources or len(commit.changes) > 10 or _BOT.search(commit.authors[0][0]):
                 continue
-            about = min(sources, key=lambda path: (len(self._files[path].commits), path))
+            about = min(sources, key=lambda path: (len(self._files[path]), path))
             for text in _sentences(commit.message):
                 if text.casefold() not in seen and given[about] < most:
                     seen.add(text.casefold())

@@ -40,7 +40,6 @@ _READER = "6"
 """Part of the fingerprint: a reader that sees more reads every repository again."""
 _MAX_BYTES = 2_000_000
 _DOCUMENTS = (".md", ".rst", ".txt", ".adoc")
-_OWNER_FILES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
 _IGNORED = frozenset(
     ("__pycache__", "node_modules", "site-packages", "venv", "env", "build", "dist", "htmlcov", "target")
 )
@@ -249,7 +248,9 @@ class Reading:
         commit = self.git.commit if self.git else ""
         faces = [(path, row["face"]) for path, row in self._files.items()]
         packages = _packages(self._root, self._listed)
-        owners = {path: _owner_text(self._root, path) for path in _OWNER_FILES if path in self._listed}
+        owners = {
+            path: _owner_text(self._root, path) for path in decisions.OWNER_FILES if path in self._listed
+        }
         coverage = [
             (path, (self._root / path).stat().st_mtime_ns)
             for path in (".coverage", "lcov.info", "coverage/lcov.info")

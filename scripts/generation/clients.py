@@ -17,33 +17,14 @@ ADMIN = '''\
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar
-
+from pgmem.engines.operators import Operators, of
 from pgmem.engines.verbs import Verbs
 
 __all__ = ["Admin"]
 
-P = ParamSpec("P")
-T = TypeVar("T")
 
-
-def _of(method: Callable[Concatenate[Verbs, P], Awaitable[T]]) -> Callable[Concatenate[Admin, P], Awaitable[T]]:
-    """Return a method of the verbs as one of `Admin`, with its signature and docstring."""
-
-    @wraps(method)
-    def call(admin: Admin, /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[T]:
-        return method(admin._verbs, *args, **kwargs)
-
-    return call
-
-
-class Admin:
+class Admin(Operators):
     """The verbs of operators over a memory: `memory.admin`."""
-
-    def __init__(self, verbs: Verbs) -> None:
-        self._verbs = verbs
 
 {operators}
 '''
@@ -78,7 +59,7 @@ class Admin(Operations):
 def admin(verbs: list[Verb]) -> str:
     """Return the module of the operators' verbs."""
     return formatted(
-        ADMIN.format(written=WRITTEN, operators=_members(verbs, "_of(Verbs.{0})", operators=True))
+        ADMIN.format(written=WRITTEN, operators=_members(verbs, "of(Verbs.{0})", operators=True))
     )
 
 
