@@ -89,12 +89,16 @@ class SchemaDescription(Answer):
     relations: list[DescribedRelation]
 
 
-class Produced(Answer):
-    """A memory that was saved in a session."""
+class LabelledMemory(Answer):
+    """A memory by its id, its kind and its title."""
 
     id: UUID
     label: str
     title: str
+
+
+class Produced(LabelledMemory):
+    """A memory that was saved in a session."""
 
 
 class RecordedSession(Answer):
@@ -191,12 +195,9 @@ class KeyedMemory(Answer):
     title: str
 
 
-class TitledMemory(Answer):
+class TitledMemory(LabelledMemory):
     """A memory by its id and title, with its status."""
 
-    id: UUID
-    label: str
-    title: str
     status: str
 
 
@@ -1107,12 +1108,9 @@ class HygieneReport(Answer):
     proactive_hint: str | None = None
 
 
-class StaleItem(Answer):
+class StaleItem(LabelledMemory):
     """A memory that was not updated for long."""
 
-    id: UUID
-    label: str
-    title: str
     freshness: str
     age_days: int
 
@@ -1236,12 +1234,9 @@ class TimelineCount(Answer):
     count: int
 
 
-class JoinedMemory(Answer):
+class JoinedMemory(LabelledMemory):
     """A memory and the number of its relations."""
 
-    id: UUID
-    label: str
-    title: str
     relations: int
 
 
@@ -1312,29 +1307,27 @@ class StoredItems(Answer):
     deleted: int
 
 
-class StoredItem(Answer):
+class Item(Answer):
+    """What a program keeps under a namespace and a name."""
+
+    id: UUID
+    namespace: list[str]
+    name: str
+    value: JsonValue
+    ttl_minutes: float | None = None
+    created_at: datetime
+    updated_at: datetime
+
+
+class StoredItem(Item):
     """An item as it was read; place is the number of its key in the call, from 1."""
 
     place: int
-    id: UUID
-    namespace: list[str]
-    name: str
-    value: JsonValue
-    ttl_minutes: float | None = None
-    created_at: datetime
-    updated_at: datetime
 
 
-class FoundItem(Answer):
+class FoundItem(Item):
     """An item that was found, and its score; null where nothing was compared."""
 
-    id: UUID
-    namespace: list[str]
-    name: str
-    value: JsonValue
-    ttl_minutes: float | None = None
-    created_at: datetime
-    updated_at: datetime
     score: float | None = None
 
 
@@ -1388,10 +1381,9 @@ class AddedObservations(Answer):
     results: list[dict[str, JsonValue]]
 
 
-class KnownGraph(Answer):
+class KnownGraph(KnownEntities):
     """Entities of the knowledge graph and their relations."""
 
-    entities: list[dict[str, JsonValue]]
     relations: list[dict[str, JsonValue]]
 
 

@@ -30,7 +30,8 @@ from langgraph.store.base import (
 from pgmem.errors import InvalidArgument, PgmemError, summary
 from pgmem.integrations.reach import Reach
 from pgmem.memory import Memory
-from pgmem.models import FoundItem, StoredItem
+from pgmem.models import FoundItem
+from pgmem.models import Item as StoredValue
 from pgmem.sync import Memory as SyncMemory
 
 log = logging.getLogger("pgmem")
@@ -257,7 +258,7 @@ class PgmemStore(BaseStore):
                 renewed += rows
         await self._renew(renewed)
 
-    async def _renew(self, rows: Sequence[StoredItem | FoundItem]) -> None:
+    async def _renew(self, rows: Sequence[StoredValue]) -> None:
         ids = {row.id for row in rows if row.ttl_minutes is not None}
         if ids:
             await self._reach.memory.renew_items(sorted(ids))
@@ -323,7 +324,7 @@ def _metric(index: IndexConfig) -> Metric:
     return chosen
 
 
-def _fields(row: StoredItem | FoundItem) -> dict[str, Any]:
+def _fields(row: StoredValue) -> dict[str, Any]:
     """Return the fields that an item of LangGraph takes."""
     return {
         "value": row.value,

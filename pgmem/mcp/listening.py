@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import uvicorn
 from starlette.types import ASGIApp
 
-from pgmem.errors import InvalidArgument, cannot_listen
 from pgmem.mcp.auth import http_app
 from pgmem.mcp.connections import KEEP_ALIVE_S, BoundedConnection
 from pgmem.settings import Settings
+from pgmem.telemetry.probes import bound
 
 
 class _Telling(uvicorn.Server):
@@ -64,11 +64,6 @@ def listen(settings: Settings, host: str, port: int) -> None:
     Raises:
         InvalidArgument: the address cannot be bound.
     """
-    try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listening = socket.create_server((host, port), family=family, backlog=1024)
-    except OSError as error:
-        raise InvalidArgument(cannot_listen(host, port, error)) from error
-    with listening:
+    with bound(host, port) as listening:
         app = http_app(settings, host=host)
         _Telling(configured(app, host, port, settings.http_proxies)).run(sockets=[listening])

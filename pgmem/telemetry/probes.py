@@ -117,6 +117,19 @@ class _Quiet(uvicorn.Server):
         yield
 
 
+def bound(host: str, port: int) -> socket.socket:
+    """Return a socket that listens.
+
+    Raises:
+        InvalidArgument: the address cannot be bound.
+    """
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=1024)
+    except OSError as error:
+        raise InvalidArgument(cannot_listen(host, port, error)) from error
+
+
 async def serve(
     probes: Probes, host: str, port: int, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
 ) -> None:
@@ -125,11 +138,7 @@ async def serve(
     Raises:
         InvalidArgument: the address cannot be bound.
     """
-    try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listening = socket.create_server((host, port), family=family)
-    except OSError as error:
-        raise InvalidArgument(cannot_listen(host, port, error)) from error
+    listening = bound(host, port)
     config = uvicorn.Config(
         probes, host=host, port=port, log_config=None, access_log=False, lifespan="off", server_header=False
     )
