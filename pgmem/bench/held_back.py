@@ -18,9 +18,10 @@ from pgmem.bench.databases import Progress
 from pgmem.errors import InvalidArgument
 from pgmem.repository.companions import Companions
 from pgmem.repository.covering import Covering, is_test, name_matches, stem
+from pgmem.repository.facts import learned
 from pgmem.repository.git import Commit, Git, GitUnavailable
 from pgmem.repository.history import MASS, Timeline
-from pgmem.repository.scan import learned, parse
+from pgmem.repository.parsing import parse
 
 HELD_BACK = 200
 FILES, TESTS = 5, 3

@@ -34,6 +34,7 @@ from pgmem.cli.options import (
 from pgmem.errors import InvalidArgument
 from pgmem.neutral import counted
 from pgmem.repository import scan
+from pgmem.repository.files import DOCUMENTS
 from pgmem.repository.git import Git, GitUnavailable
 
 if TYPE_CHECKING:
@@ -329,7 +330,7 @@ def _left_alone(changed: list[str], digests: list[PathDigest]) -> list[tuple[str
     """Files that change with those of the change in at least a fifth of the commits, and are not part of it."""
     found: dict[str, tuple[str, str, str]] = {}
     for digest in digests:
-        if digest.path.endswith(_DOCUMENTS):
+        if digest.path.endswith(DOCUMENTS):
             continue  # a list of changes is changed with everything
         for card in digest.cards:
             if card.kind == "changes_with":
@@ -340,7 +341,6 @@ def _left_alone(changed: list[str], digests: list[PathDigest]) -> list[tuple[str
 
 
 _KINDS = {"approved": "Approved: ", "decision": "Decided: "}
-_DOCUMENTS = (".md", ".rst", ".txt", ".adoc")
 _SHARED = re.compile(r"(\S+) \((\d+ of \d+ commits), (\d+) %\)")
 
 

@@ -53,3 +53,9 @@ class Cache:
             except OSError:
                 os.unlink(name)
                 raise
+
+
+def json_digest(value: Any) -> str:
+    """Return the digest of what JSON holds."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return hashlib.blake2b(text.encode(errors="surrogateescape"), digest_size=16).hexdigest()

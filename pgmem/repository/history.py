@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from itertools import islice
 from math import log2
@@ -61,6 +62,11 @@ _RELEASE = re.compile(
 _UNDONE = re.compile(r'^Revert "(.*)"')
 _TAKES_BACK = re.compile(r"\breverts commit ([0-9a-f]{7,64})\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])")
+
+
+def month(at: int) -> str:
+    """Return the month of a time in seconds since 1970, such as 2026-03."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m")
 
 
 def is_sweep(commit: Commit) -> bool:
