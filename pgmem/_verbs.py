@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pgmem.declared import Verb
 
-__all__ = ["VERBS"]
+__all__ = ["VERBS", "WAYS_TO_REASON"]
 
 VERBS = {
     verb.name: verb
@@ -572,3 +572,68 @@ VERBS = {
         Verb("make_roles", "repeat", "owner"),
     )
 }
+
+WAYS_TO_REASON = {
+    "sequential": (
+        [
+            "strategic",
+            "strategy",
+            "multi-factor",
+            "planning",
+            "roadmap",
+            "prioritize",
+            "milestone",
+            "initiative",
+            "phase",
+        ],
+        [
+            "Define the problem statement and success criteria.",
+            "Gather relevant context from memory (retrieve_context).",
+            "Break the problem into sequential steps or phases.",
+            "Analyze each step for dependencies and risks.",
+            "Synthesize conclusions and save durable decisions.",
+        ],
+    ),
+    "debate": (
+        [
+            "trade-off",
+            "tradeoff",
+            "compare",
+            "versus",
+            "vs",
+            "debate",
+            "alternatives",
+            "option",
+            "choose",
+            "decision between",
+        ],
+        [
+            "Enumerate the competing options or trade-offs.",
+            "Retrieve prior decisions on similar trade-offs.",
+            "Evaluate each option against criteria (cost, risk, fit).",
+            "State the recommended option with rationale.",
+            "Save the final decision with confidence score.",
+        ],
+    ),
+    "socratic": (
+        [
+            "unclear",
+            "requirements",
+            "discovery",
+            "explore",
+            "what do you mean",
+            "clarify",
+            "understand",
+            "not sure",
+            "ambiguous",
+        ],
+        [
+            "Identify what is unclear or ambiguous in the request.",
+            "Ask targeted clarifying questions (one at a time).",
+            "Confirm understanding before proceeding.",
+            "Restate requirements in your own words for validation.",
+            "Proceed with analysis only after requirements are resolved.",
+        ],
+    ),
+}
+"""The keywords of each way to reason about a task, and its steps."""

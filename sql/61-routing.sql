@@ -7,6 +7,40 @@
 -- Locks: none. Callers: agents.
 
 
+create or replace function pgmem.ways_to_reason() returns table (
+  place integer,
+  mode text,
+  keywords text[],
+  steps text[]
+)
+language sql immutable set search_path = pgmem, pg_temp as $$
+  values
+    (1, 'sequential',
+     '{strategic,strategy,multi-factor,planning,roadmap,prioritize,milestone,initiative,phase}'::text[],
+     array['Define the problem statement and success criteria.',
+           'Gather relevant context from memory (retrieve_context).',
+           'Break the problem into sequential steps or phases.',
+           'Analyze each step for dependencies and risks.',
+           'Synthesize conclusions and save durable decisions.']),
+    (2, 'debate',
+     '{trade-off,tradeoff,compare,versus,vs,debate,alternatives,option,choose,decision between}',
+     array['Enumerate the competing options or trade-offs.',
+           'Retrieve prior decisions on similar trade-offs.',
+           'Evaluate each option against criteria (cost, risk, fit).',
+           'State the recommended option with rationale.',
+           'Save the final decision with confidence score.']),
+    (3, 'socratic',
+     '{unclear,requirements,discovery,explore,what do you mean,clarify,understand,not sure,ambiguous}',
+     array['Identify what is unclear or ambiguous in the request.',
+           'Ask targeted clarifying questions (one at a time).',
+           'Confirm understanding before proceeding.',
+           'Restate requirements in your own words for validation.',
+           'Proceed with analysis only after requirements are resolved.']);
+$$;
+comment on function pgmem.ways_to_reason is
+  'The ways to reason, with their keywords and steps; scripts/generate writes them for agents without a server.';
+
+
 create or replace function pgmem.route_analysis(
   p_task_description text,
   p_task_type_hint text default null,
@@ -22,16 +56,8 @@ declare
   v_hinted text;
 begin
   with keyword as (
-    select k.place, k.mode, format('\m%ss?\M', replace(word, ' ', '\s+')) as pattern
-    from (values
-      (1, 'sequential',
-       '{strategic,strategy,multi-factor,planning,roadmap,prioritize,milestone,initiative,phase}'::text[]),
-      (2, 'debate',
-       '{trade-off,tradeoff,compare,versus,vs,debate,alternatives,option,choose,decision between}'),
-      (3, 'socratic',
-       '{unclear,requirements,discovery,explore,what do you mean,clarify,understand,not sure,ambiguous}')
-    ) as k(place, mode, words)
-    cross join unnest(k.words) as word
+    select w.place, w.mode, format('\m%ss?\M', replace(word, ' ', '\s+')) as pattern
+    from pgmem.ways_to_reason() w cross join unnest(w.keywords) as word
   )
   select array(select count(*) filter (where v_text ~ k.pattern)::integer
                from keyword k group by k.place order by k.place),
@@ -47,25 +73,7 @@ begin
     when mode = 'debate' then 'task description suggests trade-off evaluation'
     when mode = 'socratic' then 'task description suggests requirements discovery'
     else 'default: structured multi-step analysis' end;
-  suggested_steps := case mode
-    when 'sequential' then array[
-      'Define the problem statement and success criteria.',
-      'Gather relevant context from memory (retrieve_context).',
-      'Break the problem into sequential steps or phases.',
-      'Analyze each step for dependencies and risks.',
-      'Synthesize conclusions and save durable decisions.']
-    when 'debate' then array[
-      'Enumerate the competing options or trade-offs.',
-      'Retrieve prior decisions on similar trade-offs.',
-      'Evaluate each option against criteria (cost, risk, fit).',
-      'State the recommended option with rationale.',
-      'Save the final decision with confidence score.']
-    else array[
-      'Identify what is unclear or ambiguous in the request.',
-      'Ask targeted clarifying questions (one at a time).',
-      'Confirm understanding before proceeding.',
-      'Restate requirements in your own words for validation.',
-      'Proceed with analysis only after requirements are resolved.'] end;
+  suggested_steps := (select w.steps from pgmem.ways_to_reason() w where w.mode = route_analysis.mode);
 end;
 $$;
 comment on function pgmem.route_analysis is $$

@@ -13,7 +13,7 @@ from psycopg.rows import class_row, dict_row
 
 from pgmem import errors
 
-__all__ = ["Argument", "Verb", "domains", "verbs"]
+__all__ = ["Argument", "Verb", "domains", "verbs", "ways"]
 
 _VERBS = """
 select v.*, p.proretset as many, p.provolatile <> 'v' as stable, obj_description(p.oid, 'pg_proc') as comment,
@@ -129,3 +129,11 @@ def domains(connection: psycopg.Connection[Any]) -> dict[str, str]:
     """Return the checks of the domains by name."""
     rows = connection.cursor(row_factory=dict_row).execute(_DOMAINS).fetchall()
     return {row["name"]: row["rule"] for row in rows}
+
+
+def ways(connection: psycopg.Connection[Any]) -> dict[str, tuple[list[str], list[str]]]:
+    """Return the keywords and the steps of each way to reason."""
+    rows = connection.execute(
+        "select mode, keywords, steps from pgmem.ways_to_reason() order by place"
+    ).fetchall()
+    return {mode: (keywords, steps) for mode, keywords, steps in rows}

@@ -60,7 +60,7 @@ def methods(verbs: list[Verb], domains: dict[str, str]) -> str:
     )
 
 
-def table(verbs: list[Verb]) -> str:
+def table(verbs: list[Verb], ways: dict[str, tuple[list[str], list[str]]]) -> str:
     """Return the module of the verb table."""
     rows = []
     for verb in verbs:
@@ -77,7 +77,7 @@ def table(verbs: list[Verb]) -> str:
                 f"arguments={meanings!r}",
             ]
         rows.append(f"        Verb({', '.join(parts)}),\n")
-    return formatted(TABLE.format(written=WRITTEN, rows="".join(rows)))
+    return formatted(TABLE.format(written=WRITTEN, rows="".join(rows), ways=repr(ways)))
 
 
 TABLE = '''\
@@ -90,13 +90,16 @@ from __future__ import annotations
 
 from pgmem.declared import Verb
 
-__all__ = ["VERBS"]
+__all__ = ["VERBS", "WAYS_TO_REASON"]
 
 VERBS = {{
     verb.name: verb
     for verb in (
 {rows}    )
 }}
+
+WAYS_TO_REASON = {ways}
+"""The keywords of each way to reason about a task, and its steps."""
 '''
 
 
