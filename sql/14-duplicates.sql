@@ -11,7 +11,7 @@
 --
 -- Locks: refresh_dedup: its row of upkeep, then the order of tokens exclusively, which every writer holds shared. The
 -- others take none; 22-save-decision calls same_content and near_duplicate under the scope lock.
--- Callers: 22-save-decision, 23-save-pattern, 35-history, 69-card-drafts; the worker.
+-- Callers: 22-save-decision, 23-save-pattern, 36-history, 69-card-drafts; the worker.
 
 
 create or replace function pgmem.check_duplicate(

@@ -6,11 +6,11 @@
 --
 -- The cost must not grow with the store. Without a topic each place is read through the index by (tenant, place,
 -- created_at), newest first, one row beyond its limit; with a topic the full-text index finds project and words at
--- once; with as_of or known_at the record is read (35-history). A memory in conflict with another one of the answer
+-- once; with as_of or known_at the record is read (35-time-travel). A memory in conflict with another one of the answer
 -- sets conflicts_found, so that an agent asks before it acts on either.
 --
 -- Locks: none.
--- Callers: 35-history, 60-reflection and 67-card-matching call any_word.
+-- Callers: 35-time-travel, 60-reflection and 67-card-matching call any_word.
 
 
 create or replace function pgmem.context_item(

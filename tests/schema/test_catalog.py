@@ -173,6 +173,31 @@ def test_arguments_and_locals_are_told_from_columns_by_their_prefix(rows: Rows) 
     assert found == []
 
 
+def test_a_function_says_use_column_only_where_a_name_of_its_own_could_be_a_column_s(rows: Rows) -> None:
+    found = rows(
+        "select proname, proargnames, prosrc from pg_proc where pronamespace = 'pgmem'::regnamespace"
+        " and prosrc like '%%#variable_conflict%%'"
+    )
+    assert len(found) > 50
+    for row in found:
+        declared = re.findall(
+            r"^  (\w+) +[\w.\[\]]+(?: :=.*)?;$", row["prosrc"].partition("begin")[0], re.MULTILINE
+        )
+        own = [name for name in [*(row["proargnames"] or ()), *declared] if not name.startswith(("p_", "v_"))]
+        assert own, row["proname"]
+
+
+def test_the_head_of_a_chapter_names_chapters_and_files_that_are_there() -> None:
+    root = schema._SQL.parent
+    for path in sql_files():
+        text = path.read_text(encoding="utf-8")
+        heads = " ".join(line for line in text.splitlines() if line.startswith("--"))
+        chapters = set(re.findall(r"\b\d\d-[a-z][a-z-]+\b", heads))
+        assert chapters - {other.stem for other in sql_files()} == set(), path.name
+        for name in re.findall(r"\b(?:pgmem|docs|migrations|scripts)/[\w./-]*\w", heads):
+            assert list(root.glob(f"{name}*")), (path.name, name)
+
+
 # SQLSTATEs
 
 INTERNAL = {"PM098", "PM099"}
