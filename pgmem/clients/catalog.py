@@ -24,31 +24,14 @@ class Change(NamedTuple):
     is_item: bool = False
 
 
-_READS_OR_WRITES = "Read|Edit|MultiEdit|Write|NotebookEdit"
-_CLAUDE_EVENTS: dict[str, str | None] = {
-    "SessionStart": None,
-    "UserPromptSubmit": None,
-    "PreToolUse": _READS_OR_WRITES,
-    "PreCompact": None,
-    "Stop": None,
-    "SubagentStop": None,
-    "SessionEnd": None,
-}
-_CODEX_EVENTS: dict[str, str | None] = {
-    "SessionStart": None,
-    "UserPromptSubmit": None,
-    "PreCompact": None,
-    "SubagentStop": None,
-    "Stop": None,
-}
-_GEMINI_EVENTS: dict[str, str | None] = {
-    "SessionStart": None,
-    "BeforeAgent": None,
+_MATCHERS = {
+    "PreToolUse": "Read|Edit|MultiEdit|Write|NotebookEdit",
     "AfterTool": "read_file|write_file|replace",
-    "PreCompress": None,
-    "AfterAgent": None,
-    "SessionEnd": None,
 }
+"""The tools of an event that is of tools."""
+_CLAUDE_EVENTS = "SessionStart UserPromptSubmit PreToolUse PreCompact Stop SubagentStop SessionEnd".split()
+_CODEX_EVENTS = "SessionStart UserPromptSubmit PreCompact SubagentStop Stop".split()
+_GEMINI_EVENTS = "SessionStart BeforeAgent AfterTool PreCompress AfterAgent SessionEnd".split()
 _CURSOR_EVENTS = ("sessionStart", "beforeSubmitPrompt", "postToolUse", "afterAgentResponse", "sessionEnd")
 
 
@@ -81,15 +64,13 @@ def _hook(event: str, client: Client) -> str:
     return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
 
 
-def _grouped(
-    file: Path, client: Client, events: Mapping[str, str | None], timeout: int, **more: Any
-) -> list[Change]:
+def _grouped(file: Path, client: Client, events: list[str], timeout: int, **more: Any) -> list[Change]:
     """Hooks as Claude Code has them: an event has groups with a matcher, a group has hooks."""
     found = []
-    for event, matcher in events.items():
+    for event in events:
         hook = {**more, "type": "command", "command": _hook(event, client), "timeout": timeout}
-        group = {"matcher": matcher, "hooks": [hook]} if matcher else {"hooks": [hook]}
-        found.append(Change(file, ("hooks", event), group, True))
+        matcher = {"matcher": _MATCHERS[event]} if event in _MATCHERS else {}
+        found.append(Change(file, ("hooks", event), {**matcher, "hooks": [hook]}, True))
     return found
 
 

@@ -9,24 +9,13 @@ from typing import Any, Literal
 
 Kind = Literal["start", "prompt", "file", "keep"]
 
-_KINDS: dict[str, Kind] = {
-    "sessionstart": "start",
-    "userpromptsubmit": "prompt",
-    "beforeagent": "prompt",
-    "beforesubmitprompt": "prompt",
-    "pretooluse": "file",
-    "posttooluse": "file",
-    "beforetool": "file",
-    "aftertool": "file",
-    "beforereadfile": "file",
-    "precompact": "keep",
-    "precompress": "keep",
-    "stop": "keep",
-    "subagentstop": "keep",
-    "afteragent": "keep",
-    "afteragentresponse": "keep",
-    "sessionend": "keep",
+_EVENTS: dict[Kind, str] = {
+    "start": "sessionstart",
+    "prompt": "userpromptsubmit beforeagent beforesubmitprompt",
+    "file": "pretooluse posttooluse beforetool aftertool beforereadfile",
+    "keep": "precompact precompress stop subagentstop afteragent afteragentresponse sessionend",
 }
+_KINDS = {event: kind for kind, events in _EVENTS.items() for event in events.split()}
 """What each event is for, by its name in small letters without hyphens: all clients spell the same few."""
 _GEMINI = ("beforeagent", "afteragent", "beforetool", "aftertool", "precompress")
 

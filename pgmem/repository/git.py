@@ -428,15 +428,8 @@ class Git:
 
     def release(self) -> tuple[str, frozenset[str]] | None:
         """The newest release that is checked out or comes before that, and the commits since; None without any."""
-        names = self._git.text(
-            *(
-                "for-each-ref",
-                "--merged=HEAD",
-                "--sort=-creatordate",
-                "--format=%(refname:short)",
-                "refs/tags",
-            )
-        ).splitlines()
+        asked = "for-each-ref --merged=HEAD --sort=-creatordate --format=%(refname:short) refs/tags"
+        names = self._git.text(*asked.split()).splitlines()
         for name in names:
             if _VERSION.search(name):
                 since = self._git.text(
@@ -452,21 +445,9 @@ class Git:
             until: the newest commit.
             known: commits that are not read again, nor what comes before them.
         """
-        arguments = [
-            *_LOG,
-            "-M",
-            "-l400",
-            "--name-status",
-            "--relative",
-            "-z",
-            f"--max-count={_MOST_COMMITS}",
-        ]
-        arguments += [
-            "--format=%x01%H%x1f%P%x1f%ct%x1f%an%x1f%ae%x1f%B",
-            until,
-            *(f"^{one}" for one in known),
-            "--",
-        ]
+        arguments = [*_LOG, *"-M -l400 --name-status --relative -z".split(), f"--max-count={_MOST_COMMITS}"]
+        arguments.append("--format=%x01%H%x1f%P%x1f%ct%x1f%an%x1f%ae%x1f%B")
+        arguments += [until, *(f"^{one}" for one in known), "--"]
         with self._git.stream(*arguments) as output:
             head = ""
             changes: list[tuple[str, str, str]] = []

@@ -142,14 +142,7 @@ class _Symbols:
         name = f"{above}{node.name}"
         sinks = (*sinks, self._texts.setdefault(name, []))
         for decorator in node.decorator_list:
-            self._put(
-                sinks,
-                b"@",
-                decorator.lineno,
-                decorator.col_offset,
-                decorator.end_lineno,
-                decorator.end_col_offset,
-            )
+            self._put(sinks, b"@", decorator)
         for sink in sinks:
             sink.append(self._header(node))
         for inner in node.body:
@@ -163,9 +156,7 @@ class _Symbols:
     def _statement(self, node: ast.stmt, depth: int, sinks: tuple[list[bytes], ...]) -> None:
         """Add a statement: the head of one with a body, then what is in its body one step deeper."""
         if not hasattr(node, "body"):
-            self._put(
-                sinks, b"%d" % depth, node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
-            )
+            self._put(sinks, b"%d" % depth, node)
             return
         for sink in sinks:
             sink.append(b"%d" % depth + self._header(node))
@@ -192,18 +183,16 @@ class _Symbols:
         body = (getattr(node, "body", None) or node.cases)[0]
         first = getattr(body, "pattern", body)
         line = min([first.lineno, *(one.lineno for one in getattr(first, "decorator_list", ()))])
+        begin = self._starts[node.lineno - 1] + node.col_offset
         if line > node.lineno and isinstance(first, ast.stmt):
-            return self._data[self._starts[node.lineno - 1] + node.col_offset : self._starts[line - 1]]
-        return self._data[
-            self._starts[node.lineno - 1] + node.col_offset : self._starts[first.lineno - 1]
-            + first.col_offset
-        ]
+            return self._data[begin : self._starts[line - 1]]
+        return self._data[begin : self._starts[first.lineno - 1] + first.col_offset]
 
-    def _put(self, sinks: tuple[list[bytes], ...], mark: bytes, *span: int | None) -> None:
-        first, left, last, right = (place or 0 for place in span)
-        text = mark + self._data[self._starts[first - 1] + left : self._starts[last - 1] + right]
+    def _put(self, sinks: tuple[list[bytes], ...], mark: bytes, node: ast.stmt | ast.expr) -> None:
+        begin = self._starts[node.lineno - 1] + node.col_offset
+        end = self._starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
         for sink in sinks:
-            sink.append(text)
+            sink.append(mark + self._data[begin:end])
 
 
 def module_name(path: str, packages: frozenset[str]) -> str:

@@ -11,7 +11,14 @@ from pgmem.pages.charts import histogram, ticks_to, timeline
 from pgmem.ui import words
 from pgmem.ui.visit import Page, Redirect, Visit
 
-_REPAIRS = ("merge_entities", "supersede", "forget", "archive_card", "retry_save")
+_REPAIRS = {
+    "merge_entities": ("Merge two names of one thing", ("entity", "into")),
+    "supersede": ("Let one decision replace another", ("old", "new")),
+    "forget": ("Forget a memory", ("label", "key")),
+    "archive_card": ("Archive a card", ("card_id",)),
+    "retry_save": ("Make a failed save again", ("save_id",)),
+}
+"""What each repair does, and its arguments."""
 
 
 async def health(visit: Visit) -> Page:
@@ -53,25 +60,11 @@ async def check(visit: Visit) -> Redirect:
 
 # Repairs
 
-_TITLES = {
-    "merge_entities": "Merge two names of one thing",
-    "supersede": "Let one decision replace another",
-    "forget": "Forget a memory",
-    "archive_card": "Archive a card",
-    "retry_save": "Make a failed save again",
-}
-
 
 def _arguments(verb: str, given: Any) -> dict[str, str]:
-    names = {
-        "merge_entities": ("entity", "into"),
-        "supersede": ("old", "new"),
-        "forget": ("label", "key"),
-        "archive_card": ("card_id",),
-        "retry_save": ("save_id",),
-    }.get(verb)
-    if names is None:
+    if verb not in _REPAIRS:
         raise InvalidArgument("This finding has no repair with a button; its text says what to do.")
+    _, names = _REPAIRS[verb]
     missing = [name for name in names if not (given.get(name) or "").strip()]
     if missing:
         raise InvalidArgument(f"{', '.join(missing)} must not be empty.")
@@ -100,7 +93,7 @@ async def preview(visit: Visit) -> Page:
     return Page(
         "repair.html",
         {"verb": verb, "arguments": arguments, "memories": pair},
-        {"what": _TITLES[verb], "rows": rows, "turned": _turned(arguments) if len(pair) == 2 else None},
+        {"what": _REPAIRS[verb][0], "rows": rows, "turned": _turned(arguments) if len(pair) == 2 else None},
     )
 
 
