@@ -8,7 +8,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from uuid import UUID
 
 import typer
@@ -267,11 +267,11 @@ def _changes(card: CardRecord, root: Path) -> str:
 def pr(
     repo: Repository,
     commits: Annotated[str, typer.Argument(metavar="BASE..HEAD", help="The commits of the change.")],
-    form: Annotated[str, typer.Option("--format", help="markdown or text.")] = "markdown",
+    form: Annotated[
+        Literal["markdown", "text"], typer.Option("--format", help="The form of the comment.")
+    ] = "markdown",
 ) -> None:
     """Write a review comment: what memory knows of the changed files, and what usually changes with them."""
-    if form not in ("markdown", "text"):
-        stop("--format is markdown or text.", 2)
     changed = exit_on_error(lambda: _changed(repo.root, commits))
 
     async def look(memory: Memory) -> list[PathDigest]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import Concatenate, ParamSpec
+from typing import Concatenate, Generic, ParamSpec, TypeVar
 
 from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
 from anthropic.types.beta import (
@@ -23,19 +23,15 @@ from pgmem.memory import Memory
 from pgmem.models import MemoryFile
 from pgmem.sync import Memory as SyncMemory
 
+M = TypeVar("M", Memory, SyncMemory)
 P = ParamSpec("P")
 _MOST_LINES = 999_999
 _SHOWN_AROUND = 2  # lines before and after an edit
 _UNITS = "BKMG"
 
 
-class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
-    """The tool for `AsyncAnthropic`: every edit is a version, and what is deleted can be reverted.
-
-    ```python
-    async with pgmem.Memory.connect() as memory:
-        runner = client.beta.messages.tool_runner(…, tools=[AsyncMemoryTool(memory)])
-    ```
+class _OverMemory(Generic[M]):
+    """A tool over a memory.
 
     Args:
         memory: an open memory; its caller's files are the ones that the model sees.
@@ -45,14 +41,24 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
 
     def __init__(
         self,
-        memory: Memory,
+        memory: M,
         *,
         project_id: str | None = None,
         cache_control: BetaCacheControlEphemeralParam | None = None,
     ) -> None:
-        super().__init__(cache_control=cache_control)
-        self._memory = memory
+        super().__init__(cache_control=cache_control)  # type: ignore[call-arg]
+        self._memory: M = memory
         self._project_id = project_id
+
+
+class AsyncMemoryTool(_OverMemory[Memory], BetaAsyncAbstractMemoryTool):
+    """The tool for `AsyncAnthropic`: every edit is a version, and what is deleted can be reverted.
+
+    ```python
+    async with pgmem.Memory.connect() as memory:
+        runner = client.beta.messages.tool_runner(…, tools=[AsyncMemoryTool(memory)])
+    ```
+    """
 
     async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         """Show a file with its line numbers, or the names and sizes of files two levels deep."""
@@ -114,7 +120,7 @@ def _waiting(
 
     @wraps(method)
     def call(tool: MemoryTool, /, *args: P.args, **kwargs: P.kwargs) -> str:
-        memory = tool._memory
+        memory: SyncMemory = tool._memory
         return memory.call(
             method, AsyncMemoryTool(memory.opened, project_id=tool._project_id), *args, **kwargs
         )
@@ -122,27 +128,14 @@ def _waiting(
     return call
 
 
-class MemoryTool(BetaAbstractMemoryTool):
+class MemoryTool(_OverMemory[SyncMemory], BetaAbstractMemoryTool):
     """The tool for `Anthropic`; it does what `AsyncMemoryTool` does.
 
     ```python
     with pgmem.sync.Memory.connect() as memory:
         runner = client.beta.messages.tool_runner(…, tools=[MemoryTool(memory)])
     ```
-
-    Its arguments are those of `AsyncMemoryTool`.
     """
-
-    def __init__(
-        self,
-        memory: SyncMemory,
-        *,
-        project_id: str | None = None,
-        cache_control: BetaCacheControlEphemeralParam | None = None,
-    ) -> None:
-        super().__init__(cache_control=cache_control)
-        self._memory = memory
-        self._project_id = project_id
 
     view = _waiting(AsyncMemoryTool.view)
     create = _waiting(AsyncMemoryTool.create)
