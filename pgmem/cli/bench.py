@@ -6,7 +6,7 @@ import json
 import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -18,7 +18,7 @@ from rich.progress import Progress, TaskID
 from rich.table import Column
 
 from pgmem.bench.timing import Report
-from pgmem.cli.options import exit_on_error, stop, table, terminal
+from pgmem.cli.options import exit_on_error, given, stop, table, terminal
 from pgmem.database.embedded import temporary_server
 from pgmem.errors import InvalidArgument
 from pgmem.memory import Memory
@@ -120,8 +120,8 @@ def _reported(json_file: Path | None, measure: Callable[[OnProgress], R]) -> R:
     with _progress_bars() as progress:
         report = exit_on_error(lambda: measure(progress))
     if json_file is not None:
-        given = asdict(report) if isinstance(report, Report) else report
-        json_file.write_text(json.dumps(given, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        figures = asdict(report) if isinstance(report, Report) else report
+        json_file.write_text(json.dumps(figures, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return report
 
 
@@ -160,24 +160,69 @@ StoreDsn = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class EmptyStore:
+    """The store that a benchmark fills, the provider of its vectors, and the file of its figures."""
+
+    dsn: str | None
+    provider: str | None
+    model: str | None
+    json_file: Path | None
+
+    def measure(
+        self, run: Callable[..., Awaitable[dict[str, Any]]], *arguments: Any, **options: Any
+    ) -> dict[str, Any]:
+        """Run a benchmark on the store, with progress bars; return the report, and write it to the file."""
+
+        async def start(progress: OnProgress) -> dict[str, Any]:
+            with tempfile.TemporaryDirectory(prefix="pgmem-bench-", ignore_cleanup_errors=True) as folder:
+                # Never the DSN of the environment: that store may be in use.
+                settings = load(
+                    data_dir=Path(folder), embedding_provider=self.provider, embedding_model=self.model
+                )
+                settings = settings.model_copy(update={"dsn": self.dsn})
+                async with Memory.connect(settings, source="sdk") as memory:
+                    await self._require_empty(memory)
+                    return await run(memory, *arguments, progress=progress, **options)
+
+        try:
+            return _reported(self.json_file, lambda bars: anyio.run(start, bars))
+        except ValueError as error:
+            stop(f"--data: {error}", 2)
+
+    async def _require_empty(self, memory: Memory) -> None:
+        if held := (await memory.status()).memories:
+            raise InvalidArgument(f"--dsn: the store holds {sum(held.values())} memories; name an empty one.")
+        if self.provider not in (None, "none") and not await memory.register_embedder():
+            raise InvalidArgument(
+                f"--provider {self.provider}: it gives no vectors, so the figures would be those of full text; "
+                "the warning above says why."
+            )
+
+
+def _empty_store(
+    json_file: JsonFile = None, provider: Provider = None, model: Model = None, dsn: StoreDsn = None
+) -> EmptyStore:
+    return EmptyStore(dsn, provider, model, json_file)
+
+
+store_command = given(_empty_store)
+"""Adds `--json`, `--provider`, `--model` and `--dsn` to a command, which receives its `EmptyStore`."""
+
+
 @app.command()
+@store_command
 def locomo(
+    store: EmptyStore,
     data: DataFile,
-    json_file: JsonFile = None,
     ablation: Annotated[
         bool, typer.Option("--ablation", help="Ask again without each signal, to show its effect.")
     ] = False,
-    provider: Provider = None,
-    model: Model = None,
-    dsn: StoreDsn = None,
 ) -> None:
     """Measure how well search finds the evidence of LoCoMo's questions."""
     from pgmem.bench import locomo as bench
 
-    def start(memory: Memory, progress: OnProgress) -> Awaitable[dict[str, Any]]:
-        return bench.run(memory, data, ablation=ablation, progress=progress)
-
-    report = _measure(start, provider, model, dsn, json_file)
+    report = store.measure(bench.run, data, ablation=ablation)
     metrics = ("R@1", "R@5", "R@10", "R@20", "hit@10", "all@10", "NDCG@10", "MRR")
     for split, means in report["splits"].items():
         rows = {}
@@ -216,21 +261,17 @@ def _print_trust(figures: dict[str, Any]) -> None:
 
 
 @app.command()
+@store_command
 def beam(
+    store: EmptyStore,
     data: Annotated[
         Path, typer.Option("--data", exists=True, file_okay=False, help="A folder with one folder a chat.")
     ],
-    json_file: JsonFile = None,
-    provider: Provider = None,
-    model: Model = None,
-    dsn: StoreDsn = None,
 ) -> None:
     """Measure how well the evidence of BEAM's questions about long chats is found, by message."""
     from pgmem.bench import beam as bench
 
-    report = _measure(
-        lambda memory, progress: bench.run(memory, data, progress=progress), provider, model, dsn, json_file
-    )
+    report = store.measure(bench.run, data)
     _print_means(
         f"BEAM, {report['provider']}: {report['questions']} questions about {report['messages']} messages",
         ("R@1", "R@5", "R@10", "all@10", "NDCG@10", "MRR"),
@@ -242,19 +283,12 @@ def beam(
 
 
 @app.command()
-def longmemeval(
-    data: DataFile,
-    json_file: JsonFile = None,
-    provider: Provider = None,
-    model: Model = None,
-    dsn: StoreDsn = None,
-) -> None:
+@store_command
+def longmemeval(store: EmptyStore, data: DataFile) -> None:
     """Measure how well search finds the evidence of LongMemEval's questions, by session and by turn."""
     from pgmem.bench import longmemeval as bench
 
-    report = _measure(
-        lambda memory, progress: bench.run(memory, data, progress=progress), provider, model, dsn, json_file
-    )
+    report = store.measure(bench.run, data)
     rows = {f"by {unit}": report[unit] for unit in ("session", "turn")}
     rows |= {f"{kind}, by session": means["session"] for kind, means in report["by_type"].items()}
     _print_means(
@@ -277,10 +311,8 @@ def texts(
     """Measure what search by the rarest words loses and saves beside BM25 over all matches, on texts of a file."""
     from pgmem.bench import texts as bench
 
-    report = _measure(
-        lambda memory, progress: bench.run(memory, data, texts=count, asked=asked, progress=progress),
-        "none", None, dsn, json_file,
-    )  # fmt: skip
+    store = EmptyStore(dsn, "none", None, json_file)
+    report = store.measure(bench.run, data, texts=count, asked=asked)
     terminal().print(
         f"{report['queries']} queries on {report['texts']} texts: {report['kept']:.1%} of the best ten are kept"
     )
@@ -355,39 +387,6 @@ def ui(
     )
     if not report["met"]:
         raise typer.Exit(1)
-
-
-def _measure(
-    start: Callable[[Memory, OnProgress], Awaitable[dict[str, Any]]],
-    provider: str | None,
-    model: str | None,
-    dsn: str | None,
-    json_file: Path | None,
-) -> dict[str, Any]:
-    """Run a benchmark on an empty store, with progress bars; return the report, and write it to json_file."""
-
-    async def run(progress: OnProgress) -> dict[str, Any]:
-        with tempfile.TemporaryDirectory(prefix="pgmem-bench-", ignore_cleanup_errors=True) as folder:
-            # Never the DSN of the environment: that store may be in use.
-            settings = load(data_dir=Path(folder), embedding_provider=provider, embedding_model=model)
-            settings = settings.model_copy(update={"dsn": dsn})
-            async with Memory.connect(settings, source="sdk") as memory:
-                held = (await memory.status()).memories
-                if held:
-                    raise InvalidArgument(
-                        f"--dsn: the store holds {sum(held.values())} memories; name an empty one."
-                    )
-                if provider not in (None, "none") and not await memory.register_embedder():
-                    raise InvalidArgument(
-                        f"--provider {provider}: it gives no vectors, so the figures would be those of full text; "
-                        "the warning above says why."
-                    )
-                return await start(memory, progress)
-
-    try:
-        return _reported(json_file, lambda bars: anyio.run(run, bars))
-    except ValueError as error:
-        stop(f"--data: {error}", 2)
 
 
 @contextmanager
