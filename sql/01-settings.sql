@@ -75,6 +75,7 @@ create or replace function pgmem.set_setting(
   out description text
 )
 language plpgsql set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
 begin
   update pgmem.setting s set value = p_value where s.name = p_name
   returning s.name, s.value, s.description into name, value, description;

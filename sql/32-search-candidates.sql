@@ -405,6 +405,7 @@ create or replace function pgmem.text_candidates(
   counts float8[]
 )
 language plpgsql stable rows 50 set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan as $$
+#variable_conflict use_column
 declare
   v_k1   float8 := pgmem.setting_float('bm25_k1');
   v_b    float8 := pgmem.setting_float('bm25_b');

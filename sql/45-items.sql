@@ -370,6 +370,7 @@ create or replace function pgmem.item_scores(p_seqs bigint[], p_vector real[], p
   score float8
 )
 language plpgsql stable set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
 begin
   if p_metric = 'cosine' and pgmem.has_vectors() then
     return query

@@ -187,6 +187,7 @@ create or replace function pgmem.apply_extraction(
   out next_step text
 )
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
 declare
   v_caller     pgmem.caller := pgmem.require_writer();
   v_hash       bytea := sha256(convert_to(coalesce(p_answer, 'null')::text, 'UTF8'));
