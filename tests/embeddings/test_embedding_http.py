@@ -362,6 +362,7 @@ async def test_errors_and_logs_hold_neither_key_nor_text_nor_the_answer(
     make: Make, server: EmbeddingServer, answer: Answer, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.DEBUG, "httpx2")  # a test of the logs of a server may have raised it
     server.script += [answer] * 3
     async with make() as provider:
         with pytest.raises(EmbeddingError) as caught:
