@@ -169,7 +169,7 @@ begin
       array(select p.seq from pool p where not exists (select from own o where o.seq = p.seq))) v
   ), here as materialized (
     select p.seq, n.session_id, n.text_length as len, n.asks, n.instructs, n.agent_id, n.trust_level, n.session_place,
-           coalesce(n.tsv @@ p_times, false) as named,
+           coalesce(n.tsv @@ p_times, false) as named, n.label <> 'Turn' as embeds,
            pgmem.decayed(n.initial_confidence, n.updated_at, v_now, v_rate, v_age) as confidence,
            coalesce(n.valid_from, n.created_at) as happened, coalesce(o.cos, c.cos) as cos, o.rank as vector_rank,
            w.rank as text_rank, before.seq as before_seq, after.seq as after_seq,
@@ -233,7 +233,8 @@ begin
            min(r.near_cos) as least_near_cos, nullif(max(r.near_cos) - min(r.near_cos), 0) as near_cos,
            max(r.bm) as bm, max(r.near_bm) as near_bm,
            min(r.rrf) as least_rrf, nullif(max(r.rrf) - min(r.rrf), 0) as rrf,
-           max(r.likeness) as likeness, count(*) as candidates, count(*) filter (where r.cos is null) as no_vector
+           max(r.likeness) as likeness, count(*) as candidates,
+           count(*) filter (where r.cos is null and r.embeds) as no_vector
     from raw r
   ), fused as materialized (
     -- A single candidate, or equal ones, are normalised to 1. Null for a memory without a vector, whatever its
@@ -466,7 +467,6 @@ declare
   v_words   pgmem.search_words;
   v_model   pgmem.embedding_model;
   v_names   text[];
-  v_dates   tstzrange[];
   v_found   record;
 begin
   if pgmem.clean_text(p_query, 'query') is null then
@@ -487,13 +487,13 @@ begin
   reason := case when v_past then 'the recorded states are searched by full text: vectors of the past are not kept'
     when mode = 'vector_only' then 'the query holds no word that counts' when mode = 'hybrid' then null
     when p_embedding is null then 'no embedding provider' else pgmem.model_mismatch(p_embedding_model) end;
-  next_step := pgmem.tenant_advice(v_caller);
+  next_step := coalesce(pgmem.tenant_advice(v_caller), case when v_scope.scope_state = 'uncertain'
+    then concat_ws(' ', pgmem.near_project(v_scope.project_id),
+      'This project is not known here: leave project_id out, or send one that exists.')
+    else 'Nothing here clearly answers this.' end);
   if v_scope.scope_state = 'uncertain' then
-    next_step := coalesce(next_step, concat_ws(' ', pgmem.near_project(v_scope.project_id),
-      'This project is not known here: leave project_id out, or send one that exists.'));
     return;
   end if;
-  next_step := coalesce(next_step, 'Nothing here clearly answers this.');
   v_filter := (v_caller.tenants, v_scope.project_seq, p_labels,
     case when p_scope is not null then array[p_scope::text] end,
     v_scope.focus, p_tags, p_agent_id, p_session_id, p_as_of, pgmem.now())::pgmem.search_filter;
@@ -506,7 +506,6 @@ begin
   v_words := pgmem.search_words(v_lexemes, v_filter);
   v_names := case when not 'names' = any (p_without)
     then pgmem.names_in(p_query, v_caller.tenants, v_scope.project_seq) end;
-  v_dates := case when p_query ~ '\d{4}' and not 'date' = any (p_without) then pgmem.dates_asked(p_query) end;
 
   select array_agg(jsonb_build_object('id', n.id, 'label', n.label, 'key', n.key, 'title', n.title, 'passage',
       pgmem.passage(t.searched_text, v_words.lexemes, v_words.idf), 'matched',
@@ -520,7 +519,8 @@ begin
   into v_found
   from pgmem.rank_memories(
       v_filter, v_words, case when v_model.id is not null then p_embedding end, v_model, v_setting,
-      coalesce(p_fusion, v_setting ->> 'hybrid_fusion'), p_explain, p_without, v_names, v_dates,
+      coalesce(p_fusion, v_setting ->> 'hybrid_fusion'), p_explain, p_without, v_names,
+      case when p_query ~ '\d{4}' and not 'date' = any (p_without) then pgmem.dates_asked(p_query) end,
       case when not 'time' = any (p_without) then pgmem.times_asked(p_query, v_config) end, p_limit) r
   cross join lateral (select * from pgmem.node n where n.seq = r.seq offset 0) n
   cross join lateral pgmem.searched_text(n.label, n.title, n.props) t
@@ -530,7 +530,7 @@ begin
     when v_found.best >= (v_setting ->> 'answered_no')::float8 then 'unclear' else 'no' end;
   if mode = 'hybrid' and v_found.no_vector > 0 then
     degraded := true;
-    reason := format('%s of the memories compared have no vector yet', v_found.no_vector);
+    reason := format('without a vector yet: %s of the memories compared', v_found.no_vector);
   end if;
   next_step := case when answered <> 'yes' then next_step end;
   if answered = 'no' and v_agent and p_min_relevance is null then

@@ -17,7 +17,7 @@
 create or replace function pgmem.capture_turns(
   p_client text,
   p_session_id text,
-  p_turns jsonb,
+  p_turns pgmem.objects,
   p_project_id text default null,
   out session_id text,
   out project_id text,

@@ -1199,7 +1199,7 @@ class Verbs(Hooks):
         self,
         client: str,
         session_id: str,
-        turns: Mapping[str, Any],
+        turns: Sequence[Mapping[str, Any]],
         project_id: str | None = None,
     ) -> CapturedTurns:
         """Keep the turns of a conversation as source text, found by search where labels name Turn.
@@ -1222,7 +1222,12 @@ class Verbs(Hooks):
         return await self._one(
             "capture_turns",
             CapturedTurns,
-            {"client": client, "session_id": session_id, "turns": turns, "project_id": project_id},
+            {
+                "client": client,
+                "session_id": session_id,
+                "turns": list(turns) or None,
+                "project_id": project_id,
+            },
         )
 
     async def request_global_write_approval(

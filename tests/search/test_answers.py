@@ -84,7 +84,20 @@ async def test_a_memory_without_a_vector_is_scored_by_its_words(
     ]
     mode = found.search_mode
     assert (mode.mode, mode.degraded) == ("hybrid", True)
-    assert mode.reason == "1 of the memories compared have no vector yet"
+    assert mode.reason == "without a vector yet: 1 of the memories compared"
+
+
+@pytest.mark.usefixtures("vectors")
+async def test_turns_which_get_no_vectors_do_not_make_an_answer_degraded(with_provider: Open) -> None:
+    memory = with_provider(Table({"order": [1.0, 0.0, 0.0]}))
+    await memory.register_embedder()
+    await memory.save_session("orders", "shop")
+    await memory.save_context("The orders are kept for a year.", "shop")
+    turns = [{"id": "1", "role": "user", "content": "How long are the orders kept?"}]
+    await memory.capture_turns("chat", "one", turns, "shop")
+    found = await memory.search_memory("orders", project_id="shop", labels=["Turn", "Context"])
+    assert {result.label for result in found.results} == {"Turn", "Context"}
+    assert (found.search_mode.mode, found.search_mode.degraded) == ("hybrid", False)
 
 
 @pytest.mark.usefixtures("vectors")
