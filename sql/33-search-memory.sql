@@ -466,7 +466,6 @@ declare
   v_lexemes text[];
   v_words   pgmem.search_words;
   v_model   pgmem.embedding_model;
-  v_names   text[];
   v_found   record;
 begin
   if pgmem.clean_text(p_query, 'query') is null then
@@ -504,8 +503,6 @@ begin
     return;
   end if;
   v_words := pgmem.search_words(v_lexemes, v_filter);
-  v_names := case when not 'names' = any (p_without)
-    then pgmem.names_in(p_query, v_caller.tenants, v_scope.project_seq) end;
 
   select array_agg(jsonb_build_object('id', n.id, 'label', n.label, 'key', n.key, 'title', n.title, 'passage',
       pgmem.passage(t.searched_text, v_words.lexemes, v_words.idf), 'matched',
@@ -519,7 +516,8 @@ begin
   into v_found
   from pgmem.rank_memories(
       v_filter, v_words, case when v_model.id is not null then p_embedding end, v_model, v_setting,
-      coalesce(p_fusion, v_setting ->> 'hybrid_fusion'), p_explain, p_without, v_names,
+      coalesce(p_fusion, v_setting ->> 'hybrid_fusion'), p_explain, p_without,
+      case when not 'names' = any (p_without) then pgmem.names_in(p_query, v_caller.tenants, v_scope.project_seq) end,
       case when p_query ~ '\d{4}' and not 'date' = any (p_without) then pgmem.dates_asked(p_query) end,
       case when not 'time' = any (p_without) then pgmem.times_asked(p_query, v_config) end, p_limit) r
   cross join lateral (select * from pgmem.node n where n.seq = r.seq offset 0) n
