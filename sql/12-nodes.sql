@@ -9,7 +9,7 @@
 -- near-duplicate index. Recorded times never run backwards: they are taken under the row's lock.
 --
 -- Locks: the row of the node. The caller holds the scope lock where a write takes the row into or out of live.
--- Callers: the chapters of saves, 13-edges, 35-history, 36-forgetting, 58-repairs, 60-reflection, 66-cards, 82-import.
+-- Callers: the chapters of saves, 13-edges, 36-history, 37-forgetting, 58-repairs, 60-reflection, 66-cards, 82-import.
 
 
 create or replace function pgmem.new_node(

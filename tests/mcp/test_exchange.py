@@ -127,7 +127,7 @@ async def test_a_usual_request_is_not_passed_on(
             assert len(passed) == times
 
 
-async def _never(*_: object) -> bool:
+def _never(*_: object) -> bool:
     return False
 
 
