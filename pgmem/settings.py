@@ -200,7 +200,9 @@ class Settings(StoreSettings):
     )
     pool_size: int = Field(8, ge=1, le=100, description="Maximum number of connections of this process.")
     connect_timeout_s: float = Field(5.0, gt=0, description="Seconds to wait for a connection.")
-    retrieval_timeout_s: float = Field(5.0, gt=0, description="Timeout of a search or a retrieval in seconds.")
+    retrieval_timeout_s: float = Field(
+        5.0, gt=0, description="Timeout of a search or a retrieval in seconds."
+    )
     write_timeout_s: float = Field(30.0, gt=0, description="Timeout of a write in seconds.")
     retry_wait_s: float = Field(0.5, ge=0, description="Seconds before the one retry of a failed write.")
     embedding_provider: Literal["none", "static", "ollama", "openai", "sentence_transformer", "fastembed"] = (
