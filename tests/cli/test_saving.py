@@ -106,11 +106,11 @@ def test_memories_are_joined_and_shown_around_one(run: Run) -> None:
 
 def test_json_and_text_come_from_a_pipe_or_a_file(run: Run, rows: Rows, tmp_path: Path) -> None:
     """U7: from arguments, --json and stdin."""
-    told = [
+    shown = [
         {"title": f"Rule {n}: {word}", "rationale": "r", "project_id": "shop"}
         for n, word in enumerate(("tea", "milk", "sugar"))
     ]
-    assert len(saved(run, "save", "decision", "-i", "-", typed="\n".join(map(json.dumps, told)))) == 3
+    assert len(saved(run, "save", "decision", "-i", "-", typed="\n".join(map(json.dumps, shown)))) == 3
     file = tmp_path / "one.json"
     file.write_text(json.dumps({"title": "From a file", "rationale": "r"}))
     assert saved(run, "save", "decision", "--input", str(file), "-p", "shop")["status"] == "saved"
@@ -130,7 +130,7 @@ def test_json_and_text_come_from_a_pipe_or_a_file(run: Run, rows: Rows, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("words", "typed", "code", "told"),
+    ("words", "typed", "code", "shown"),
     [
         (("save", "decision", "T", "-p", "shop"), None, 2, "save_decision needs rationale: give it as an argument or in --input."),
         (("save", "decision", "-i", "-"), '{"titel": "T"}', 2, "save_decision has no argument titel: did you mean title?"),
@@ -150,11 +150,11 @@ def test_json_and_text_come_from_a_pipe_or_a_file(run: Run, rows: Rows, tmp_path
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )  # fmt: skip
 def test_what_cannot_be_saved_says_what_to_send_instead(
-    run: Run, rows: Rows, words: tuple[str, ...], typed: str | bytes | None, code: int, told: str
+    run: Run, rows: Rows, words: tuple[str, ...], typed: str | bytes | None, code: int, shown: str
 ) -> None:
     refused = run(*words, typed=typed)
     assert (refused.exit_code, refused.stdout) == (code, "")
-    assert told in refused.stderr
+    assert shown in refused.stderr
     assert rows("select from pgmem.node where label in ('Decision', 'Tool')") == []
 
 

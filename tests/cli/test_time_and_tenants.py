@@ -52,7 +52,7 @@ def test_a_memory_is_named_by_its_id_alone_too(run: Run, call: Call, shop: str) 
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "told"),
+    ("words", "code", "shown"),
     [
         (("history", "Redis"), 1, "'Redis' is no id: name a memory by its id, or by LABEL and KEY"),
         (("forget", "Use", "one", "queue", "--yes"), 1, "quote a title of several words"),
@@ -63,11 +63,11 @@ def test_a_memory_is_named_by_its_id_alone_too(run: Run, call: Call, shop: str) 
     ],
 )
 def test_a_memory_that_is_named_wrongly_is_not_looked_for(
-    run: Run, words: tuple[str, ...], code: int, told: str
+    run: Run, words: tuple[str, ...], code: int, shown: str
 ) -> None:
     refused = run(*words)
     assert (refused.exit_code, refused.stdout, refused.stderr.count("\n")) == (code, "", 1)
-    assert told in refused.stderr
+    assert shown in refused.stderr
 
 
 def test_forget_hides_after_a_yes_and_revert_undoes_it(run: Run, call: Call, shop: str) -> None:

@@ -80,20 +80,20 @@ async def test_with_a_provider_that_is_down_search_falls_back_to_full_text_and_n
 
 
 @pytest.mark.usefixtures("vectors")
-async def test_a_provider_that_is_down_is_told_once_and_again_after_it_answered(
+async def test_a_provider_that_is_down_is_logged_once_and_again_after_it_answered(
     with_provider: Open, caplog: pytest.LogCaptureFixture
 ) -> None:
     table = Table(AXES)
     memory = with_provider(table)
     await keep(memory)
-    told = []
+    logged = []
     for down, title in ((True, "One"), (True, "Two"), (False, "Three"), (True, "Four")):
         table.down = down
         caplog.clear()
         with caplog.at_level(logging.WARNING, "pgmem"):
             await memory.acting_as().save_context(f"{title} of four.", title, "shop")
-        told.append("saved without a vector" in caplog.text)
-    assert told == [True, False, False, True]
+        logged.append("saved without a vector" in caplog.text)
+    assert logged == [True, False, False, True]
 
 
 @pytest.mark.usefixtures("vectors")
