@@ -21,9 +21,9 @@ _OPENING = re.compile(r"<(?=[A-Za-z/!?])")
 _ESCAPED = re.compile(r"&(?=(?:amp;)*lt;)")
 _SENT = re.compile(r"&lt;(?=[A-Za-z/!?])|&amp;(?=(?:amp;)*lt;)")
 # C0 without tab and newline, DEL, C1; marks, embeddings, overrides and isolates of direction; tags, which are not seen.
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
-)
+_UNSEEN = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f"
+_HIDDEN = re.compile(f"[{_UNSEEN}]")
+_PLAIN = re.compile(f"[^<&{_UNSEEN}]*")
 
 
 def counted(count: int, one: str, many: str = "") -> str:
@@ -58,6 +58,8 @@ def for_json(text: str) -> str:
 
 
 def _text(text: str) -> str:
+    if _PLAIN.fullmatch(text):  # as nearly all are, in half the time
+        return text
     return _OPENING.sub("&lt;", _ESCAPED.sub("&amp;", _shown(text)))
 
 

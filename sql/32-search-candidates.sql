@@ -299,9 +299,10 @@ comment on function pgmem.scope_query is
   'The part of a full-text query that keeps to tenants and project: their lexemes stand in every text.';
 
 
--- idf = ln(1 + (n - df + 0.5) / (df + 0.5)). The candidates hold one of the rarest words: as many of them as have
--- text_candidate_limit matches together, or one in 50 of a large scope, and always one that is known. Where the rarest
--- known word stands in more than text_match_limit memories, the candidates hold several of the rarest at once.
+-- The weight of a word is the most that it gives a text: (k1 + 1) * ln(1 + (n - df + 0.5) / (df + 0.5)). The candidates
+-- hold one of the rarest words: as many of them as have text_candidate_limit matches together, or one in 50 of a large
+-- scope, and always one that is known. Where the rarest known word stands in more than text_match_limit memories, the
+-- candidates hold several of the rarest at once.
 create or replace function pgmem.search_words(
   p_lexemes text[],
   p_filter pgmem.search_filter
@@ -317,6 +318,7 @@ declare
   v_scope  text := pgmem.scope_query(p_filter);
   v_most   integer := pgmem.setting_int('text_match_limit');
   v_few    integer := greatest(pgmem.setting_int('text_candidate_limit'), least(v_most, v_size.memories / 50));
+  v_k1     float8 := pgmem.setting_float('bm25_k1');
   v_sum    float8 := 0;
   v_known  boolean := false;
   v_any    text[] := '{}';
@@ -346,10 +348,10 @@ begin
   v_words.memories := greatest(v_words.memories, v_words.counts[cardinality(v_words.counts)]);
   v_words.queries := array(select pgmem.lexeme_query(l) from unnest(v_words.lexemes) l);
   -- The forms of a word are as rare as all of them together, and a text need not hold more than one.
-  select array_agg(f.idf order by f.place), 2.2 * sum(f.idf / f.forms) into v_words.idf, v_words.most
+  select array_agg(f.weight order by f.place), sum(f.weight / f.forms) into v_words.weights, v_words.most
   from (select w.place, count(*) over form as forms,
-               ln(1 + (v_words.memories - least(sum(w.df) over form, v_words.memories) + 0.5)
-                        / (least(sum(w.df) over form, v_words.memories) + 0.5)) as idf
+               (v_k1 + 1) * ln(1 + (v_words.memories - least(sum(w.df) over form, v_words.memories) + 0.5)
+                                     / (least(sum(w.df) over form, v_words.memories) + 0.5)) as weight
         from unnest(v_words.lexemes, v_words.counts) with ordinality as w(lexeme, df, place)
         window form as (partition by (pgmem.inflections(w.lexeme))[1])) f;
   for place in 1 .. cardinality(v_words.counts) loop
@@ -375,9 +377,7 @@ comment on function pgmem.search_words is
   'The words of a query with their rarity in a scope, and the query that finds the candidates of the text arm.';
 
 
-create or replace function pgmem.bm25(
-  p_idf float8,
-  p_tf float8,
+create or replace function pgmem.length_norm(
   p_length float8,
   p_mean_length float8,
   p_k1 float8,
@@ -386,12 +386,19 @@ create or replace function pgmem.bm25(
 language sql immutable parallel safe
 begin atomic
   -- Below 30 lexemes all are as long: in short texts length says nothing.
-  select p_idf * p_tf * (p_k1 + 1)
-    / (p_tf + p_k1 * (1 - p_b + p_b * greatest(p_length, 30) / greatest(p_mean_length, 30)));
+  select p_k1 * (1 - p_b + p_b * greatest(p_length, 30) / greatest(p_mean_length, 30));
+end;
+comment on function pgmem.length_norm is
+  'What the length of a text takes from its words: k1 * (1 - b + b * length / mean length), length at least 30.';
+
+
+create or replace function pgmem.bm25(p_weight float8, p_tf float8, p_length_norm float8) returns float8
+language sql immutable parallel safe
+begin atomic
+  select p_weight * p_tf / (p_tf + p_length_norm);
 end;
 comment on function pgmem.bm25 is
-  'What one word gives a text: idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean length)), length at '
-  'least 30.';
+  'What one word gives a text that holds it tf times: weight * tf / (tf + length_norm).';
 
 
 create or replace function pgmem.text_candidates(
@@ -401,6 +408,7 @@ create or replace function pgmem.text_candidates(
 ) returns table (
   seq bigint,
   score float8,
+  wide_score float8,
   places integer[],
   counts float8[]
 )
@@ -410,14 +418,15 @@ declare
   v_k1   float8 := pgmem.setting_float('bm25_k1');
   v_b    float8 := pgmem.setting_float('bm25_b');
   v_most integer := pgmem.setting_int('text_match_limit');
+  v_mean float8 := p_words.mean_length;
 begin
   if p_words.matching is null then
     return;
   end if;
   return query
   with word as materialized (
-    select q.place::integer as place, q.word, q.idf
-    from unnest(p_words.queries, p_words.idf) with ordinality as q(word, idf, place)
+    select q.place::integer as place, q.word, q.weight
+    from unnest(p_words.queries, p_words.weights) with ordinality as q(word, weight, place)
   ), matched as materialized (
     -- Read from its own page once, not once for each word. Turns have an index of their own: a hundred of them to a
     -- memory would make every look-up of a word longer.
@@ -427,15 +436,21 @@ begin
     (select n.seq, n.text_length, pgmem.expanded(n.tsv, n.text_length) from pgmem.node n
      where 'Turn' = any (p_filter.labels) and n.tsv @@ p_words.matching and n.status = 'captured'
        and pgmem.fits(n, p_filter) limit v_most)
+  ), text as (
+    select m.seq, m.tsv, pgmem.length_norm(m.text_length, v_mean, v_k1, v_b) as norm,
+           pgmem.length_norm(m.text_length, 3 * v_mean, v_k1, v_b) as wide_norm
+    from matched m offset 0
   )
-  select m.seq, s.score, s.places, s.counts from matched m cross join lateral (
-    select sum(pgmem.bm25(h.idf, h.tf, m.text_length, p_words.mean_length, v_k1, v_b)) as score,
+  select t.seq, s.score, s.wide_score, s.places, s.counts from text t cross join lateral (
+    select sum(pgmem.bm25(h.weight, h.tf, t.norm)) as score,
+           sum(pgmem.bm25(h.weight, h.tf, t.wide_norm)) as wide_score,
            array_agg(h.place) as places, array_agg(h.tf) as counts
     -- Words are counted once, not once for each use of the count.
-    from (select w.place, w.idf, pgmem.occurrences(m.tsv, w.word)::float8 as tf
-          from word w where m.tsv @@ w.word offset 0) h) s
-  where s.score is not null order by s.score desc, m.seq desc limit p_limit;
+    from (select w.place, w.weight, pgmem.occurrences(t.tsv, w.word)::float8 as tf
+          from word w where t.tsv @@ w.word offset 0) h) s
+  where s.score is not null order by s.score desc, t.seq desc limit p_limit;
 end;
 $$;
 comment on function pgmem.text_candidates is
-  'The memories of a scope that best match the words of a query, by BM25, with the words they hold and how often.';
+  'The memories of a scope that best match the words of a query, by BM25, with the words they hold and how often. '
+  'wide_score compares with texts three times as long, as a memory and its neighbours are compared.';

@@ -91,6 +91,7 @@ language plpgsql stable rows 10 set search_path = pgmem, pg_temp
 set plan_cache_mode = force_generic_plan
 -- Every read here is by key or by an index of the scope.
 set enable_seqscan = off
+set enable_memoize = off
 as $$
 #variable_conflict use_column
 declare
@@ -119,6 +120,7 @@ declare
   v_graph    boolean := not 'graph' = any (p_without) and v_beta > 0;
   v_writer   text := case when cardinality(p_names) = 1 and not 'source' = any (p_without) then lower(p_names[1]) end;
   v_mean     float8 := p_words.mean_length;
+  v_weights  float8[] := p_words.weights;
 begin
   if 'session' = any (p_without) then
     v_session := 0;
@@ -135,11 +137,13 @@ begin
   return query
   -- Candidates.
   with own as materialized (
-    select c.seq, c.score as cos, row_number() over () as rank
-    from pgmem.vector_candidates(p_embedding, p_model, p_filter, p_words.memories::bigint, v_arm) c
+    select c.seq, c.cos, c.rank
+    from pgmem.vector_candidates(p_embedding, p_model, p_filter, p_words.memories::bigint, v_arm)
+      with ordinality as c(seq, cos, rank)
   ), worded as materialized (
-    select c.seq, c.score as bm, c.places, c.counts, row_number() over () as rank
-    from pgmem.text_candidates(p_words, p_filter, v_arm) c
+    select c.seq, c.bm, c.wide, c.places, c.counts, c.rank
+    from pgmem.text_candidates(p_words, p_filter, v_arm) 
+      with ordinality as c(seq, bm, wide, places, counts, rank)
   ), best as (
     select f.seq from (
       select seq, coalesce((o.cos - min(o.cos) over ()) / nullif(max(o.cos) over () - min(o.cos) over (), 0), 0)
@@ -173,6 +177,7 @@ begin
            pgmem.decayed(n.initial_confidence, n.updated_at, v_now, v_rate, v_age) as confidence,
            coalesce(n.valid_from, n.created_at) as happened, coalesce(o.cos, c.cos) as cos, o.rank as vector_rank,
            w.rank as text_rank, before.seq as before_seq, after.seq as after_seq,
+           before.seq is null and after.seq is null as alone,
            n.text_length + coalesce(before.text_length, 0) + coalesce(after.text_length, 0) as around
     from pool p left join own o using (seq) left join worded w using (seq) left join near c using (seq)
     -- By key, whatever the planner expects: a hash would read every memory.
@@ -191,40 +196,41 @@ begin
       order by b.session_place, b.seq limit 1) after on true
   -- Words: those of a neighbour, and of a memory found by its vector, are counted now; a long text's only if it holds a
   -- rare one.
-  ), word as materialized (
-    select q.place::integer as place, q.word, q.idf
-    from unnest(p_words.queries, p_words.idf) with ordinality as q(word, idf, place)
-  ), tf as materialized (
-    select w.seq, u.place, u.tf from worded w cross join lateral unnest(w.places, w.counts) as u(place, tf)
+  ), text as materialized (
+    select w.seq, w.bm, w.wide, w.places, w.counts from worded w
     union all
-    select h.seq, w.place, pgmem.occurrences(n.tsv, w.word)::float8
+    select h.seq, s.bm, s.wide, s.places, s.counts
     from here h
     cross join lateral (
-      select pgmem.expanded(b.tsv, h.len) as tsv from pgmem.node b where b.seq = h.seq and h.len <= 150 offset 0) n
-    join word w on n.tsv @@ w.word
-    where h.text_rank is null
-  ), text as (
-    select t.seq, array_agg(t.place) as places, sum(pgmem.bm25(w.idf, t.tf, h.len, v_mean, v_k1, v_b)) as bm,
-           sum(pgmem.bm25(w.idf, t.tf, h.around, 3 * v_mean, v_k1, v_b))
-             filter (where h.around <= 300 and h.before_seq is null and h.after_seq is null) as alone_bm
-    from tf t join here h using (seq) join word w using (place) group by t.seq
-  ), spread as (
-    select h.seq, t.place, sum(t.tf) as tf, min(h.around) as around
-    from here h cross join lateral (values (h.seq), (h.before_seq), (h.after_seq)) as b(seq) join tf t on t.seq = b.seq
-    where h.around <= 300 and (h.before_seq is not null or h.after_seq is not null) group by h.seq, t.place
+      select pgmem.expanded(b.tsv, h.len) as tsv, pgmem.length_norm(h.len, v_mean, v_k1, v_b) as norm,
+             pgmem.length_norm(h.len, 3 * v_mean, v_k1, v_b) as wide_norm
+      from pgmem.node b where b.seq = h.seq and h.len <= 150 offset 0) n
+    cross join lateral (
+      select sum(pgmem.bm25(v_weights[f.place], f.tf, n.norm)) as bm,
+             sum(pgmem.bm25(v_weights[f.place], f.tf, n.wide_norm)) as wide,
+             array_agg(f.place) as places, array_agg(f.tf) as counts
+      from (select w.place::integer as place, pgmem.occurrences(n.tsv, w.word)::float8 as tf
+            from unnest(p_words.queries) with ordinality as w(word, place) where n.tsv @@ w.word offset 0) f) s
+    where h.text_rank is null and s.bm is not null
   ), around as (
-    select s.seq, sum(pgmem.bm25(w.idf, s.tf, s.around, 3 * v_mean, v_k1, v_b)) as bm
-    from spread s join word w using (place) group by s.seq
+    select s.seq, sum(pgmem.bm25(v_weights[s.place], s.tf, s.norm)) as bm
+    from (select h.seq, u.place, sum(u.tf) as tf,
+                 min(pgmem.length_norm(h.around, 3 * v_mean, v_k1, v_b)) as norm
+          from here h cross join lateral (values (h.seq), (h.before_seq), (h.after_seq)) as b(seq)
+          join text t on t.seq = b.seq cross join lateral unnest(t.places, t.counts) as u(place, tf)
+          where h.around <= 300 and not h.alone group by h.seq, u.place) s
+    group by s.seq
   -- Scores.
   ), raw as materialized (
-    select h.*, t.bm, t.places, coalesce(a.bm, t.alone_bm) as near_bm,
+    select h.seq, h.before_seq, h.cos, t.bm,
+           case when not h.alone then a.bm when h.around <= 300 then t.wide end as near_bm,
            v_window / (1 + power(h.around / 100.0::float8, 2)) as gate,
            (h.cos + coalesce(p.cos, 0) + coalesce(x.cos, 0))
              / (1 + (p.cos is not null)::integer + (x.cos is not null)::integer) as near_cos,
            coalesce(1 / (v_rrf_k + h.vector_rank), 0) + coalesce(1 / (v_rrf_k + h.text_rank), 0) as rrf,
            case when h.cos is null then coalesce(t.bm, 0) / p_words.most when p_words.most is null then h.cos
              else 0.5 * h.cos + 0.5 * coalesce(t.bm, 0) / p_words.most end as likeness,
-           p.asks as answers
+           h.cos is null and h.embeds as waits, p.asks as answers, h.asks, h.session_id, h.session_place
     from here h left join text t using (seq) left join around a using (seq)
     left join here p on p.seq = h.before_seq left join here x on x.seq = h.after_seq
   ), extent as materialized (
@@ -234,16 +240,17 @@ begin
            max(r.bm) as bm, max(r.near_bm) as near_bm,
            min(r.rrf) as least_rrf, nullif(max(r.rrf) - min(r.rrf), 0) as rrf,
            max(r.likeness) as likeness, count(*) as candidates,
-           count(*) filter (where r.cos is null and r.embeds) as no_vector
+           count(*) filter (where r.waits) as no_vector
     from raw r
   ), fused as materialized (
     -- A single candidate, or equal ones, are normalised to 1. Null for a memory without a vector, whatever its
     -- neighbours.
-    select a.*, case
+    select a.seq, case
         when p_fusion = 'rrf' then coalesce((a.rrf - a.least_rrf) / a.most_rrf, 1)
         when a.vector is null then a.text
         when not a.worded then a.vector
-        else v_alpha * a.vector + (1 - v_alpha) * a.text end as base
+        else v_alpha * a.vector + (1 - v_alpha) * a.text end as base,
+      a.before_seq, a.gate, a.answers, a.asks, a.vector, a.text, a.session_id, a.session_place
     from (
       select r.*, x.least_rrf, x.rrf as most_rrf, x.bm is not null as worded,
              (coalesce((r.cos - x.least_cos) / x.cos, 1)
@@ -252,19 +259,21 @@ begin
              (coalesce(r.bm / x.bm, 0) + r.gate * coalesce(r.near_bm / x.near_bm, 0)) / (1 + r.gate) as text
       from raw r cross join extent x) a
   ), talked as materialized (
-    select f.*,
-           v_asked * f.gate * (case when f.answers then coalesce(b.base, 0) else 0 end - f.asks::integer) as question
+    select f.seq, f.base, q.question, f.base + q.question as first, f.vector, f.text, f.gate, f.session_id,
+           f.session_place
     from fused f left join fused b on b.seq = f.before_seq
+    cross join lateral (
+      select v_asked * f.gate * (case when f.answers then coalesce(b.base, 0) else 0 end - f.asks::integer)
+        as question) q
   ), by_session as materialized (
     select s.session_id, s.mean, v_session / (1 + last.session_place / 40.0::float8) as weight
     from (select r.session_id, sum(r.first) / 3 as mean
-          from (select t.session_id, t.session_place, t.base + t.question as first,
-                       row_number() over (
-                         partition by t.session_id order by t.base + t.question desc, t.seq desc) as place,
-                       rank() over (order by t.base + t.question desc) as overall
-                from talked t where v_session > 0) r
-          where r.place <= 3 and r.overall <= 50 and r.session_place is not null
-          group by r.session_id) s
+          from (select f.session_id, f.first,
+                       row_number() over (partition by f.session_id order by f.first desc, f.seq desc) as place
+                from (select t.session_id, t.session_place, t.first, t.seq from talked t
+                      where v_session > 0 order by t.first desc, t.seq desc limit 50) f
+                where f.session_place is not null) r
+          where r.place <= 3 group by r.session_id) s
     cross join lateral (
       select n.session_place from pgmem.node n
       where n.session_id = s.session_id and n.session_place is not null and n.tenant = any (p_filter.tenants)
@@ -273,25 +282,24 @@ begin
     select min(coalesce(b.mean, 0)) as least, nullif(max(coalesce(b.mean, 0)) - min(coalesce(b.mean, 0)), 0) as mean
     from talked t left join by_session b using (session_id)
   ), linked as (
-    select e.seq, count(distinct e.other) as near
-    from (select src as seq, dst as other from pgmem.edge
-          where v_graph and src = any (array(select p.seq from pool p)) and dst = any (array(select p.seq from pool p))
-          union all
-          select dst, src from pgmem.edge
-          where v_graph and src = any (array(select p.seq from pool p))
-            and dst = any (array(select p.seq from pool p))) e
-    group by e.seq
+    select d.seq, count(distinct d.other) as near
+    from (select array(select p.seq from pool p) as seqs where v_graph) k
+    join pgmem.edge e on e.src = any (k.seqs) and e.dst = any (k.seqs)
+    cross join lateral (values (e.src, e.dst), (e.dst, e.src)) as d(seq, other)
+    group by d.seq
   ), whole as (
-    select t.*, coalesce(b.weight * (coalesce(b.mean, 0) - y.least) / y.mean, 0) as session,
-           v_prior * coalesce(s.prior, 0) as prior, v_standing * t.instructs::integer as instruction,
-           v_timed * t.gate * t.named::integer as time,
-           case when p_dates is null then 0.0 else pgmem.date_match(t.happened, p_dates) end as date,
-           case when lower(t.agent_id) = v_writer then 1.0 else 0.0 end as source,
+    select t.seq, t.base, t.question, t.vector, t.text, t.gate, r.cos, r.near_cos, r.bm, r.near_bm, r.likeness,
+           h.trust_level, h.confidence,
+           coalesce(b.weight * (coalesce(b.mean, 0) - y.least) / y.mean, 0) as session,
+           v_prior * coalesce(s.prior, 0) as prior, v_standing * h.instructs::integer as instruction,
+           v_timed * t.gate * h.named::integer as time,
+           case when p_dates is null then 0.0 else pgmem.date_match(h.happened, p_dates) end as date,
+           case when lower(h.agent_id) = v_writer then 1.0 else 0.0 end as source,
            coalesce(g.near, 0)::float8 / greatest(x.candidates - 1, 1) as graph,
-           x.likeness as best_likeness, x.no_vector
-    from talked t cross join extent x cross join sessions y
-    left join by_session b using (session_id) left join linked g using (seq)
-    left join pgmem.source_priors(p_filter, v_mean) s on v_prior > 0 and s.agent_id = t.agent_id
+           x.likeness as best_likeness, x.no_vector, x.bm is not null as worded
+    from talked t join raw r using (seq) join here h using (seq) cross join extent x cross join sessions y
+    left join by_session b on b.session_id = t.session_id left join linked g on g.seq = t.seq
+    left join pgmem.source_priors(p_filter, v_mean) s on v_prior > 0 and s.agent_id = h.agent_id
   ), known as (
     select w.*, 1 / (1 + exp(-v_slope * (w.likeness - v_middle))) as relevance,
            w.base + w.question + w.session + w.prior + w.instruction + w.time + v_dated * w.date + v_sourced * w.source
@@ -299,7 +307,7 @@ begin
     from whole w
   )
   select k.seq, k.score, k.relevance, coalesce(k.vector, 0), k.text, k.graph, k.trust_level::float8, k.confidence,
-         k.places,
+         (select t.places from text t where t.seq = k.seq),
          case when p_explain then jsonb_build_object('fusion', p_fusion, 'alpha',
            case when k.vector is null then 0 when not k.worded then 1 else v_alpha end,
            'base', k.base, 'gate', k.gate, 'cosine', k.cos, 'near_cosine', k.near_cos, 'bm25', k.bm,
@@ -505,7 +513,7 @@ begin
   v_words := pgmem.search_words(v_lexemes, v_filter);
 
   select array_agg(jsonb_build_object('id', n.id, 'label', n.label, 'key', n.key, 'title', n.title, 'passage',
-      pgmem.passage(t.searched_text, v_words.lexemes, v_words.idf), 'matched',
+      pgmem.passage(t.searched_text, v_words.lexemes, v_words.weights), 'matched',
       (select coalesce(jsonb_agg(v_words.lexemes[p]), '[]') from unnest(r.places) p),
       'project', n.project, 'scope', n.scope, 'score', r.score, 'relevance', r.relevance, 'vector', r.vector,
       'fulltext', r.fulltext, 'graph', r.graph, 'trust', r.trust, 'confidence', r.confidence, 'explanation', r.parts,
@@ -518,7 +526,7 @@ begin
       v_filter, v_words, case when v_model.id is not null then p_embedding end, v_model, v_setting,
       coalesce(p_fusion, v_setting ->> 'hybrid_fusion'), p_explain, p_without,
       case when not 'names' = any (p_without) then pgmem.names_in(p_query, v_caller.tenants, v_scope.project_seq) end,
-      case when p_query ~ '\d{4}' and not 'date' = any (p_without) then pgmem.dates_asked(p_query) end,
+      case when p_query ~ '\m[12]\d{3}\M' and not 'date' = any (p_without) then pgmem.dates_asked(p_query) end,
       case when not 'time' = any (p_without) then pgmem.times_asked(p_query, v_config) end, p_limit) r
   cross join lateral (select * from pgmem.node n where n.seq = r.seq offset 0) n
   cross join lateral pgmem.searched_text(n.label, n.title, n.props) t

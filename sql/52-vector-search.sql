@@ -96,8 +96,8 @@ select pgmem.declare_verb('count_vectors', p_rights => 'reader', p_effect => 're
 -- microseconds for each candidate, times indexed rows (N) / n, as it filters afterwards. So up to
 -- n = sqrt(25 * candidates * N) a scope is compared one by one, but never more than vector_exact_limit; a larger one by
 -- HNSW over the indexed rows and one by one over those that are not indexed yet. Some more than wanted are taken by
--- their vectors alone; if too few of them pass the filters, the whole scope is compared with the filters inside:
--- filters cost no recall.
+-- their vectors alone, and looked up in their order until enough pass the filters; if too few do, the whole scope is
+-- compared with the filters inside: filters cost no recall.
 create or replace function pgmem.vector_candidates(
   p_embedding real[],
   p_model pgmem.embedding_model,
@@ -153,36 +153,37 @@ begin
                 where not e.indexed and e.model_id = p_model.id and e.tenant = any (p_filter.tenants)
                   and (v_scopes is null or e.project_seq = any (v_scopes)) offset 0) e
           order by e.score desc limit v_most) f;
-    v_seqs := v_seqs || v_more;
-    v_scores := v_scores || v_far;
-    v_most := null;
+    select array_agg(f.seq), array_agg(f.score) into v_seqs, v_scores
+    from (select f.seq, f.score
+          from (select f.seq, f.score from unnest(v_seqs || v_more, v_scores || v_far) as f(seq, score)
+                order by f.score desc offset 0) f
+          cross join lateral (select from pgmem.node n where n.seq = f.seq and pgmem.fits(n, p_filter) offset 0) n
+          order by f.score desc limit p_limit) f;
   elsif v_scopes is null then
     select array_agg(f.node_seq), array_agg(f.score) into v_seqs, v_scores
     from (select e.node_seq, e.score
-          from (select e.node_seq,
-                       1::float8 - (e.vector operator(public.<=>) (select p_embedding::public.halfvec)) as score
-                from pgmem.embedding e
-                where e.model_id = p_model.id and e.tenant = any (p_filter.tenants) offset 0) e
-          order by e.score desc limit v_most) f;
+          from (select e.node_seq, e.score
+                from (select e.node_seq,
+                             1::float8 - (e.vector operator(public.<=>) (select p_embedding::public.halfvec)) as score
+                      from pgmem.embedding e
+                      where e.model_id = p_model.id and e.tenant = any (p_filter.tenants) offset 0) e
+                order by e.score desc limit v_most) e
+          cross join lateral (select from pgmem.node n where n.seq = e.node_seq and pgmem.fits(n, p_filter) offset 0) n
+          order by e.score desc limit p_limit) f;
   else
     select array_agg(f.node_seq), array_agg(f.score) into v_seqs, v_scores
     from (select e.node_seq, e.score
-          from (select e.node_seq,
-                       1::float8 - (e.vector operator(public.<=>) (select p_embedding::public.halfvec)) as score
-                from pgmem.embedding e
-                where e.model_id = p_model.id and e.tenant = any (p_filter.tenants)
-                  and e.project_seq = any (v_scopes) offset 0) e
-          order by e.score desc limit v_most) f;
+          from (select e.node_seq, e.score
+                from (select e.node_seq,
+                             1::float8 - (e.vector operator(public.<=>) (select p_embedding::public.halfvec)) as score
+                      from pgmem.embedding e
+                      where e.model_id = p_model.id and e.tenant = any (p_filter.tenants)
+                        and e.project_seq = any (v_scopes) offset 0) e
+                order by e.score desc limit v_most) e
+          cross join lateral (select from pgmem.node n where n.seq = e.node_seq and pgmem.fits(n, p_filter) offset 0) n
+          order by e.score desc limit p_limit) f;
   end if;
-  -- Fewer than wanted by their vectors alone: there are no more.
-  v_most := nullif(v_most, coalesce(cardinality(v_seqs), 0));
-  select array_agg(f.seq), array_agg(f.score) into v_seqs, v_scores
-  from (select f.seq, f.score
-        -- In order first, so that the look-ups end with the last one wanted.
-        from (select f.seq, f.score from unnest(v_seqs, v_scores) as f(seq, score) order by f.score desc offset 0) f
-        cross join lateral (select from pgmem.node n where n.seq = f.seq and pgmem.fits(n, p_filter) offset 0) n
-        order by f.score desc limit p_limit) f;
-  if v_most is not null or cardinality(v_seqs) = p_limit then
+  if cardinality(v_seqs) = p_limit then
     return query select f.seq, f.score from unnest(v_seqs, v_scores) as f(seq, score);
     return;
   end if;

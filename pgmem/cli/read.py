@@ -112,7 +112,9 @@ def search(
         console.print(Text(f"{mode.mode}: {mode.reason}", "dim"))
 
 
-_PARTS = tuple("base question session prior instruction time date source graph trust gate cosine bm25".split())
+_PARTS = tuple(
+    "base question session prior instruction time date source graph trust gate cosine bm25".split()
+)
 
 
 def _print_parts(results: Sequence[SearchResult]) -> None:

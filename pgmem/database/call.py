@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Hashable, Mapping
 from datetime import date
 from functools import cache
@@ -9,7 +10,9 @@ from math import isfinite
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
+import psycopg
 from psycopg import AsyncConnection, sql
+from psycopg.adapt import Dumper
 from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 from pydantic import TypeAdapter
@@ -18,6 +21,34 @@ from pgmem.database.identity import Opening
 from pgmem.errors import InvalidArgument
 
 T = TypeVar("T")
+
+
+class Vector(bytes):
+    """A `real[]` in binary: as text, 256 numbers take 0.2 ms more to write and to read."""
+
+    @classmethod
+    def of(cls, numbers: list[float]) -> Vector:
+        """Return some numbers as one.
+
+        Raises:
+            OverflowError: a number is too large for `real`.
+            struct.error: an element is no number.
+        """
+        real, size = psycopg.adapters.types["float4"].oid, 4
+        # One dimension, no nulls, the length, the first index; then each number after its size.
+        elements = [part for number in numbers for part in (size, number)]
+        return cls(struct.pack(f">5i{'if' * len(numbers)}", 1, 0, real, len(numbers), 1, *elements))
+
+
+class _VectorDumper(Dumper):
+    format = psycopg.pq.Format.BINARY
+    oid = psycopg.adapters.types["float4"].array_oid
+
+    def dump(self, obj: Vector) -> bytes:
+        return obj
+
+
+psycopg.adapters.register_dumper(Vector, _VectorDumper)
 
 
 class Request:
@@ -85,7 +116,7 @@ def clean(name: str, value: object) -> Any:
     """Return a value in a form that PostgreSQL accepts.
 
     NUL becomes U+0001, because PostgreSQL stores no NUL and the verbs treat both alike: they strip control characters
-    from texts and refuse them in keys. Mappings and lists with mappings become jsonb.
+    from texts and refuse them in keys. Mappings and lists with mappings become jsonb, a list of floats a vector.
 
     Raises:
         InvalidArgument: a text holds a lone surrogate, which UTF-8 cannot encode, or a number is out of range.
@@ -103,8 +134,10 @@ def clean(name: str, value: object) -> Any:
     if isinstance(value, Mapping):
         return Jsonb(_clean_json(name, value))
     if isinstance(value, list) and value and isinstance(value[0], float):
-        # A function that takes real[] does not take float8[]; a literal of unknown type gets the declared type.
-        return "{" + ",".join(map(repr, value)) + "}"
+        try:
+            return Vector.of(value)
+        except (OverflowError, struct.error):
+            raise InvalidArgument(f"{name} is not a list of numbers of single precision.") from None
     if isinstance(value, list | tuple):
         if any(isinstance(item, Mapping) for item in value):
             return Jsonb(_clean_json(name, value))

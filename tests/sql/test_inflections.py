@@ -75,15 +75,15 @@ def test_forms_of_one_word_are_as_rare_as_all_of_them(call: Call, shop: str, row
     note(call, "In report 7 you go on.")
     note(call, "In report 8 they swam on.")
     one, *_ = rows(
-        "select w.lexemes, w.idf, w.most from pgmem.search_words("
+        "select w.lexemes, w.weights, w.most from pgmem.search_words("
         "pgmem.query_lexemes('go and swim', 'english'),"
         " row(array[pgmem.tenant_of()], null, null, null, null, null, null, null, null, now())::pgmem.search_filter) w"
     )
-    idf = dict(zip(one["lexemes"], one["idf"], strict=True))
-    assert set(idf) == {"go", "went", "gone", "swim", "swam", "swum"}
-    assert idf["go"] == idf["went"] == idf["gone"] < idf["swim"] == idf["swam"]
+    weights = dict(zip(one["lexemes"], one["weights"], strict=True))
+    assert set(weights) == {"go", "went", "gone", "swim", "swam", "swum"}
+    assert weights["go"] == weights["went"] == weights["gone"] < weights["swim"] == weights["swam"]
     # A text need not hold more than one form to hold the word.
-    assert one["most"] == pytest.approx(2.2 * (idf["go"] + idf["swim"]))
+    assert one["most"] == pytest.approx(weights["go"] + weights["swim"])
 
 
 def test_a_text_configuration_of_another_language_has_no_english_forms(rows: Rows) -> None:
