@@ -319,6 +319,8 @@ declare
   v_most   integer := pgmem.setting_int('text_match_limit');
   v_few    integer := greatest(pgmem.setting_int('text_candidate_limit'), least(v_most, v_size.memories / 50));
   v_k1     float8 := pgmem.setting_float('bm25_k1');
+  v_least  float8;
+  v_kept   integer;
   v_sum    float8 := 0;
   v_known  boolean := false;
   v_any    text[] := '{}';
@@ -329,8 +331,9 @@ begin
   if coalesce(cardinality(p_lexemes), 0) = 0 or v_size.memories = 0 or v_scope is null then
     return v_words;
   end if;
-  select array_agg(c.lexeme order by c.df, c.lexeme), array_agg(c.df order by c.df, c.lexeme)
-  into v_words.lexemes, v_words.counts
+  select array_agg(c.lexeme order by c.df, c.lexeme), array_agg(c.df order by c.df, c.lexeme),
+         array_agg(pgmem.lexeme_query(c.lexeme) order by c.df, c.lexeme)
+  into v_words.lexemes, v_words.counts, v_words.queries
   from (
     select q.lexeme, (case when k.df > 0 then k.df else (
         select count(*) from (
@@ -346,14 +349,25 @@ begin
       where s.tenant = any (p_filter.tenants) and s.lexeme = q.lexeme
         and case when v_scopes is null then s.project_seq >= 0 else s.project_seq = any (v_scopes) end) k) c;
   v_words.memories := greatest(v_words.memories, v_words.counts[cardinality(v_words.counts)]);
-  v_words.queries := array(select pgmem.lexeme_query(l) from unnest(v_words.lexemes) l);
   -- The forms of a word are as rare as all of them together, and a text need not hold more than one.
-  select array_agg(f.weight order by f.place), sum(f.weight / f.forms) into v_words.weights, v_words.most
-  from (select w.place, count(*) over form as forms,
+  select array_agg(f.weight order by f.place), sum(f.weight / f.forms), max(f.weight) filter (where f.df > 0) / 100
+  into v_words.weights, v_words.most, v_least
+  from (select w.place, w.df, count(*) over form as forms,
                (v_k1 + 1) * ln(1 + (v_words.memories - least(sum(w.df) over form, v_words.memories) + 0.5)
                                      / (least(sum(w.df) over form, v_words.memories) + 0.5)) as weight
         from unnest(v_words.lexemes, v_words.counts) with ordinality as w(lexeme, df, place)
         window form as (partition by (pgmem.inflections(w.lexeme))[1])) f;
+  -- A word that nearly all memories hold says nothing beside a rare one, and would be counted in every text.
+  v_kept := cardinality(v_words.weights);
+  while v_words.weights[v_kept] < v_least loop
+    v_kept := v_kept - 1;
+  end loop;
+  if v_kept < cardinality(v_words.weights) then
+    v_words.lexemes := v_words.lexemes[:v_kept];
+    v_words.counts := v_words.counts[:v_kept];
+    v_words.queries := v_words.queries[:v_kept];
+    v_words.weights := v_words.weights[:v_kept];
+  end if;
   for place in 1 .. cardinality(v_words.counts) loop
     v_sum := v_sum + v_words.counts[place];
     exit when v_known and v_sum > v_few;
@@ -427,19 +441,19 @@ begin
   with word as materialized (
     select q.place::integer as place, q.word, q.weight
     from unnest(p_words.queries, p_words.weights) with ordinality as q(word, weight, place)
-  ), matched as materialized (
-    -- Read from its own page once, not once for each word. Turns have an index of their own: a hundred of them to a
-    -- memory would make every look-up of a word longer.
-    (select n.seq, n.text_length, pgmem.expanded(n.tsv, n.text_length) as tsv from pgmem.node n
-     where n.tsv @@ p_words.matching and n.status <> 'captured' and pgmem.fits(n, p_filter) limit v_most)
-    union all
-    (select n.seq, n.text_length, pgmem.expanded(n.tsv, n.text_length) from pgmem.node n
-     where 'Turn' = any (p_filter.labels) and n.tsv @@ p_words.matching and n.status = 'captured'
-       and pgmem.fits(n, p_filter) limit v_most)
   ), text as (
+    -- Each is read from its own page once, not once for each word.
     select m.seq, m.tsv, pgmem.length_norm(m.text_length, v_mean, v_k1, v_b) as norm,
            pgmem.length_norm(m.text_length, 3 * v_mean, v_k1, v_b) as wide_norm
-    from matched m offset 0
+    -- Turns have an index of their own: a hundred of them to a memory would make every look-up of a word longer.
+    from (
+      (select n.seq, n.text_length, pgmem.expanded(n.tsv, n.text_length) as tsv from pgmem.node n
+       where n.tsv @@ p_words.matching and n.status <> 'captured' and pgmem.fits(n, p_filter) limit v_most)
+      union all
+      (select n.seq, n.text_length, pgmem.expanded(n.tsv, n.text_length) from pgmem.node n
+       where 'Turn' = any (p_filter.labels) and n.tsv @@ p_words.matching and n.status = 'captured'
+         and pgmem.fits(n, p_filter) limit v_most)) m
+    offset 0
   )
   select t.seq, s.score, s.wide_score, s.places, s.counts from text t cross join lateral (
     select sum(pgmem.bm25(h.weight, h.tf, t.norm)) as score,

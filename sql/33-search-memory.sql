@@ -145,11 +145,9 @@ begin
     from pgmem.text_candidates(p_words, p_filter, v_arm) 
       with ordinality as c(seq, bm, wide, places, counts, rank)
   ), best as (
-    select f.seq from (
-      select seq, coalesce((o.cos - min(o.cos) over ()) / nullif(max(o.cos) over () - min(o.cos) over (), 0), 0)
-        + coalesce(w.bm / max(w.bm) over (), 0) as first
-      from own o full join worded w using (seq)) f
-    where v_window = 1 order by f.first desc, f.seq desc limit 30
+    select o.seq from own o where v_window = 1 and o.rank <= 20
+    union
+    select w.seq from worded w where v_window = 1 and w.rank <= 20
   ), pool as materialized (
     select seq from own union select seq from worded
     union
