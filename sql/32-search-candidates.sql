@@ -357,9 +357,12 @@ begin
                                      / (least(sum(w.df) over form, v_words.memories) + 0.5)) as weight
         from unnest(v_words.lexemes, v_words.counts) with ordinality as w(lexeme, df, place)
         window form as (partition by (pgmem.inflections(w.lexeme))[1])) f;
-  -- A word that nearly all memories hold says nothing beside a rare one, and would be counted in every text.
+  -- A word that nearly all memories hold says nothing beside a rare one, and would be counted in every text. In a small
+  -- scope it brings candidates all the same: the rare one may stand in none that the filter lets through.
   v_kept := cardinality(v_words.weights);
-  while v_words.weights[v_kept] < v_least loop
+  while v_words.weights[v_kept] < v_least
+      and v_words.counts[v_kept] > greatest(v_few, 0.9 * v_words.memories) loop
+    v_words.most := v_words.most - v_words.weights[v_kept];
     v_kept := v_kept - 1;
   end loop;
   if v_kept < cardinality(v_words.weights) then

@@ -142,7 +142,7 @@ begin
       with ordinality as c(seq, cos, rank)
   ), worded as materialized (
     select c.seq, c.bm, c.wide, c.places, c.counts, c.rank
-    from pgmem.text_candidates(p_words, p_filter, v_arm) 
+    from pgmem.text_candidates(p_words, p_filter, v_arm)
       with ordinality as c(seq, bm, wide, places, counts, rank)
   ), best as (
     select o.seq from own o where v_window = 1 and o.rank <= 20
@@ -552,8 +552,8 @@ Answer a query with memories, best first, and say how well they answer it: searc
 
 Each result holds id, label, key, title, passage, matched, project, scope, score, relevance, vector, fulltext, graph,
 trust, confidence, explanation and created_at. passage is the text of the memory, of a long one the part (about 120
-words) that holds most of the query; matched are the lexemes of the query that it holds. An agent gets no results that
-would not answer.
+words) that holds most of the query; matched are the lexemes of the query that it holds, but for those that nearly
+all memories hold. An agent gets no results that would not answer.
 
 query: Words or a question.
 as_of: As true at that time; also what was superseded since, by full text alone.

@@ -136,7 +136,7 @@ begin
              where c.oid = to_regclass(format('pgmem.embedding_hnsw_%s', p_model.id)));
   if p_memories > least(pgmem.setting_int('vector_exact_limit'), sqrt(25 * p_limit * v_rows))
       and v_rows is not null then
-    perform set_config('hnsw.ef_search', (1.2 * p_limit)::integer::text, true),
+    perform set_config('hnsw.ef_search', least(1000, (1.2 * p_limit)::integer)::text, true),
             set_config('hnsw.iterative_scan', 'relaxed_order', true);
     execute format($q$
       select array_agg(f.node_seq), array_agg(f.score) from (

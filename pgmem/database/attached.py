@@ -12,7 +12,7 @@ from psycopg import AsyncConnection
 from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow
 
-from pgmem.database.call import Request
+from pgmem.database.call import Request, Vector, VectorDumper
 from pgmem.database.database import Database
 from pgmem.database.identity import SET_FOR_TRANSACTION
 from pgmem.database.pool import Pool
@@ -42,6 +42,8 @@ class Attached(Database):
     ) -> None:
         super().__init__(load(), scope or MemoryScope(), source)
         self._connection = connection
+        # It may have taken its adapters from psycopg before pgmem was imported.
+        connection.adapters.register_dumper(Vector, VectorDumper)
         self._shared.labels = _LABELS.setdefault(connection, {})
 
     def acting_as(
