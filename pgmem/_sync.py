@@ -135,6 +135,7 @@ class Admin(Operations):
     vacuum_cards = waiting(verbs.Verbs.vacuum_cards)
     backlog = waiting(verbs.Verbs.backlog)
     sweep = waiting(verbs.Verbs.sweep)
+    renew = waiting(verbs.Verbs.renew)
     rebuild_graph = waiting(verbs.Verbs.rebuild_graph)
     check_graph = waiting(verbs.Verbs.check_graph)
     run_cypher = waiting(verbs.Verbs.run_cypher)

@@ -565,6 +565,7 @@ VERBS = {
         Verb("forget_notes", "remove", "writer"),
         Verb("backlog", "look", "worker"),
         Verb("sweep", "remove", "worker", patience="report"),
+        Verb("renew", "repeat", "worker", patience="rebuild"),
         Verb("enable_graph", "repeat", "owner"),
         Verb("rebuild_graph", "repeat", "owner", patience="rebuild"),
         Verb("check_graph", "look", "owner"),

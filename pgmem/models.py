@@ -128,6 +128,14 @@ class GraphCounts(Answer):
     edges: int
 
 
+class Renewal(Answer):
+    """A batch of what an upgrade left to renew; `step` is None once nothing is left."""
+
+    step: str | None
+    changed: int
+    remaining: int
+
+
 class MemoryScope(Answer):
     """The caller: organisation, user, agent and session; empty if unknown."""
 
@@ -467,6 +475,7 @@ class Backlog(Answer):
 
     tier: str
     isolation_layers: int
+    renewing: list[str]
     embeddings_waiting: int
     embeddings_refused: int
     saves_open: dict[str, int]

@@ -175,27 +175,11 @@ select pgmem.declare_verb('dedup_due', p_rights => 'worker', p_effect => 'look',
 -- The order of tokens is stored in every row of dedup_token, so a new order means new rows. Every writer holds the
 -- same lock shared (lock_scope), so this waits for a save that has read the old order. Rows are deleted, not
 -- truncated: readers go on with the old order and the old rows.
-create or replace function pgmem.refresh_dedup(p_if_worth boolean default false) returns bigint
-language plpgsql security definer set search_path = pgmem, pg_temp as $$
+create or replace function pgmem.order_titles() returns bigint
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_rows bigint;
 begin
-  if not p_if_worth and not pgmem.is_reviewer() then
-    raise exception using errcode = 'PM004',
-      message = 'refresh_dedup is maintenance: connect as the owner or a reviewer.';
-  end if;
-  if p_if_worth then
-    if not (select d.due and d.by_worker from pgmem.dedup_due() d) then
-      return 0;
-    end if;
-    perform from pgmem.upkeep u where u.task = 'refresh_dedup' for update skip locked;
-    -- Another worker may have done it in the meantime.
-    if not found or not (select d.due from pgmem.dedup_due() d) then
-      return 0;
-    end if;
-    -- Every save queues behind this lock: behind a long transaction it gives up, until the next round.
-    perform set_config('lock_timeout', '2s', true);
-  end if;
   lock table pgmem.token_frequency in exclusive mode;
   delete from pgmem.token_frequency;
   insert into pgmem.token_frequency (token, frequency)
@@ -214,6 +198,32 @@ begin
         where n.status = 'active' and n.title_tokens is not null) t
   where u.task = 'refresh_dedup';
   return v_rows;
+end;
+$$;
+comment on function pgmem.order_titles is
+  'Make the index of title words by a new snapshot of their frequency; the number of its rows.';
+
+
+create or replace function pgmem.refresh_dedup(p_if_worth boolean default false) returns bigint
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
+begin
+  if not p_if_worth and not pgmem.is_reviewer() then
+    raise exception using errcode = 'PM004',
+      message = 'refresh_dedup is maintenance: connect as the owner or a reviewer.';
+  end if;
+  if p_if_worth then
+    if not (select d.due and d.by_worker from pgmem.dedup_due() d) then
+      return 0;
+    end if;
+    perform from pgmem.upkeep u where u.task = 'refresh_dedup' for update skip locked;
+    -- Another worker may have done it in the meantime.
+    if not found or not (select d.due from pgmem.dedup_due() d) then
+      return 0;
+    end if;
+    -- Every save queues behind this lock: behind a long transaction it gives up, until the next round.
+    perform set_config('lock_timeout', '2s', true);
+  end if;
+  return pgmem.order_titles();
 end;
 $$;
 comment on function pgmem.refresh_dedup is $$

@@ -16,7 +16,8 @@ create or replace function pgmem.backlog(
   out embeddings_refused bigint,
   out saves_open jsonb,
   out tenants boolean,
-  out isolation_layers integer
+  out isolation_layers integer,
+  out renewing text[]
 )
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
@@ -32,10 +33,11 @@ begin
   from (select a.status, count(*) as saves from pgmem.save_attempt a
         where a.status not in ('saved', 'dropped') group by 1) a;
   tenants := pgmem.has_tenants() or pgmem.setting_text('require_identity') = 'true';
+  renewing := array(select r.step from pgmem.renewal r where r.done_at is null order by r.step);
 end;
 $$;
 comment on function pgmem.backlog is $$
-The pending work of the whole store in numbers: texts to embed and saves that are open.
+The pending work of the whole store: texts to embed, open saves, and what an upgrade left to renew.
 
 NotPermitted: the login is neither owner, nor reviewer, nor a member of pgmem_trusted.
 $$;

@@ -97,6 +97,22 @@ comment on function pgmem.make_projection is
   'Write one trigger function of the projection and its trigger; v_some in its body says whether a row meets p_some.';
 
 
+create or replace function pgmem.drop_projection() returns void
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_trigger record;
+begin
+  for v_trigger in
+    select t.tgname, t.tgrelid::regclass as table_name from pg_trigger t
+    where t.tgrelid in ('pgmem.node'::regclass, 'pgmem.edge'::regclass) and starts_with(t.tgname, 'project_')
+  loop
+    execute format('drop trigger %I on %s', v_trigger.tgname, v_trigger.table_name);
+  end loop;
+end;
+$$;
+comment on function pgmem.drop_projection is 'Drop the triggers that keep the graph in step; build_projection makes them again.';
+
+
 create or replace function pgmem.build_projection() returns void
 language plpgsql set search_path = ag_catalog, pgmem, pg_temp set client_min_messages = warning as $build$
 declare

@@ -1,7 +1,7 @@
 -- The graph: made, rebuilt and checked
 --
 -- The graph of 91-projection is made where the server has Apache AGE. Without it only Cypher is missing. It can be made
--- again from the tables at any time, as after a restore, and compared with them.
+-- again from the tables at any time, as after a restore or an upgrade, and compared with them.
 --
 -- Locks: rebuild_graph locks node and edge against writers.
 -- Callers: pgmem init, init_schema, pgmem graph, 93-cypher.
@@ -46,6 +46,7 @@ declare
   v_may  boolean;
 begin
   if not exists (select from pg_extension where extname = 'age') then
+    perform pgmem.drop_projection();  -- The extension is gone, and every save would fail at a trigger.
     return false;
   end if;
   v_may := has_schema_privilege('ag_catalog', 'usage');
@@ -84,6 +85,10 @@ begin
   perform pgmem.build_projection();
   if v_new then
     perform pgmem.fill_graph();
+  elsif not exists (
+      select from ag_catalog.ag_graph g
+      where g.name = 'pgmem_graph' and g.graphid = to_regnamespace('pgmem_graph')::oid) then
+    perform pgmem.needs_renewal('graph');  -- It came from a dump.
   end if;
   return true;
 end;
@@ -91,7 +96,8 @@ $$;
 comment on function pgmem.enable_graph is $$
 Make the graph and the triggers that keep it in step; false where the server has no AGE.
 
-Every pgmem init calls it. A graph that exists keeps its vertices and gets the labels that it lacks.
+Every pgmem init calls it. A graph that exists keeps its vertices and gets the labels that it lacks; one that came from
+a dump is made again by renew.
 $$;
 select pgmem.declare_verb('enable_graph', p_rights => 'owner', p_effect => 'repeat');
 

@@ -100,6 +100,8 @@ begin
   begin
     if to_regnamespace('ag_catalog') is not null then
       execute format('grant select on all tables in schema ag_catalog to %I', p_owner);
+      -- A new label is a row in each.
+      execute format('grant insert, update, delete on ag_catalog.ag_graph, ag_catalog.ag_label to %I', p_owner);
     end if;
   exception when insufficient_privilege then
     null;

@@ -7,10 +7,11 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from pgmem.models import EmbeddingModel, Status
     from pgmem.settings import Settings
 
+T = TypeVar("T")
+
 config = typer.Typer(help="Show and change the thresholds and limits of the store.", no_args_is_help=True)
 
 
@@ -52,6 +55,9 @@ def init(
     roles: Annotated[
         bool, typer.Option("--roles", help="Create the roles for row-level security; needs CREATEROLE.")
     ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what an upgrade would do, and change nothing.")
+    ] = False,
 ) -> None:
     """Create the schema, or upgrade it to this release."""
     if sql:
@@ -59,19 +65,97 @@ def init(
             sys.stdout.write(part)
         return
     settings = load_settings(dsn, env_file, data_dir)
-    done = exit_on_error(lambda: _upgrade(settings, roles))
+    if dry_run:
+        for line in exit_on_error(lambda: _with_store(settings, _planned)):
+            typer.echo(line)
+        return
+    store_settings = settings.store_settings()
+    done = exit_on_error(
+        lambda: _with_store(
+            settings,
+            lambda found: schema.upgrade(
+                found, settings=store_settings, roles=roles, progress=_show_progress()
+            ),
+        )
+    )
+    for notice in done.notices:
+        typer.echo(f"pgmem: {notice}", err=True)
     typer.echo(
-        f"pgmem {done.release}: {'installed' if done.changed else 'up to date'}; extensions: "
+        f"pgmem {done.release}: {_became(done)}; extensions: "
         f"{', '.join(done.extensions) or 'none, full text only'}"
         f"{'; with the roles of row-level security' if roles else ''}"
+        f"{_left_to_worker(done)}"
     )
 
 
-def _upgrade(settings: Settings, roles: bool) -> schema.Upgrade:
+def _with_store(settings: Settings, use: Callable[[str], T]) -> T:
+    """Call with the DSN of the store; the embedded server runs meanwhile."""
     if settings.dsn is not None:
-        return schema.upgrade(settings.dsn, settings=settings.store_settings(), roles=roles)
+        return use(settings.dsn)
     with _server(settings) as server:
-        return schema.upgrade(server.start(), settings=settings.store_settings(), roles=roles)
+        return use(server.start())
+
+
+def _became(done: schema.Upgrade) -> str:
+    if not done.changed:
+        return "up to date"
+    return "installed" if done.before is None else f"upgraded from {done.before}"
+
+
+def _left_to_worker(done: schema.Upgrade) -> str:
+    """What the worker does after an upgrade, if anything."""
+    work = []
+    if done.unembedded:
+        work.append(f"embeds {counted(done.unembedded, 'memory', 'memories')}")
+    if done.unindexed:
+        work.append(f"makes the index of {counted(done.unindexed, 'model', 'models')}")
+    return f"; the worker {' and '.join(work)} (pgmem worker --once does it now)" if work else ""
+
+
+def _show_progress() -> Callable[[str], None]:
+    """Show each step on stderr: on a terminal in one line that is written over, else once."""
+    shown = ""
+
+    def show(line: str) -> None:
+        nonlocal shown
+        step = line.partition(":")[0]
+        if sys.stderr.isatty():
+            end = "\n" if line.endswith("done") else ""
+            sys.stderr.write(f"\r\x1b[K{line}{end}")
+            sys.stderr.flush()
+        elif step != shown:
+            typer.echo(line, err=True)
+        shown = step
+
+    return show
+
+
+def _planned(dsn: str) -> list[str]:
+    """What `pgmem init` would do, in lines."""
+    plan = schema.plan(dsn)
+    if plan.before is None:
+        return [f"No store found: pgmem init installs {schema.release()}."]
+    if not plan.migrations:
+        return [
+            f"The store is of {plan.before}: pgmem init "
+            + (
+                f"replaces the functions by those of {schema.release()}."
+                if plan.replaces
+                else "changes nothing."
+            )
+        ]
+    lines = [
+        f"The store is of {plan.before}: pgmem init upgrades it to {schema.release()}.",
+        "Tables change:",
+    ]
+    lines += [f"  {summary}" for summary in plan.migrations]
+    rows = {name: count for name, count in plan.tables.items() if count}
+    lines.append("All tables are locked meanwhile; saves and reads wait. Rows:")
+    lines += [f"  {name} {count}" for name, count in sorted(rows.items(), key=lambda item: -item[1])[:8]]
+    lines.append(
+        f"After it {counted(rows.get('node', 0), 'node is', 'nodes are')} renewed while others save and read."
+    )
+    return lines
 
 
 @store_command

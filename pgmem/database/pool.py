@@ -116,7 +116,8 @@ class Pools:
                     schema.check_version(connection)
                     return dsn
                 connection.rollback()
-            schema.upgrade(dsn, settings=settings.store_settings())
+            # The agent waits for its server to start: the worker renews what is stored.
+            schema.upgrade(dsn, settings=settings.store_settings(), renew=False)
             return dsn
         place(settings.dsn)
         limited = with_limits(settings.dsn, settings.connect_timeout_s)

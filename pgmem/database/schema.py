@@ -1,32 +1,38 @@
 """Install and upgrade: the only way in.
 
-Tables change in `migrations/` (Alembic, forward only). Everything that can be replaced stands in `sql/` and is run at
-every upgrade. Both happen in one transaction under one lock: ten callers take turns, a broken file leaves nothing
-behind.
+Tables change in `migrations/` (Alembic, forward only). Everything that can be replaced is in `sql/` and is run at every
+upgrade. Both happen in one transaction under one lock: ten callers take turns, a broken file leaves nothing behind.
+
+An upgrade has four parts, in this order. The triggers of the graph go, because they are functions of the release
+before; the migrations change the tables; the chapters bring all functions; the graph gets its triggers again. Rows that
+the rules of this release store otherwise are renewed after the transaction, in batches (sql/87-renewal).
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, LiteralString
+from typing import TYPE_CHECKING, Any, LiteralString, cast
 
 import psycopg
 from psycopg import sql as statement
 from psycopg.rows import tuple_row
 
-from pgmem.errors import SchemaOutdated, UnsuitableDatabase, translate
+from pgmem.errors import SchemaOutdated, UnsuitableDatabase, first_line, translate
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Engine
+    from sqlalchemy import Connection
+
+    from pgmem.database.history import Migration
 
 EXTENSIONS = ("vector", "age")
 """The extensions pgmem uses where the server offers them; each one missing is a lower tier, not an error."""
@@ -81,22 +87,39 @@ _HEAD = re.compile(
 
 @cache
 def digest() -> str:
-    """SHA-256 over the text of `sql/` and the names of the revisions: what an installed schema is compared with."""
+    """SHA-256 over the text of `sql/` and of the migrations: what an installed schema is compared with."""
     sums = hashlib.sha256()
     for path in _chapters():
         sums.update(path.read_bytes())
     for path in sorted((_MIGRATIONS / "versions").glob("*.py")):
-        sums.update(path.name.encode())
+        sums.update(path.read_bytes())
     return sums.hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """What an upgrade did: the release, whether it changed anything, and which extensions it found or made."""
+    """What an upgrade did.
+
+    Attributes:
+        release: the release that the store has now.
+        changed: whether anything was installed.
+        extensions: those of `EXTENSIONS` that were found or made.
+        before: the release that the store had, None if there was no store.
+        notices: what the owner of the store should know, such as a label that got another name.
+        unembedded: how many memories wait for a vector.
+        unindexed: how many models have more vectors than are compared one by one, and no index.
+    """
 
     release: str
     changed: bool
     extensions: tuple[str, ...]
+    before: str | None = None
+    notices: tuple[str, ...] = ()
+    unembedded: int = 0
+    unindexed: int = 0
+
+
+Progress = Callable[[str], object]
 
 
 def upgrade(
@@ -105,93 +128,294 @@ def upgrade(
     settings: Mapping[str, str] | None = None,
     *,
     roles: bool = False,
+    renew: bool = True,
+    progress: Progress = lambda _line: None,
 ) -> Upgrade:
-    """Bring a database to this release, in one transaction; concurrent callers take turns.
+    """Bring a database to this release, in one transaction, and renew its rows after it; concurrent callers take turns.
 
     Args:
         dsn: a libpq connection string or URI of a role that may create a schema there.
         extensions: which of `EXTENSIONS` to make if the server offers them and this role may.
         settings: rows of `pgmem.setting` to set, such as `Settings.store_settings()`.
         roles: make the roles of the second layer of isolation and hand the schema to `pgmem_owner`; needs CREATEROLE.
+        renew: renew the rows before it returns; else the next round of a worker does.
+        progress: called with a line for each step that takes long.
 
     Raises:
-        UnsuitableDatabase: a newer release wrote the store, the server is older than 15, its collation folds no
-            accented letters, or others may create in the schema of an extension; the message says what to do.
+        UnsuitableDatabase: the store or the server is none that this release can upgrade; the message says what to do.
+            The store is as it was.
     """
     # Alembic is imported here, because start-up of the server and the CLI must not pay for it, and while the server
     # makes the extensions, which takes about as long.
     with ThreadPoolExecutor(1) as importer, _connect(dsn, autocommit=True) as connection:
         importer.submit(import_module, "alembic.command")
         _require_suitable(connection)
+        _pending(connection)
         made = _make_extensions(connection, extensions)
         _refuse_writable_schema(connection)
-    from alembic import command
-    from alembic.config import Config
-    from alembic.util import CommandError
-    from sqlalchemy import create_engine
-    from sqlalchemy.pool import NullPool
-
-    config = Config(attributes={})
-    config.set_main_option("script_location", str(_MIGRATIONS))
-    config.set_main_option("path_separator", "os")
-    engine = create_engine("postgresql+psycopg://", creator=lambda: _connect(dsn), poolclass=NullPool)
-    with _one_at_a_time(engine) as connection:
-        config.attributes["connection"] = connection
-        try:
-            command.upgrade(config, "head")
-        except CommandError as error:
-            raise UnsuitableDatabase(
-                f"A newer release of pgmem than {release()} wrote this store: install that release, or a newer one."
-            ) from error
+    notices: list[str] = []
+    with _explained(), _one_at_a_time(dsn, progress) as (connection, pending, migrate):
+        connection.add_notice_handler(
+            lambda notice: (
+                notices.append(str(notice.message_primary)) if notice.severity == "WARNING" else None
+            )
+        )
+        before = _release_of(connection)
+        if pending:
+            connection.execute(_DROP_PROJECTION)
+            migrate()
         changed = _replace_if_changed(connection)
-        run(connection, "select pgmem.enable_graph(), pgmem.enable_vector()")
-        run(connection, "select pgmem.grant_rights()")
+        connection.execute("select pgmem.enable_graph(), pgmem.enable_vector()")
+        connection.execute("select pgmem.grant_rights()")
         for name, value in (settings or {}).items():
-            connection.exec_driver_sql("update pgmem.setting set value = %s where name = %s", (value, name))
-        run(connection, _NAME_EXTENSION_SCHEMA)
+            connection.execute("update pgmem.setting set value = %s where name = %s", (value, name))
+        connection.execute(_NAME_EXTENSION_SCHEMA)
         if roles:
-            run(connection, "set local role none")
-            with translate():
-                connection.connection.cursor().execute("select pgmem.make_roles()")
-    engine.dispose()
-    return Upgrade(release(), changed, made)
+            connection.execute("set local role none")
+            connection.execute("select pgmem.make_roles()")
+    if renew:
+        _renew(dsn, progress)
+    with _connect(dsn) as connection:
+        unembedded, unindexed = connection.execute(_LEFT).fetchone() or (0, 0)
+    return Upgrade(release(), changed, made, before, tuple(notices), unembedded, unindexed)
+
+
+_LEFT = """
+select coalesce(sum(s.waiting), 0)::integer,
+       count(*) filter (where s.vectors > pgmem.setting_int('vector_index_limit') and s.index_name is null)::integer
+from pgmem.embedding_status() s where s.active
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What an upgrade would do to a store.
+
+    Attributes:
+        before: the release of the store, None if there is none.
+        migrations: a line for each migration to come.
+        renews: whether memories are renewed after it.
+        tables: how many rows the tables hold that are locked meanwhile.
+    """
+
+    before: str | None
+    migrations: tuple[str, ...]
+    replaces: bool
+    tables: Mapping[str, int]
+
+
+def plan(dsn: str) -> Plan:
+    """Look at a store and say what `upgrade` would do; changes nothing.
+
+    Raises:
+        UnsuitableDatabase: as `upgrade` does.
+    """
+    with _connect(dsn) as connection:
+        connection.read_only = True
+        _require_suitable(connection)
+        pending = _pending(connection)
+        before = _release_of(connection)
+        if before is None:
+            return Plan(None, tuple(each.summary for each in pending), True, {})
+        digests = connection.execute("select digest from pgmem.schema_version").fetchone()
+        rows = {}
+        if pending:
+            for (name,) in connection.execute(_OUR_TABLES).fetchall():
+                count = statement.SQL("select count(*) from pgmem.{}").format(statement.Identifier(name))
+                row = connection.execute(count).fetchone()
+                rows[str(name)] = int(row[0]) if row else 0
+        return Plan(before, tuple(each.summary for each in pending), digests != (digest(),), rows)
+
+
+def _pending(connection: psycopg.Connection[Any]) -> tuple[Migration, ...]:
+    from pgmem.database.history import pending
+
+    return pending(connection)
+
+
+def _release_of(connection: psycopg.Connection[Any]) -> str | None:
+    """The release of a store; None where there is no store."""
+    if connection.execute("select to_regclass('pgmem.schema_version') is not null").fetchone() != (True,):
+        return None
+    row = connection.execute("select release from pgmem.schema_version").fetchone()
+    return str(row[0]) if row else None
 
 
 @contextmanager
-def _one_at_a_time(engine: Engine) -> Iterator[Connection]:
-    """A transaction in which no other session installs, as the schema's owner; the schema exists.
+def _one_at_a_time(
+    dsn: str, progress: Progress
+) -> Iterator[tuple[psycopg.Connection[Any], tuple[Migration, ...], Callable[[], None]]]:
+    """A transaction in which no other session installs, as the schema's owner.
+
+    Gives the connection, the migrations that the store has not had, and the function that runs them.
 
     Installers take turns by a lock on a table of ours: an advisory lock could be held by any login. Where there is no
     table yet, they make one; all but the first fail at it once the first has committed, and begin again.
     """
     # Imported here, as above.
-    from sqlalchemy.exc import DBAPIError
+    from sqlalchemy import create_engine
+    from sqlalchemy.pool import NullPool
 
-    for rounds_left in reversed(range(10)):
-        with engine.connect() as connection:
+    engine = create_engine("postgresql+psycopg://", creator=lambda: _connect(dsn), poolclass=NullPool)
+    for rounds_left in reversed(range(_ROUNDS)):
+        with engine.connect() as wrapped:
+            connection = cast("psycopg.Connection[Any]", wrapped.connection.driver_connection)
             try:
-                run(
-                    connection,
-                    "set local client_min_messages = warning; set local check_function_bodies = off",
-                )
-                run(connection, _BECOME_OWNER)
-                run(connection, _TAKE_TURNS)
-                run(connection, _BECOME_OWNER)
-            except DBAPIError as error:
-                if rounds_left and isinstance(error.orig, _MADE_MEANWHILE):
+                connection.execute(_SESSION)
+                connection.execute(_hand_over().encode())
+                connection.execute(_BECOME_OWNER)
+                connection.execute(_TAKE_TURNS)
+                connection.execute(_BECOME_OWNER)
+                pending = _pending(connection)
+                if pending and _release_of(connection) is not None:
+                    _lock_tables(connection)
+            except _MADE_MEANWHILE:
+                if rounds_left:
                     continue
                 raise
-            yield connection
-            run(connection, "drop table if exists pgmem.installing")
+            except psycopg.errors.LockNotAvailable:
+                if not rounds_left:
+                    raise
+                connection.rollback()
+                progress(f"waiting for sessions that use the store: {_users_of(connection)}")
+                time.sleep(_PAUSE_S)
+                continue
+            yield connection, pending, partial(_migrate, wrapped)
+            connection.execute("drop table if exists pgmem.installing")
             connection.commit()
             return
 
 
+# While an upgrade waits for a lock, everybody else waits behind it: it gives up after three seconds, lets the others go
+# on, and tries again, for a minute in all.
+_ROUNDS, _PAUSE_S = 16, 1.0
+_SESSION = (
+    "set local client_min_messages = warning; set local check_function_bodies = off; set local statement_timeout = 0;"
+    " set local idle_in_transaction_session_timeout = 0; set local maintenance_work_mem = '256MB'"
+)
 _MADE_MEANWHILE = (
     psycopg.errors.UniqueViolation,
     psycopg.errors.DuplicateSchema,
     psycopg.errors.DuplicateTable,
 )
+_OUR_TABLES = (
+    "select c.relname from pg_class c where c.relnamespace = to_regnamespace('pgmem') and c.relkind = 'r'"
+    " and c.relname not in ('schema_version', 'installing') order by 1"
+)
+
+
+def _lock_tables(connection: psycopg.Connection[Any]) -> None:
+    """Lock every table at once, before the first is changed: no deadlock with a save, and one wait instead of many."""
+    names = [statement.Identifier("pgmem", str(row[0])) for row in connection.execute(_OUR_TABLES).fetchall()]
+    connection.execute("set local lock_timeout = '3s'")
+    connection.execute(
+        statement.SQL("lock table {} in access exclusive mode").format(statement.SQL(", ").join(names))
+    )
+    connection.execute("set local lock_timeout = 0")
+
+
+def _users_of(connection: psycopg.Connection[Any]) -> str:
+    """The sessions that hold a table of ours, for a person."""
+    rows = connection.execute(
+        "select distinct format('%s (pid %s, %s)', coalesce(a.usename, '?'), a.pid, coalesce(a.state, '?'))"
+        " from pg_locks l join pg_class c on c.oid = l.relation join pg_stat_activity a on a.pid = l.pid"
+        " where c.relnamespace = to_regnamespace('pgmem') and l.granted and a.pid <> pg_backend_pid()"
+        " and l.database = (select oid from pg_database where datname = current_database()) order by 1 limit 5"
+    ).fetchall()
+    return ", ".join(str(row[0]) for row in rows) or "none now"
+
+
+def _hand_over() -> str:
+    """Give pgmem_owner what an earlier release left to its installer, as the login: nobody else may."""
+    chapter = next(path for path in _chapters() if path.stem == "97-roles").read_text(encoding="utf-8")
+    function = _GIVE_TO_OWNER.search(chapter)
+    assert function is not None
+    return _HAND_OVER.format(function=function[0])
+
+
+_GIVE_TO_OWNER = re.compile(
+    r"^create or replace function pgmem\.give_to_owner\(.*?^\$\$;$", re.MULTILINE | re.DOTALL
+)
+_HAND_OVER = """
+do $hand_over$
+begin
+  if current_user <> 'pgmem_owner' and exists (
+       select from pg_namespace n where n.nspname = 'pgmem' and n.nspowner::regrole::text = 'pgmem_owner') then
+    execute $function$
+{function}
+$function$;
+    perform pgmem.give_to_owner('pgmem_owner');
+  end if;
+end $hand_over$;
+"""
+
+
+def _migrate(wrapped: Connection) -> None:
+    """Run the migrations that a store has not had, in the transaction of a connection, and record their text."""
+    from alembic import command
+
+    from pgmem.database.history import config, migrations, record
+
+    made = config()
+    made.attributes["connection"] = wrapped
+    command.upgrade(made, "head")
+    record(cast("psycopg.Connection[Any]", wrapped.connection.driver_connection), migrations())
+
+
+def _renew(dsn: str, progress: Progress) -> None:
+    """Write again what an earlier release stored, a batch a transaction, until nothing is left."""
+    with _connect(dsn, autocommit=True) as connection:
+        connection.execute("set role none")
+        while True:
+            try:
+                row = connection.execute("select step, changed, remaining from pgmem.renew()").fetchone()
+            except psycopg.errors.DeadlockDetected:
+                continue  # with a save, which goes on
+            if row is None or row[0] is None:
+                return
+            step, _, remaining = row
+            progress(f"{_STEPS[step]}: {f'{remaining} left' if remaining else 'done'}")
+
+
+_STEPS = {"graph": "making the graph again", "memories": "renewing memories", "titles": "ordering titles"}
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Say in one sentence why an upgrade failed, and what to do; the transaction has left the store as it was."""
+    try:
+        yield
+    except Exception as error:
+        cause = getattr(error, "orig", error)  # SQLAlchemy wraps the error of the database
+        if isinstance(cause, psycopg.Error) and (cause.sqlstate or "").startswith("PM"):
+            with translate():
+                raise cause from None
+        for kind, advice in _ADVICE:
+            if isinstance(cause, kind):
+                told = UnsuitableDatabase(f"{first_line(cause)}. {advice} The store is as it was.")
+                for note in getattr(error, "__notes__", ()):
+                    told.add_note(note)
+                raise told from error
+        raise
+
+
+_ADVICE: tuple[tuple[type[psycopg.Error], str], ...] = (
+    (
+        psycopg.errors.InsufficientPrivilege,
+        "Run pgmem init as the role that owns the store, or as a superuser.",
+    ),
+    (psycopg.errors.DiskFull, "Make room on the disk of the server, then run pgmem init again."),
+    (
+        psycopg.errors.UndefinedFile,
+        "Install the package of that extension on the server again, then run pgmem init.",
+    ),
+    (
+        psycopg.errors.LockNotAvailable,
+        "Other sessions use the tables of pgmem: end them, then run pgmem init again.",
+    ),
+    (psycopg.OperationalError, "Run pgmem init again when the server answers."),
+)
+
 
 _TAKE_TURNS = """
 do $$
@@ -202,6 +426,21 @@ begin
     create schema if not exists pgmem;
     create table pgmem.installing ();
   end if;
+end $$
+"""
+
+# The functions of the triggers are those of the release before: they call what its chapters held.
+_DROP_PROJECTION = """
+do $$
+declare
+  v_trigger record;
+begin
+  for v_trigger in
+    select t.tgname, t.tgrelid::regclass as table_name from pg_trigger t
+    where t.tgrelid in (to_regclass('pgmem.node'), to_regclass('pgmem.edge')) and starts_with(t.tgname, 'project_')
+  loop
+    execute format('drop trigger %I on %s', v_trigger.tgname, v_trigger.table_name);
+  end loop;
 end $$
 """
 
@@ -277,14 +516,14 @@ def _make_extensions(connection: psycopg.Connection[Any], wanted: Sequence[str])
     return tuple(made)
 
 
-def _replace_if_changed(connection: Connection) -> bool:
+def _replace_if_changed(connection: psycopg.Connection[Any]) -> bool:
     """Replace the functions and views of another release or of another state of the chapters; whether it was one."""
-    installed = connection.exec_driver_sql("select release, digest from pgmem.schema_version").first()
+    installed = connection.execute("select release, digest from pgmem.schema_version").fetchone()
     current = (release(), digest())
-    if installed is not None and tuple(installed) == current:
+    if installed == current:
         return False
     _replace(connection)
-    connection.exec_driver_sql(
+    connection.execute(
         "insert into pgmem.schema_version (release, digest) values (%s, %s) on conflict (one) do update"
         " set release = excluded.release, digest = excluded.digest, upgraded_at = now()",
         current,
@@ -292,18 +531,18 @@ def _replace_if_changed(connection: Connection) -> bool:
     return True
 
 
-def _replace(connection: Connection) -> None:
+def _replace(connection: psycopg.Connection[Any]) -> None:
     """Run the chapters of `sql/`; views and what locks a table only where their text changed."""
-    rows = connection.exec_driver_sql("select path, digest from pgmem.schema_file").all()
+    rows = connection.execute(_CHAPTERS_INSTALLED).fetchall()
     installed = {str(row[0]): str(row[1]) for row in rows}
     sums = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in _chapters()}
-    run(connection, _drop_changed())
-    views_gone = connection.exec_driver_sql(
+    connection.execute(_drop_changed().encode())
+    views_gone = connection.execute(
         "select not exists (select from pg_views where schemaname = 'pgmem')"
-    ).scalar()
+    ).fetchone() == (True,)
     views_changed = any(installed.get(f"{stem}.sql") != sums.get(f"{stem}.sql") for stem in _VIEWS)
     if views_changed and not views_gone:
-        run(connection, _DROP_VIEWS)
+        connection.execute(_DROP_VIEWS)
     for path in _chapters():
         same = installed.get(path.name) == sums[path.name]
         if same and (path.stem in _LOCKING or (path.stem in _VIEWS and not (views_changed or views_gone))):
@@ -311,22 +550,28 @@ def _replace(connection: Connection) -> None:
         # On the first line, so that the lines of an error are those of the file.
         text = f"{_BEGIN_CHAPTER.format(path.stem[3:])}; " + path.read_text(encoding="utf-8")
         try:
-            run(connection, text)
+            connection.execute(text.encode())
         except Exception as error:
             error.add_note(_place_in(path, text, error))
             raise
-    connection.exec_driver_sql("delete from pgmem.schema_file")
+    connection.execute("delete from pgmem.schema_file where not starts_with(path, 'migrations/')")
     names_and_sums = (list(sums), list(sums.values()))
-    connection.exec_driver_sql(
+    connection.execute(
         "insert into pgmem.schema_file select * from unnest(%s::text[], %s::text[])", names_and_sums
     )
-    run(connection, _KEEP_HEADS.format(**_head_arrays()))
+    connection.execute(_KEEP_HEADS.format(**_head_arrays()).encode())
+    # What a vertex holds may be another thing now.
+    if installed and installed.get(_PROJECTION) != sums[_PROJECTION]:
+        connection.execute("select pgmem.needs_renewal('graph')")
+
+
+_CHAPTERS_INSTALLED = "select path, digest from pgmem.schema_file where not starts_with(path, 'migrations/')"
+_PROJECTION = "91-projection.sql"
 
 
 def _place_in(path: Path, text: str, error: Exception) -> str:
     """The chapter, and the line where the server says it."""
-    cause = getattr(error, "orig", error)
-    position = cause.diag.statement_position if isinstance(cause, psycopg.Error) else None
+    position = error.diag.statement_position if isinstance(error, psycopg.Error) else None
     line = f", line {text.count(chr(10), 0, int(position) - 1) + 1}" if position else ""
     return f"in sql/{path.name}{line}"
 
@@ -508,39 +753,74 @@ def check_version(connection: psycopg.Connection[tuple[object, ...]]) -> None:
 
 
 def script() -> Iterator[str]:
-    """All that an install would run, as one SQL script for a DBA: the migrations, then `sql/`."""
-    import importlib.util
+    """All that an install or an upgrade would run, as one SQL script for a DBA; it runs what the store has not had."""
+    from pgmem.database.history import migrations
 
-    yield "-- pgmem " + release() + ": run as the role that shall own the schema, in one transaction.\n"
-    yield "begin;\nset local check_function_bodies = off;\ncreate schema if not exists pgmem;\n"
-    last = ""
-    for path in sorted((_MIGRATIONS / "versions").glob("*.py")):
-        spec = importlib.util.spec_from_file_location("revision", path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        collected: list[str] = []
-
-        class Recorder:
-            def get_bind(self, collected: list[str] = collected) -> list[str]:
-                return collected
-
-        vars(module).update(op=Recorder(), run=lambda bind, text: bind.append(text))
-        module.upgrade()
-        yield f"\n-- migrations/versions/{path.name}\n" + "\n".join(collected)
-        last = module.revision
-    yield "\ncreate table if not exists pgmem.alembic_version ("
+    known = migrations()
+    yield f"-- pgmem {release()}: run as the role that shall own the schema, or that owns it.\nbegin;\n{_SESSION};\n"
+    yield f"{_hand_over()}{_BECOME_OWNER.strip()};\n"
+    yield "create schema if not exists pgmem;\ncreate table if not exists pgmem.alembic_version ("
     yield "version_num varchar(32) constraint alembic_version_pkc primary key);\n"
-    yield f"delete from pgmem.alembic_version; insert into pgmem.alembic_version values ('{last}');\n"
+    yield _SCRIPT_KNOWN.format(known=", ".join(f"('{each.revision}', {n})" for n, each in enumerate(known)))
+    yield _DROP_PROJECTION.strip() + ";\n"
+    for each in known:
+        yield f"\n-- {each.file}\n" + _SCRIPT_STEP.format(revision=each.revision, text=each.text)
+    for each in known:
+        yield f"delete from pgmem.schema_file where path = '{each.file}';\n"
+        yield f"insert into pgmem.schema_file (path, digest) values ('{each.file}', '{each.digest}');\n"
+    yield _drop_changed()
+    yield _DROP_VIEWS.strip() + ";\n"
     for path in _chapters():
         yield f"\n-- sql/{path.name}\n{_BEGIN_CHAPTER.format(path.stem[3:])};\n" + path.read_text(
             encoding="utf-8"
         )
     yield _KEEP_HEADS.format(**_head_arrays())
+    for path in _chapters():
+        sum_of = hashlib.sha256(path.read_bytes()).hexdigest()
+        yield f"delete from pgmem.schema_file where path = '{path.name}';\n"
+        yield f"insert into pgmem.schema_file (path, digest) values ('{path.name}', '{sum_of}');\n"
     yield (
         f"\ninsert into pgmem.schema_version (release, digest) values ('{release()}', '{digest()}')"
         " on conflict (one) do update set release = excluded.release, digest = excluded.digest, upgraded_at = now();\n"
         "select pgmem.enable_graph(), pgmem.enable_vector();\nselect pgmem.grant_rights();\n"
-        f"{_NAME_EXTENSION_SCHEMA}commit;\n"
+        f"{_NAME_EXTENSION_SCHEMA}commit;\n{_SCRIPT_RENEW}"
     )
+
+
+# The revisions by their order; an upgrade runs those after the store's.
+_SCRIPT_KNOWN = """
+create temporary table installing on commit drop as
+select revision, number from (values {known}) as known(revision, number);
+do $$
+begin
+  if exists (
+      select from pgmem.alembic_version v where v.version_num not in (select revision from pg_temp.installing)) then
+    raise exception 'Another release of pgmem wrote this store: use its script, or that of a newer one.';
+  end if;
+end $$;
+"""
+_SCRIPT_STEP = """do $migration$
+begin
+  if not exists (
+      select from pgmem.alembic_version v join pg_temp.installing k on k.revision = v.version_num
+      where k.number >= (select number from pg_temp.installing where revision = '{revision}')) then
+    execute $text$
+{text}
+$text$;
+    delete from pgmem.alembic_version;
+    insert into pgmem.alembic_version values ('{revision}');
+  end if;
+end $migration$;
+"""
+_SCRIPT_RENEW = """
+do $$
+declare
+  v_step text;
+begin
+  loop
+    select step into v_step from pgmem.renew();
+    exit when v_step is null;
+    commit;
+  end loop;
+end $$;
+"""

@@ -39,6 +39,7 @@ class Admin(Operators):
     vacuum_cards = of(Verbs.vacuum_cards)
     backlog = of(Verbs.backlog)
     sweep = of(Verbs.sweep)
+    renew = of(Verbs.renew)
     rebuild_graph = of(Verbs.rebuild_graph)
     check_graph = of(Verbs.check_graph)
     run_cypher = of(Verbs.run_cypher)

@@ -64,6 +64,12 @@ async def _examine_store(memory: Maintenance) -> AsyncIterator[Finding]:
         message = "this login may not count over all tenants: embeddings and saves were not checked"
         yield _hint("embeddings", message, "run pgmem doctor as the owner")
         return
+    if backlog.renewing:
+        yield _hint(
+            "renewal",
+            f"what an earlier release stored is not all renewed yet ({', '.join(backlog.renewing)})",
+            "a worker goes on with it in its next round; or run pgmem init",
+        )
     yield _examine_embeddings(backlog, await memory.embedder_answers())
     order = await memory.dedup_due()
     if order.due and not order.by_worker:

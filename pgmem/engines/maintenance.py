@@ -22,7 +22,7 @@ class Maintenance(Embedding):
     """Any number of workers may run on one store: each task is claimed by one of them."""
 
     async def maintain(self, stop: Callable[[], bool] | None = None) -> dict[str, int]:
-        """Run one round: saves of the outbox, vectors, their indexes, word counts, order of title words, sweeping.
+        """Run one round: what an upgrade left, saves of the outbox, vectors, indexes, word counts, titles, sweeping.
 
         A step that fails is logged, and the next round tries it again.
 
@@ -30,13 +30,14 @@ class Maintenance(Embedding):
             stop: called between batches; if it returns True, the round ends.
 
         Returns:
-            How many items each step did: arrived, embedded, recounted, reordered, pruned, archived. left_to_index is
-            the number of vectors that the next round adds to the indexes.
+            How many items each step did: renewed, arrived, embedded, recounted, reordered, pruned, archived.
+            left_to_index is the number of vectors that the next round adds to the indexes.
 
         Raises:
             DatabaseUnavailable: the database does not answer.
         """
         steps: dict[str, Callable[[], Awaitable[int]]] = {
+            "renewed": lambda: self._renew_all(stop),
             "arrived": self.replay_outbox,
             "embedded": lambda: self.embed_waiting(stop=stop),
             "left_to_index": lambda: self.index_vectors(stop=stop),
@@ -65,6 +66,16 @@ class Maintenance(Embedding):
         except (PgmemError, psycopg.Error) as error:
             log.warning("sweeping is put off: %s", summary(error))
         return done
+
+    async def _renew_all(self, stop: Callable[[], bool] | None) -> int:
+        """Renew what an upgrade left, batch by batch; how many rows were written."""
+        total = 0
+        while not (stop is not None and stop()):
+            batch = await self.renew()
+            if batch.step is None:
+                break
+            total += batch.changed
+        return total
 
     async def trouble_now(self) -> str | None:
         """Return why the database cannot be used now, without details that only an operator may see; None if it can."""

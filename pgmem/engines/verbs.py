@@ -80,6 +80,7 @@ from pgmem.models import (
     RelatedEntity,
     RelevantMemory,
     Remembered,
+    Renewal,
     Repair,
     Reverted,
     Review,
@@ -3169,7 +3170,7 @@ class Verbs(Hooks):
     async def backlog(
         self,
     ) -> Backlog:
-        """The pending work of the whole store in numbers: texts to embed and saves that are open.
+        """The pending work of the whole store: texts to embed, open saves, and what an upgrade left to renew.
 
         Raises:
             NotPermitted: the login is neither owner, nor reviewer, nor a member of pgmem_trusted.
@@ -3194,6 +3195,20 @@ class Verbs(Hooks):
             InvalidArgument: the limit is not between 1 and 5000.
         """
         return await self._one("sweep", Sweep, {"limit": limit})
+
+    async def renew(
+        self,
+        batch: int = 1000,
+    ) -> Renewal:
+        """Write a batch of what an earlier release stored again by the rules of this one.
+
+        Returns the name of the step, how many rows were written, and about how many of the step remain. The
+        step is null once nothing is left.
+
+        Args:
+            batch: How many memories at most. Default 1000.
+        """
+        return await self._one("renew", Renewal, {"batch": batch})
 
     async def rebuild_graph(
         self,

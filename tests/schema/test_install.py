@@ -96,7 +96,7 @@ def test_a_broken_file_leaves_nothing_behind(empty: str, sql_folder: Path) -> No
     (sql_folder / "20-saving.sql").write_text(
         "create function pgmem.saved() returns nonsense", encoding="utf-8"
     )
-    with pytest.raises(Exception, match="nonsense|syntax"):
+    with pytest.raises(Exception, match="no language specified"):
         schema.upgrade(empty)
     assert not exists(empty, "pgmem")
     assert not exists(empty, "pgmem_graph")

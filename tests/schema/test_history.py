@@ -1,0 +1,181 @@
+"""Which stores an upgrade takes, what it says of those that it does not, and what it leaves for later."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from pgmem.database import schema
+from pgmem.errors import UnsuitableDatabase
+from tests.conftest import past_the_pooler
+from tests.schema.conftest import MakeDatabase, Program, schema_of
+from tests.schema.test_upgrade import has_what_was_saved, install_released
+
+REFUSED = {
+    "a revision that no release has": (
+        "update pgmem.alembic_version set version_num = '20300101_ab'; update pgmem.schema_version set digest = 'x'",
+        "A development state of pgmem wrote this store",
+    ),
+    "a newer release": (
+        "update pgmem.alembic_version set version_num = '20300101_ab';"
+        " update pgmem.schema_version set digest = 'x', release = '9.0.0'",
+        r"A newer release of pgmem than .* wrote this store \(9.0.0\)",
+    ),
+    "another text of a migration": (
+        "update pgmem.schema_file set digest = 'x' where path like 'migrations/0027%'",
+        "A development state of pgmem wrote this store",
+    ),
+    "a migration that this release has not": (
+        "insert into pgmem.schema_file values ('migrations/20300101_ab.py', 'x')",
+        "A development state of pgmem wrote this store",
+    ),
+    "a number that several development states used": (
+        "update pgmem.alembic_version set version_num = '0004'; delete from pgmem.schema_file",
+        "A development state of pgmem wrote this store",
+    ),
+    "rows without their keys": (
+        "alter table pgmem.edge drop constraint edge_pkey cascade",
+        "The schema pgmem of this database is not complete",
+    ),
+    "no revision": ("drop table pgmem.alembic_version", "is not complete"),
+    "an empty revision": ("delete from pgmem.alembic_version", "is not complete"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_store_of_another_history_is_refused_in_a_sentence_and_stays_as_it_is(
+    empty: str, case: str
+) -> None:
+    schema.upgrade(empty)
+    change, message = REFUSED[case]
+    with psycopg.connect(past_the_pooler(empty), autocommit=True) as connection:
+        connection.execute(change.encode())
+    before = schema_of(empty)
+    with pytest.raises(UnsuitableDatabase, match=message) as refused:
+        schema.upgrade(empty)
+    assert "Nothing was changed" in str(refused.value)
+    assert schema_of(empty) == before
+    with pytest.raises(UnsuitableDatabase, match=message):
+        schema.plan(empty)
+
+
+def test_the_text_of_every_migration_is_recorded(empty: str) -> None:
+    schema.upgrade(empty)
+    with psycopg.connect(empty) as connection:
+        recorded = connection.execute(
+            "select path from pgmem.schema_file where path like 'migrations/%' order by path"
+        ).fetchall()
+    files = sorted(f"migrations/{path.name}" for path in (schema._MIGRATIONS / "versions").glob("*.py"))
+    assert [row[0] for row in recorded] == files
+
+
+def test_the_script_for_a_dba_upgrades_a_store_too(
+    database: MakeDatabase, program: Program, tmp_path: Path
+) -> None:
+    by_script, by_program = past_the_pooler(database()), past_the_pooler(database())
+    file = tmp_path / "upgrade.sql"
+    file.write_text("".join(schema.script()), encoding="utf-8")
+    for dsn in (by_script, by_program):
+        install_released(dsn, program, tmp_path)
+    program("psql", "--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", "--file", str(file), by_script)
+    schema.upgrade(by_program, ())
+    assert schema_of(by_script) == schema_of(by_program)
+    assert schema.upgrade(by_script, ()).changed is False
+    has_what_was_saved(by_script)
+
+
+def test_a_store_says_what_an_upgrade_would_do(
+    database: MakeDatabase, program: Program, tmp_path: Path
+) -> None:
+    dsn = past_the_pooler(database())
+    assert schema.plan(dsn).before is None
+    install_released(dsn, program, tmp_path)
+    before = schema_of(dsn)
+    plan = schema.plan(dsn)
+    assert plan.before == "0.1.0"
+    assert len(plan.migrations) >= 2
+    assert plan.tables["node"] == 5
+    assert schema_of(dsn) == before
+    schema.upgrade(dsn, ())
+    assert schema.plan(dsn) == schema.Plan(schema.release(), (), False, {})
+
+
+def test_an_interrupted_renewal_goes_on_where_it_was(
+    database: MakeDatabase, program: Program, tmp_path: Path
+) -> None:
+    dsn = past_the_pooler(database())
+    install_released(dsn, program, tmp_path)
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        nodes = connection.execute("update pgmem.node set text_length = 999 where seq > 1").rowcount
+    schema.upgrade(dsn, (), renew=False)
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        steps = []
+        while (row := connection.execute("select * from pgmem.renew(2)").fetchone()) and row[0] is not None:
+            steps.append(row)
+            if len(steps) == 3:
+                break
+        left = connection.execute("select count(*) from pgmem.node where text_length = 999").fetchone()
+        assert left is not None
+        assert 0 < left[0] < nodes
+        assert schema.upgrade(dsn, ()).changed is False
+        assert connection.execute("select count(*) from pgmem.node where text_length = 999").fetchone() == (
+            0,
+        )
+        assert connection.execute("select from pgmem.renewal where done_at is null").fetchall() == []
+
+
+def test_an_upgrade_waits_for_a_session_that_uses_the_store_and_names_it(
+    database: MakeDatabase, program: Program, tmp_path: Path
+) -> None:
+    dsn = past_the_pooler(database())
+    install_released(dsn, program, tmp_path)
+    with psycopg.connect(dsn) as other:
+        other.execute("select count(*) from pgmem.node")
+        lines = []
+
+        def progress(line: str) -> None:
+            lines.append(line)
+            other.rollback()
+
+        assert schema.upgrade(dsn, (), progress=progress).changed is True
+        assert lines[0].startswith("waiting for sessions that use the store: ")
+        assert f"pid {other.info.backend_pid}" in lines[0]
+
+
+def test_an_upgrade_gives_up_on_a_session_that_stays(
+    database: MakeDatabase, program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schema, "_ROUNDS", 1)
+    dsn = past_the_pooler(database())
+    install_released(dsn, program, tmp_path)
+    before = schema_of(dsn)
+    with psycopg.connect(dsn) as other:
+        other.execute("select count(*) from pgmem.node")
+        with pytest.raises(UnsuitableDatabase, match="Other sessions use the tables of pgmem"):
+            schema.upgrade(dsn, ())
+    assert schema_of(dsn) == before
+    assert schema.upgrade(dsn, ()).changed is True
+
+
+def test_labels_that_pgmem_takes_for_itself_get_another_name_with_their_nodes(
+    database: MakeDatabase, program: Program, tmp_path: Path
+) -> None:
+    dsn = past_the_pooler(database())
+    install_released(dsn, program, tmp_path)
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute(
+            'select pgmem.init_schema(\'[{"name": "File"}]\', \'[{"name": "HOLDS", "from_labels": ["File"]}]\')'
+        )
+        connection.execute(
+            "select pgmem.remember('File', '{\"name\": \"drawer 3\"}', p_project_id => 'shop')"
+        )
+    done = schema.upgrade(dsn, ())
+    assert done.notices == ("The label File is one of pgmem now: yours is named OwnFile from now on.",)
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        found = connection.execute("select label from pgmem.get_node('OwnFile', 'drawer 3')").fetchone()
+        assert found == ("OwnFile",)
+        assert connection.execute(
+            "select from_labels from pgmem.relation where name = 'HOLDS'"
+        ).fetchone() == (["OwnFile"],)
