@@ -19,6 +19,12 @@ declare
   v_schema text := (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace
                    where e.extname = 'vector' and string_to_array(e.extversion, '.')::integer[] >= array[0, 8]);
 begin
+  -- An extension that was dropped took the column with it, in all rows.
+  if to_regclass('pgmem.embedding') is not null and not exists (
+      select from pg_attribute a
+      where a.attrelid = to_regclass('pgmem.embedding') and a.attname = 'vector' and not a.attisdropped) then
+    execute 'drop table pgmem.embedding';
+  end if;
   if v_schema is null then
     return false;
   end if;
@@ -45,6 +51,7 @@ begin
     alter table pgmem.embedding enable row level security;
     create policy own_and_shared on pgmem.embedding
       for select using (tenant = any ((select pgmem.visible_tenants())::text[]));
+    perform pgmem.queue_missing(m.id, false) from pgmem.embedding_model m where m.active;
   end if;
   return true;
 end;

@@ -67,6 +67,8 @@ begin
   -- Any call of AGE loads its library; LOAD is refused to a plain role.
   perform ag_catalog._label_id('pgmem_graph', '_ag_label_vertex');
   if not exists (select from ag_catalog.ag_graph where name = 'pgmem_graph') then
+    -- What an extension that was dropped has left, or a dump without the rows of ag_catalog.
+    execute 'drop schema if exists pgmem_graph cascade';
     perform ag_catalog.create_graph('pgmem_graph');
     v_new := true;
   end if;

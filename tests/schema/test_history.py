@@ -6,10 +6,11 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg.rows import dict_row
 
 from pgmem.database import schema
 from pgmem.errors import UnsuitableDatabase
-from tests.conftest import past_the_pooler
+from tests.conftest import caller, past_the_pooler
 from tests.schema.conftest import MakeDatabase, Program, schema_of
 from tests.schema.test_upgrade import has_what_was_saved, install_released
 
@@ -179,3 +180,32 @@ def test_labels_that_pgmem_takes_for_itself_get_another_name_with_their_nodes(
         assert connection.execute(
             "select from_labels from pgmem.relation where name = 'HOLDS'"
         ).fetchone() == (["OwnFile"],)
+
+
+@pytest.mark.parametrize("back", [False, True], ids=["gone", "made again"])
+def test_a_store_works_on_after_its_extensions_were_dropped(empty: str, back: bool) -> None:
+    extensions = schema.upgrade(empty).extensions
+    with psycopg.connect(empty, autocommit=True, row_factory=dict_row) as connection:
+        call = caller(connection)
+        call("save_session", objective="open", project_id="shop")
+        call("save_decision", title="Take cards", rationale="all banks", project_id="shop")
+        if "vector" in extensions:
+            call("register_model", name="test:two", dimensions=2)
+        for name in extensions:
+            connection.execute(f"drop extension {name} cascade".encode())
+    schema.upgrade(empty, extensions if back else ())
+    has_what_is_saved_and_takes_more(empty)
+    if back and "vector" in extensions:
+        with psycopg.connect(empty) as connection:
+            assert connection.execute("select waiting from pgmem.embedding_status()").fetchone() == (3,)
+
+
+def has_what_is_saved_and_takes_more(dsn: str) -> None:
+    with psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection:
+        call = caller(connection)
+        assert call("search_memory", query="cards", project_id="shop")["title"] == "Take cards"
+        saved = call("save_decision", title="Refuse cash", rationale="r", project_id="shop")
+        assert saved["status"] == "saved"
+        graph = connection.execute("select age_version is not null as graph from pgmem.status()").fetchone()
+        if graph == {"graph": True}:
+            assert connection.execute("select * from pgmem.check_graph()").fetchall() == []
