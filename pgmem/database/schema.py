@@ -147,7 +147,7 @@ def upgrade(
     """
     # Alembic is imported here, because start-up of the server and the CLI must not pay for it, and while the server
     # makes the extensions, which takes about as long.
-    with ThreadPoolExecutor(1) as importer, _connect(dsn, autocommit=True) as connection:
+    with ThreadPoolExecutor(1) as importer, _connect(dsn, autocommit=True) as connection, _explained():
         importer.submit(import_module, "alembic.command")
         _require_suitable(connection)
         _pending(connection)
@@ -210,7 +210,7 @@ def plan(dsn: str) -> Plan:
     Raises:
         UnsuitableDatabase: as `upgrade` does.
     """
-    with _connect(dsn) as connection:
+    with _connect(dsn) as connection, _explained():
         connection.read_only = True
         _require_suitable(connection)
         pending = _pending(connection)

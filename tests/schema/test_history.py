@@ -11,7 +11,7 @@ from psycopg.rows import dict_row
 from pgmem.database import schema
 from pgmem.errors import UnsuitableDatabase
 from tests.conftest import caller, past_the_pooler
-from tests.schema.conftest import MakeDatabase, Program, schema_of
+from tests.schema.conftest import MakeDatabase, MakeRole, Program, schema_of
 from tests.schema.test_upgrade import has_what_was_saved, install_released
 
 REFUSED = {
@@ -209,3 +209,43 @@ def has_what_is_saved_and_takes_more(dsn: str) -> None:
         graph = connection.execute("select age_version is not null as graph from pgmem.status()").fetchone()
         if graph == {"graph": True}:
             assert connection.execute("select * from pgmem.check_graph()").fetchall() == []
+
+
+@pytest.mark.parametrize(
+    ("sqlstate", "advice"),
+    [
+        ("53100", "Make room on the disk of the server, then run pgmem init again."),
+        ("58P01", "Install the package of that extension on the server again, then run pgmem init."),
+        ("57P01", "Run pgmem init again when the server answers."),
+    ],
+    ids=["disk full", "library gone", "server stops"],
+)
+def test_a_server_that_fails_in_the_middle_is_answered_with_what_to_do(
+    database: MakeDatabase, program: Program, tmp_path: Path, sql_folder: Path, sqlstate: str, advice: str
+) -> None:
+    dsn = past_the_pooler(database())
+    install_released(dsn, program, tmp_path)
+    before = schema_of(dsn)
+    chapter = sql_folder / "95-triggers.sql"
+    text = chapter.read_text(encoding="utf-8")
+    failing = f"do $$ begin raise exception using errcode = '{sqlstate}', message = 'it cannot'; end $$;"
+    chapter.write_text(f"{text}\n{failing}\n", encoding="utf-8")
+    with pytest.raises(UnsuitableDatabase) as refused:
+        schema.upgrade(dsn, ())
+    assert str(refused.value) == f"it cannot. {advice} The store is as it was."
+    assert schema_of(dsn) == before
+    chapter.write_text(text, encoding="utf-8")
+    assert schema.upgrade(dsn, ()).changed is True
+
+
+def test_a_login_that_does_not_own_the_store_is_told_who_may_upgrade_it(
+    database: MakeDatabase, role: MakeRole, program: Program, tmp_path: Path
+) -> None:
+    dsn = past_the_pooler(database())
+    install_released(dsn, program, tmp_path)
+    before = schema_of(dsn)
+    with pytest.raises(
+        UnsuitableDatabase, match="Run pgmem init as the role that owns the store, or as a superuser"
+    ):
+        schema.upgrade(role(dsn), ())
+    assert schema_of(dsn) == before
