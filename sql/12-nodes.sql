@@ -63,6 +63,8 @@ begin
     p_node.begins_at := pgmem.first_begins(p_node.valid_from, p_node.valid_to, p_node.created_at);
     p_node.version := 1;
   end if;
+  p_node.content_hash := coalesce(p_node.content_hash,
+                                  pgmem.memory_hash(p_node.label, p_node.title, p_node.props));
   -- Only seq is returned: each further column costs in every node of the plan.
   insert into pgmem.node (id, label, key, title, props, status, scope, project, project_seq, focus, focus_seq,
     org_id, user_id, agent_id, session_id, source, trust_level, initial_confidence, valid_from, valid_to,
@@ -71,22 +73,17 @@ begin
   select p_node.id, p_node.label, p_node.key, p_node.title, p_node.props, p_node.status, p_node.scope, p_node.project,
     p_node.project_seq, p_node.focus, p_node.focus_seq, p_node.org_id, p_node.user_id, p_node.agent_id,
     p_node.session_id, p_node.source, p_node.trust_level, p_node.initial_confidence, p_node.valid_from,
-    p_node.valid_to, p_node.content_hash, p_node.scope_key, p_node.title_tokens, p_node.text_config,
-    words.tsv || array_to_tsvector(pgmem.scope_lexemes(p_node.tenant, p_node.project_seq, p_node.label)),
-    length.text_length,
+    p_node.valid_to, p_node.content_hash, p_node.scope_key, coalesce(p_node.title_tokens, d.title_tokens),
+    p_node.text_config, d.tsv, d.text_length,
     case when p_node.session_id is not null and p_node.label <> 'Session'
       then 1 + coalesce(pgmem.last_place(p_node.session_id, p_node.tenant), 0) end,
-    p_node.session_id is not null and pgmem.asks(found_by.searched_text),
-    p_node.label <> 'Card' and pgmem.instructs(p_node.title, found_by.searched_text),
+    d.asks, d.instructs,
     p_node.version, p_node.created_at, p_node.updated_at, p_node.recorded_at, p_node.begins_at
-  -- Offset 0: else the text is made again wherever it is used.
-  from (select s.searched_text from pgmem.searched_text(p_node.label, p_node.title, p_node.props) s offset 0) found_by
-  cross join lateral pgmem.text_vector(p_node.text_config, found_by.searched_text) as words(tsv)
-  cross join lateral pgmem.text_length(words.tsv) as length
+  from pgmem.derived(p_node.label, p_node.title, p_node.props, p_node.tenant, p_node.project_seq, p_node.session_id,
+                     p_node.text_config) d
   returning seq into strict p_node.seq;
-  if p_ranked is not null then
-    insert into pgmem.dedup_token (node_seq, scope_key, token, signature, size, weight)
-    select p_node.seq, p_node.scope_key, e.token, e.signature, e.size, e.weight from pgmem.title_entries(p_ranked) e;
+  if p_node.label = 'Decision' and p_node.status = 'active' then
+    perform pgmem.index_title(p_node, p_ranked);
   end if;
   if pgmem.counts_words(p_node.seq) then
     perform pgmem.count_words(p_node.tenant);
@@ -95,10 +92,23 @@ begin
 end;
 $$;
 comment on function pgmem.insert_node is $$
-Store a new node with its search text and scope key.
+Store a new node with its scope key and all that follows from its text.
 
-With ranked title tokens it gets near-duplicate entries.
+A verb that has compared the node before sends its content hash, its title tokens and their ranks.
 $$;
+
+
+create or replace function pgmem.index_title(p_node pgmem.node, p_ranked bigint[] default null) returns void
+language plpgsql as $$
+begin
+  if p_ranked is null then
+    p_ranked := (select r.ranked from pgmem.ranked_tokens(pgmem.tokens(p_node.title)) r);
+  end if;
+  insert into pgmem.dedup_token (node_seq, scope_key, token, signature, size, weight)
+  select p_node.seq, p_node.scope_key, e.token, e.signature, e.size, e.weight from pgmem.title_entries(p_ranked) e;
+end;
+$$;
+comment on function pgmem.index_title is 'Give a live decision its near-duplicate entries.';
 
 
 create or replace function pgmem.update_node(p_node pgmem.node) returns pgmem.node
@@ -111,23 +121,19 @@ begin
     key = p_node.key, title = p_node.title, props = p_node.props, status = p_node.status,
     valid_from = p_node.valid_from,
     valid_to = p_node.valid_to, begins_at = p_node.begins_at, initial_confidence = p_node.initial_confidence,
-    content_hash = p_node.content_hash, title_tokens = p_node.title_tokens,
+    content_hash = coalesce(pgmem.memory_hash(p_node.label, p_node.title, p_node.props), p_node.content_hash),
+    title_tokens = d.title_tokens,
     trust_level = p_node.trust_level, source = p_node.source,
     agent_id = p_node.agent_id, session_id = p_node.session_id, text_config = p_node.text_config,
-    tsv = words.tsv || array_to_tsvector(pgmem.scope_lexemes(p_node.tenant, p_node.project_seq, p_node.label)),
-    text_length = length.text_length,
-    asks = n.session_id is not null and pgmem.asks(found_by.searched_text),
-    instructs = p_node.label <> 'Card' and pgmem.instructs(p_node.title, found_by.searched_text),
+    tsv = d.tsv, text_length = d.text_length,
+    asks = d.asks, instructs = d.instructs,
     updated_at = greatest(pgmem.now(), n.created_at)
-  from (select s.searched_text from pgmem.searched_text(p_node.label, p_node.title, p_node.props) s offset 0) found_by
-  cross join lateral pgmem.text_vector(p_node.text_config, found_by.searched_text) as words(tsv)
-  cross join lateral pgmem.text_length(words.tsv) as length
+  from pgmem.derived(p_node.label, p_node.title, p_node.props, p_node.tenant, p_node.project_seq, v_old.session_id,
+                     p_node.text_config) d
   where n.seq = p_node.seq returning n.* into p_node;
   if p_node.status = 'active' and p_node.title_tokens is not null
      and (v_old.status, v_old.title_tokens) is distinct from (p_node.status, p_node.title_tokens) then
-    insert into pgmem.dedup_token (node_seq, scope_key, token, signature, size, weight)
-    select p_node.seq, p_node.scope_key, e.token, e.signature, e.size, e.weight
-    from pgmem.ranked_tokens(p_node.title_tokens) r cross join lateral pgmem.title_entries(r.ranked) e;
+    perform pgmem.index_title(p_node);
   end if;
   if pgmem.is_hidden_status(v_old.status) and not pgmem.is_hidden_status(p_node.status) then
     perform pgmem.restore_embeddings(p_node);
@@ -209,17 +215,23 @@ comment on function pgmem.record_version is
   'Trigger: keep the states of nodes before a change in node_version, each with the end of its period.';
 
 
--- A change of updated_at or confidence alone makes no version; last_hygiene_at of a project is a time, and so is the
--- end of an item's time to live, which reads put off. A revert brings the start of the state that it puts back in
--- begins_at; whoever else writes a node leaves begins_at as it was.
+-- A change of updated_at or confidence alone makes no version, and neither does a renewal that only composes the
+-- characters of a text; last_hygiene_at of a project is a time, and so is the end of an item's time to live, which reads
+-- put off. A revert brings the start of the state that it puts back in begins_at; whoever else writes a node leaves
+-- begins_at as it was.
 create or replace function pgmem.number_version() returns trigger
 language plpgsql set search_path = pgmem, pg_temp as $$
 begin
-  if (old.title, old.key, old.status, old.valid_from, old.trust_level)
+  if ((old.title, old.key, old.status, old.valid_from, old.trust_level)
       is distinct from (new.title, new.key, new.status, new.valid_from, new.trust_level)
       or old.valid_to is distinct from new.valid_to and old.label <> 'Item'
       or old.props <> new.props
-         and (old.label <> 'Project' or old.props - 'last_hygiene_at' <> new.props - 'last_hygiene_at') then
+         and (old.label <> 'Project' or old.props - 'last_hygiene_at' <> new.props - 'last_hygiene_at'))
+     and ((old.status, old.valid_from, old.valid_to, old.trust_level)
+          is distinct from (new.status, new.valid_from, new.valid_to, new.trust_level)
+      or not exists (
+        select from pgmem.composed(old.label, old.key, old.title, old.props, old.content_hash) c
+        where (c.title, c.props) = (new.title, new.props) and c.key is not distinct from new.key)) then
     new.version := old.version + 1;
     new.recorded_at := greatest(pgmem.clock(), old.recorded_at + interval '1 microsecond');
     new.begins_at := pgmem.state_begins(new.valid_from, new.valid_to,

@@ -31,7 +31,8 @@ declare
   v_key    bigint := pgmem.scope_key(v_caller.tenant,
              pgmem.place_of(p_scope, v_scope.project_seq, v_scope.focus), 'Decision');
   v_title  text := pgmem.clean_title(p_title, 'title');
-  v_hash   text := pgmem.content_hash(array[v_title || ' ' || pgmem.clean_text(p_rationale, 'rationale', true)]);
+  v_hash   text := pgmem.memory_hash('Decision', v_title, jsonb_build_object(
+             'rationale', pgmem.clean_text(p_rationale, 'rationale', true)));
 begin
   perform pgmem.one_of('scope', coalesce(p_scope, 'nothing'), '{global,project,focus}');
   if p_scope = 'focus' and v_scope.focus is null then

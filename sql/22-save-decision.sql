@@ -88,7 +88,7 @@ begin
   v_node.title := v_title;
   v_node.props := v_props || pgmem.source_of(p_arguments);
   v_node.initial_confidence := pgmem.argument_number(p_arguments, 'confidence', 1.0);
-  v_node.content_hash := pgmem.content_hash(array[v_title || ' ' || v_rationale]);
+  v_node.content_hash := pgmem.memory_hash('Decision', v_node.title, v_node.props);
 
   v_repeat := pgmem.find_repeat(v_node.scope_key, v_node.content_hash);
   if v_repeat is not null then

@@ -81,7 +81,7 @@ begin
   v_node := pgmem.place_node('Pattern', p_arguments, p_scope, p_caller);
   v_node.title := pgmem.excerpt(v_trigger);
   v_node.props := v_props;
-  v_node.content_hash := pgmem.content_hash(array[v_trigger] || array(select jsonb_array_elements_text(v_steps)));
+  v_node.content_hash := pgmem.memory_hash('Pattern', v_node.title, v_props);
 
   v_repeat := pgmem.find_repeat(v_node.scope_key, v_node.content_hash);
   if v_repeat is not null then

@@ -115,9 +115,6 @@ begin
       '%s %s has no earlier version %s; memory_history lists them.',
       v_node.label, quote_literal(left(v_node.title, 80)), coalesce(p_version::text, 'null'));
   end if;
-  if v_node.content_hash is not null and pgmem.is_live_status(v_earlier.status) then
-    perform pgmem.require_no_twin(v_node);
-  end if;
   if v_node.label = 'File' and v_node.key is null then
     raise exception using errcode = 'PM001',
       message = format('Another file has the path %s now; delete or rename that one first.', v_node.title);
@@ -127,6 +124,10 @@ begin
   if v_node.label = 'File' then  -- A file keeps the path that it has; its text comes back.
     v_node.title := v_node.key;
     v_node.props := v_node.props || jsonb_build_object('path', v_node.key);
+  end if;
+  v_node.content_hash := coalesce(pgmem.memory_hash(v_node.label, v_node.title, v_node.props), v_node.content_hash);
+  if v_node.content_hash is not null and pgmem.is_live_status(v_earlier.status) then
+    perform pgmem.require_no_twin(v_node);
   end if;
   v_node.status := v_earlier.status;
   v_node.valid_from := v_earlier.valid_from;

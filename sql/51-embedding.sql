@@ -105,6 +105,27 @@ $$;
 comment on function pgmem.queue_missing is 'Queue every memory that has no vector of a model, or every memory.';
 
 
+create or replace function pgmem.queue_changed(p_seqs bigint[]) returns void
+language plpgsql set search_path = pgmem, pg_temp as $$
+begin
+  if not pgmem.has_vectors() then
+    return;
+  end if;
+  insert into pgmem.embedding_queue (node_seq, model_id)
+  select n.seq, m.id from pgmem.node n
+  cross join pgmem.embedding_model m
+  cross join lateral pgmem.derived(n.label, n.title, n.props, n.tenant, n.project_seq, n.session_id, n.text_config) d
+  where n.seq = any (p_seqs) and m.active and (pgmem.is_memory(n.label) or n.label = 'Trajectory')
+    and n.status not in ('archived', 'merged', 'rejected', 'dismissed', 'captured')
+    and not exists (select from pgmem.embedding e
+                    where e.node_seq = n.seq and e.model_id = m.id and e.text_hash = d.embedding_hash)
+  on conflict do nothing;
+end;
+$$;
+comment on function pgmem.queue_changed is
+  'Queue, of some memories, those of whose present text the active model has no vector.';
+
+
 -- The vector that a save brings is kept if it was made from the text as finally written; otherwise the worker embeds.
 -- A store without an active model pays one lookup.
 create or replace function pgmem.store_embedding(p_node pgmem.node, p_embedding pgmem.given_embedding) returns boolean

@@ -809,15 +809,9 @@ begin
   elsif v_node.key is null then
     v_node.title := coalesce(pgmem.excerpt(v_node.props ->> v_label.title_field), v_title, v_node.title);
   end if;
+  v_node.content_hash := coalesce(pgmem.memory_hash(v_node.label, v_node.title, v_node.props), v_node.content_hash);
   if v_node.content_hash is not null then
-    v_node.content_hash := pgmem.content_hash(case v_node.label
-      when 'Decision' then array[v_node.title || ' ' || (v_node.props ->> 'rationale')]
-      else array[v_node.props ->> 'trigger']
-           || array(select jsonb_array_elements_text(v_node.props -> 'repeatable_steps')) end);
     perform pgmem.require_no_twin(v_node);
-  end if;
-  if v_node.title_tokens is not null then
-    v_node.title_tokens := pgmem.tokens(v_node.title);
   end if;
   v_node.source := v_caller.source;
   v_node.trust_level := v_caller.trust_level;

@@ -133,16 +133,6 @@ comment on function pgmem.card_writer is
   'The author of a change as revisions and evidence name it: the id of the agent, agent, or human.';
 
 
--- Not pgmem.content_hash: in code, case and punctuation tell two paths or two statements apart.
-create or replace function pgmem.card_identity(p_record_type text, p_path text, p_content text) returns text
-language sql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
-  select encode(sha256(convert_to(p_record_type || e'\n' || p_path || e'\n'
-    || regexp_replace(btrim(p_content), '\s+', ' ', 'g'), 'UTF8')), 'hex');
-$$;
-comment on function pgmem.card_identity is
-  'The SHA-256 by which two cards are the same: of type, path and statement, or the facet of a card from a report.';
-
-
 create or replace function pgmem.path_subjects(
   p_path text,
   p_module text default null,

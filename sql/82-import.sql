@@ -3,8 +3,9 @@
 -- import_records takes one batch of lines in one transaction. What is here already stays as it is: a line is taken,
 -- present (its id is here), or merged (its name or content is here). So an import that was interrupted between two
 -- batches is run again from the beginning, and a second import of the same file changes nothing. Times, history and
--- trust are written as the file has them, so the verb is for the owner and reviewers. Records of a release without
--- periods get them by the rules that saves follow (05-truth).
+-- trust are written as the file has them, so the verb is for the owner and reviewers. Names and what follows from texts
+-- (hash, words, lexemes) are composed as this release does (08-derived), whichever release wrote the file, and records
+-- of a release without periods get them by the rules that saves follow (05-truth).
 --
 -- A batch is taken in kinds: vocabulary, projects, focus areas, nodes, edges, the rest. An error names the line.
 --
@@ -24,6 +25,7 @@ create or replace function pgmem.import_node(
 language plpgsql set search_path = pgmem, pg_temp set enable_seqscan = off as $$
 declare
   v_id    uuid := p_node.id;
+  v_given text;
   v_other bigint;
 begin
   if not p_record ? 'begins_at' then
@@ -33,11 +35,21 @@ begin
   if (pgmem.imported_node(v_id, p_owner)).seq is not null then
     return 'present';
   end if;
+  v_given := p_node.key;
+  select c.* into p_node.key, p_node.title, p_node.props, p_node.content_hash
+  from pgmem.composed(p_node.label, p_node.key, p_node.title, p_node.props, p_node.content_hash) c;
+  p_node.title_tokens := null;
   if p_node.key is not null then
-    p_node.key := normalize(p_node.key, NFC);
     select n.seq into v_other from pgmem.node n
-    where n.scope_key = p_node.scope_key and pgmem.folded(n.key) = pgmem.folded(p_node.key)
-    order by n.key = p_node.key desc, n.seq limit 1;
+    where n.scope_key = p_node.scope_key and pgmem.folded(n.key) = pgmem.folded(v_given) and n.key = v_given;
+    -- Names that earlier releases told apart stay two memories, as in an upgrade; hygiene proposes to merge them.
+    if v_other is null and p_node.key <> v_given and exists (
+        select from pgmem.node n
+        where n.scope_key = p_node.scope_key and pgmem.folded(n.key) = pgmem.folded(v_given) and n.key = p_node.key) then
+      p_node.key := v_given;
+      p_node.props := p_node.props || (select jsonb_build_object(l.key_field, v_given)
+                                       from pgmem.label l where l.name = p_node.label);
+    end if;
   elsif p_node.content_hash is not null and p_node.status not in (
       'superseded', 'archived', 'expired', 'merged', 'dismissed', 'historical', 'rejected') then
     select n.seq into v_other from pgmem.node n
@@ -56,8 +68,7 @@ begin
     p_node.session_id := coalesce(
       (pgmem.imported_node(p_node.session_id::uuid, p_owner)).id::text, p_node.session_id);
   end if;
-  p_node := pgmem.insert_node(p_node, case when p_node.status = 'active' and p_node.title_tokens is not null
-    then (select r.ranked from pgmem.ranked_tokens(p_node.title_tokens) r) end, true);
+  p_node := pgmem.insert_node(p_node, p_keeps_times => true);
   if p_node.id <> v_id then
     insert into pgmem.imported (id, node_seq) values (v_id, p_node.seq);
   end if;
@@ -128,9 +139,8 @@ begin
       p_node.org_id, p_node.user_id, p_node.tenant, v_version.source, v_version.trust_level,
       v_version.initial_confidence, v_version.valid_from, v_version.valid_to, v_version.begins_at, v_version.ends_at,
       p_node.text_config,
-      to_tsvector(p_node.text_config::regconfig,
-                  pgmem.segment(pgmem.search_text(p_node.label, v_version.title, v_version.props)))
-        || array_to_tsvector(pgmem.scope_lexemes(p_node.tenant, v_project, p_node.label)),
+      (select d.tsv from pgmem.derived(p_node.label, v_version.title, v_version.props, p_node.tenant, v_project,
+                                       p_node.session_id, p_node.text_config) d),
       v_version.created_at, v_version.ingested_at, v_version.replaced_at);
   end loop;
 end;
@@ -181,10 +191,8 @@ comment on function pgmem.import_edge is
 create or replace function pgmem.import_vectors(p_node pgmem.node, p_vectors jsonb) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
-  v_given  record;
-  v_model  pgmem.embedding_model;
-  v_active text := (select m.name from pgmem.embedding_model m where m.active);
-  v_kept   boolean := false;
+  v_given record;
+  v_model pgmem.embedding_model;
 begin
   if not pgmem.has_vectors() or not pgmem.is_memory(p_node.label)
       or pgmem.is_hidden_status(p_node.status) then
@@ -200,16 +208,13 @@ begin
     if found then
       perform pgmem.put_vector(p_node.seq, v_model, p_node.tenant, coalesce(p_node.project_seq, 0),
         v_given.text_hash, array(select jsonb_array_elements_text(v_given.vector))::real[]);
-      v_kept := v_kept or v_model.active;
     end if;
   end loop;
-  if v_active is not null and not v_kept then
-    perform pgmem.store_embedding(p_node, null);
-  end if;
+  perform pgmem.queue_changed(array[p_node.seq]);
 end;
 $$;
 comment on function pgmem.import_vectors is
-  'Store the vectors of a record whose models are here, or queue the node where the active model has none.';
+  'Store the vectors of a record whose models are here; queue the node where the active model has none of its text.';
 
 
 create or replace function pgmem.import_card(p_node pgmem.node, p_record jsonb) returns void

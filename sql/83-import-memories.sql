@@ -48,7 +48,7 @@ begin
     v_node.title := pgmem.clean_title(v_name, 'title');
     v_node.props := pgmem.clean_properties(pgmem.require_length(v_props) - '{title,status}'::text[])
       || jsonb_build_object('rationale', pgmem.clean_text(v_props ->> 'rationale', 'rationale', true));
-    v_node.content_hash := pgmem.content_hash(array[v_node.title || ' ' || (v_node.props ->> 'rationale')]);
+    v_node.content_hash := pgmem.memory_hash('Decision', v_node.title, v_node.props);
   else
     v_label := pgmem.require_memory_label(v_label.name);
     v_node := pgmem.named_node(v_label, v_props - 'status' || jsonb_build_object(v_label.key_field, v_name),
@@ -77,21 +77,13 @@ comment on function pgmem.foreign_node is
 
 create or replace function pgmem.insert_foreign(p_node pgmem.node) returns pgmem.node
 language plpgsql set search_path = pgmem, pg_temp as $$
-declare
-  v_ranked bigint[];
 begin
   p_node.props := jsonb_strip_nulls(p_node.props);
   p_node.initial_confidence := coalesce(p_node.initial_confidence, 1.0);
   p_node.recorded_at := pgmem.clock();
   p_node.begins_at := pgmem.first_begins(p_node.valid_from, p_node.valid_to, p_node.created_at);
   p_node.version := 1;
-  if p_node.label = 'Decision' then
-    p_node.title_tokens := pgmem.tokens(p_node.title);
-    if p_node.status = 'active' then
-      v_ranked := (select r.ranked from pgmem.ranked_tokens(p_node.title_tokens) r);
-    end if;
-  end if;
-  return pgmem.insert_node(p_node, v_ranked, true);
+  return pgmem.insert_node(p_node, p_keeps_times => true);
 end;
 $$;
 comment on function pgmem.insert_foreign is 'Store a new memory of another system; its recorded time is this moment.';
@@ -118,9 +110,6 @@ begin
     v_node.source := p_new.source;
     v_node.agent_id := p_new.agent_id;
     v_node.session_id := p_new.session_id;
-    if p_new.label = 'Decision' then
-      v_node.content_hash := pgmem.content_hash(array[v_node.title || ' ' || (v_node.props ->> 'rationale')]);
-    end if;
   end if;
   return v_node;
 end;

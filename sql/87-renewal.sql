@@ -77,49 +77,45 @@ declare
   v_titles boolean;
 begin
   perform from pgmem.node n where n.seq > p_after and n.seq <= p_to order by n.seq for no key update;
-  perform pgmem.renew_keys(p_after, p_to);
+  v_rows := pgmem.renew_names(p_after, p_to);
   with made as materialized (
-    select n.seq, n.scope_key, n.title_tokens as tokens_before, n.content_hash as hash_before,
-      normalize(n.title, NFC) as title,
-      case when n.content_hash is not null then case n.label
-        when 'Decision' then pgmem.content_hash(array[normalize(n.title, NFC) || ' ' || (n.props ->> 'rationale')])
-        when 'Pattern' then pgmem.content_hash(array[n.props ->> 'trigger']
-          || array(select jsonb_array_elements_text(n.props -> 'repeatable_steps')))
-        else n.content_hash end end as content_hash,
-      case when n.title_tokens is not null then pgmem.tokens(normalize(n.title, NFC)) end as title_tokens,
-      words.tsv || array_to_tsvector(pgmem.scope_lexemes(n.tenant, n.project_seq, n.label)) as tsv,
-      length.text_length,
-      n.session_id is not null and pgmem.asks(found_by.searched_text) as asks,
-      n.label <> 'Card' and pgmem.instructs(n.title, found_by.searched_text) as instructs,
+    select n.seq, n.tenant, n.scope_key, n.label, n.title_tokens as tokens_before, n.content_hash as hash_before,
+      kept.title, kept.props, c.content_hash,
+      d.title_tokens, d.tsv, d.text_length, d.asks, d.instructs,
       case when n.session_id is not null and n.label <> 'Session' then coalesce(n.session_place,
         coalesce(pgmem.last_place(n.session_id, n.tenant), 0)
         + row_number() over (partition by n.session_id, n.tenant, n.session_place is null, n.label = 'Session'
                              order by n.seq)::integer) end as session_place
     from pgmem.node n
-    cross join lateral (
-      select s.searched_text from pgmem.searched_text(n.label, normalize(n.title, NFC), n.props) s offset 0) found_by
-    cross join lateral pgmem.text_vector(n.text_config, found_by.searched_text) as words(tsv)
-    cross join lateral pgmem.text_length(words.tsv) as length
+    cross join lateral pgmem.composed(n.label, n.key, n.title, n.props, n.content_hash) c
+    -- What has a name was written by renew_names.
+    cross join lateral (select case when n.key is null then c.title else n.title end,
+      case when n.key is null then c.props else n.props end) as kept(title, props)
+    cross join lateral pgmem.derived(n.label, kept.title, kept.props, n.tenant, n.project_seq, n.session_id,
+                                     n.text_config) d
     where n.seq > p_after and n.seq <= p_to
-  ), distinct_hashes as (
+  ), hashed as (
     -- Of two that are one by the rules of this release, the later one keeps its hash; hygiene proposes to merge them.
     select m.*, case when m.content_hash is distinct from m.hash_before and (
         exists (select from pgmem.node o
-                where o.scope_key = m.scope_key and o.content_hash = m.content_hash and o.seq <> m.seq)
+                where o.scope_key = m.scope_key and o.tenant = m.tenant and o.label = m.label
+                  and o.content_hash = m.content_hash and o.seq <> m.seq)
         or exists (select from made e
-                   where e.scope_key = m.scope_key and e.content_hash = m.content_hash and e.seq < m.seq))
+                   where e.scope_key = m.scope_key and e.tenant = m.tenant and e.label = m.label
+                     and e.content_hash = m.content_hash and e.seq < m.seq))
       then m.hash_before else m.content_hash end as hash
     from made m
   ), written as (
-    update pgmem.node n set title = m.title, content_hash = m.hash, title_tokens = m.title_tokens, tsv = m.tsv,
-      text_length = m.text_length, asks = m.asks, instructs = m.instructs, session_place = m.session_place
-    from distinct_hashes m
+    update pgmem.node n set title = m.title, props = m.props, content_hash = m.hash, title_tokens = m.title_tokens,
+      tsv = m.tsv, text_length = m.text_length, asks = m.asks, instructs = m.instructs, session_place = m.session_place
+    from hashed m
     where n.seq = m.seq
-      and (n.title, n.content_hash, n.title_tokens, n.tsv, n.text_length, n.asks, n.instructs, n.session_place)
-        is distinct from (m.title, m.hash, m.title_tokens, m.tsv, m.text_length, m.asks, m.instructs, m.session_place)
+      and (n.title, n.props, n.content_hash, n.title_tokens, n.tsv, n.text_length, n.asks, n.instructs, n.session_place)
+        is distinct from (m.title, m.props, m.hash, m.title_tokens, m.tsv, m.text_length, m.asks, m.instructs,
+                          m.session_place)
     returning m.title_tokens is distinct from m.tokens_before as retitled
   )
-  select count(*), coalesce(bool_or(w.retitled), false) into v_rows, v_titles from written w;
+  select v_rows + count(*), coalesce(bool_or(w.retitled), false) into v_rows, v_titles from written w;
   if v_titles then
     perform pgmem.needs_renewal('titles');
   end if;
@@ -128,30 +124,34 @@ begin
 end;
 $$;
 comment on function pgmem.renew_memories is
-  'Write the search text, the hash, the title words and the marks of a range of nodes as this release does; how many.';
+  'Write a range of nodes as this release would have stored them, with all that follows from their texts; how many.';
 
 
 -- Names are few, and a name may be taken: one by one.
-create or replace function pgmem.renew_keys(p_after bigint, p_to bigint) returns void
+create or replace function pgmem.renew_names(p_after bigint, p_to bigint) returns bigint
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_node pgmem.node;
+  v_rows bigint := 0;
 begin
   for v_node in
     select n.* from pgmem.node n
-    where n.seq > p_after and n.seq <= p_to and n.key is not null and n.key is not nfc normalized order by n.seq
+    where n.seq > p_after and n.seq <= p_to and n.key is not null
+      and octet_length(concat(n.key, n.title, n.props)) > length(concat(n.key, n.title, n.props)) order by n.seq
   loop
     -- Two names that are one now stay two nodes, the later one as it was written; hygiene proposes to merge them.
-    update pgmem.node n set key = normalize(v_node.key, NFC)
-    where n.seq = v_node.seq and not exists (
+    update pgmem.node n set key = c.key, title = c.title, props = c.props
+    from pgmem.composed(v_node.label, v_node.key, v_node.title, v_node.props, v_node.content_hash) c
+    where n.seq = v_node.seq and (n.key, n.title, n.props) is distinct from (c.key, c.title, c.props) and not exists (
       select from pgmem.node o
       where o.scope_key = v_node.scope_key and o.tenant = v_node.tenant and o.label = v_node.label
-        and o.seq <> v_node.seq and o.key = normalize(v_node.key, NFC)
-        and pgmem.folded(o.key) = pgmem.folded(v_node.key));
+        and o.seq <> v_node.seq and o.key = c.key and pgmem.folded(o.key) = pgmem.folded(v_node.key));
+    v_rows := v_rows + found::integer;
   end loop;
+  return v_rows;
 end;
 $$;
-comment on function pgmem.renew_keys is 'Write the names of a range of nodes in Unicode''s normal form C.';
+comment on function pgmem.renew_names is 'Write the names of a range of nodes in Unicode''s normal form C; how many.';
 
 
 create or replace function pgmem.renew_vectors(p_after bigint, p_to bigint) returns void
@@ -164,12 +164,7 @@ begin
   where n.seq > p_after and n.seq <= p_to and pgmem.is_hidden_status(n.status)
     and exists (select from pgmem.embedding e where e.node_seq = n.seq)
   having count(*) > 0;
-  insert into pgmem.embedding_queue (node_seq, model_id)
-  select e.node_seq, e.model_id from pgmem.embedding e
-  join pgmem.embedding_model m on m.id = e.model_id and m.active join pgmem.node n on n.seq = e.node_seq
-  where n.seq > p_after and n.seq <= p_to
-    and e.text_hash <> encode(sha256(convert_to(pgmem.embedding_text(n.label, n.title, n.props), 'UTF8')), 'hex')
-  on conflict do nothing;
+  perform pgmem.queue_changed(array(select n.seq from pgmem.node n where n.seq > p_after and n.seq <= p_to));
 end;
 $$;
 comment on function pgmem.renew_vectors is

@@ -180,13 +180,18 @@ def test_an_upgrade_writes_again_what_an_earlier_release_stored_otherwise(
     call("save_decision", title=f"Go to the {NFC}", rationale="r", project_id=shop)
     connection.execute(
         "update pgmem.node set key = normalize(key, NFD), title = normalize(title, NFD),"
+        " props = case when label = 'EntityFact' then normalize(props::text, NFD)::jsonb else props end,"
         " tsv = '', content_hash = case when content_hash is not null then repeat('0', 64) end"
         " where label in ('EntityFact', 'Technology', 'Decision')"
     )
     assert each("search_memory", query="Zenithium") == []
+    versions = rows("select id, version, begins_at from pgmem.node order by seq")
     with connection.transaction():
         connection.execute("select pgmem.renew_texts()")
+    # The same characters composed otherwise are no change of what is remembered.
+    assert rows("select id, version, begins_at from pgmem.node order by seq") == versions
     assert [row["key"] for row in each("search_memory", query="Zenithium")] == ["wing"]
-    assert rows("select key from pgmem.node where label = 'EntityFact'") == [{"key": NFC}]
+    named = rows("select key, props ->> 'entity_name' as name from pgmem.node where label = 'EntityFact'")
+    assert named == [{"key": NFC, "name": NFC}]
     repeated = call("save_decision", title=f"Go to the {NFC}", rationale="r", project_id=shop)
     assert repeated["dedup_outcome"] == "duplicate_skip"

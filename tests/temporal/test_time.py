@@ -215,6 +215,17 @@ def test_a_revert_is_refused_while_the_same_content_is_live_elsewhere(call: Call
     assert str(new) in message
 
 
+def test_a_decision_is_known_again_by_the_text_that_a_revert_brought_back(call: Call, shop: str) -> None:
+    saved = call("save_decision", title="Sell tea", rationale="They ask.", project_id=shop)
+    edit = {"properties": {"rationale": "They pay."}, "title": "Sell coffee", "by": "ada"}
+    call("edit_memory", id=saved["artifact_id"], version=1, **edit)
+    call("revert", label="Decision", key=str(saved["artifact_id"]), version=1)
+    again = call("save_decision", title="Sell tea", rationale="They ask.", project_id=shop)
+    assert again["dedup_outcome"] == "duplicate_skip"
+    other = call("save_decision", title="Sell coffee", rationale="They pay.", project_id=shop)
+    assert other["dedup_outcome"] == "new"
+
+
 def test_a_global_memory_is_forgotten_and_reverted_with_an_approval_only(call: Call, shop: str) -> None:
     def token(preview: str) -> str:
         return str(call("request_global_write_approval", content_preview=preview)["token"])
