@@ -186,8 +186,9 @@ def test_an_upgrade_writes_again_what_an_earlier_release_stored_otherwise(
     )
     assert each("search_memory", query="Zenithium") == []
     versions = rows("select id, version, begins_at from pgmem.node order by seq")
-    with connection.transaction():
-        connection.execute("select pgmem.renew_texts()")
+    connection.execute("select pgmem.needs_renewal('memories')")
+    while rows("select step from pgmem.renew()") != [{"step": None}]:
+        pass
     # The same characters composed otherwise are no change of what is remembered.
     assert rows("select id, version, begins_at from pgmem.node order by seq") == versions
     assert [row["key"] for row in each("search_memory", query="Zenithium")] == ["wing"]
