@@ -31,6 +31,7 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
+from pgmem import plain_files
 from pgmem.errors import EmbeddedServerError
 
 _logger = logging.getLogger(__name__)
@@ -253,7 +254,7 @@ class EmbeddedServer:
         return next(name for name, (known, _) in _WHEELS.items() if known == package)
 
     def _make_data_dir(self) -> None:
-        self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        plain_files.make_folder(self._data_dir)
         mode = self._data_dir.stat().st_mode
         # Mode 0700 on /tmp or a home directory would break other programs.
         if mode & stat.S_ISVTX or self._data_dir in (Path("/"), Path(os.path.expanduser("~"))):

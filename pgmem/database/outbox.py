@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID
 
+from pgmem import plain_files
 from pgmem.errors import SaveIdReused
 from pgmem.models import MemoryScope
 
@@ -78,7 +79,7 @@ class Outbox:
             SaveIdReused: a different save of this tenant is queued with this save_id.
             OSError: the folder cannot be written; nothing is queued.
         """
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        plain_files.make_private_folder(self.folder)
         for path in self._all():
             if not path.stem.endswith(str(save.save_id)) or f"-{_digest(self._database)}-" not in path.name:
                 continue
@@ -91,12 +92,8 @@ class Outbox:
                 )
         target = self.folder / self._name(save)
         draft = target.with_suffix(".tmp")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        plain_files.create(draft, _text({"database": self._database, **asdict(save)}).encode())
         try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(_text({"database": self._database, **asdict(save)}))
-                file.flush()
-                os.fsync(file.fileno())
             draft.rename(target)
             self._sync_folder()
         except BaseException:

@@ -15,6 +15,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from pgmem import plain_files
+
 _LOG_LIMIT = 1_000_000
 _FORGET_AFTER_S = 30 * 86400
 _WORD = re.compile(r"[^A-Za-z0-9_-]")
@@ -35,7 +37,7 @@ class Session:
 
     def first(self, kind: str, key: str) -> bool:
         """Whether this is the first time that a thing of a kind comes up in the session."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self._make()
         name = hashlib.sha256(key.encode(errors="replace")).hexdigest()[:24]
         try:
             os.close(os.open(self.folder / f"{kind}-{name}", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -57,21 +59,22 @@ class Session:
 
     def write(self, name: str, value: object) -> None:
         """Keep a value of JSON under a name."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        path = self.folder / self._file(name)
-        new = path.with_suffix(f".{os.getpid()}")
-        new.write_text(json.dumps(value), "utf-8")
-        new.replace(path)
+        self._make()
+        plain_files.replace(self.folder / self._file(name), json.dumps(value).encode(), durable=False)
 
     def sweep(self) -> None:
         """Remove the files of sessions that ended long ago."""
         oldest = time.time() - _FORGET_AFTER_S
         for folder in self.folder.parent.iterdir():
-            if folder.is_dir() and folder.stat().st_mtime < oldest:
+            if folder.is_dir() and not folder.is_symlink() and folder.stat().st_mtime < oldest:
                 for path in folder.iterdir():
                     path.unlink(missing_ok=True)
                 with contextlib.suppress(OSError):
                     folder.rmdir()
+
+    def _make(self) -> None:
+        plain_files.make_private_folder(self.folder.parent)
+        plain_files.make_private_folder(self.folder)
 
     @staticmethod
     def _file(name: str) -> str:
@@ -82,11 +85,10 @@ def log(data_dir: Path, event: str, message: str) -> None:
     """Append a line to hooks/hook.log; it never raises."""
     try:
         path = data_dir / "hooks" / "hook.log"
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        plain_files.make_private_folder(path.parent)
         if path.exists() and path.stat().st_size > _LOG_LIMIT:
             path.replace(path.with_suffix(".log.1"))
         line = " ".join(message.split())[:500]
-        with path.open("a", encoding="utf-8", errors="replace") as file:
-            file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {event} {line}\n")
+        plain_files.append(path, f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {event} {line}\n")
     except OSError:
         return

@@ -6,9 +6,10 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
+
+from pgmem import plain_files
 
 _FORM = 9
 """Grows with every change of what the files of the cache hold: another number is no cache."""
@@ -43,16 +44,10 @@ class Cache:
         if self._folder is None:
             return
         with contextlib.suppress(OSError):
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            handle, name = tempfile.mkstemp(dir=self._folder)
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    text = json.dumps({"form": _FORM, "data": data}, separators=(",", ":"))
-                    file.write(text.encode("utf-8", "surrogateescape"))
-                os.replace(name, self._folder / f"{part}.json")
-            except OSError:
-                os.unlink(name)
-                raise
+            plain_files.make_private_folder(self._folder)
+            text = json.dumps({"form": _FORM, "data": data}, separators=(",", ":"))
+            contents = text.encode("utf-8", "surrogateescape")
+            plain_files.replace(self._folder / f"{part}.json", contents, durable=False)
 
 
 def json_digest(value: Any) -> str:

@@ -6,15 +6,15 @@ the rule (`open_project`); this module only reads. It imports little, because a 
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import re
-import stat
 import tomllib
 import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from pgmem import plain_files
 
 if TYPE_CHECKING:
     from pgmem.repository.git import Repository
@@ -41,7 +41,8 @@ def chosen_project(folder: Path) -> str | None:
     folder = folder.absolute()
     for place in (folder, *folder.parents):
         try:
-            text = _plain(place / ".pgmem.toml")
+            # A link may lead to an endless file, and a pipe waits.
+            text = plain_files.read(place / ".pgmem.toml", _MOST_BYTES).decode()
         except (OSError, UnicodeDecodeError):
             continue
         try:
@@ -50,23 +51,6 @@ def chosen_project(folder: Path) -> str | None:
             return None
         return chosen.strip() if isinstance(chosen, str) and chosen.strip() else None
     return None
-
-
-def _plain(path: Path) -> str:
-    """Return the text of a small file that comes with a repository: a link may lead to an endless file, a pipe waits.
-
-    Raises:
-        OSError: it is no plain file, or longer than 64 kB.
-        UnicodeDecodeError: it is no UTF-8.
-    """
-    found = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    with open(found, "rb") as file:
-        if not stat.S_ISREG(os.fstat(found).st_mode):
-            raise OSError(errno.EINVAL, "no plain file")
-        text = file.read(_MOST_BYTES + 1)
-    if len(text) > _MOST_BYTES:
-        raise OSError(errno.EFBIG, "too long")
-    return text.decode("utf-8")
 
 
 def identify(folder: Path) -> Identity:

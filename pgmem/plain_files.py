@@ -1,0 +1,167 @@
+"""Files and folders that other people or a repository may have prepared: read and written without following a link.
+
+The module imports little, because a hook of an editor waits for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from pathlib import Path
+
+PRIVATE = 0o600
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+def read(path: Path, most: int) -> bytes:
+    """Return the contents of a regular file.
+
+    Args:
+        path: a link there is not followed; links above it are.
+        most: bytes that the file may have.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        OSError: it is a link, a folder, a pipe or a device, larger than `most`, or cannot be read.
+    """
+    _check(os.lstat(path))  # opening a device can already have an effect
+    with open(os.open(path, os.O_RDONLY | _NO_LINK), "rb") as file:
+        _check(os.fstat(file.fileno()))
+        found = file.read(most + 1)
+    if len(found) > most:
+        raise OSError(errno.EFBIG, f"it is larger than {most:_} bytes".replace("_", " "))
+    return found
+
+
+def create(
+    path: Path,
+    contents: bytes,
+    *,
+    mode: int | None = PRIVATE,
+    like: os.stat_result | None = None,
+    durable: bool = True,
+) -> None:
+    """Write a new file.
+
+    Args:
+        path: nothing may be there, not even a link to nowhere.
+        contents: of the file.
+        mode: None: what the umask leaves of 0666.
+        like: a file whose mode is taken instead, and whose owner and group if root runs this.
+        durable: it is on the disk when this returns.
+
+    Raises:
+        FileExistsError: something is there; it stays as it is.
+        OSError: the file cannot be written; nothing is left of it.
+    """
+    if like is not None:
+        mode = stat.S_IMODE(like.st_mode)
+    # Nobody else may open it before its owner and mode are set.
+    asked = 0o666 if mode is None else PRIVATE
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, asked)
+    try:
+        with open(descriptor, "wb") as file:
+            if hasattr(os, "fchmod"):  # Windows has neither
+                if like is not None and os.geteuid() == 0:
+                    os.fchown(descriptor, like.st_uid, like.st_gid)
+                if mode is not None:
+                    os.fchmod(descriptor, mode)
+            file.write(contents)
+            if durable:
+                file.flush()
+                os.fsync(descriptor)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def replace(
+    path: Path,
+    contents: bytes,
+    *,
+    mode: int | None = PRIVATE,
+    like: os.stat_result | None = None,
+    durable: bool = True,
+) -> None:
+    """Write a file as a whole: who reads it meanwhile gets what was there before. A link there is replaced.
+
+    Args:
+        path: the file; its folder must be there.
+        contents: of the file.
+        mode: as in `create`.
+        like: as in `create`.
+        durable: as in `create`.
+
+    Raises:
+        OSError: the file cannot be written; what was there stays.
+    """
+    new = path.with_name(f".{path.name[:100]}.{os.urandom(8).hex()}")
+    create(new, contents, mode=mode, like=like, durable=durable)
+    try:
+        os.replace(new, path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+
+
+def append(path: Path, text: str) -> None:
+    """Append to a file that its owner alone reads.
+
+    Raises:
+        OSError: it is a link or no regular file, or cannot be written.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        _check(os.lstat(path))
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NO_LINK, PRIVATE)
+    with open(descriptor, "a", encoding="utf-8", errors="replace") as file:
+        found = os.fstat(descriptor)
+        _check(found)
+        if stat.S_IMODE(found.st_mode) != PRIVATE and hasattr(os, "fchmod"):
+            os.fchmod(descriptor, PRIVATE)  # of an earlier release, or made under a strict umask
+        file.write(text)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder that its owner alone enters, and those above it that are missing; one that is there stays as it is.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    if path.is_dir():
+        return
+    make_folder(path.parent)
+    with contextlib.suppress(FileExistsError):  # another process was quicker
+        path.mkdir(0o700)
+        path.chmod(0o700)  # whatever the umask took away
+        return
+    if not path.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+
+
+def make_private_folder(path: Path) -> None:
+    """Make a folder in the data folder; one that an earlier release left open to others is closed to them.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    make_folder(path)
+    found = os.lstat(path)
+    if os.name == "nt" or not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        return  # the folder of somebody else, to which a link leads, is not pgmem's to close
+    if stat.S_IMODE(found.st_mode) != 0o700:
+        path.chmod(0o700)
+
+
+def _check(found: os.stat_result) -> None:
+    if stat.S_ISREG(found.st_mode):
+        return
+    kinds = {
+        stat.S_IFLNK: "a link",
+        stat.S_IFDIR: "a folder",
+        stat.S_IFIFO: "a pipe",
+        stat.S_IFSOCK: "a socket",
+    }
+    kind = kinds.get(stat.S_IFMT(found.st_mode), "a device")
+    raise OSError(errno.EINVAL, f"it is {kind}, not a regular file")

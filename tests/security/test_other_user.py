@@ -1,0 +1,117 @@
+"""The attacker is another user of the machine: what pgmem keeps there is read by its owner alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from pgmem.database.outbox import Outbox, QueuedSave
+from pgmem.models import MemoryScope
+from pgmem.repository.cache import Cache
+from tests.hook.conftest import Hook, data_dir, hook, repository
+
+__all__ = ["data_dir", "hook"]
+
+
+@pytest.fixture(params=[0, 0o022, 0o777], ids=oct)
+def umask(request: pytest.FixtureRequest) -> Iterator[None]:
+    former = os.umask(request.param)
+    yield
+    os.umask(former)
+
+
+def assert_private(folder: Path) -> None:
+    """Nobody but the owner enters the folder or reads a file in it."""
+    for path in (folder, *folder.rglob("*")):
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
+
+
+def session(tmp_path: Path, hook: Hook) -> None:
+    """A session whose events make each file that hooks keep."""
+    root = tmp_path / "webshop"
+    if not root.exists():
+        repository(root)
+    transcript = tmp_path / "transcript.jsonl"
+    turn = {"type": "user", "uuid": str(uuid4()), "message": {"role": "user", "content": "Paint it green."}}
+    transcript.write_text(json.dumps(turn) + "\n")
+    given = {"session_id": "s1", "cwd": str(root), "transcript_path": str(transcript)}
+    hook({**given, "hook_event_name": "SessionStart", "source": "startup"})
+    hook({**given, "hook_event_name": "PreToolUse", "tool_input": {"file_path": str(root / "app.py")}})
+    hook({**given, "hook_event_name": "Stop"})
+    hook("this is not JSON")
+
+
+def test_what_hooks_keep_is_private_under_any_umask(tmp_path: Path, data_dir: Path, hook: Hook) -> None:
+    (tmp_path / "webshop").mkdir()
+    former = os.umask(0)
+    try:
+        session(tmp_path, hook)
+    finally:
+        os.umask(former)
+    kept = {path.name.partition("-")[0] for path in data_dir.rglob("*")}
+    assert kept == {"hooks", "claude", "kept", "file", "hook.log"}
+    assert_private(data_dir)
+
+
+def test_what_an_earlier_release_left_open_is_closed(tmp_path: Path, data_dir: Path, hook: Hook) -> None:
+    session(tmp_path, hook)
+    log = data_dir / "hooks" / "hook.log"
+    for path in (data_dir / "hooks", *(data_dir / "hooks").iterdir()):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    session(tmp_path, hook)
+    assert_private(data_dir / "hooks")
+    assert log.read_text().count("JSONDecodeError") == 2
+
+
+def test_a_data_folder_that_was_there_keeps_its_mode(tmp_path: Path, data_dir: Path, hook: Hook) -> None:
+    data_dir.mkdir(mode=0o755)
+    data_dir.chmod(0o755)
+    session(tmp_path, hook)
+    assert stat.S_IMODE(data_dir.stat().st_mode) == 0o755  # it may serve others too
+    assert_private(data_dir / "hooks")
+
+
+@pytest.mark.parametrize("make", [os.symlink, lambda _, path: os.mkfifo(path)], ids=["link", "pipe"])
+def test_a_log_that_is_no_file_is_not_written(
+    tmp_path: Path, data_dir: Path, hook: Hook, make: Callable[[Path, Path], None]
+) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("unchanged")
+    (data_dir / "hooks").mkdir(parents=True)
+    make(victim, data_dir / "hooks" / "hook.log")
+    assert hook("this is not JSON") is None
+    assert victim.read_text() == "unchanged"
+
+
+@pytest.mark.usefixtures("umask")
+def test_a_queued_save_is_private_under_any_umask(tmp_path: Path) -> None:
+    save = QueuedSave(
+        save_id=uuid4(),
+        verb="save_session",
+        params={"objective": "Open the shop"},
+        scope=MemoryScope(),
+        source="mcp",
+        made_at=datetime(2026, 1, 2, 3, 4, tzinfo=UTC),
+    )
+    outbox = Outbox(tmp_path / "share" / "pgmem" / "outbox", "shop")
+    outbox.put(save)
+    assert_private(tmp_path / "share")
+    (path,) = outbox.pending()
+    queued = outbox.read(path)
+    assert queued is not None
+    assert queued.params == save.params
+
+
+@pytest.mark.usefixtures("umask")
+def test_what_was_read_of_a_repository_is_private_under_any_umask(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "data", tmp_path)
+    cache.store("files", {"app.py": "1"})
+    assert cache.load("files") == {"app.py": "1"}
+    assert_private(tmp_path / "data")
