@@ -19,6 +19,7 @@ from typing import Any
 from pgmem.bench.corpus import Corpus
 from pgmem.bench.timing import quantile
 from pgmem.memory import Memory
+from pgmem.programs import AGAIN
 
 BAR_MS = 300.0
 """What an event may take at p95."""
@@ -65,7 +66,7 @@ async def run(
         transcript = folder / f"{number}.jsonl"
         timed("floor", [sys.executable, "-c", "pass"], b"", None)
         for name, event in _session(root, transcript, number, titles):
-            command = [sys.executable, "-m", "pgmem", "hook", name, "--client", "claude-code"]
+            command = [*AGAIN, "hook", name, "--client", "claude-code"]
             answer = timed(name, command, json.dumps(event).encode(), {**kept, **environment})
             if name == "UserPromptSubmit":
                 prompts["asked"] += 1

@@ -20,6 +20,7 @@ import psutil
 import psycopg
 
 from pgmem.errors import PgmemError
+from pgmem.programs import AGAIN
 
 _START_S = 60.0
 _HEADERS = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-06-18"}
@@ -161,7 +162,7 @@ def over_http(dsn: str, folder: Path) -> Iterator[tuple[str, int]]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
-    command = [sys.executable, "-m", "pgmem", "mcp", "--transport", "http", "--port", str(port)]
+    command = [*AGAIN, "mcp", "--transport", "http", "--port", str(port)]
     process = subprocess.Popen(command, env=_environment(dsn, folder), stderr=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}"
     try:
@@ -184,7 +185,7 @@ def _await_ready(address: str) -> None:
 @asynccontextmanager
 async def over_stdio(dsn: str, folder: Path, user: str) -> AsyncIterator[PipeClient]:
     """Start a server over stdio that acts for a user, and begin a session."""
-    command = [sys.executable, "-m", "pgmem", "mcp"]
+    command = [*AGAIN, "mcp"]
     async with await anyio.open_process(
         command, env=_environment(dsn, folder, user), stderr=subprocess.DEVNULL
     ) as process:

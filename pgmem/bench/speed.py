@@ -26,6 +26,7 @@ from pgmem.bench.search import narrow_scope_rows, search_rows
 from pgmem.bench.timing import Report, SpeedRow, interleaved, quantile, ratio_row
 from pgmem.database.embedded import temporary_server
 from pgmem.memory import Memory
+from pgmem.programs import AGAIN
 from pgmem.settings import load
 
 _BULK_BATCH = 100
@@ -367,7 +368,7 @@ async def _starts(folder: Path, repeats: int, progress: Progress) -> list[SpeedR
     for number in range(repeats):
         given = {"PGMEM_DATA_DIR": str(folder / str(number)), "EMBEDDING_PROVIDER": "none"}
         parameters = StdioServerParameters(
-            command=sys.executable, args=["-m", "pgmem", "mcp"], env={**environment, **given}
+            command=AGAIN[0], args=[*AGAIN[1:], "mcp"], env={**environment, **given}
         )
         for times in (cold, warm):
             progress("starting", 2 * number + (times is warm), 2 * repeats)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -22,6 +21,7 @@ from rich.text import Text
 from pgmem.cli.options import exit_on_error, load_settings, print_json, table, terminal
 from pgmem.database.embedded import EmbeddedServer
 from pgmem.errors import PgmemError
+from pgmem.programs import AGAIN
 
 if TYPE_CHECKING:
     from pgmem.settings import Settings
@@ -173,7 +173,7 @@ async def _work(settings: Settings, console: Console, conversation: Path | None)
         environment.pop(name, None)
     if settings.dsn is not None:
         environment["PGMEM_DSN"] = settings.dsn
-    parameters = StdioServerParameters(command=sys.executable, args=["-m", "pgmem", "mcp"], env=environment)
+    parameters = StdioServerParameters(command=AGAIN[0], args=[*AGAIN[1:], "mcp"], env=environment)
     began = time.perf_counter()
     steps: list[dict[str, Any]] = []
     project = PROJECT if settings.dsn is None else f"{PROJECT}-{time.time_ns():x}"

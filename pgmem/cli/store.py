@@ -34,6 +34,7 @@ from pgmem.database.dsn import place
 from pgmem.database.embedded import EmbeddedServer
 from pgmem.errors import NotPermitted, PgmemError
 from pgmem.neutral import counted
+from pgmem.programs import installed
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
@@ -246,7 +247,7 @@ def psql(
         target = settings.dsn or exit_on_error(server.start)
         if settings.dsn is None:
             store.run(lambda m: m.status())  # creates the schema of a new store
-        program = shutil.which("psql", path=str(_own_programs(server))) or shutil.which("psql")
+        program = shutil.which("psql", path=str(_own_programs(server))) or installed("psql")
         if program is None:
             stop("psql is not installed: install your system's PostgreSQL client.")
         given = os.environ.get("PGOPTIONS", "")

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from importlib import metadata
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
+
+from pgmem.programs import AGAIN, installed
 
 Client = Literal[
     "claude-code", "claude-desktop", "cursor", "vscode", "codex", "gemini-cli", "windsurf", "zed"
@@ -36,11 +41,22 @@ _CURSOR_EVENTS = ("sessionStart", "beforeSubmitPrompt", "postToolUse", "afterAge
 
 
 def command() -> list[str]:
-    """Return the command that runs this pgmem, with its whole path: a client has another PATH than a shell."""
-    own = Path(sys.executable).parent / ("pgmem.exe" if os.name == "nt" else "pgmem")
+    """Return the command that runs this pgmem: a client has another PATH than a shell, and starts it in any folder.
+
+    It is the program that pip made for this package, wherever its folder of programs is. Only where there is none it is
+    the interpreter, which must not look for modules in the folder where the client starts it.
+    """
     if "archive-v0" in sys.prefix:  # an environment that uvx made for this call
-        return ["uvx", "--from", "pgmem-agent", "pgmem"]
-    return [str(own)] if own.exists() else [sys.executable, "-m", "pgmem"]
+        return [installed("uvx") or "uvx", "--from", "pgmem-agent", "pgmem"]
+    name = "pgmem.exe" if os.name == "nt" else "pgmem"
+    try:
+        files = metadata.files("pgmem-agent") or []
+    except metadata.PackageNotFoundError:
+        files = []
+    for file in files:
+        if file.name == name and os.access(program := os.path.abspath(file.locate()), os.X_OK):
+            return [program]
+    return list(AGAIN)
 
 
 def is_own(item: Any) -> bool:
@@ -153,3 +169,28 @@ CLIENTS: dict[str, Callable[[Path, Path | None, Mapping[str, str]], list[Change]
     "zed": _zed,
 }
 """The changes for each client, made from the home directory, a project (None: user settings) and the environment."""
+
+
+def starts_unsafely(entry: Any) -> bool:
+    """Whether an entry for pgmem, a server or a hook, imports modules of the folder in which a client starts it.
+
+    An earlier release wrote them so where pgmem's program was not beside the interpreter.
+    """
+    if isinstance(entry, list):
+        return any(starts_unsafely(item) for item in entry)
+    if not isinstance(entry, Mapping):
+        return False
+    given, arguments = entry.get("command"), entry.get("args")
+    if isinstance(given, str):
+        words = [given, *map(str, arguments)] if isinstance(arguments, list) else _words(given)
+        if ("-m", "pgmem") in pairwise(words):
+            options = words[1 : words.index("-m")]
+            return not any(re.fullmatch(r"-[A-Za-z]*[PI][A-Za-z]*", option) for option in options)
+    return any(starts_unsafely(item) for item in entry.values())
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command, posix=os.name != "nt")
+    except ValueError:  # a quote is open: no shell runs it
+        return []

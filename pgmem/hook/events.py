@@ -20,6 +20,7 @@ from pgmem.database.identity import Identity, opening
 from pgmem.hook import clients, texts
 from pgmem.hook.libpq import Connection
 from pgmem.hook.state import Session, log
+from pgmem.programs import AGAIN
 
 _LIMIT_S = {"start": 20.0, "prompt": 3.0, "file": 3.0, "keep": 20.0}  # then the hook gives up
 _QUERY_S = {"start": 2.0, "prompt": 0.4, "file": 0.4, "keep": 10.0}
@@ -128,7 +129,7 @@ def _keep_later(event: Event) -> None:
     """Keep the turns in a process of its own: starting the server takes seconds, and the session does not wait."""
     import subprocess
 
-    command = [sys.executable, "-m", "pgmem", "hook", event.name, "--client", event.client, "--start"]
+    command = [*AGAIN, "hook", event.name, "--client", event.client, "--start"]
     with subprocess.Popen(
         [*command, "--data-dir", str(event.data_dir)],
         stdin=subprocess.PIPE,

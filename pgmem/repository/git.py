@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import threading
 import time
@@ -19,6 +18,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import IO
+
+from pgmem.programs import installed
 
 _TIMEOUT_S = 60.0
 _HISTORY_TIMEOUT_S = 300.0  # a log of a million commits takes a minute or two
@@ -107,9 +108,7 @@ class _Inert:
     """The one place that runs git: it runs no program that a repository names, and opens no connection."""
 
     def __init__(self, root: Path) -> None:
-        # A relative entry of PATH could find a program named git in the repository.
-        folders = [folder for folder in os.get_exec_path() if os.path.isabs(folder)]
-        program = shutil.which("git", path=os.pathsep.join(folders))
+        program = installed("git")
         if program is None:
             raise GitUnavailable("git is not installed")
         self._program = program
