@@ -16,6 +16,11 @@ from pgmem.neutral import visible
 if TYPE_CHECKING:
     from pgmem.clients.connect import Edit
 
+_PASSWORD_LEFT_OUT = (
+    "The password of PGMEM_DSN is left out, because the settings of a project are committed: put it into ~/.pgpass, or "
+    "set PGPASSWORD where the client runs."
+)
+
 
 def connect(
     client: Annotated[
@@ -57,8 +62,10 @@ def connect(
         return
     if folder is not None and client in ("claude-desktop", "windsurf"):
         raise typer.BadParameter(f"{client} has no settings of a project: leave --folder out.")
-    changes = catalog.CLIENTS[client](home or Path.home(), folder and folder.resolve(), os.environ)
-    found = exit_on_error(lambda: edits(changes, undo=undo))
+    project = folder and folder.resolve()
+    environment = {**os.environ} if project is None else _committed()
+    changes = catalog.CLIENTS[client](home or Path.home(), project, environment)
+    found = exit_on_error(lambda: edits(changes, project, undo=undo))
     if not found:
         typer.echo("Nothing to change.")
         return
@@ -68,10 +75,22 @@ def connect(
             backup = exit_on_error(lambda edit=edit: write(edit))  # type: ignore[misc]
             kept = f" What was there is in {backup}." if backup else ""
             typer.echo(f"{edit.file} is {'removed' if edit.after is None else 'written'}.{kept}")
+    if environment.get("PGMEM_DSN") != os.environ.get("PGMEM_DSN") and not undo:
+        typer.echo(_PASSWORD_LEFT_OUT)
     if dry_run:
         typer.echo("Nothing is written (--dry-run).")
     elif not undo:
         typer.echo(f"Start {client} anew. `pgmem connect {client} --undo` takes this back.")
+
+
+def _committed() -> dict[str, str]:
+    """Return the environment for settings that are committed: without the password of the DSN."""
+    from pgmem.database.dsn import without_secrets
+
+    environment = dict(os.environ)
+    if dsn := environment.get("PGMEM_DSN"):
+        environment["PGMEM_DSN"] = exit_on_error(lambda: without_secrets(dsn))
+    return environment
 
 
 def _show(edit: Edit) -> None:

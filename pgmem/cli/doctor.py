@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import anyio
 import anyio.to_thread
 import typer
 from rich.text import Text
 
 from pgmem.cli.options import Store, exit_on_error, store_command, terminal
+from pgmem.clients.examination import examine_clients
 from pgmem.database.database import Database
 from pgmem.database.examine import Finding, examine_server
 from pgmem.engines.examination import examine_outbox
@@ -25,6 +29,7 @@ def doctor(store: Store) -> None:
     Levels: look is a problem, hint is something that could be better, ok is neither.
     """
     findings = exit_on_error(lambda: anyio.run(_examine, store.settings))
+    findings += examine_clients(Path.home(), Path.cwd(), os.environ)
     if not store.print_json(findings):
         console = terminal()
         for finding in findings:

@@ -8,14 +8,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-_TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|[{}\[\],:]|[^\s{}\[\],:"/]+', re.DOTALL)
+# Each alternative takes what it has read even if its end is missing: a text is read once, whatever it holds.
+_TOKEN = re.compile(
+    r'//[^\n]*|/\*(?:.*?\*/|.*)|"(?:[^"\\]|\\.)*+"?|[{}\[\],:]|[^\s{}\[\],:"/]++|\S', re.DOTALL
+)
+_DEEPEST = 200
+_MOST_TOKENS = 500_000
 
 
 class Unreadable(Exception):
     """A text that is no JSON, even with comments; the message says where."""
 
 
-@dataclass
+@dataclass(slots=True)
 class _Value:
     """A value with its place in the text; members of an object, or items of a list, with the places of their keys."""
 
@@ -36,8 +41,19 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens = [m for m in _TOKEN.finditer(text) if not m[0].startswith(("//", "/*"))]
+        self.tokens: list[re.Match[str]] = []
+        for token in _TOKEN.finditer(text):
+            if not token[0].startswith(("//", "/*")):
+                self.tokens.append(token)
+            elif token[0].startswith("/*") and (len(token[0]) < 4 or not token[0].endswith("*/")):
+                raise self.error(token.start(), "this comment is not closed")
+            if len(self.tokens) > _MOST_TOKENS:
+                raise Unreadable(f"it holds more than {_MOST_TOKENS} values and signs")
         self.place = 0
+        self.depth = 0
+
+    def error(self, begin: int, message: str) -> Unreadable:
+        return Unreadable(f"line {self.text.count(chr(10), 0, begin) + 1}: {message}")
 
     def take(self) -> re.Match[str]:
         if self.place >= len(self.tokens):
@@ -54,8 +70,10 @@ class _Reader:
             try:
                 return _Value(token.start(), token.end(), json.loads(token[0]))
             except ValueError:
-                line = self.text.count("\n", 0, token.start()) + 1
-                raise Unreadable(f"line {line}: {token[0][:40]!r} is no value") from None
+                raise self.error(token.start(), f"{token[0][:40]!r} is not a JSON value") from None
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise self.error(token.start(), f"it is nested more than {_DEEPEST} levels deep")
         found = _Value(token.start(), token.start(), {} if token[0] == "{" else [])
         closing = "}" if token[0] == "{" else "]"
         while not self.next_is(closing):
@@ -63,7 +81,7 @@ class _Reader:
             if closing == "}":
                 key = self.value().plain
                 if self.take()[0] != ":" or not isinstance(key, str):
-                    raise Unreadable(f"line {self.text.count(chr(10), 0, begin) + 1}: a colon is missing")
+                    raise self.error(begin, "a colon is missing")
                 item = self.value()
                 found.plain[key] = item.plain
                 found.keys.append(key)
@@ -76,7 +94,8 @@ class _Reader:
                 break
             self.take()
         if self.take()[0] != closing:
-            raise Unreadable(f"line {self.text.count(chr(10), 0, found.begin) + 1}: this is not closed")
+            raise self.error(found.begin, "this is not closed")
+        self.depth -= 1
         found.end = self.tokens[self.place - 1].end()
         return found
 
@@ -85,7 +104,20 @@ def _read(text: str) -> _Value:
     reader = _Reader(text)
     if not reader.tokens:
         return _Value(len(text), len(text), None)
-    return reader.value()
+    found = reader.value()
+    if reader.place < len(reader.tokens):
+        extra = reader.tokens[reader.place]
+        raise reader.error(extra.start(), f"{extra[0][:40]!r} follows the end of the JSON")
+    return found
+
+
+def plain(text: str) -> Any:
+    """Return what a text of JSON with comments holds; None if it holds nothing.
+
+    Raises:
+        Unreadable: the text is not JSON.
+    """
+    return _read(text).plain
 
 
 def put(text: str, path: Sequence[str], value: Any, own: Callable[[Any], bool] | None = None) -> str:

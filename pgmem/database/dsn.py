@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -18,6 +19,7 @@ _PLACE = {
     "dbname": "PGDATABASE",
     "user": "PGUSER",
 }
+_SECRETS = ("password", "sslpassword", "scram_client_key", "scram_server_key", "oauth_client_secret")
 
 
 def with_limits(dsn: str, seconds: float) -> str:
@@ -38,6 +40,30 @@ def with_limits(dsn: str, seconds: float) -> str:
     return make_conninfo(dsn, **{name: value for name, value in limits.items() if name not in given})
 
 
+def without_secrets(dsn: str, setting: str = "PGMEM_DSN") -> str:
+    """Return a DSN without its passwords and keys; one that holds none stays as it is written.
+
+    Args:
+        dsn: a libpq connection string or URI.
+        setting: the variable that holds it, for the message.
+
+    Raises:
+        InvalidArgument: the DSN cannot be parsed.
+    """
+    given = _parsed(dsn, setting)
+    kept = {name: value for name, value in given.items() if name not in _SECRETS}
+    return dsn if kept == given else make_conninfo(**kept)
+
+
+def _parsed(dsn: str, setting: str) -> dict[str, Any]:
+    try:
+        return dict(conninfo_to_dict(dsn))
+    except psycopg.ProgrammingError:
+        raise InvalidArgument(
+            f"{setting} is no connection string; write postgresql://user@host/database or host=… dbname=…"
+        ) from None
+
+
 def place(dsn: str, setting: str = "PGMEM_DSN") -> str:
     """Return the database and the login that a DSN names, as `name=value` pairs without passwords.
 
@@ -48,11 +74,6 @@ def place(dsn: str, setting: str = "PGMEM_DSN") -> str:
     Raises:
         InvalidArgument: the DSN cannot be parsed.
     """
-    try:
-        given = conninfo_to_dict(dsn)
-    except psycopg.ProgrammingError:
-        raise InvalidArgument(
-            f"{setting} is no connection string; write postgresql://user@host/database or host=… dbname=…"
-        ) from None
+    given = _parsed(dsn, setting)
     found = {name: str(given.get(name) or os.environ.get(variable, "")) for name, variable in _PLACE.items()}
     return " ".join(f"{name}={value}" for name, value in found.items() if value)

@@ -33,11 +33,11 @@ Examine = Callable[..., tuple[int, Found]]
 
 
 @pytest.fixture
-def doctor(run: Run) -> Examine:
-    """`doctor()`: the exit code, and what was found by what was looked at."""
+def doctor(run: Run, tmp_path: Path) -> Examine:
+    """`doctor()`: the exit code, and what was found by what was looked at; the home directory holds no settings."""
 
     def doctor(**variables: str | None) -> tuple[int, Found]:
-        result = run("doctor", "--json", **variables)
+        result = run("doctor", "--json", **{"HOME": str(tmp_path), "PYTHONPATH": "", **variables})
         assert result.stderr == ""
         return result.exit_code, {each["check"]: each for each in json.loads(result.stdout)}
 
@@ -261,3 +261,68 @@ def test_what_a_tenant_may_not_count_is_left_to_the_owner(doctor: Examine, serve
             admin.execute(sql.SQL("drop role {}").format(sql.Identifier(name)))
     assert (code, found["schema"]["level"]) == (1, "look")
     assert found["schema"]["remedy"] == "grant it pgmem_writer or pgmem_reader"
+
+
+OLD = "/usr/bin/python3 -m pgmem hook Stop --client claude-code"
+NEW = "/usr/bin/python3 -P -m pgmem hook Stop --client claude-code"
+
+
+def settings_with(folder: Path, command: str) -> None:
+    """Write what `pgmem connect claude-code` writes, with a command of our choice, beside a hook of another program."""
+    program, *arguments = command.partition(" hook ")[0].split()
+    hooks = [
+        {"hooks": [{"type": "command", "command": text}]} for text in ("python3 -m pgmem_of_others", command)
+    ]
+    (folder / ".claude").mkdir(parents=True, exist_ok=True)
+    (folder / ".claude" / "settings.json").write_text(f"// mine\n{json.dumps({'hooks': {'Stop': hooks}})}")
+    server = {"command": program, "args": [*arguments, "mcp"]}
+    for name in (".claude.json", ".mcp.json"):
+        (folder / name).write_text(json.dumps({"mcpServers": {"pgmem": server}}))
+    (folder / ".codex").mkdir(exist_ok=True)
+    (folder / ".codex" / "config.toml").write_text(
+        f"[mcp_servers.pgmem]\ncommand = {json.dumps(program)}\nargs = {json.dumps(server['args'])}\n"
+    )
+
+
+def test_settings_of_a_client_that_start_what_a_repository_brings(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, project = tmp_path / "home", tmp_path / "project"
+    home.mkdir()
+    project.mkdir()
+    monkeypatch.chdir(project)
+    moved = dict.fromkeys(("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "PYTHONPATH"), "")
+    around = {**moved, "HOME": str(home)}
+
+    def found() -> dict[str, str]:
+        shown = json.loads(run("doctor", "--json", **around).stdout)
+        of_clients = [each for each in shown if each["check"] == "clients"]
+        assert all(each["level"] == "look" for each in of_clients)
+        return {each["message"].partition(" starts pgmem")[0]: each["remedy"] for each in of_clients}
+
+    settings_with(home, NEW)
+    settings_with(project, NEW)
+    assert found() == {}
+    settings_with(home, OLD)
+    (home / ".gemini").mkdir()
+    (home / ".gemini" / "settings.json").write_text("{")  # of a client whose settings nobody can read
+    assert found() == {
+        str(home / ".claude.json"): "run pgmem connect claude-code",
+        str(home / ".claude" / "settings.json"): "run pgmem connect claude-code",
+        str(home / ".codex" / "config.toml"): "run pgmem connect codex",
+    }
+    settings_with(project, OLD)
+    assert found()[str(project / ".mcp.json")] == f"run pgmem connect claude-code --folder {project}"
+    for client in ("claude-code", "codex"):
+        assert run("connect", client, **around).exit_code == 0
+        assert run("connect", client, "--folder", str(project), **around).exit_code == 0
+    assert found() == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "level"), [("/a:/b", None), ("", None), ("/a:", "look"), ("src:/b", "look")]
+)
+def test_a_path_of_modules_that_leads_into_the_current_folder(
+    doctor: Examine, value: str, level: str | None
+) -> None:
+    assert doctor(PYTHONPATH=value)[1].get("python_path", {}).get("level") == level
