@@ -16,10 +16,11 @@ INJECTED = "pgmem-memory"
 """The name of the tag around what pgmem brings into a session."""
 
 _MOST_CHARACTERS = 100_000
+# An opening tag ends before the next `<` outside of quotes, and gives nothing back: a text is read once.
 _PUT_IN = re.compile(
     rf"<({INJECTED}|system-reminder|user-prompt-submit-hook|session-start-hook|local-command-caveat"
     r"|command-name|command-message|command-args|local-command-stdout|local-command-stderr|bash-stdout|bash-stderr"
-    r"|environment_context|user_instructions|hook_context|turn_aborted)\b[^>]*>.*?(?:</\1>|\Z)",
+    r"|environment_context|user_instructions|hook_context|turn_aborted)\b(?:[^<>\"]|\"[^\"]*\")*+>.*?(?:</\1>|\Z)",
     re.DOTALL,
 )
 _NOT_SAID = (
@@ -45,7 +46,7 @@ def turns(lines: Iterable[str]) -> Iterator[dict[str, str]]:
     for line in lines:
         try:
             entry = json.loads(line)
-        except ValueError:  # a line that is being written
+        except (ValueError, RecursionError):  # a line that is being written, or nested as no client does
             continue
         if not isinstance(entry, dict):
             continue
