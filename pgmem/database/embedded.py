@@ -49,6 +49,7 @@ _LOG_LIMIT = 10 * 1024 * 1024
 _MARKER = ".pgmem"
 _OURS = (
     *"postgres start.lock clients.lock server.log server.log.1 outbox hooks programs hba.conf password".split(),
+    *("repositories", "ui"),
     *(_KEEP, _MADE_BY, _MARKER),
 )
 _NOBODYS = ("lost+found", ".DS_Store")  # of the file system

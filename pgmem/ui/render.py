@@ -89,6 +89,11 @@ def enter(base: str, wanted: str, takes_tokens: bool, trouble: str | None) -> st
     return environment().get_template("enter.html").render(values)
 
 
+def onward(address: str) -> str:
+    """Render a page that leads on to an address by itself."""
+    return environment().get_template("onward.html").render(address=address)
+
+
 def fragment(template: str, visit: Visit, **values: Any) -> str:
     """Render a part of a page, such as a new line of the activity."""
     return (

@@ -5,10 +5,14 @@ from __future__ import annotations
 import socket
 import sys
 import webbrowser
+from contextlib import suppress
+from pathlib import Path
 
+from pgmem import plain_files
 from pgmem.errors import InvalidArgument
 from pgmem.settings import Settings
 from pgmem.telemetry import logs
+from pgmem.ui import render
 from pgmem.ui.local import local_app
 
 PORT = 7437
@@ -50,7 +54,8 @@ def run(
     logs.configure(settings)
     app, link = local_app(settings, name)
     with listening(port) as bound:
-        address = f"http://127.0.0.1:{bound.getsockname()[1]}"
+        number = bound.getsockname()[1]
+        address, handed_over = f"http://127.0.0.1:{number}", settings.data_dir / "ui" / f"{number}.html"
 
         class Server(uvicorn.Server):
             async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -63,15 +68,30 @@ def run(
                     flush=True,
                 )
                 if open_browser:
-                    webbrowser.open(link.at(address))
+                    _open(link.at(address), handed_over)
 
         server = Server(
             uvicorn.Config(
                 app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=2
             )
         )
-        server.run([bound])
+        try:
+            server.run([bound])
+        finally:
+            with suppress(OSError):
+                handed_over.unlink()
     if link.failed:
         raise link.failed
     if not server.started:
         sys.exit(1)
+
+
+def _open(link: str, file: Path) -> None:
+    """Open a link in a browser without naming it: every user of a machine sees the arguments of its programs."""
+    try:
+        plain_files.make_private_folder(file.parent)
+        plain_files.replace(file, render.onward(link).encode(), durable=False)
+    except OSError as error:
+        print(f"No browser is opened, because {file} cannot be written: {error.strerror}.", flush=True)
+        return
+    webbrowser.open(file.absolute().as_uri())

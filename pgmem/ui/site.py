@@ -310,7 +310,12 @@ class Site:
 
     def _signed_in(self, request: Request, person: Person, wanted: str) -> Response:
         session = self.sessions.begin(person)
-        answer = RedirectResponse(wanted, 303)
+        if request.headers.get("sec-fetch-site", "none") in ("none", "same-origin"):
+            answer: Response = RedirectResponse(wanted, 303)
+        else:
+            # A file on this machine led here. The browser does not send a strict cookie where another site leads, not
+            # even after a redirect; a page of this site may lead on.
+            answer = Response(render.onward(wanted), media_type="text/html")
         answer.set_cookie(
             self._cookie_name(request),
             session.key,

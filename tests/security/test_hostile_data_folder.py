@@ -60,7 +60,8 @@ def test_a_directory_of_an_earlier_release_is_taken_for_ours(place: Path) -> Non
     with EmbeddedServer(place / "data"):
         pass
     (place / "data" / ".pgmem").unlink()
-    (place / "data" / "outbox").mkdir()
+    for name in ("outbox", "hooks", "repositories", "ui"):  # as with PGMEM_DSN, which needs no server there
+        (place / "data" / name).mkdir()
     with EmbeddedServer(place / "data"):
         assert (place / "data" / ".pgmem").exists()
     (place / "data" / "notes.txt").write_text("kept here since", encoding="utf-8")

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import signal
 import stat
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
+import httpx2
 import pytest
+from playwright.sync_api import Browser, expect
 
 from pgmem.database.outbox import Outbox, QueuedSave
 from pgmem.models import MemoryScope
 from pgmem.repository.cache import Cache
 from tests.hook.conftest import Hook, data_dir, hook, repository
+from tests.ui.conftest import chromium
 
-__all__ = ["data_dir", "hook"]
+__all__ = ["chromium", "data_dir", "hook"]
 
 
 @pytest.fixture(params=[0, 0o022, 0o777], ids=oct)
@@ -115,3 +123,67 @@ def test_what_was_read_of_a_repository_is_private_under_any_umask(tmp_path: Path
     cache.store("files", {"app.py": "1"})
     assert cache.load("files") == {"app.py": "1"}
     assert_private(tmp_path / "data")
+
+
+class Pages:
+    """`pgmem ui` with a browser that prints its arguments."""
+
+    def __init__(self, dsn: str, folder: Path) -> None:
+        browser = folder / "browser"
+        browser.write_text('#!/bin/sh\necho browser "$@"\n')
+        browser.chmod(0o755)
+        environment = {"PGMEM_DSN": dsn, "PGMEM_DATA_DIR": str(folder / "data"), "BROWSER": f"{browser} %s"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "pgmem", "ui", "--by", "ada"],
+            stdout=subprocess.PIPE,
+            env={**os.environ, **environment},
+            text=True,
+        )
+        assert self.process.stdout is not None
+        self.printed = self.process.stdout.readline().strip()
+        self.process.stdout.readline()
+        self.opened = self.process.stdout.readline().split()
+        self.file = Path(unquote(urlsplit(self.opened[-1]).path))
+
+    def end(self) -> None:
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(timeout=20)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def pages(dsn: str, tmp_path: Path) -> Iterator[Pages]:
+    started = Pages(dsn, tmp_path)
+    yield started
+    started.end()
+
+
+def test_the_link_of_the_pages_is_no_argument_of_a_program(pages: Pages, tmp_path: Path) -> None:
+    assert pages.opened[0] == "browser"
+    assert pages.opened[1].startswith("file:///")
+    assert "token" not in pages.opened[1]
+    assert_private(tmp_path / "data")
+    found = re.search('content="0;url=([^"]+)"', pages.file.read_text())
+    assert found is not None
+    link = found[1]
+    assert link != pages.printed  # each works once
+    with httpx2.Client() as client:
+        # As a browser that a file of the machine leads here; it sends no strict cookie after a redirect.
+        answer = client.get(link, headers={"Sec-Fetch-Site": "cross-site"})
+        assert answer.status_code == 200
+        assert 'content="0;url=/ui/"' in answer.text
+        assert "An empty memory" in client.get(urlsplit(link)._replace(path="/ui/", query="").geturl()).text
+        assert client.get(link).status_code == 403
+    pages.end()
+    assert not pages.file.exists()
+
+
+def test_the_file_signs_a_browser_in(pages: Pages, chromium: Browser) -> None:
+    context = chromium.new_context()
+    try:
+        page = context.new_page()
+        page.goto(pages.file.as_uri())
+        expect(page.get_by_text("An empty memory").first).to_be_visible()
+    finally:
+        context.close()
