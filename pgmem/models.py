@@ -462,12 +462,16 @@ class Review(Answer):
 
 
 class CheckedLabel(Answer):
-    """The differences between graph and tables for a label: vertices or edges that are missing, extra or different."""
+    """The differences between graph and tables for a label: vertices or edges that are missing, extra or different.
+
+    With `stale_paths`, paths of variable length over it may be answered from a cache that is out of date.
+    """
 
     label: str
     missing: int
     extra: int
     different: int
+    stale_paths: bool
 
 
 class Backlog(Answer):

@@ -36,6 +36,43 @@ $$;
 comment on function pgmem.require_graph is 'Raise an error where the database has no graph that can be read.';
 
 
+-- AGE 1.8 answers paths of variable length from a cache of each session, and a trigger on each table of the graph says
+-- when it is out of date. AGE makes the trigger with a label, and a dump of an older AGE brings tables without it.
+create or replace function pgmem.labels_with_stale_paths() returns setof text
+language sql stable set search_path = pgmem, pg_temp as $$
+  select c.relname::text
+  from pg_inherits i join pg_class c on c.oid = i.inhrelid
+  where i.inhparent in (to_regclass('pgmem_graph._ag_label_vertex'), to_regclass('pgmem_graph._ag_label_edge'))
+    and to_regprocedure('ag_catalog.age_invalidate_graph_cache()') is not null
+    and not exists (
+      select from pg_trigger t
+      where t.tgrelid = c.oid and t.tgenabled <> 'D'
+        and t.tgfoid = to_regprocedure('ag_catalog.age_invalidate_graph_cache()'))
+  order by c.relname;
+$$;
+comment on function pgmem.labels_with_stale_paths is
+  'The labels whose changes do not renew the cache from which AGE 1.8 and later answers paths of variable length.';
+
+
+create or replace function pgmem.keep_graph_cache() returns integer
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_name  text;
+  v_count integer := 0;
+begin
+  for v_name in select pgmem.labels_with_stale_paths() loop
+    -- The name and the events that AGE gives to its own.
+    execute format('create or replace trigger _age_cache_invalidate after insert or update or delete or truncate '
+      'on pgmem_graph.%I for each statement execute function ag_catalog.age_invalidate_graph_cache()', v_name);
+    v_count := v_count + 1;
+  end loop;
+  return v_count;
+end;
+$$;
+comment on function pgmem.keep_graph_cache is
+  'Make the triggers that renew the cache of paths of AGE 1.8 and later on every label that lacks its own; how many.';
+
+
 -- Labels of the graph are made here and nowhere else: of eight sessions that first use a new label at once, 66 of 80
 -- attempts fail.
 create or replace function pgmem.enable_graph() returns boolean
@@ -85,6 +122,7 @@ begin
     execute format('create unique index on pgmem_graph.%I (id)', v_name);
   end loop;
   perform pgmem.build_projection();
+  perform pgmem.keep_graph_cache();
   if v_new then
     perform pgmem.fill_graph();
   elsif not exists (
@@ -161,13 +199,15 @@ create or replace function pgmem.check_graph() returns table (
   label text,
   missing bigint,
   extra bigint,
-  different bigint
+  different bigint,
+  stale_paths boolean
 )
 language plpgsql set search_path = ag_catalog, pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_name     text;
   v_expected text;
+  v_stale    text[];
 begin
   perform pgmem.require_age();
   perform ag_catalog._label_id('pgmem_graph', '_ag_label_vertex');
@@ -180,9 +220,11 @@ begin
     missing := (select count(*) from pgmem.node);
     extra := 0;
     different := 0;
+    stale_paths := false;
     return next;
     return;
   end if;
+  v_stale := array(select pgmem.labels_with_stale_paths());
   for v_name, v_expected in
     select l.name, format('select ag_catalog._graphid(pgmem.label_number(n.label), n.seq)::text as id,
         ag_catalog.agtype_out(vertex.properties::ag_catalog.agtype)::text as what
@@ -215,7 +257,8 @@ begin
       v_expected, case when exists (select from pgmem.label l where l.name = v_name)
         then 'ag_catalog.agtype_out(properties)::text' else 'start_id::text || ''>'' || end_id::text' end, v_name)
     into missing, extra, different;
-    if missing + extra + different > 0 then
+    stale_paths := v_name = any (v_stale);
+    if missing + extra + different > 0 or stale_paths then
       label := v_name;
       return next;
     end if;
@@ -226,7 +269,8 @@ comment on function pgmem.check_graph is $$
 Where the graph differs from the tables; empty when they agree.
 
 Each row counts, for a label or relation, what the graph lacks (missing), has beyond the tables (extra), and holds with
-other properties or ends (different).
+other properties or ends (different). With stale_paths, AGE 1.8 or later may answer paths of variable length over the
+label from a cache that is out of date: pgmem init mends it.
 
 TierMissing: the server has no Apache AGE.
 $$;

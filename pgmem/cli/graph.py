@@ -59,8 +59,11 @@ def check(store: Store) -> None:
     if store.print_json(found):
         pass
     elif found:
-        rows = ((row.label, row.missing, row.extra, row.different) for row in found)
-        terminal().print(table(("label", "missing", "extra", "different"), rows))
+        rows = (
+            (row.label, row.missing, row.extra, row.different, "yes" if row.stale_paths else "no")
+            for row in found
+        )
+        terminal().print(table(("label", "missing", "extra", "different", "stale paths"), rows))
     else:
         typer.echo("The graph agrees with the tables.")
     raise typer.Exit(1 if found else 0)

@@ -95,9 +95,16 @@ async def _examine_graph(memory: Maintenance) -> Finding:
     except psycopg.errors.InsufficientPrivilege:
         message = "this login may not compare the graph with the tables"
         return _hint("graph", message, "run pgmem doctor as the owner")
+    if different := [each.label for each in differences if each.missing or each.extra or each.different]:
+        message = f"the graph differs from the tables in {', '.join(different)}"
+        return _look("graph", message, "run pgmem graph rebuild")
     if differences:
-        labels = ", ".join(difference.label for difference in differences)
-        return _look("graph", f"the graph differs from the tables in {labels}", "run pgmem graph rebuild")
+        labels = counted(len(differences), "label of the graph has", "labels of the graph have")
+        return _look(
+            "graph",
+            f"{labels} no trigger _age_cache_invalidate: AGE answers paths of variable length from an old state",
+            "run pgmem init, which makes the triggers",
+        )
     return _ok("graph", "the graph agrees with the tables")
 
 

@@ -3228,7 +3228,9 @@ class Verbs(Hooks):
         """Where the graph differs from the tables; empty when they agree.
 
         Each row counts, for a label or relation, what the graph lacks (missing), has beyond the tables
-        (extra), and holds with other properties or ends (different).
+        (extra), and holds with other properties or ends (different). With stale_paths, AGE 1.8 or later may
+        answer paths of variable length over the label from a cache that is out of date: pgmem init mends
+        it.
 
         Raises:
             TierMissing: the server has no Apache AGE.

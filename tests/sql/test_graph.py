@@ -6,10 +6,11 @@ from typing import Any
 
 import psycopg
 import pytest
-from psycopg.rows import DictRow
+from psycopg import sql
+from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 
-from tests.conftest import Call
+from tests.conftest import Call, past_the_pooler
 from tests.sql.conftest import ActAs, Each, Picture, Rows
 
 EVERYTHING = "match (n) return count(n) as vertices"
@@ -337,6 +338,70 @@ def test_writes_after_a_rebuild_reach_the_graph(call: Call, each: Each, cypher: 
     call("save_pattern", trigger="after", repeatable_steps=["s"], project_id=kept)
     assert each("check_graph") == []
     assert cypher("match (p:Pattern) where p.trigger = 'after' return count(p) as n") == [{"n": 1}]
+
+
+HAS_CACHE = "select to_regprocedure('ag_catalog.age_invalidate_graph_cache()') is not null as has_cache"
+RENEWS = """
+select c.relname as label from pg_trigger t join pg_class c on c.oid = t.tgrelid
+where t.tgname = '_age_cache_invalidate' and c.relnamespace = 'pgmem_graph'::regnamespace order by 1
+"""
+
+
+def forget_cache_triggers(connection: psycopg.Connection[DictRow]) -> None:
+    """The tables of the graph as a dump of AGE 1.7 brings them."""
+    for row in connection.execute(RENEWS).fetchall():
+        drop = sql.SQL("drop trigger _age_cache_invalidate on pgmem_graph.{}")
+        connection.execute(drop.format(sql.Identifier(row["label"])))
+
+
+@pytest.fixture
+def cache(age: None, superuser: None, connection: psycopg.Connection[DictRow], kept: str) -> None:
+    """A cache of paths that no label renews; before AGE 1.8, which has one, a function of the same name."""
+    if connection.execute(HAS_CACHE).fetchone() == {"has_cache": False}:
+        connection.execute(
+            "create function ag_catalog.age_invalidate_graph_cache() returns trigger language plpgsql"
+            " as 'begin return null; end'"
+        )
+    forget_cache_triggers(connection)
+
+
+@pytest.mark.usefixtures("cache")
+def test_labels_that_do_not_renew_the_cache_of_paths_are_found_and_mended(
+    call: Call, each: Each, rows: Rows
+) -> None:
+    known = rows("select name from pgmem.label union all select name from pgmem.relation")
+    assert {row["label"] for row in each("check_graph")} == {row["name"] for row in known}
+    assert {
+        (row["missing"], row["extra"], row["different"], row["stale_paths"]) for row in each("check_graph")
+    } == {(0, 0, 0, True)}
+    assert call("enable_graph") == {"enable_graph": True}
+    assert each("check_graph") == []
+    call("init_schema", labels=[{"name": "Supplier"}])
+    assert {"label": "Supplier"} in rows(RENEWS)
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_rebuild_makes_the_triggers_that_renew_the_cache_of_paths(call: Call, each: Each) -> None:
+    call("rebuild_graph")
+    assert each("check_graph") == []
+
+
+@pytest.mark.usefixtures("age")
+def test_a_session_that_walked_sees_what_another_saved(
+    dsn: str, connection: psycopg.Connection[DictRow], call: Call, kept: str
+) -> None:
+    forget_cache_triggers(connection)
+    call("enable_graph")
+    walk = "select pgmem.run_cypher('match (a)-[*1..2]->(b) return count(*) as paths') -> 'paths' as paths"
+    with psycopg.connect(past_the_pooler(dsn), autocommit=True, row_factory=dict_row) as reader:
+        before = reader.execute(walk).fetchone()
+        for n in range(3):
+            call("save_pattern", trigger=f"after {n}", repeatable_steps=["s"], project_id=kept)
+            with psycopg.connect(past_the_pooler(dsn), row_factory=dict_row) as fresh:
+                truth = fresh.execute(walk).fetchone()
+            assert reader.execute(walk).fetchone() == truth
+            assert truth != before
+            before = truth
 
 
 @pytest.mark.usefixtures("age")
