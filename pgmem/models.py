@@ -46,7 +46,10 @@ class Setting(Answer):
 
 
 class EmbeddingModel(Answer):
-    """An embedding model of the store, with the number of its vectors, and of the texts queued for it."""
+    """An embedding model of the store, with the number of its vectors, and of the texts queued for it.
+
+    `index_missing` is whether it has more vectors than `vector_index_limit` and no index over them.
+    """
 
     model: str
     dimensions: int
@@ -55,6 +58,7 @@ class EmbeddingModel(Answer):
     waiting: int
     not_indexed: int
     index_name: str | None = None
+    index_missing: bool = False
 
 
 class DescribedLabel(Answer):

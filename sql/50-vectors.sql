@@ -16,8 +16,9 @@
 create or replace function pgmem.enable_vector() returns boolean
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
-  v_schema text := (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace
-                   where e.extname = 'vector' and string_to_array(e.extversion, '.')::integer[] >= array[0, 8]);
+  v_schema  text;
+  v_version integer[];
+  v_single  boolean;
 begin
   -- An extension that was dropped took the column with it, in all rows.
   if to_regclass('pgmem.embedding') is not null and not exists (
@@ -25,7 +26,9 @@ begin
       where a.attrelid = to_regclass('pgmem.embedding') and a.attname = 'vector' and not a.attisdropped) then
     execute 'drop table pgmem.embedding';
   end if;
-  if v_schema is null then
+  select n.nspname, string_to_array(e.extversion, '.')::integer[] into v_schema, v_version
+  from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector';
+  if v_version < array[0, 8] is not false then
     return false;
   end if;
   if to_regclass('pgmem.embedding') is null then
@@ -52,6 +55,15 @@ begin
     create policy own_and_shared on pgmem.embedding
       for select using (tenant = any ((select pgmem.visible_tenants())::text[]));
     perform pgmem.queue_missing(m.id, false) from pgmem.embedding_model m where m.active;
+  end if;
+  -- Before 0.8.2 the workers of a parallel build of an HNSW index can read and write outside their memory
+  -- (CVE-2026-3172). The table allows none, so that REINDEX and pg_restore build without them too.
+  select 'parallel_workers=0' = any (c.reloptions) into v_single
+  from pg_class c where c.oid = 'pgmem.embedding'::regclass;
+  if v_version < array[0, 8, 2] and v_single is not true then
+    alter table pgmem.embedding set (parallel_workers = 0);
+  elsif v_version >= array[0, 8, 2] and v_single then
+    alter table pgmem.embedding reset (parallel_workers);
   end if;
   return true;
 end;
@@ -271,7 +283,8 @@ create or replace function pgmem.embedding_status(
   vectors bigint,
   not_indexed bigint,
   waiting bigint,
-  index_name text
+  index_name text,
+  index_missing boolean
 )
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
@@ -282,13 +295,18 @@ begin
   return query
   select m.name, m.dimensions, m.active, count(e.node_seq), count(e.node_seq) filter (where not e.indexed),
          (select count(*) from pgmem.embedding_queue q where q.model_id = m.id),
-         to_regclass(format('pgmem.embedding_hnsw_%s', m.id))::text
+         to_regclass(format('pgmem.embedding_hnsw_%s', m.id))::text,
+         to_regclass(format('pgmem.embedding_hnsw_%s', m.id)) is null
+           and count(e.node_seq) > pgmem.setting_int('vector_index_limit')
   from pgmem.embedding_model m left join pgmem.embedding e on e.model_id = m.id
   group by m.id, m.name, m.dimensions, m.active order by m.id;
 end;
 $$;
 comment on function pgmem.embedding_status is $$
 The models of this store, their vectors, and how many texts wait for one.
+
+With index_missing, a model has more vectors than vector_index_limit and no index yet: they are compared one by one until
+a worker makes it.
 $$;
 select pgmem.declare_verb('embedding_status', p_rights => 'worker', p_effect => 'look',
   p_answer => 'list[EmbeddingModel]');

@@ -45,7 +45,10 @@ select current_setting('server_version') as version, current_setting('server_ver
        current_setting('dynamic_shared_memory_type') as shared_memory
 """
 _EXTENSIONS = """
-select w.name, a.default_version as offered, e.extversion as installed
+select w.name, a.default_version as offered, e.extversion as installed,
+       (select coalesce('parallel_workers=0' = any (c.reloptions), false)
+        from pg_class c join pg_namespace n on n.oid = c.relnamespace
+        where n.nspname = 'pgmem' and c.relname = 'embedding') as built_alone
 from (values ('vector'), ('age')) as w(name) left join pg_available_extensions a on a.name = w.name
 left join pg_extension e on e.extname = w.name order by w.name desc
 """
@@ -53,6 +56,8 @@ _MEANS = {
     "vector": ("pgvector", "search is by full text only"),
     "age": ("Apache AGE", "everything but Cypher works"),
 }
+_PATCHED = {15: 18, 16: 14, 17: 10, 18: 4}
+"""The first minor release of each major without CVE-2026-6473, by which any login may write outside its memory."""
 _LEAST_BUFFERS = 128 * 1024 * 1024
 
 
@@ -89,6 +94,16 @@ def _server(row: dict[str, Any]) -> list[Finding]:
         message = f"PostgreSQL {row['version']} is too old"
         return [Finding(check="server", level="look", message=message, remedy="upgrade it to 15 or later")]
     found = [Finding(check="server", level="ok", message=f"PostgreSQL {row['version']} answers")]
+    major, minor = divmod(row["number"], 10000)
+    if minor < (patched := _PATCHED.get(major, 0)):
+        found.append(
+            Finding(
+                check="server_release",
+                level="hint",
+                message=f"PostgreSQL {major}.{minor} has CVE-2026-6473: any login may write outside its memory",
+                remedy=f"upgrade the server's packages to {major}.{patched} or later and restart it",
+            )
+        )
     return found
 
 
@@ -118,6 +133,8 @@ def _schema(dsn: str) -> Finding:
 def _extension(row: dict[str, Any]) -> Finding:
     name, without = _MEANS[row["name"]]
     if row["installed"] is not None:
+        if row["name"] == "vector" and (finding := _pgvector(row["installed"], row["built_alone"])):
+            return finding
         return Finding(check=row["name"], level="ok", message=f"{name} {row['installed']}")
     if row["offered"] is not None:
         return Finding(
@@ -131,6 +148,33 @@ def _extension(row: dict[str, Any]) -> Finding:
         level="hint",
         message=f"the server has no {name}: {without}",
         remedy="install its package on the server, then pgmem init; a managed server offers it or does not",
+    )
+
+
+def _pgvector(version: str, built_alone: bool | None) -> Finding | None:
+    """What is known to be wrong with a release of pgvector; `built_alone`: pgmem's index is built without workers."""
+    numbers = tuple(map(int, version.split(".")))
+    if numbers >= (0, 8, 4) or numbers < (0, 8):
+        return None
+    remedy = "install pgvector 0.8.4 or later on the server, then run: alter extension vector update"
+    if numbers >= (0, 8, 2):
+        message = f"pgvector {version} can damage an HNSW index at vacuum; 0.8.4 does not"
+        return Finding(check="vector", level="hint", message=message, remedy=remedy)
+    message = (
+        f"pgvector {version} has CVE-2026-3172: a parallel build of an HNSW index writes outside its memory"
+    )
+    if built_alone is False:
+        return Finding(
+            check="vector",
+            level="look",
+            message=message,
+            remedy=f"run pgmem init, after which pgmem's index is built without workers; {remedy}",
+        )
+    return Finding(
+        check="vector",
+        level="hint",
+        message=f"{message}; pgmem builds its own without workers",
+        remedy=remedy,
     )
 
 

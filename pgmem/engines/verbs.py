@@ -2000,7 +2000,11 @@ class Verbs(Hooks):
     async def embedding_status(
         self,
     ) -> list[EmbeddingModel]:
-        """The models of this store, their vectors, and how many texts wait for one."""
+        """The models of this store, their vectors, and how many texts wait for one.
+
+        With index_missing, a model has more vectors than vector_index_limit and no index yet: they are
+        compared one by one until a worker makes it.
+        """
         return await self._all("embedding_status", EmbeddingModel, {})
 
     async def run_hygiene(

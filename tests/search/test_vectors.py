@@ -13,6 +13,7 @@ from psycopg.rows import DictRow
 
 from pgmem import InvalidArgument, MemoryScope
 from pgmem.database.database import Database
+from tests.conftest import Call
 from tests.search.conftest import Open, Table
 
 pytestmark = pytest.mark.anyio
@@ -223,3 +224,23 @@ async def test_the_vectors_of_archived_memories_are_gone_those_of_superseded_one
     assert found == [second.artifact_id]
     await memory.forget("Decision", str(second.artifact_id), purge=True)
     assert kept() == {str(first.artifact_id)}
+
+
+@pytest.mark.usefixtures("superuser")
+@pytest.mark.parametrize(("version", "alone"), [("0.8.1", True), ("0.8.2", False)])
+def test_an_index_is_built_without_workers_where_pgvector_is_not_safe_with_them(
+    connection: psycopg.Connection[DictRow], call: Call, version: str, alone: bool
+) -> None:
+    connection.execute("set allow_system_table_mods = on")
+    connection.execute("update pg_extension set extversion = %s where extname = 'vector'", (version,))
+    call("enable_vector")
+    fill(connection)
+    call("set_setting", name="vector_index_limit", value="500")
+    (statement,) = call("index_vectors")["wanted"]
+    connection.execute("set min_parallel_table_scan_size = 0; set max_parallel_maintenance_workers = 2")
+    connection.execute("set client_min_messages = debug1")
+    told: list[str] = []
+    connection.add_notice_handler(lambda notice: told.append(str(notice.message_primary)))
+    connection.execute(statement.encode())
+    building = [message for message in told if message.startswith('building index "embedding_hnsw_')]
+    assert [message.endswith("serially") for message in building] == [alone]
