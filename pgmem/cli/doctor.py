@@ -14,6 +14,7 @@ from pgmem.cli.options import Store, exit_on_error, store_command, terminal
 from pgmem.clients.examination import examine_clients
 from pgmem.database.database import Database
 from pgmem.database.examine import Finding, examine_server
+from pgmem.embeddings import EmbeddingConfigError, create_provider
 from pgmem.engines.examination import examine_outbox
 from pgmem.errors import PgmemError, first_line
 from pgmem.memory import Memory
@@ -55,6 +56,15 @@ async def _examine(settings: Settings) -> list[Finding]:
         remedy = f"see {settings.data_dir / 'server.log'}"
         return [Finding(check="server", level="look", message=first_line(error), remedy=remedy), outbox]
     try:
-        return await Memory(database).examine()
+        async with create_provider(settings.embedding_settings()) as embedder:
+            return await Memory(database, embedder).examine()
+    except EmbeddingConfigError as error:
+        wrong = Finding(
+            check="embedding_provider",
+            level="look",
+            message=first_line(error),
+            remedy="correct the setting; until then pgmem does not start",
+        )
+        return [*await Memory(database).examine(), wrong]
     finally:
         await database.close()

@@ -16,8 +16,10 @@ import typer
 
 from pgmem import bounded
 from pgmem.cli.options import Store, embed_waiting, print_json, progress, stop, store_command
-from pgmem.errors import InvalidArgument
+from pgmem.embeddings.protocol import EmbeddingError
+from pgmem.errors import InvalidArgument, first_line
 from pgmem.importers import Source, Vocabulary, load, read, transcripts
+from pgmem.neutral import counted
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
@@ -130,7 +132,14 @@ def import_(
         if not dry_run:
             # The texts of another system have no vectors yet.
             if reembed or (source is not Source.pgmem and await memory.register_embedder()):
-                await embed_waiting(memory, await memory.queue_embeddings())
+                waiting = await memory.queue_embeddings()
+                try:
+                    await embed_waiting(memory, waiting)
+                except EmbeddingError as error:
+                    if reembed:
+                        raise
+                    texts = counted(waiting, "text has", "texts have")
+                    typer.echo(f"{texts} no vector yet, because {first_line(error)}", err=True)
             else:
                 await memory.refresh_statistics()
         return done

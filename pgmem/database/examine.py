@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -153,7 +154,7 @@ def _extension(row: dict[str, Any]) -> Finding:
 
 def _pgvector(version: str, built_alone: bool | None) -> Finding | None:
     """What is known to be wrong with a release of pgvector; `built_alone`: pgmem's index is built without workers."""
-    numbers = tuple(map(int, version.split(".")))
+    numbers = tuple(map(int, re.findall(r"\d+", version)[:3]))
     if numbers >= (0, 8, 4) or numbers < (0, 8):
         return None
     remedy = "install pgvector 0.8.4 or later on the server, then run: alter extension vector update"

@@ -12,7 +12,8 @@ from psycopg import sql
 
 from pgmem.embeddings.protocol import EmbeddingError
 from pgmem.engines.verbs import Verbs
-from pgmem.errors import PgmemError, TierMissing, summary
+from pgmem.errors import PgmemError, TierMissing, first_line, summary
+from pgmem.neutral import counted
 
 log = logging.getLogger("pgmem")
 _BATCH = 64
@@ -41,10 +42,8 @@ class Embedding(Verbs):
         try:
             known = await self._database.rows("register_model", **model, known_only=True)
             if known[0]["name"] is None:
-                if not await self.embedder_answers():
-                    log.warning(
-                        "vectors of %s are not kept: its provider does not answer", self._embedder.model
-                    )
+                if (trouble := await self.embedder_trouble()) is not None:
+                    log.warning("vectors of %s are not kept: %s", self._embedder.model, trouble)
                     return False
                 await self._database.rows("register_model", **model)
             await self._database.labels()
@@ -55,15 +54,20 @@ class Embedding(Verbs):
             return False
         return True
 
-    async def embedder_answers(self) -> bool:
-        """Whether the provider of this process embeds now; True where nothing is embedded."""
+    async def embedder_trouble(self) -> str | None:
+        """Return why the provider of this process cannot embed now; None if it can, or where nothing is embedded."""
         if self._embedder.dimensions == 0:
-            return True
+            return None
         try:
             with anyio.fail_after(self._database.settings.embedding_patience_s):
-                return await self._embedder.health_check()
-        except (EmbeddingError, TimeoutError):
-            return False
+                if await self._embedder.health_check():
+                    return None
+                await self._embedder.embed("ok")  # a health check does not say why
+        except EmbeddingError as error:
+            return first_line(error)
+        except TimeoutError:
+            return "the provider does not answer"
+        return "the health check of the provider fails"
 
     async def embed_waiting(
         self,
@@ -100,14 +104,20 @@ class Embedding(Verbs):
         except EmbeddingError as error:
             if error.transient or len(texts) == 1:
                 raise
+            if await self.embedder_trouble() is not None:
+                raise
         # A text that the model refuses must not keep the others from being embedded.
         vectors: list[list[float]] = []
+        refused: list[EmbeddingError] = []
         for text in texts:
             try:
                 vectors.append(await self._embedder.embed(text))
             except EmbeddingError as error:
-                log.warning("a text is not embedded: %s", summary(error))
+                refused.append(error)
                 vectors.append([])
+        if refused:
+            texts_are = counted(len(refused), "text is", "texts are")
+            log.warning("%s not embedded: %s", texts_are, summary(refused[0]))
         return vectors
 
     async def _store(self, claimed: list[Any], vectors: list[list[float]]) -> int:

@@ -70,7 +70,16 @@ async def _examine_store(memory: Maintenance) -> AsyncIterator[Finding]:
             f"what an earlier release stored is not all renewed yet ({', '.join(backlog.renewing)})",
             "a worker goes on with it in its next round; or run pgmem init",
         )
-    yield _examine_embeddings(backlog, await memory.embedder_answers())
+    yield _examine_embeddings(
+        backlog, await memory.embedder_trouble() if backlog.embeddings_waiting else None
+    )
+    for model in await memory.embedding_status():
+        if model.index_missing:
+            yield _look(
+                "vector_index",
+                f"the index of model {model.model} is missing: a search compares {model.vectors} vectors one by one",
+                "run pgmem worker, or pgmem worker --once, which makes it",
+            )
     order = await memory.dedup_due()
     if order.due and not order.by_worker:
         yield _hint(
@@ -108,14 +117,13 @@ async def _examine_graph(memory: Maintenance) -> Finding:
     return _ok("graph", "the graph agrees with the tables")
 
 
-def _examine_embeddings(backlog: Backlog, answers: bool) -> Finding:
+def _examine_embeddings(backlog: Backlog, trouble: str | None) -> Finding:
     waiting = counted(backlog.embeddings_waiting, "text has", "texts have")
-    if backlog.embeddings_waiting and not answers:
+    if trouble is not None:
         return _look(
             "embeddings",
-            f"{waiting} no vector, and the embedding provider does not answer",
-            "start the provider that PGMEM_EMBEDDING_PROVIDER names, or set PGMEM_EMBEDDING_PROVIDER=none, then run"
-            " pgmem worker",
+            f"{waiting} no vector, because the embedding provider fails: {trouble}",
+            "mend that, or name another provider in PGMEM_EMBEDDING_PROVIDER; a worker embeds when it answers",
         )
     if backlog.embeddings_refused:
         refused = counted(

@@ -136,6 +136,117 @@ def test_a_graph_that_differs_from_the_tables(
     assert doctor()[1]["graph"]["level"] == "ok"
 
 
+@pytest.fixture
+def extension(superuser: None, connection: psycopg.Connection[DictRow]) -> Callable[[str, str], None]:
+    """`extension("vector", "0.8.1")`: what the catalog says that is installed."""
+    connection.execute("set allow_system_table_mods = on")
+
+    def extension(name: str, version: str) -> None:
+        connection.execute("update pg_extension set extversion = %s where extname = %s", (version, name))
+
+    return extension
+
+
+@pytest.mark.usefixtures("vectors")
+@pytest.mark.parametrize(
+    ("version", "level", "named"),
+    [
+        ("0.8.0", "hint", "CVE-2026-3172"),
+        ("0.8.1", "hint", "pgmem builds its own without workers"),
+        ("0.8.2", "hint", "can damage an HNSW index at vacuum"),
+        ("0.8.3", "hint", "can damage an HNSW index at vacuum"),
+        ("0.8.4", "ok", "pgvector 0.8.4"),
+        ("0.10.0", "ok", "pgvector 0.10.0"),
+    ],
+)
+def test_a_pgvector_with_known_damage(
+    call: Call,
+    doctor: Examine,
+    extension: Callable[[str, str], None],
+    version: str,
+    level: str,
+    named: str,
+) -> None:
+    extension("vector", version)
+    call("enable_vector")
+    code, found = doctor()
+    assert (code, found["vector"]["level"]) == (0, level)
+    assert named in str(found["vector"]["message"])
+    if level == "hint":
+        assert "alter extension vector update" in str(found["vector"]["remedy"])
+
+
+@pytest.mark.usefixtures("vectors")
+def test_an_index_that_an_old_pgvector_would_build_in_parallel(
+    run: Run,
+    doctor: Examine,
+    extension: Callable[[str, str], None],
+    connection: psycopg.Connection[DictRow],
+) -> None:
+    extension("vector", "0.8.1")
+    connection.execute("alter table pgmem.embedding reset (parallel_workers)")
+    code, found = doctor()
+    assert (code, found["vector"]["level"]) == (1, "look")
+    assert "run pgmem init" in str(found["vector"]["remedy"])
+    assert run("init").exit_code == 0
+    assert doctor()[1]["vector"]["level"] == "hint"
+
+
+@pytest.mark.parametrize(
+    ("number", "remedy"),
+    [(150017, "15.18"), (170009, "17.10"), (180003, "18.4"), (180004, None), (190000, None)],
+)
+def test_a_release_of_postgresql_with_a_known_hole(number: int, remedy: str | None) -> None:
+    # A server of that release takes its packages; which releases have the hole is PostgreSQL's own list.
+    found = {each.check: each for each in examine._server({"number": number, "version": "x"})}
+    assert found["server"].level == "ok"
+    if remedy is None:
+        assert set(found) == {"server"}
+    else:
+        assert found["server_release"].level == "hint"
+        assert f"{remedy} or later" in str(found["server_release"].remedy)
+
+
+@pytest.mark.usefixtures("vectors")
+def test_an_index_of_vectors_that_is_missing(
+    run: Run, doctor: Examine, call: Call, connection: psycopg.Connection[DictRow]
+) -> None:
+    call("set_setting", name="vector_index_limit", value="2")
+    call("register_model", name="test:two", dimensions=2)
+    call("save_session", objective="Open the shop", project_id="shop")
+    for n in range(3):
+        call("save_context", content=f"note {n}", project_id="shop")
+    connection.execute(
+        "insert into pgmem.embedding (node_seq, model_id, tenant, project_seq, text_hash, vector, indexed)"
+        " select seq, 1, '', project_seq, '', '[1,2]', true from pgmem.node where label = 'Context'"
+    )
+    connection.execute("delete from pgmem.embedding_queue")
+    code, found = doctor()
+    assert (code, found["vector_index"]["level"]) == (1, "look")
+    assert "the index of model test:two is missing" in str(found["vector_index"]["message"])
+    assert run("worker", "--once").exit_code == 0
+    code, found = doctor()
+    assert (code, "vector_index" in found) == (0, False)
+
+
+@pytest.mark.usefixtures("age", "superuser")
+def test_a_graph_whose_paths_are_answered_from_an_old_state(
+    run: Run, doctor: Examine, connection: psycopg.Connection[DictRow]
+) -> None:
+    # AGE 1.8 has this function; before it a stand-in of the same name has nothing to renew.
+    connection.execute(
+        "do $$ begin if to_regprocedure('ag_catalog.age_invalidate_graph_cache()') is null then"
+        " create function ag_catalog.age_invalidate_graph_cache() returns trigger language plpgsql"
+        " as 'begin return null; end'; end if; end $$"
+    )
+    connection.execute('drop trigger if exists _age_cache_invalidate on pgmem_graph."Decision"')
+    code, found = doctor()
+    assert (code, found["graph"]["level"]) == (1, "look")
+    assert "no trigger _age_cache_invalidate" in str(found["graph"]["message"])
+    assert run("init").exit_code == 0
+    assert doctor()[1]["graph"]["level"] == "ok"
+
+
 @pytest.mark.usefixtures("vectors")
 def test_texts_that_wait_for_a_vector_and_texts_that_get_none(
     run: Run, doctor: Examine, call: Call, connection: psycopg.Connection[DictRow]

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import logging
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.bench.synthetic import conversations
 from tests.cli.conftest import Run
 from tests.conftest import Call
+from tests.embeddings.server import EmbeddingServer, Request
 
 STATIC = "static:l2_supercat_256"
 
@@ -137,3 +141,88 @@ def test_a_file_in_another_schema_is_wrong_usage(run: Run, dsn: str, tmp_path: P
         "pgmem: --data: entry 0 is not in LongMemEval's schema: 'haystack_session_ids'\n"
     )
     assert run("bench", "longmemeval", "--data", str(tmp_path / "none.json")).exit_code == 2
+
+
+class Refusing(EmbeddingServer):
+    """It answers every request with 401."""
+
+    def right(self, request: Request) -> tuple[int, dict[str, Any]]:
+        return 401, {"error": "no"}
+
+
+@pytest.fixture
+def refusing(vectors: None, call: Call) -> Iterator[dict[str, str | None]]:
+    """The variables of a provider that refuses every text, whose model the store has."""
+    call("register_model", name="ollama:own", dimensions=8)
+    with Refusing() as server:
+        yield {
+            "EMBEDDING_PROVIDER": "ollama",
+            "OLLAMA_URL": server.url,
+            "EMBEDDING_MODEL": "own",
+            "EMBEDDING_DIMENSIONS": "8",
+        }
+
+
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+def test_a_provider_that_refuses_is_named_once_a_round_and_by_the_doctor(
+    run: Run, call: Call, refusing: dict[str, str | None], caplog: pytest.LogCaptureFixture
+) -> None:
+    remember(call)
+    done = json.loads(run("worker", "--once", "--json", **refusing).stdout)
+    assert done["embedded"] == 0
+    (warning,) = warnings(caplog)
+    assert "401" in warning
+    doctor = run("doctor", "--json", **refusing)
+    (found,) = [each for each in json.loads(doctor.stdout) if each["check"] == "embeddings"]
+    assert (doctor.exit_code, found["level"]) == (1, "look")
+    assert "2 texts have no vector, because the embedding provider fails: " in found["message"]
+    assert "401" in found["message"]
+    assert "pgmem worker" not in found["remedy"]
+    doctor = run("doctor", "--json", **(refusing | {"EMBEDDING_DIMENSIONS": None}))
+    assert doctor.exit_code == 1
+    (found,) = [each for each in json.loads(doctor.stdout) if each["check"] == "embedding_provider"]
+    assert "EMBEDDING_DIMENSIONS" in found["message"]
+
+
+def test_an_import_whose_provider_refuses_says_so_once(
+    run: Run, refusing: dict[str, str | None], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "memory.jsonl"
+    file.write_text(
+        "\n".join(
+            json.dumps(
+                {"type": "entity", "name": f"e{n}", "entityType": "part", "observations": [f"fact {n}"]}
+            )
+            for n in range(5)
+        )
+    )
+    done = run("import", "--from", "mcp-memory", "--project", "shop", str(file), **refusing)
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.startswith("5 imported")
+    assert len([line for line in (*warnings(caplog), *done.stderr.splitlines()) if "401" in line]) == 1
+
+
+@pytest.mark.usefixtures("vectors")
+def test_a_text_that_the_model_refuses_does_not_keep_the_others(run: Run, call: Call) -> None:
+    call("register_model", name="ollama:own", dimensions=8)
+    remember(call)
+
+    class Choosy(EmbeddingServer):
+        def right(self, request: Request) -> tuple[int, dict[str, Any]]:
+            if request.path == "/api/tags":
+                return 200, {"models": [{"name": "own:latest"}]}
+            return (
+                (400, {})
+                if any("session" in t.lower() for t in request.body["input"])
+                else super().right(request)
+            )
+
+    with Choosy() as server:
+        done = run(
+            "worker", "--once", "--json",
+            EMBEDDING_PROVIDER="ollama", OLLAMA_URL=server.url, EMBEDDING_MODEL="own", EMBEDDING_DIMENSIONS="8",
+        )  # fmt: skip
+    assert json.loads(done.stdout)["embedded"] == 1
