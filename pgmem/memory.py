@@ -113,7 +113,7 @@ class Memory(Maintenance, Transfer):
         other = type(self)(
             database.acting_as(scope or database.scope, source=source, made_at=made_at), self._embedder
         )
-        other._provided = self._provided
+        other._logged = self._logged
         return other
 
 

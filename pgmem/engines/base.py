@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import anyio
 import psycopg
@@ -28,11 +28,19 @@ _PATIENCE_S = {"report": 600.0, "rebuild": 3600.0}
 
 
 @dataclass
-class Provided:
-    """What memories that share a provider of embeddings know of it."""
+class Logged:
+    """What the log of memories that share a database and a provider says once, not at each save."""
 
-    failing: bool = False
-    """Whether the last save got no vector: the log says so once, not at each save."""
+    no_vector: bool = False
+    """The last save got no vector."""
+    unsent: bool = False
+    """The last save could not be sent."""
+
+    def level(self, what: Literal["no_vector", "unsent"]) -> int:
+        """Return the level at which to log what has happened now: a warning where it has not happened just before."""
+        level = logging.DEBUG if getattr(self, what) else logging.WARNING
+        setattr(self, what, True)
+        return level
 
 
 class Engine:
@@ -46,7 +54,7 @@ class Engine:
     def __init__(self, database: Database, embedder: EmbeddingProvider | None = None) -> None:
         self._database = database
         self._embedder: EmbeddingProvider = embedder or NullProvider()
-        self._provided = Provided()
+        self._logged = Logged()
 
     def _patience_s(self, verb: str) -> float | None:
         """Return the seconds that a call of the verb may take; None means `write_timeout_s`."""
@@ -106,11 +114,10 @@ class Engine:
             with anyio.fail_after(patience):
                 vector = await self._embedder.embed(text)
         except (PgmemError, psycopg.Error, TimeoutError) as error:
-            level = logging.DEBUG if self._provided.failing else logging.WARNING
-            self._provided.failing = True
+            level = self._logged.level("no_vector")
             log.log(level, "saved without a vector, the worker embeds: %s", summary(error))
             return {}
-        self._provided.failing = False
+        self._logged.no_vector = False
         if not vector:
             return {}
         return {

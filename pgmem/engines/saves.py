@@ -35,6 +35,7 @@ from pgmem.errors import (
     summary,
 )
 from pgmem.models import BatchSaveResult, OpenSave, Remembered, SaveResult, SaveStatus
+from pgmem.neutral import counted
 
 log = logging.getLogger("pgmem")
 
@@ -117,10 +118,18 @@ class Saves(Engine):
             return 0
         self._database.outbox.sweep()
         try:
-            return (await self._replay(within_s=within_s)).arrived
+            done = await self._replay(within_s=within_s)
         except (DatabaseUnavailable, EmbeddedServerError) as error:
-            log.warning("the outbox is not replayed: %s", summary(error))
+            self._log_queued(summary(error))
             return 0
+        if done.trouble is not None:
+            self._log_queued(done.trouble)
+        return done.arrived
+
+    def _log_queued(self, trouble: str) -> None:
+        """Log how many saves stay in the outbox, and why."""
+        if count := len(self._database.outbox.pending()):
+            log.warning("%s in the outbox: %s", counted(count, "save stays", "saves stay"), trouble)
 
     def _queued(self, project_id: str, session_id: str | None, save_id: UUID | None) -> list[QueuedSave]:
         outbox, scope = self._database.outbox, self._database.scope
@@ -162,10 +171,12 @@ class Saves(Engine):
                 with outbox.holding(path) as state:
                     if state == "ours" and (save := outbox.read(path)) is not None:
                         try:
-                            if await self._arrive(save, within_s):
+                            trouble = await self._arrive(save, within_s)
+                            if trouble is None:
                                 outbox.remove(path)
                                 done.arrived += 1
                                 continue
+                            done.trouble = trouble
                         except OSError as error:
                             log.error("queued save %s was sent and cannot be removed: %s", path, error)
                         done.left[own] = "stuck"
@@ -173,8 +184,8 @@ class Saves(Engine):
                         done.left[own] = state
         return done
 
-    async def _arrive(self, save: QueuedSave, within_s: float) -> bool:
-        """Send a queued save with the caller and the time it was made at; returns whether it is recorded now."""
+    async def _arrive(self, save: QueuedSave, within_s: float) -> str | None:
+        """Send a queued save with the caller and the time it was made at; returns why it is not recorded now."""
         settings = self._database.settings
         database = self._database.acting_as(save.scope, source=save.source, made_at=save.made_at)
         try:
@@ -187,10 +198,10 @@ class Saves(Engine):
         except (DatabaseUnavailable, EmbeddedServerError):
             raise
         except (PgmemError, psycopg.Error, TypeError) as error:
-            log.warning("queued save %s was refused: %s", save.save_id, summary(error))
             state = error.sqlstate if isinstance(error, psycopg.Error) else None
             if state is not None and state.startswith(_TEMPORARY):
-                return False
+                return summary(error)
+            log.warning("queued save %s was refused: %s", save.save_id, summary(error))
             # No replay can succeed. It is recorded, so that people see it and the later saves can go on.
             if isinstance(error, SaveIdReused):
                 save = replace(save, save_id=uuid4())
@@ -200,8 +211,8 @@ class Saves(Engine):
             except (PgmemError, psycopg.Error) as second:
                 if isinstance(second, DatabaseUnavailable | EmbeddedServerError):
                     raise
-                return False
-        return True
+                return summary(second)
+        return None
 
     async def _in_turn(self, own: str) -> bool:
         """Replay the earlier saves of a lane; returns whether the next save may be sent now."""
@@ -223,7 +234,7 @@ class Saves(Engine):
             try:
                 await self._replay(besides=own, within_s=0.25)
             except (DatabaseUnavailable, EmbeddedServerError) as error:
-                log.warning("the outbox is not replayed: %s", summary(error))
+                self._log_queued(summary(error))
 
     async def _save(self, verb: str, params: dict[str, Any]) -> SaveResult:
         """Save, and return a status whatever the outcome is."""
@@ -277,6 +288,7 @@ class Saves(Engine):
                 if not is_global and not await self._in_turn(own):
                     return await self._queue(save, _BEHIND)
                 rows = await self._database.rows(save.verb, **call)
+                self._logged.unsent = False
                 await self._replay_others(own)
                 return rows[0]
             except Busy as error:
@@ -288,7 +300,12 @@ class Saves(Engine):
                     save_id=save.save_id,
                 )
             except (DatabaseUnavailable, EmbeddedServerError) as error:
-                log.warning("save %s could not be sent: %s", save.save_id, summary(error))
+                log.log(
+                    self._logged.level("unsent"),
+                    "save %s could not be sent: %s",
+                    save.save_id,
+                    summary(error),
+                )
                 uncertain = uncertain or isinstance(error, OutcomeUnknown)
                 # A server that was away before this call is asked once, and not for long.
                 if known_away or monotonic() - started > settings.connect_timeout_s + 5:
@@ -335,10 +352,14 @@ class Saves(Engine):
 
 @dataclass(slots=True)
 class _Replayed:
-    """How many saves were recorded, and why lanes were left: busy (another process replays) or stuck (refused)."""
+    """How many saves were recorded, and why lanes were left: busy (another process replays) or stuck (refused).
+
+    `trouble` is why the last save that was refused for now was not recorded.
+    """
 
     arrived: int = 0
     left: dict[str, str] = field(default_factory=dict)
+    trouble: str | None = None
 
 
 def _unsent_global(save_id: UUID, uncertain: bool) -> SaveResult:

@@ -87,6 +87,23 @@ async def test_a_save_is_on_disk_for_its_owner_alone_before_it_is_promised(
     assert list(file.parent.iterdir()) == [file]
 
 
+async def test_that_saves_are_queued_is_logged_once_and_their_number_once_a_round(
+    gate: Gate, away: Configure, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with Memory.connect(away()) as memory:
+        gate.cut()
+        for n in range(5):
+            assert (await memory.save_context(f"Later {n}.", "shop")).status == "pending_retry"
+        assert (await memory.save_context("Later.", "bank")).status == "pending_retry"
+        told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+        assert len([line for line in told if "could not be sent" in line]) == 1
+        caplog.clear()
+        assert await memory.replay_outbox() == 0
+        (line,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+        assert line.startswith("6 saves stay in the outbox: ")
+        gate.mend()
+
+
 async def test_a_save_that_cannot_be_kept_is_not_promised(
     gate: Gate, away: Configure, tmp_path: Path
 ) -> None:
