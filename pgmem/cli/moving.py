@@ -132,19 +132,24 @@ def import_(
         if not dry_run:
             # The texts of another system have no vectors yet.
             if reembed or (source is not Source.pgmem and await memory.register_embedder()):
-                waiting = await memory.queue_embeddings()
-                try:
-                    await embed_waiting(memory, waiting)
-                except EmbeddingError as error:
-                    if reembed:
-                        raise
-                    texts = counted(waiting, "text has", "texts have")
-                    typer.echo(f"{texts} no vector yet, because {first_line(error)}", err=True)
+                await _embed(memory, reembed)
             else:
                 await memory.refresh_statistics()
         return done
 
     show(store.run(run), store.as_json)
+
+
+async def _embed(memory: Memory, required: bool) -> None:
+    """Embed what was imported. What the provider does not embed waits for a worker, unless the vectors are required."""
+    waiting = await memory.queue_embeddings()
+    try:
+        await embed_waiting(memory, waiting)
+    except EmbeddingError as error:
+        if required:
+            raise
+        texts = counted(waiting, "text has", "texts have")
+        typer.echo(f"{texts} no vector yet, because {first_line(error)}", err=True)
 
 
 def _require_fitting(

@@ -67,12 +67,15 @@ class Metrics:
         )
         self._up = Gauge("pgmem_up", "Whether the database answers and can be used.", registry=registry)
         self._release = Gauge(
-            "pgmem_release", "The release of this process.", ("release",), registry=registry
+            "pgmem_release_info", "The release of this process.", ("release",), registry=registry
         )
         self._release.labels(release()).set(1)
         self._outbox = Gauge("pgmem_outbox_saves", "Saves in the outbox of this machine.", registry=registry)
         self._tier = Gauge(
-            "pgmem_tier", "The tier of the database: which extensions it has.", ("tier",), registry=registry
+            "pgmem_tier_info",
+            "The tier of the database: which extensions it has.",
+            ("tier",),
+            registry=registry,
         )
         self._isolation_layers = Gauge(
             "pgmem_isolation_layers", "Layers of isolation between tenants: 1 or 2.", registry=registry

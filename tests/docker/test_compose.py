@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 from time import monotonic
 
@@ -59,6 +60,16 @@ def test_from_a_clean_clone_to_a_first_memory(tree: Path) -> None:
         services.down()
 
 
+def test_the_alerts_fire_for_what_they_name(tree: Path, place: Path) -> None:
+    shutil.copy2(tree / "docker/alerts.yaml", place / "alerts.yaml")
+    shutil.copy2(Path(__file__).parent / "alerts_test.yaml", place / "test.yaml")
+    said = run(
+        *("docker", "run", "--rm", "--volume", f"{place}:/rules:ro", "--entrypoint", "promtool"),
+        *(f"{STAGES['metrics']}:{tag()}", "test", "rules", "/rules/test.yaml"),
+    )
+    assert "SUCCESS" in said
+
+
 @pytest.mark.parametrize("stage", STAGES)
 def test_an_image_is_small_not_of_root_labelled_and_lists_its_packages(tree: Path, stage: str) -> None:
     image = f"{STAGES[stage]}:{tag()}"
@@ -94,6 +105,74 @@ def test_what_operators_do_is_one_exec(services: Stack) -> None:
     assert "TABLE DATA pgmem node" in dump
     exported = services.exec("mcp", "pgmem", "export", "--all-tenants", "-")
     assert "Use the exec of Compose" in exported
+
+
+@pytest.mark.parametrize("service", ["postgres", "pooler", "mcp"])
+def test_a_container_has_no_rights_it_does_not_need(services: Stack, service: str) -> None:
+    found = json.loads(run("docker", "inspect", services.container(service)))[0]["HostConfig"]
+    assert found["ReadonlyRootfs"]
+    assert found["CapDrop"] == ["ALL"]
+    assert found["SecurityOpt"] == ["no-new-privileges:true"]
+    assert found["Memory"] > 0
+    status = services.exec(service, "cat", "/proc/1/status")
+    held = re.findall(r"(?m)^(CapInh|CapPrm|CapEff|CapBnd|CapAmb|NoNewPrivs):\s*(\w+)$", status)
+    assert {int(value, 16) for name, value in held if name != "NoNewPrivs"} == {0}
+    assert ("NoNewPrivs", "1") in held
+    with pytest.raises(RuntimeError, match="Read-only file system"):
+        services.exec(service, "touch", "/usr/local/bin/own")
+
+
+def test_the_pooler_stops_at_once_while_clients_are_connected(services: Stack) -> None:
+    assert services.probe("/health/ready") == 200  # the program holds connections
+    begun = monotonic()
+    services.compose("stop", "pooler")
+    took = monotonic() - begun
+    state = json.loads(run("docker", "inspect", services.container("pooler")))[0]["State"]
+    services.up()
+    assert state["ExitCode"] == 0
+    assert took < 5
+
+
+SECRETS = {
+    "postgres": ("postgres_password", {"POSTGRES_PASSWORD_FILE": "/run/secrets/postgres_password"}, 999),
+    "pooler": ("pgmem_password", {}, 999),
+    "mcp": ("pgmem_password", {}, 10001),
+}
+
+
+@pytest.mark.parametrize("service", SECRETS)
+@pytest.mark.parametrize(("text", "mode"), [("secret", 0o600), ("", 0o644)], ids=["unreadable", "empty"])
+def test_a_secret_that_cannot_be_used_ends_the_start_with_its_name(
+    tree: Path, place: Path, service: str, text: str, mode: int
+) -> None:
+    name, variables, user = SECRETS[service]
+    secret = place / name
+    secret.write_text(text)
+    secret.chmod(mode)
+    given = [word for each in variables.items() for word in ("--env", "=".join(each))]
+    with pytest.raises(RuntimeError) as failed:
+        run(
+            *("docker", "run", "--rm", "--volume", f"{secret}:/run/secrets/{name}:ro", *given),
+            f"{STAGES[service]}:{tag()}",
+        )
+    said = str(failed.value)
+    assert f"The secret /run/secrets/{name} " in said
+    assert f"cannot be read by user {user}: " in said or "is empty: " in said
+    assert f"secrets/{name}" in said
+
+
+def test_a_login_whose_secret_is_unreadable_is_not_left_out(tree: Path, place: Path) -> None:
+    """The server would start without the login pgmem, and every program would fail to connect."""
+    (place / "pgmem_password").write_text("secret")
+    (place / "pgmem_password").chmod(0o600)
+    with pytest.raises(
+        RuntimeError, match=r"The secret /run/secrets/pgmem_password cannot be read by user 999"
+    ):
+        run(
+            *("docker", "run", "--rm", "--env", "POSTGRES_PASSWORD=only-for-tests"),
+            *("--volume", f"{place / 'pgmem_password'}:/run/secrets/pgmem_password:ro"),
+            f"{STAGES['postgres']}:{tag()}",
+        )
 
 
 def test_volumes_survive_down_and_up(services: Stack) -> None:
@@ -149,6 +228,13 @@ def test_a_worker_a_replica_and_metrics_are_profiles(tree: Path) -> None:
 
         until(lambda: value("count(pgmem_up == 1)") == ["2"], "Prometheus does not scrape program and worker")
         until(lambda: value("sum(pgmem_saves_total{status='saved'})") == ["2"], "Prometheus has no saves")
+        rules = httpx2.get(f"http://127.0.0.1:{port}/api/v1/rules", timeout=5).json()["data"]["groups"]
+        alerts = {rule["name"]: rule["health"] for group in rules for rule in group["rules"]}
+        assert "PgmemDatabaseUnusable" in alerts
+        assert set(alerts.values()) <= {"ok", "unknown"}
+        for service in ("replica", "metrics", "worker"):
+            found = json.loads(run("docker", "inspect", services.container(service)))[0]["HostConfig"]
+            assert (found["ReadonlyRootfs"], found["CapDrop"]) == (True, ["ALL"])
 
 
 NEXT = """from alembic import op

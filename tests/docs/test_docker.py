@@ -34,6 +34,15 @@ def test_a_service_takes_secrets_from_files_and_says_whether_it_is_well(service:
     assert found["healthcheck"].get("disable", False) is ends
 
 
+@pytest.mark.parametrize("service", COMPOSE["services"])
+def test_a_service_has_no_rights_and_no_room_that_it_does_not_need(service: str) -> None:
+    found = COMPOSE["services"][service]
+    assert found["cap_drop"] == ["ALL"]
+    assert found["security_opt"] == ["no-new-privileges:true"]
+    assert found["read_only"] is True
+    assert found["mem_limit"]
+
+
 def test_every_secret_is_a_file_that_is_not_committed() -> None:
     ignored = (DOCKER.parent / ".gitignore").read_text(encoding="utf-8")
     assert {Path(secret["file"]).parent.as_posix() for secret in COMPOSE["secrets"].values()} == {"secrets"}

@@ -98,7 +98,7 @@ async def test_metrics_count_saves_calls_and_what_waits(
     calls = 'pgmem_call_seconds_count{outcome="ok",server="primary",verb="save_decision"}'
     assert value(page, calls) == 3
     assert value(page, "pgmem_up") == 1
-    assert value(page, f'pgmem_tier{{tier="{tier}"}}') == 1
+    assert value(page, f'pgmem_tier_info{{tier="{tier}"}}') == 1
     assert value(page, "pgmem_isolation_layers") == 1
     assert value(page, "pgmem_embeddings_waiting") == 2
     assert value(page, "pgmem_outbox_saves") == 0
