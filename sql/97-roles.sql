@@ -56,6 +56,7 @@ begin
   end;
   perform pgmem.give_to_owner('pgmem_owner');
   perform pgmem.grant_rights();
+  perform pgmem.revoke_from_all();
   return v_made;
 end;
 $$;
@@ -67,6 +68,50 @@ Returns the names of the roles made. pgmem init --roles calls it.
 NotPermitted: the login may not create roles, become pgmem_owner, or let it use the schema of an extension.
 $$;
 select pgmem.declare_verb('make_roles', p_rights => 'owner', p_effect => 'repeat');
+
+
+-- Session locks, temporary tables and large objects each take an entry of the lock table, which all databases of the
+-- server share and which one login can fill. Functions that only unlock stay: pools of drivers call them.
+create or replace function pgmem.open_to_all() returns setof text
+language sql stable set search_path = pgmem, pg_temp as $$
+  select format('revoke temporary on database %I from public', d.datname)
+  from pg_database d
+  where d.datname = current_database()
+    and exists (select from aclexplode(coalesce(d.datacl, acldefault('d', d.datdba))) a
+                where a.grantee = 0 and a.privilege_type = 'TEMPORARY')
+  union all
+  select format('revoke execute on function %s from public',
+                string_agg(p.oid::regprocedure::text, ', ' order by p.oid::regprocedure::text))
+  from pg_proc p
+  where p.pronamespace = 'pg_catalog'::regnamespace
+    and (p.proname ~ '^pg_(try_)?advisory_(xact_)?lock' or p.proname in ('lo_creat', 'lo_create', 'lo_from_bytea'))
+    and exists (select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a where a.grantee = 0)
+  having count(*) > 0;
+$$;
+comment on function pgmem.open_to_all is $$
+Return the statements that take from PUBLIC what lets one login stop the whole server.
+
+These are the functions of advisory locks and large objects, and temporary tables in this database. No row: all is revoked.
+The owner of the database or a superuser runs them; pgmem init --roles tries to, and pgmem doctor shows what is left.
+$$;
+
+
+create or replace function pgmem.revoke_from_all() returns void
+language plpgsql set search_path = pgmem, pg_temp set client_min_messages = error as $$
+declare
+  v_statement text;
+begin
+  for v_statement in select o from pgmem.open_to_all() o loop
+    begin
+      execute v_statement;
+    exception when insufficient_privilege then
+      null;  -- As on managed servers; without the grant option, revoke only warns.
+    end;
+  end loop;
+end;
+$$;
+comment on function pgmem.revoke_from_all is
+  'Take from PUBLIC what lets one login stop the whole server, as far as the caller may; open_to_all names what is left.';
 
 
 create or replace function pgmem.give_to_owner(p_owner name) returns void

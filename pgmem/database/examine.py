@@ -53,6 +53,17 @@ select w.name, a.default_version as offered, e.extversion as installed,
 from (values ('vector'), ('age')) as w(name) left join pg_available_extensions a on a.name = w.name
 left join pg_extension e on e.extname = w.name order by w.name desc
 """
+_HAS_ROLES = """
+select pg_get_userbyid(n.nspowner) = 'pgmem_owner' as has_roles from pg_namespace n where n.nspname = 'pgmem'
+"""
+# The lock table is the server's: who may connect to another database can fill it there.
+_OPEN_DATABASES = """
+select quote_ident(d.datname) as name from pg_database d
+where d.datname <> current_database() and d.datallowconn
+  and exists (select from aclexplode(coalesce(d.datacl, acldefault('d', d.datdba))) a
+              where a.grantee = 0 and a.privilege_type = 'CONNECT')
+order by d.datname
+"""
 _MEANS = {
     "vector": ("pgvector", "search is by full text only"),
     "age": ("Apache AGE", "everything but Cypher works"),
@@ -78,6 +89,8 @@ def examine_server(dsn: str, timeout_s: float) -> list[Finding]:
                 found.append(Finding(check="extension_schema", level="look", message=message, remedy=remedy))
             found += _settings(row, is_local=connection.info.host.startswith("/"))
             found.append(_schema(dsn))
+            if found[-1].level == "ok":
+                found += _locks(connection)
             return found
     except psycopg.Error as error:
         return [
@@ -129,6 +142,29 @@ def _schema(dsn: str) -> Finding:
                 check="schema", level="look", message=message, remedy="grant it pgmem_writer or pgmem_reader"
             )
     return Finding(check="schema", level="ok", message=f"schema {release()} is this program's")
+
+
+def _locks(connection: psycopg.Connection[dict[str, Any]]) -> list[Finding]:
+    """Whether a login can fill the lock table of the server; nothing to say where pgmem has no logins of tenants."""
+    if (connection.execute(_HAS_ROLES).fetchone() or {}).get("has_roles") is not True:
+        return []
+    left = [
+        row["statement"] for row in connection.execute("select o as statement from pgmem.open_to_all() o")
+    ]
+    others = [row["name"] for row in connection.execute(_OPEN_DATABASES)]
+    if others:
+        left.append(f"revoke connect on database {', '.join(others)} from public")
+    if not left:
+        return [Finding(check="lock_table", level="ok", message="no login can fill the server's lock table")]
+    return [
+        Finding(
+            check="lock_table",
+            level="hint",
+            message="a login of a tenant can fill the server's lock table, which stops every tenant",
+            remedy="if no other program needs these rights, let the owner of the database or a superuser run: "
+            + "; ".join(left),
+        )
+    ]
 
 
 def _extension(row: dict[str, Any]) -> Finding:

@@ -77,3 +77,9 @@ def value(session: Session, query: str, *parameters: object) -> object:
     """The first column of the first row."""
     row = session.execute(query.encode(), parameters or None).fetchone()
     return None if row is None else next(iter(row.values()))
+
+
+@pytest.fixture
+def temporary(connection: Session, roles: list[str]) -> None:
+    """A store whose logins may make temporary tables, as where the installer could not revoke it."""
+    connection.execute(f"grant temporary on database {connection.info.dbname} to public".encode())

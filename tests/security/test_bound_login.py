@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
+import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from pgmem.database import schema
+from pgmem.database.examine import Finding, examine_server
 from tests.conftest import Call, caller
 from tests.security.conftest import Session, refused, value
+from tests.tenancy.test_roles import of_installer
+
+__all__ = ["of_installer"]
 
 WORDS = {"rationale": "Because of this.", "project_id": "proj-carol"}
 
@@ -21,23 +25,81 @@ def save(session: Session, title: str) -> object:
 # S3: locks
 
 
-@pytest.mark.parametrize("key", ["pgmem.token_order", "pgmem.upgrade", "pgmem.init_schema"])
-def test_an_advisory_lock_stops_no_save_and_no_upgrade(
-    alice: Session, carol: Session, connection: Session, dsn: str, key: str
-) -> None:
-    """S3: one advisory lock stopped everybody's saves, another the upgrade."""
-    alice.execute("select pg_advisory_lock(hashtextextended(%s, 0))", (key,))
+EXHAUSTING = [
+    "select count(pg_try_advisory_lock(i)) from generate_series(1::bigint, 100000) i",
+    "select pg_advisory_lock(hashtextextended('pgmem.upgrade', 0))",
+    "select pg_advisory_xact_lock_shared(1, 2)",
+    "create temp table mine ()",
+    "select count(lo_unlink(lo_create(0))) from generate_series(1, 100000)",
+    "select lo_from_bytea(0, '')",
+]
+
+
+@pytest.mark.usefixtures("superuser")
+@pytest.mark.parametrize("attack", EXHAUSTING)
+def test_a_login_fills_no_table_that_all_share(alice: Session, carol: Session, attack: str) -> None:
+    """The lock table of the server is full after about 10 000 locks, and then nobody calls a verb or connects."""
+    with refused("42501"):
+        alice.execute(attack.encode())
     assert save(carol, "Keep the till open") == "saved"
-    connection.execute("update pgmem.schema_version set digest = 'old'")
-    with ThreadPoolExecutor(1) as other:
-        assert other.submit(schema.upgrade, dsn).result(timeout=120).changed
+
+
+@pytest.mark.usefixtures("superuser")
+def test_what_pools_of_drivers_call_stays_allowed(alice: Session) -> None:
+    """A driver that resets a session unlocks what it may hold, and its pool fails where it may not."""
+    assert value(alice, "select pg_advisory_unlock_all() is not null") is True
+    alice.execute("discard all")
+
+
+@pytest.mark.usefixtures("superuser")
+def test_the_doctor_shows_what_a_login_may_still_fill_and_the_statements_close_it(
+    alice: Session, connection: Session, dsn: str
+) -> None:
+    """Where the installer may not revoke, as on managed servers, the owner of the server does."""
+
+    def finding() -> Finding:
+        return next(each for each in examine_server(dsn, 5) if each.check == "lock_table")
+
+    # Other databases of the server of the tests stay open.
+    assert "advisory" not in str(finding().remedy)
+    name = value(connection, "select quote_ident(current_database())")
+    connection.execute(f"grant temporary on database {name} to public".encode())
+    connection.execute("grant execute on function pg_try_advisory_lock(bigint), lo_create(oid) to public")
+    found = finding()
+    assert found.level == "hint"
+    statements = str(found.remedy).partition("run: ")[2].split("; ")
+    expected = {
+        f"revoke temporary on database {name} from public",
+        "revoke execute on function lo_create(oid), pg_try_advisory_lock(bigint) from public",
+    }
+    assert expected <= set(statements)
+    assert any(each.startswith("revoke connect on database ") for each in statements)
+    for statement in expected:
+        connection.execute(statement.encode())
+    with refused("42501"):
+        alice.execute(EXHAUSTING[0].encode())
+    assert finding().level == "hint"
+
+
+@pytest.mark.embedded
+def test_an_installer_who_may_not_revoke_makes_the_roles_all_the_same(of_installer: str) -> None:
+    """It owns the database and not PostgreSQL's functions, as on managed servers."""
+    own = make_conninfo(of_installer, user="installer")
+    schema.upgrade(own, (), roles=True)
+    with psycopg.connect(own, autocommit=True) as connection:
+        told: list[str] = []
+        connection.add_notice_handler(lambda notice: told.append(str(notice.message_primary)))
+        connection.execute("select pgmem.make_roles()")
+        (left,) = (str(row[0]) for row in connection.execute("select pgmem.open_to_all()"))
+    assert left.startswith("revoke execute on function lo_creat(integer), ")
+    assert [message for message in told if "revoke" in message] == []
 
 
 def test_no_function_takes_an_advisory_lock(connection: Session) -> None:
     """S3: any login can hold an advisory lock, whatever its key."""
     takers = connection.execute(
         "select proname from pg_proc where pronamespace = 'pgmem'::regnamespace and prokind = 'f'"
-        " and pg_get_functiondef(oid) ~ 'advisory'"
+        r" and pg_get_functiondef(oid) ~ 'advisory_\w*lock\w*\s*\('"
     ).fetchall()
     assert takers == []
 
@@ -51,10 +113,6 @@ def test_pg_locks_shows_no_key_of_a_tenant(alice: Session, carol: Session, conne
         ).fetchall()
         assert "relation" in {row["locktype"] for row in seen}
         assert "advisory" not in {row["locktype"] for row in seen}
-    keys = connection.execute("select key from pgmem.held_lock").fetchall()
-    for row in keys:
-        alice.execute("select pg_advisory_lock(%s)", (row["key"],))
-    assert save(carol, "Bill in euros") == "saved"
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,7 @@ def test_the_plan_of_a_view_is_the_same_whether_others_hold_a_row_or_not(
         assert plan(alice, query) == before
 
 
+@pytest.mark.usefixtures("temporary")
 def test_a_function_that_leaks_sees_no_row_of_others(
     alice: Session, carol: Session, connection: Session
 ) -> None:
