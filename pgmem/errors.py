@@ -14,7 +14,8 @@ PgmemError
 ├── RelationNotAllowed     PM011  a relation cannot join these labels, or only other verbs create it
 ├── MemoryNotOpen                 a memory is used before it is opened, or after it is closed
 ├── DatabaseUnavailable           the database cannot be reached
-│   └── OutcomeUnknown            the connection was lost after the call was sent; it may be committed
+│   ├── OutcomeUnknown            the connection was lost after the call was sent; it may be committed
+│   └── OutOfResources            the server has no memory, disk space or connection left; nothing was done
 ├── Busy                          a server that answers has no connection left for the caller; nothing was done
 ├── SchemaOutdated                the database holds another version of the schema
 ├── UnsuitableDatabase            the collation or version of the database is unsuitable
@@ -99,6 +100,10 @@ class DatabaseUnavailable(PgmemError):
 
 class OutcomeUnknown(DatabaseUnavailable):
     """The connection was lost after the call was sent; it may be committed or not."""
+
+
+class OutOfResources(DatabaseUnavailable):
+    """The server has no memory, disk space or connection left (SQLSTATE class 53); nothing was done."""
 
 
 class Busy(PgmemError):

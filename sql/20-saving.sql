@@ -206,7 +206,8 @@ create or replace function pgmem.save_error(p_sqlstate text, p_message text, p_d
 language sql immutable set search_path = pgmem, pg_temp as $$
   select case
     when p_sqlstate = 'PM099' then jsonb_populate_record(null::pgmem.save_result, p_detail::jsonb)
-    when p_sqlstate not like 'PM%' and p_sqlstate not in ('40P01', '40001', '55P03', '57014') then
+    when p_sqlstate not like 'PM%' and p_sqlstate not in
+        ('40P01', '40001', '53000', '53100', '53200', '53300', '55P03', '57014') then
       pgmem.make_result('failed', p_next_step => pgmem.next_step('failed'), p_message => case p_sqlstate
         when '54000' then
           format('Not saved: the texts are too long together (%s); send shorter ones, or several memories.', p_message)
@@ -216,7 +217,8 @@ $$;
 comment on function pgmem.save_error is $$
 The result that an error inside a save stands for; null for one that must go up.
 
-Unreadable arguments go up, and so do errors that a retry of the whole transaction cures.
+Unreadable arguments go up, and so do errors that a retry of the whole transaction may cure: a deadlock, a timeout, a
+server without memory, disk space or connections.
 $$;
 
 

@@ -13,7 +13,7 @@ from psycopg.abc import PQGen
 from psycopg.rows import DictRow
 
 from pgmem.database.pipeline import first_error_only, sent_first
-from pgmem.errors import DatabaseUnavailable, NotPermitted, first_line
+from pgmem.errors import DatabaseUnavailable, NotPermitted, OutOfResources, first_line
 
 T = TypeVar("T")
 
@@ -44,10 +44,18 @@ class Connection(AsyncConnection[DictRow]):
 
 @contextmanager
 def losing(lost: type[DatabaseUnavailable]) -> Iterator[None]:
-    """Raise a lost connection as the given class; errors of a statement pass unchanged."""
+    """Raise a lost connection as the given class; errors of a statement pass unchanged.
+
+    Raises:
+        DatabaseUnavailable: the given class.
+        OutOfResources: the server refused the statement for want of memory, disk space or connections.
+    """
     try:
         yield
     except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+        # 53400 is the statement's own fault: it exceeded a limit of its login, such as temp_file_limit.
+        if (error.sqlstate or "").startswith("53") and error.sqlstate != "53400":
+            raise OutOfResources(f"The database has no resources left: {first_line(error)}") from error
         # A condition on the server, such as a cancelled statement, has an SQLSTATE. A lost connection has none, or one
         # of class 57P (shutdown) or 08 (connection).
         if error.sqlstate is not None and not error.sqlstate.startswith(("57P", "08")):

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from time import monotonic
 from typing import TypeVar
 
 import anyio
@@ -30,7 +31,7 @@ from pgmem.database.pool import Pool, Pools, give_back
 from pgmem.database.replica import ON_PRIMARY, READS, Position, Replica
 from pgmem.database.retry import retry_once
 from pgmem.database.watch import Call, Save, Watcher, observed
-from pgmem.errors import DatabaseUnavailable, MemoryNotOpen, OutcomeUnknown, translate
+from pgmem.errors import DatabaseUnavailable, MemoryNotOpen, OutcomeUnknown, OutOfResources, translate
 from pgmem.models import DescribedLabel, MemoryScope
 from pgmem.settings import Settings
 
@@ -40,11 +41,15 @@ Rows = Callable[..., Awaitable[list[DictRow]]]
 CHECKS = frozenset({"verify_token", "backlog"})
 """Verbs that have connections of their own where tenants share a process, so that no tenant keeps them waiting."""
 
+_TAKE_NOTHING = READS | ON_PRIMARY | CHECKS  # their success says nothing of room for a save
+
 AT_ONCE = frozenset(
     verb.name for verb in VERBS.values() if verb.effect == "read" and verb.patience == "answer"
 )
 """Verbs that write nothing and answer within `retrieval_timeout_s`: search and retrieval."""
 
+_SHORT_S = 30.0
+"""Seconds that a server without resources counts as such: a probe takes none, so only the next save finds out."""
 _PROBE_S = 1.0  # statement timeout of wal_position, by which the replica is compared with the primary
 
 
@@ -109,6 +114,12 @@ class Database:
     def is_away(self) -> bool:
         """Whether the primary of `PGMEM_DSN` did not answer the last call."""
         return self._shared.pools.is_away
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the primary refused a statement for want of memory or disk space within the last 30 seconds."""
+        since = self._shared.pools.short_since
+        return since is not None and monotonic() - since < _SHORT_S
 
     @property
     def replica(self) -> Replica | None:
@@ -286,6 +297,7 @@ class Database:
             PgmemError: the verb refuses the call; the class depends on the SQLSTATE.
             DatabaseUnavailable: no connection works; nothing was sent.
             OutcomeUnknown: the connection was lost, or no answer came in time.
+            OutOfResources: the server has no memory, disk space or connection left; nothing was done.
             MemoryNotOpen: the database is closed.
         """
         self._require_open()
@@ -301,7 +313,12 @@ class Database:
                 if found is None:
                     found = await self._check_or_send(request, limit, verb)
                 seen.rows = len(found)
+                if verb not in _TAKE_NOTHING:
+                    self._shared.pools.short_since = None
                 return found
+            except OutOfResources:
+                self._shared.pools.short_since = monotonic()
+                raise
             finally:
                 if replica is not None and verb not in READS and verb not in ON_PRIMARY:
                     replica.wrote(tenant)

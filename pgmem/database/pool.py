@@ -27,7 +27,7 @@ from pgmem.database.dsn import place, with_limits
 from pgmem.database.embedded import EmbeddedServer
 from pgmem.database.identity import Identity, opening
 from pgmem.database.shares import Shares
-from pgmem.errors import Busy, DatabaseUnavailable, OutcomeUnknown, SchemaOutdated, first_line
+from pgmem.errors import Busy, DatabaseUnavailable, OutcomeUnknown, OutOfResources, SchemaOutdated, first_line
 from pgmem.settings import Settings
 
 Pool = AsyncConnectionPool[Connection]
@@ -51,6 +51,7 @@ class Pools:
         primary: the pool on the primary once it is open.
         reading: the pool on the replica once it is open; None without `PGMEM_READ_DSN`.
         checking: connections for token checks and probes, once open; None if tenants do not share this process.
+        short_since: when a statement was last refused for want of memory or disk space; None once one has written.
         shares: the part of the other connections that a tenant may hold; None if tenants do not share this process.
     """
 
@@ -66,6 +67,7 @@ class Pools:
         self._recovered_at = 0.0
         self.names: dict[tuple[str, str, str], tuple[float, re.Pattern[str] | None]] = {}
         self._away = False
+        self.short_since: float | None = None
 
     @property
     def is_open(self) -> bool:
@@ -277,6 +279,8 @@ class Pools:
             await self._return(pool)
         try:
             yield patience
+        except OutOfResources:
+            raise  # the server answers
         except DatabaseUnavailable as error:
             if isinstance(error.__cause__, PoolTimeout) and await self._is_full(pool):
                 raise Busy(
@@ -359,6 +363,8 @@ class Pools:
                     answer = await send(connection)
                 answered = True
                 return connection, answer
+            except OutOfResources:
+                raise
             except TimeoutError:
                 raise DatabaseUnavailable("The database does not answer.") from None
             except DatabaseUnavailable as error:

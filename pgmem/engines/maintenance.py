@@ -79,6 +79,8 @@ class Maintenance(Embedding):
 
     async def trouble_now(self) -> str | None:
         """Return why the database cannot be used now, without details that only an operator may see; None if it can."""
+        if self._database.is_short:
+            return "the database has no memory or disk space left"
         return None if await self._database.answers(2) else "the database does not answer"
 
     async def examine(self) -> list[Finding]:

@@ -29,6 +29,7 @@ from pgmem.errors import (
     InvalidArgument,
     MemoryNotFound,
     OutcomeUnknown,
+    OutOfResources,
     PgmemError,
     SaveIdReused,
     first_line,
@@ -40,6 +41,7 @@ from pgmem.neutral import counted
 log = logging.getLogger("pgmem")
 
 _QUEUED = "The database does not answer. The save is in the outbox and is sent when the database answers."
+_SHORT = "The database has no memory or disk space left. The save is in the outbox and is sent when it has."
 _BEHIND = "Earlier saves of this project are still in the outbox. This one is sent after them."
 
 # SQLSTATE classes of errors that a later try may not meet: deadlock, lack of resources, timeout, shutdown of the
@@ -195,6 +197,9 @@ class Saves(Engine):
             else:
                 timeout = min(settings.write_timeout_s, within_s)
                 await database.rows(save.verb, timeout, save_id=save.save_id, **save.params)
+        except OutOfResources as error:
+            log.warning("queued save %s was refused: %s", save.save_id, summary(error))
+            return False  # a smaller save of another lane may go through
         except (DatabaseUnavailable, EmbeddedServerError):
             raise
         except (PgmemError, psycopg.Error, TypeError) as error:
@@ -280,6 +285,7 @@ class Saves(Engine):
         settings = self._database.settings
         own = lane(save.scope, save.params.get("project_id"))
         started, uncertain, known_away = monotonic(), False, self._database.is_away
+        why = _QUEUED
         for first in (True, False):
             try:
                 if not first:
@@ -307,6 +313,7 @@ class Saves(Engine):
                     summary(error),
                 )
                 uncertain = uncertain or isinstance(error, OutcomeUnknown)
+                why = _SHORT if isinstance(error, OutOfResources) else _QUEUED
                 # A server that was away before this call is asked once, and not for long.
                 if known_away or monotonic() - started > settings.connect_timeout_s + 5:
                     break
@@ -316,7 +323,7 @@ class Saves(Engine):
                 # The first try may still be running, and this one only timed out behind it.
                 log.warning("save %s could not be sent again: %s", save.save_id, summary(error))
                 break
-        return _unsent_global(save.save_id, uncertain) if is_global else await self._queue(save, _QUEUED)
+        return _unsent_global(save.save_id, uncertain) if is_global else await self._queue(save, why)
 
     async def _queue(self, save: QueuedSave, message: str) -> SaveResult:
         """Put a save into the outbox; it is pending_retry only once it is on disk."""
