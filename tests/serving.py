@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import anyio
 import httpx2
-import uvicorn
+import psutil
 
 from pgmem.mcp.auth import http_app
-from pgmem.mcp.listening import configured
+from pgmem.mcp.listening import Server, configured
 from pgmem.settings import Settings
 
 
@@ -24,7 +28,7 @@ async def serving(dsn: str, folder: Path, **given: Any) -> AsyncIterator[str]:
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        server = uvicorn.Server(configured(http_app(settings), proxies=settings.http_proxies))
+        server = Server(configured(http_app(settings), proxies=settings.http_proxies))
         server.capture_signals = nullcontext  # type: ignore[method-assign, assignment]
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(server.serve, [listening])
@@ -69,3 +73,30 @@ class Agent:
         result = answer.json()["result"]
         assert not result.get("isError"), result
         return dict(result["structuredContent"])
+
+
+@contextmanager
+def process(dsn: str, folder: Path, *, files: int = 1024) -> Iterator[tuple[str, psutil.Process, Path]]:
+    """The server in a process that may open so many files: its address, the process, and what it writes to stderr."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    log = folder / "stderr"
+    given = {"PGMEM_DSN": dsn, "PGMEM_DATA_DIR": str(folder), "EMBEDDING_PROVIDER": "none"}
+    with log.open("wb") as stderr:
+        started = subprocess.Popen(
+            [sys.executable, "-m", "pgmem", "mcp", "--transport", "http", "--port", str(port)],
+            env={**os.environ, **given},
+            stderr=stderr,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files)),
+        )
+    address = f"http://127.0.0.1:{port}"
+    try:
+        # It connects again until somebody listens, and waits longer each time.
+        with httpx2.Client(transport=httpx2.HTTPTransport(retries=12), timeout=60) as client:
+            while client.get(f"{address}/health/ready").status_code != 200:
+                assert started.poll() is None, log.read_text()
+        yield address, psutil.Process(started.pid), log
+    finally:
+        started.kill()  # it would wait for connections that are open
+        started.wait(60)

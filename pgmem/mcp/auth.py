@@ -33,6 +33,7 @@ from pgmem.ui import WithPages
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _CONFIRMED_S = 300.0
 """Seconds for which a confirmed token counts while the database is away: a restart or a failover is over by then."""
+_PAGES_BYTES = 5_000_000
 _CONFIRMED = 10_000  # tokens; the one that was confirmed longest ago is forgotten first
 
 
@@ -140,6 +141,9 @@ def http_app(settings: Settings, app: App | None = None, host: str = "127.0.0.1"
         is_secure=(settings.http_url or "").startswith("https:"),
         attempts=Rates(settings.http_unverified_per_minute, settings.http_unverified_per_minute / 60),
         requests=Rates(settings.http_requests_per_minute, settings.http_requests_per_minute / 60),
+        turn=admitted.turn,
+        # To read and draw a page takes time that all tenants share, by its size: one of the largest, then one in 10 s.
+        answers=Rates(_PAGES_BYTES, _PAGES_BYTES / 10),
     )
     return Probes(app, metrics, settings.metrics_token, pages, hosts)
 

@@ -13,7 +13,8 @@ import logging
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from hashlib import sha256
 
@@ -25,6 +26,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pgmem.database.shares import Shares
 from pgmem.errors import Busy, PgmemError, summary
+from pgmem.mcp.connections import CLAIM
 from pgmem.mcp.exchange import PATH
 
 log = logging.getLogger("pgmem")
@@ -128,6 +130,23 @@ class Admission:
             log.warning("%s", summary(error))
             await answer.refuse(scope, receive, 503, "The database cannot be used now; try again later.", 5)
 
+    @asynccontextmanager
+    async def turn(self, tenant: Hashable, scope: Scope) -> AsyncIterator[None]:
+        """Hold a place of a tenant, to which the connection belongs from now on, for the time of the block.
+
+        Args:
+            tenant: organisation and user.
+            scope: of the request.
+
+        Raises:
+            Busy: tenants hold too many connections and this one the most, or it gets no place in time.
+        """
+        claim = scope.get("extensions", {}).get(CLAIM)
+        if claim is not None and not claim(tenant):
+            raise Busy("This tenant holds more connections than any other; send it again in a moment.")
+        async with self._shares.place(tenant):
+            yield
+
     async def _admit(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         if _is_ambiguous(scope):
             message = "Send one Authorization header, and Content-Length or Transfer-Encoding, not both."
@@ -141,10 +160,17 @@ class Admission:
         if wait > 0:
             await answer.refuse(scope, receive, 429, _too_many(wait, known is not None), wait)
             return
-        token = await self._verify(secret) if secret else None
+        # Counted before it is verified, and taken back: a thousand that come at once would all be verified.
+        self._by_address.count(address)
+        counts = False
+        try:
+            token = await self._verify(secret) if secret else None
+            counts = token is None
+        finally:
+            if not counts:
+                self._by_address.count(address, -1)
         if token is None:
             self._known.pop(key, None)
-            self._by_address.count(address)
             await self._app(scope, receive, answer)  # 401, or a page that needs no token
             return
         self._remember(key, token.client_id)
@@ -156,7 +182,7 @@ class Admission:
         tenant = (claims.get("org_id"), claims.get("user_id"))
         held = _verified.set(token)
         try:
-            async with self._shares.place(tenant):
+            async with self.turn(tenant, scope):
                 await self._handle(token, tenant, scope, receive, answer)
         finally:
             _verified.reset(held)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import socket
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from time import monotonic
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -14,8 +18,74 @@ from pgmem.mcp.connections import KEEP_ALIVE_S, BoundedConnection
 from pgmem.settings import Settings
 from pgmem.telemetry.probes import bound
 
+log = logging.getLogger("pgmem")
 
-class _Telling(uvicorn.Server):
+_BACKLOG = 1024  # connections that the system keeps until they are accepted
+_AT_ONCE = (
+    64  # connections that are accepted in one turn of the loop, before those that are too many are closed
+)
+_AGAIN_S = 0.1  # until the next attempt, where the system has no file descriptor left
+_SAY_S = 60.0
+
+
+class Server(uvicorn.Server):
+    """A server that accepts connections by itself, because asyncio logs each one that it has no descriptor for.
+
+    asyncio tries as often as its backlog is long, 2 000 times a second, and writes a traceback each time.
+    """
+
+    _accepting: tuple[asyncio.Task[None], ...] = ()
+    _said_at = float("-inf")
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen.
+
+        Args:
+            sockets: which are bound.
+        """
+        await super().startup(sockets=[])
+        loop = asyncio.get_running_loop()
+        for listening in sockets or ():
+            listening.setblocking(False)
+            listening.listen(_BACKLOG)
+        self._accepting = tuple(loop.create_task(self._accept(each)) for each in sockets or ())
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept no more connections, and end."""
+        for task in self._accepting:
+            task.cancel()
+        await super().shutdown(sockets)
+
+    async def _accept(self, listening: socket.socket) -> None:
+        """Accept connections until cancelled; while the system refuses them, clients wait in its queue."""
+        loop = asyncio.get_running_loop()
+        while True:
+            accepted: list[socket.socket] = []
+            try:
+                accepted.append((await loop.sock_accept(listening))[0])
+                with suppress(BlockingIOError):
+                    while len(accepted) < _AT_ONCE:
+                        accepted.append(listening.accept()[0])
+            except OSError as error:
+                self._say(error)
+                if not accepted:
+                    await asyncio.sleep(_AGAIN_S)
+            await asyncio.gather(*(self._connect(each) for each in accepted), return_exceptions=True)
+
+    async def _connect(self, accepted: socket.socket) -> None:
+        accepted.setblocking(False)
+        await asyncio.get_running_loop().connect_accepted_socket(
+            lambda: BoundedConnection(self.config, self.server_state, self.lifespan.state), accepted
+        )
+
+    def _say(self, error: OSError) -> None:
+        """Log that no connection is accepted, at most once a minute."""
+        if monotonic() - self._said_at > _SAY_S:
+            self._said_at = monotonic()
+            log.warning("No connection can be accepted now, clients wait: %s", error.strerror or error)
+
+
+class _Telling(Server):
     """A server that says where it listens once it does."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:

@@ -172,6 +172,7 @@ def create_server(
         version=release(),
         instructions=None if settings.toolsets == (knowledge.TOOLSET,) else INSTRUCTIONS,
         lifespan=lambda _: lifespan(app),
+        subscriptions=False,  # nothing is ever sent over one, and the stream would keep a place of its tenant
         log_level="WARNING",
     )
     # Unless toolsets are chosen, an agent that knows a tool by name may call it, and the list stays short.

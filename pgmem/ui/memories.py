@@ -8,12 +8,11 @@ from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
-import anyio.to_thread
 from starlette.responses import PlainTextResponse, Response
 
 from pgmem.errors import InvalidArgument, PgmemError
 from pgmem.models import LineEntry, Node, SearchResult, Version
-from pgmem.ui import drawing, words
+from pgmem.ui import drawing, render, words
 from pgmem.ui.visit import Page, Redirect, Visit, whole
 
 _VERSIONS = 30  # of a history that are compared
@@ -62,7 +61,7 @@ async def one(visit: Visit) -> Page:
         _likeness(visit, node),
     )
     # Beside the other requests: an agent may have written thirty long versions that take long to compare.
-    changes = await anyio.to_thread.run_sync(_changes, history.versions)
+    changes = await render.aside(_changes, history.versions)
     shown = [(name, *words.cut(value)) for name, value in words.texts(node.properties) if value != node.title]
     data = {
         "memory": node,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeVar
 
+import anyio
+import anyio.to_thread
 from jinja2 import ChoiceLoader, Environment, PackageLoader
+from typing_extensions import TypeVarTuple, Unpack
 
 from pgmem import pages
 from pgmem.ui import words
@@ -25,6 +28,17 @@ NAVIGATION = (
     ("/health", "Health"),
     ("/activity", "Activity"),
 )
+
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+_ONE = anyio.CapacityLimiter(1)
+
+
+async def aside(work: Callable[[Unpack[Ts]], T], *arguments: *Ts) -> T:
+    """Do work of the processor in a thread, one piece at a time, so that the requests of others go on beside it."""
+    return await anyio.to_thread.run_sync(work, *arguments, limiter=_ONE)
 
 
 @cache

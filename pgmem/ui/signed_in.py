@@ -8,7 +8,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pgmem.models import MemoryScope
 from pgmem.ui.sessions import Person, Sessions
-from pgmem.ui.site import Limit, OpenStore, Site
+from pgmem.ui.site import Limit, OpenStore, Site, Turn
 
 
 class WithPages:
@@ -24,6 +24,8 @@ class WithPages:
         is_secure: whether browsers reach the pages by https.
         attempts: how often an address may try to sign in.
         requests: how often one who is signed in may ask.
+        turn: gives a request its turn among those of its tenant.
+        answers: how many bytes a tenant gets.
     """
 
     def __init__(
@@ -35,6 +37,8 @@ class WithPages:
         is_secure: bool = False,
         attempts: Limit | None = None,
         requests: Limit | None = None,
+        turn: Turn | None = None,
+        answers: Limit | None = None,
     ) -> None:
         self._app, self._store = app, store
         self._site = Site(
@@ -45,6 +49,8 @@ class WithPages:
             is_secure=is_secure,
             attempts=attempts,
             requests=requests,
+            turn=turn,
+            answers=answers,
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -8,6 +8,7 @@ import logging
 import re
 import time
 from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from math import ceil
 from typing import Protocol
 from urllib.parse import parse_qs, quote, urlsplit
@@ -16,12 +17,14 @@ import anyio
 import anyio.to_thread
 import psycopg
 from pydantic_core import to_jsonable_python
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from pgmem.database.shares import Shares
 from pgmem.errors import (
     AmbiguousName,
+    Busy,
     DatabaseUnavailable,
     IdentityRequired,
     MemoryNotFound,
@@ -41,7 +44,12 @@ COOKIE = "pgmem_ui"
 FORM_BYTES = 5_000_000
 ENTRY_BYTES = 10_000
 """Of the form that signs in, which anybody may send."""
-FORM_S = 60.0
+FORM_S = 30.0
+ENTRY_S = 10.0
+"""For the form that signs in to arrive."""
+_ENTRIES = 16  # of these forms that are read at once from one address
+
+_PAGE_BYTES = 30_000  # of a small page: it takes as long as so much of a large one
 
 _HEADERS = {
     "content-security-policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
@@ -58,6 +66,7 @@ _STATUS: dict[type[PgmemError], int] = {
     NotPermitted: 403,
     IdentityRequired: 403,
     DatabaseUnavailable: 503,
+    Busy: 429,
 }
 _STATIC = {"page.js": "text/javascript", "icon.svg": "image/svg+xml", "style.css": "text/css"}
 
@@ -71,8 +80,19 @@ class Limit(Protocol):
     def wait(self, caller: Hashable) -> float:
         """Return the seconds until the caller may go on; 0 means now."""
 
-    def count(self, caller: Hashable) -> None:
-        """Count one more of the caller."""
+    def count(self, caller: Hashable, amount: float = 1) -> None:
+        """Count so much more of the caller."""
+
+
+class Turn(Protocol):
+    """Gives a request its turn."""
+
+    def __call__(self, tenant: Hashable, scope: Scope) -> AbstractAsyncContextManager[None]:
+        """Hold a place of a tenant (organisation and user) for the time of the block.
+
+        Raises:
+            Busy: it gets none in time.
+        """
 
 
 class _Refused(Exception):
@@ -96,6 +116,8 @@ class Site:
         is_secure: whether the browser reaches the pages by https, so that the cookie says so.
         attempts: how often an address may try to sign in; None does not limit it.
         requests: how often a tenant that is signed in may ask; None does not limit it.
+        turn: gives a request its turn among those of its tenant; None gives all at once.
+        answers: how many bytes a tenant gets; None does not limit it.
     """
 
     def __init__(
@@ -109,8 +131,11 @@ class Site:
         is_secure: bool = False,
         attempts: Limit | None = None,
         requests: Limit | None = None,
+        turn: Turn | None = None,
+        answers: Limit | None = None,
     ) -> None:
-        self._attempts, self._requests = attempts, requests
+        self._attempts, self._requests, self._turn, self._answers = attempts, requests, turn, answers
+        self._entries = Shares(_ENTRIES, 0, ENTRY_S)
         self._store, self.sessions, self.base = store, sessions, base
         self._verify, self._is_secure = verify, is_secure
         self._hosts = [re.escape(host).replace(r":\*", r":\d+") for host in hosts]
@@ -155,16 +180,20 @@ class Site:
         if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             raise _Refused(403, "This form was sent from another site.")
 
-    async def _form(self, request: Request, most: int = FORM_BYTES) -> dict[str, str]:
+    async def _form(
+        self, request: Request, most: int = FORM_BYTES, within_s: float = FORM_S
+    ) -> dict[str, str]:
         body = bytearray()
         try:
-            with anyio.fail_after(FORM_S):
+            with anyio.fail_after(within_s):
                 async for chunk in request.stream():
                     body += chunk
                     if len(body) > most:
                         raise _Refused(413, f"The form has more than {most} bytes; send less.")
         except TimeoutError:
-            raise _Refused(408, f"The form did not arrive within {FORM_S:g} s; send it again.") from None
+            raise _Refused(408, f"The form did not arrive within {within_s:g} s; send it again.") from None
+        except ClientDisconnect:
+            raise _Refused(400, "The form did not arrive as a whole.") from None  # read by nobody
         try:
             fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=500)
         except ValueError:
@@ -173,6 +202,8 @@ class Site:
 
     async def _session(self, request: Request) -> Session | None:
         session = self.sessions.find(request.cookies.get(self._cookie_name(request), ""))
+        if session is not None:
+            _require_turn(self._answers, _tenant(session.person))  # before the database is asked
         if session is not None and session.person.token is not None and self._verify is not None:
             # At each request, so that revoking a token ends its sessions at once.
             person = await self._verify(session.person.token)
@@ -204,13 +235,21 @@ class Site:
                 )
             wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
             return RedirectResponse(f"{self.base}/enter?next={quote(wanted, safe='')}", 303)
-        return await self._visit(request, path, as_json, session)
-
-    async def _visit(self, request: Request, path: str, as_json: bool, session: Session) -> Response:
         caller = session.person.token or session.key
         _require_turn(self._requests, caller)
         if self._requests is not None:
             self._requests.count(caller)
+        tenant = _tenant(session.person)
+        try:
+            async with self._turn(tenant, request.scope) if self._turn else nullcontext():
+                answer = await self._visit(request, path, as_json, session)
+        except Busy as error:
+            raise _Refused(429, str(error), session) from None
+        if self._answers is not None:
+            self._answers.count(tenant, _PAGE_BYTES + len(getattr(answer, "body", b"")))
+        return answer
+
+    async def _visit(self, request: Request, path: str, as_json: bool, session: Session) -> Response:
         posts = request.method == "POST"
         if request.method not in ("GET", "HEAD", "POST"):
             raise _Refused(405, "Pages are read with GET, forms are sent with POST.")
@@ -262,8 +301,9 @@ class Site:
 
     async def _page(self, page: Page, visit: Visit, as_json: bool) -> Response:
         if as_json:
-            return _json(page.data, page.status)
-        return Response(render.page(page, visit, await _projects(visit)), page.status, media_type="text/html")
+            return await render.aside(_json, page.data, page.status)
+        text = await render.aside(render.page, page, visit, await _projects(visit))
+        return Response(text, page.status, media_type="text/html")
 
     def _error(
         self, status: int, message: str, session: Session | None, as_json: bool, path: str = "/"
@@ -282,7 +322,12 @@ class Site:
             self._check_origin(request)
             address = request.client.host if request.client else "?"
             _require_turn(self._attempts, address)
-            form = await self._form(request, ENTRY_BYTES)
+            try:
+                async with self._entries.place(address):
+                    form = await self._form(request, ENTRY_BYTES, ENTRY_S)
+            except Busy:
+                message = "Too many of these forms are on their way from your address: try again in 10 s."
+                raise _Refused(429, message) from None
             token = form.get("token", "").strip()
             wanted = _own_path(form.get("next", ""), self.base)
             person = await self._person(token)
@@ -330,6 +375,10 @@ class Site:
         answer = RedirectResponse(f"{self.base}/enter", 303)
         answer.delete_cookie(self._cookie_name(request), path=self.base)
         return answer
+
+
+def _tenant(person: Person) -> tuple[str, str]:
+    return (person.scope.org_id, person.scope.user_id) if person.scope else ("", "")
 
 
 def _require_turn(limit: Limit | None, caller: Hashable) -> None:

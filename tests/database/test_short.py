@@ -126,7 +126,7 @@ async def test_a_read_that_the_server_has_no_room_for_is_answered_as_while_it_is
         assert row is not None
         connection.execute(str(row["made"]).encode())
     async with Memory.connect(load(dsn=dsn, data_dir=tmp_path, embedding_provider="none")) as memory:
-        found = await memory.retrieve_context(None, "global")
+        found = await memory.retrieve_context("shop", "project")
         assert found.retrieval_status == "failed"
         assert "go on without it" in str(found.next_step)
         with pytest.raises(OutOfResources, match="no resources left: out of memory"):

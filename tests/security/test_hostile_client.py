@@ -244,7 +244,7 @@ async def test_a_slow_second_request_is_bounded_as_the_first(
 async def test_the_oldest_idle_connection_makes_room_for_a_new_one(
     dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "_IDLE", 5)
+    monkeypatch.setattr(connections.BoundedConnection, "_waiting", connections._Held(5, 2))
     async with serving(dsn, tmp_path) as address:
         held = [await connected(address) for _ in range(8)]
         async with httpx2.AsyncClient() as client:
