@@ -181,8 +181,7 @@ def upgrade(
 
 
 _LEFT = """
-select coalesce(sum(s.waiting), 0)::integer,
-       count(*) filter (where s.vectors > pgmem.setting_int('vector_index_limit') and s.index_name is null)::integer
+select coalesce(sum(s.waiting), 0)::integer, (count(*) filter (where s.index_missing))::integer
 from pgmem.embedding_status() s where s.active
 """
 

@@ -198,8 +198,7 @@ class Saves(Engine):
                 timeout = min(settings.write_timeout_s, within_s)
                 await database.rows(save.verb, timeout, save_id=save.save_id, **save.params)
         except OutOfResources as error:
-            log.warning("queued save %s was refused: %s", save.save_id, summary(error))
-            return False  # a smaller save of another lane may go through
+            return summary(error)  # a smaller save of another lane may go through
         except (DatabaseUnavailable, EmbeddedServerError):
             raise
         except (PgmemError, psycopg.Error, TypeError) as error:
