@@ -11,7 +11,12 @@
 -- docs/decisions/0029 has the reasons, 35-time-travel reads the periods.
 --
 -- A memory lives in a tenant (tenant_of) and in a place (place_of: global, a project, or a focus area of a project).
--- With its label they make one number, the scope_key, by which locks, uniqueness and duplicate search are kept.
+-- With its label they make one number, the scope_key, by which rows are found and locks are kept. It is a hash, so it
+-- decides nothing: whoever reads or writes by it compares the tenant too, and its unique indexes hold the tenant. The
+-- tenant is compared as an expression (tenant || ''), as in fits: while a store fills, an index by tenant looks as good
+-- as that of the scope, and reads all memories of the tenant. That nobody can choose a name whose key is that of another
+-- tenant, and let it wait for a lock, rests on the secret of the store (store_secret), which no client reads and no
+-- export holds.
 --
 -- Locks: none.
 -- Callers: all chapters.
@@ -276,10 +281,36 @@ comment on function pgmem.place_of is
   'Where a memory lives: global, the number of its project, or that and its focus area.';
 
 
-create or replace function pgmem.scope_key(p_tenant text, p_place text, p_label text) returns bigint
+-- Where the tenant ends is said by its length, as a name may hold any separator.
+create or replace function pgmem.place_seed(p_secret bytea, p_tenant text, p_place text) returns bigint
+language sql stable parallel safe
+begin atomic
+  select ('x' || encode(substr(sha256(
+    p_secret || convert_to(length(p_tenant) || ' ' || p_tenant || coalesce(p_place, ''), 'UTF8')), 1, 8),
+    'hex'))::bit(64)::bigint;
+end;
+comment on function pgmem.place_seed is
+  'What the scope keys of a place are made with: the first 64 bits of SHA-256 of a secret, a tenant and a place.';
+
+
+-- Tenant and place are names that somebody chooses, so they are hashed under the secret; labels are those of the store,
+-- and there are many to a place.
+create or replace function pgmem.seeded_key(p_seed bigint, p_label text) returns bigint
 language sql immutable parallel safe
 begin atomic
-  select hashtextextended(p_tenant || e'\x1e' || coalesce(p_place, '') || e'\x1e' || p_label, 0);
+  select hashtextextended(p_label, p_seed);
 end;
+comment on function pgmem.seeded_key is 'The scope key of a label in the place of a place_seed.';
+
+
+-- By the index of the table, as callers forbid scans: a forbidden one that is needed makes servers with jit compile.
+create or replace function pgmem.scope_key(p_tenant text, p_place text, p_label text) returns bigint
+language plpgsql stable parallel safe as $$
+begin
+  return (
+    select pgmem.seeded_key(pgmem.place_seed(s.secret, p_tenant, p_place), p_label)
+    from pgmem.store_secret s where s.one);
+end;
+$$;
 comment on function pgmem.scope_key is
-  'One number for (tenant, place, label), by which locks, uniqueness and duplicate search are kept.';
+  'One number for (tenant, place, label), by which rows are found and locks are kept, under the secret of the store.';

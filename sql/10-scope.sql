@@ -38,7 +38,7 @@ select pgmem.declare_verb('get_scope_state', p_rights => 'reader', p_effect => '
   p_description => 'Call first: does the project exist, may you write? uncertain: the first save_session creates it.');
 
 
--- Reads node itself: scope_key holds the tenant, and only the caller's tenants are looked up.
+-- Reads node itself, by the caller's tenants.
 create or replace function pgmem.resolve_scope(
   p_caller pgmem.caller,
   p_project_id text,
@@ -61,7 +61,7 @@ begin
       select n.seq, n.key, n.text_config, (n.props ->> 'last_hygiene_at')::timestamptz
       into v_project_seq, v_name, v_text_config, v_last_hygiene
       from pgmem.node n
-      where n.scope_key = pgmem.scope_key(v_tenant, null, 'Project')
+      where n.scope_key = pgmem.scope_key(v_tenant, null, 'Project') and n.tenant || '' = v_tenant
         and pgmem.folded(n.key) = pgmem.folded(v_project) and n.status = 'active'
       order by n.key = v_project desc, n.seq limit 1;
       exit when found;
@@ -70,7 +70,7 @@ begin
   if v_project_seq is not null and v_focus is not null then
     foreach v_tenant in array p_caller.tenants loop
       select n.seq, n.key into v_focus_seq, v_area from pgmem.node n
-      where n.scope_key = pgmem.scope_key(v_tenant, v_project_seq::text, 'FocusArea')
+      where n.scope_key = pgmem.scope_key(v_tenant, v_project_seq::text, 'FocusArea') and n.tenant || '' = v_tenant
         and pgmem.folded(n.key) = pgmem.folded(v_focus) and n.status = 'active'
       order by n.key = v_focus desc, n.seq limit 1;
       exit when found;
@@ -102,11 +102,20 @@ comment on function pgmem.hold_lock is
   'Take turns with every other caller that holds the same key until the transaction, or the savepoint, ends.';
 
 
+-- No label is empty, so that the key of a save is that of no scope.
+create or replace function pgmem.save_key(p_tenant text, p_save_id uuid) returns bigint
+language sql stable
+begin atomic
+  select pgmem.scope_key(p_tenant, p_save_id::text, '');
+end;
+comment on function pgmem.save_key is 'The number by which a save_id of a tenant is locked while the save is made.';
+
+
 -- The row goes with the save, so that none is left for each save_id; the delete keeps the lock until the end.
 create or replace function pgmem.release_save(p_tenant text, p_save_id uuid) returns boolean
 language plpgsql volatile as $$
 begin
-  delete from pgmem.held_lock h where h.key = hashtextextended(p_tenant || p_save_id::text, 1);
+  delete from pgmem.held_lock h where h.key = pgmem.save_key(p_tenant, p_save_id);
   return found;
 end;
 $$;
@@ -117,7 +126,7 @@ comment on function pgmem.release_save is
 create or replace function pgmem.hold_save(p_tenant text, p_save_id uuid) returns boolean
 language sql volatile
 begin atomic
-  select pgmem.hold_lock(hashtextextended(p_tenant || p_save_id::text, 1));
+  select pgmem.hold_lock(pgmem.save_key(p_tenant, p_save_id));
 end;
 comment on function pgmem.hold_save is
   'Lock a save_id of a tenant until the transaction ends; release_save removes the row when the save is on record.';

@@ -106,6 +106,7 @@ begin
                        select * from pgmem.node
                        where pgmem.name_hash(coalesce(key, title)) = pgmem.name_hash(v_wanted.name) offset 0) n
                      where n.scope_key = pgmem.scope_key(p_node.tenant, p_node.place, v_label.name)
+                       and n.tenant || '' = p_node.tenant
                        and pgmem.folded(n.key) = pgmem.folded(v_wanted.name)) then
         v_meant := v_meant
           || jsonb_build_object('relation', v_wanted.rel, 'name', v_wanted.name, 'candidates', '[]'::jsonb);

@@ -39,12 +39,13 @@ begin
     raise exception using errcode = 'PM001', message = 'scope focus needs focus: send the name of the focus area.';
   end if;
   dedup_outcome := 'new';
-  select s.id, 1.0 into candidate_id, score from pgmem.same_content(v_key, v_hash) s where s.id is not null;
+  select s.id, 1.0 into candidate_id, score from pgmem.same_content(v_key, v_caller.tenant, v_hash) s
+  where s.id is not null;
   if candidate_id is not null then
     dedup_outcome := 'duplicate_skip';
     return;
   end if;
-  select s.id, s.score into candidate_id, score from pgmem.near_duplicate(v_key, v_title) s;
+  select s.id, s.score into candidate_id, score from pgmem.near_duplicate(v_key, v_caller.tenant, v_title) s;
   dedup_outcome := case when score >= pgmem.setting_float('dedup_supersede') then 'supersede'
     when score >= pgmem.setting_float('dedup_manual_review') then 'manual_review' else 'new' end;
 end;
@@ -63,9 +64,10 @@ select pgmem.declare_verb('check_duplicate', p_rights => 'reader', p_effect => '
 
 
 -- The predicate of an index cannot hold a clock: a row whose valid_to has passed is not live, yet it keeps its hash
--- until it is set to expired. Reads node itself: scope_key holds the tenant.
+-- until it is set to expired. Reads node itself, by the tenant.
 create or replace function pgmem.same_content(
   p_scope_key bigint,
+  p_tenant text,
   p_content_hash text,
   out seq bigint,
   out id uuid,
@@ -75,7 +77,7 @@ language plpgsql stable set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
   select n.seq, n.id, case when n.valid_to < pgmem.now() then n.seq end into seq, id, expired_seq from pgmem.node n
-  where n.scope_key = p_scope_key and n.content_hash = p_content_hash
+  where n.scope_key = p_scope_key and n.tenant || '' = p_tenant and n.content_hash = p_content_hash
     and n.status not in ('superseded', 'archived', 'expired', 'merged', 'dismissed', 'historical', 'rejected');
   if expired_seq is not null then
     seq := null;
@@ -89,10 +91,11 @@ comment on function pgmem.same_content is
 
 -- Exact. A match of sizes n, m needs an overlap o with 3 o >= n + m. Of the first shared token, with rank i here and
 -- position p there: o <= n - i + 1 and o <= m - p + 1; and o <= n - (bits of ours that theirs lacks), and the same of
--- theirs. The rest is compared, without jaccard(), whose call costs more than the comparison. Reads node itself:
--- scope_key holds the tenant.
+-- theirs. The rest is compared, without jaccard(), whose call costs more than the comparison. Reads node itself, by
+-- the tenant; dedup_token only brings candidates.
 create or replace function pgmem.near_duplicate(
   p_scope_key bigint,
+  p_tenant text,
   p_title text,
   out words text[],
   out ranked bigint[],
@@ -130,8 +133,8 @@ begin
                       join unnest(words) ours(word) using (word)) same
   cross join lateral (select same.shared::float8 / (cardinality(words) + cardinality(n.title_tokens) - same.shared)
                       as score offset 0) exact
-  where n.seq = any (v_found) and n.status = 'active' and (n.valid_to is null or n.valid_to >= pgmem.now())
-    and exact.score >= 0.5
+  where n.seq = any (v_found) and n.tenant || '' = p_tenant and n.status = 'active'
+    and (n.valid_to is null or n.valid_to >= pgmem.now()) and exact.score >= 0.5
   order by exact.score desc, n.seq limit 1;
 end;
 $$;

@@ -70,7 +70,7 @@ begin
     v_node.props := jsonb_build_object('name', p_scope.project_id);
     -- A project that was forgotten comes back with its name.
     update pgmem.node n set status = 'active', updated_at = greatest(pgmem.now(), n.created_at)
-    where n.scope_key = pgmem.scope_key(v_node.tenant, null, 'Project')
+    where n.scope_key = pgmem.scope_key(v_node.tenant, null, 'Project') and n.tenant || '' = v_node.tenant
       and pgmem.folded(n.key) = pgmem.folded(v_node.key);
     if not found then
       perform pgmem.insert_node(v_node);
@@ -83,7 +83,7 @@ $$;
 comment on function pgmem.ensure_project is 'The scope with its project, which is made if it is missing.';
 
 
--- Reads node itself: scope_key holds the tenant.
+-- Reads node itself, by tenants.
 create or replace function pgmem.ensure_focus(
   p_scope pgmem.scope_state,
   p_node pgmem.node,
@@ -98,13 +98,13 @@ begin
   select n.seq into p_scope.focus_seq
   from (values (1, p_node.tenant), (2, pgmem.tenant_of(p_node.org_id)), (3, pgmem.tenant_of())) as t(place, tenant)
   join pgmem.node n on n.scope_key = pgmem.scope_key(t.tenant, p_scope.project_seq::text, 'FocusArea')
-    and pgmem.folded(n.key) = pgmem.folded(p_scope.focus) and n.status = 'active'
+    and n.tenant || '' = t.tenant and pgmem.folded(n.key) = pgmem.folded(p_scope.focus) and n.status = 'active'
   order by t.place, n.key = p_scope.focus desc, n.seq limit 1;
   if p_scope.focus_seq is null then
     perform pgmem.lock_scope(pgmem.scope_key(p_node.tenant, p_scope.project_seq::text, 'FocusArea'));
     select n.seq into p_scope.focus_seq from pgmem.node n
     where n.scope_key = pgmem.scope_key(p_node.tenant, p_scope.project_seq::text, 'FocusArea')
-      and pgmem.folded(n.key) = pgmem.folded(p_scope.focus)
+      and n.tenant || '' = p_node.tenant and pgmem.folded(n.key) = pgmem.folded(p_scope.focus)
     order by n.key = p_scope.focus desc, n.seq limit 1;
     if p_scope.focus_seq is null then
       v_area.id := gen_random_uuid();

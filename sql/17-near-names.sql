@@ -11,13 +11,15 @@
 -- Callers: 13-edges (stubs), 20-saving (projects), 25-upsert-entity, 28-remember.
 
 
--- Reads node itself: scope_key holds the tenant, and only the caller's tenants are looked up.
+-- Reads node itself, by the caller's tenants. There are hundreds of scopes and a dozen places, whose seeds are dear.
 create or replace function pgmem.near_names(p_node pgmem.node, p_caller pgmem.caller) returns jsonb
 language sql stable set search_path = pgmem, pg_temp set enable_seqscan = off as $$
-  with place(scope_key) as materialized (
-    select distinct pgmem.scope_key(t.tenant, p.place, l.name)
-    from unnest(p_caller.tenants) as t(tenant)
-    cross join (values (p_node.place), (p_node.project_seq::text), ('global'), (null)) as p(place)
+  with place as materialized (
+    select p.tenant, pgmem.seeded_key(p.seed, l.name) as scope_key
+    from (select distinct t.tenant, pgmem.place_seed(s.secret, t.tenant, v.place) as seed
+          from pgmem.store_secret s cross join unnest(p_caller.tenants) as t(tenant)
+          cross join (values (p_node.place), (p_node.project_seq::text), ('global'), (null)) as v(place)
+          where s.one) p
     join pgmem.label l on l.key_field is not null
       and case when pgmem.is_memory(p_node.label) then pgmem.is_memory(l.name) else l.name = p_node.label end
   ), own(trigrams) as materialized (
@@ -27,13 +29,13 @@ language sql stable set search_path = pgmem, pg_temp set enable_seqscan = off as
     from own cross join place
     cross join lateral (
       (select n.seq, n.id, n.label, n.key, n.status from pgmem.node n
-       where n.scope_key = place.scope_key and n.key is not null
+       where n.scope_key = place.scope_key and n.tenant || '' = place.tenant and n.key is not null
          and pgmem.folded(n.key) ~>=~ pgmem.folded(p_node.key)
          and pgmem.folded(n.key) ~<~ (left(pgmem.folded(p_node.key), 1) || U&'\+10FFFF')
        order by pgmem.folded(n.key) using ~<~ limit 10)
       union all
       (select n.seq, n.id, n.label, n.key, n.status from pgmem.node n
-       where n.scope_key = place.scope_key and n.key is not null
+       where n.scope_key = place.scope_key and n.tenant || '' = place.tenant and n.key is not null
          and pgmem.folded(n.key) ~<~ pgmem.folded(p_node.key)
          and pgmem.folded(n.key) ~>=~ left(pgmem.folded(p_node.key), 1)
        order by pgmem.folded(n.key) using ~>~ limit 10)) n

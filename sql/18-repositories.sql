@@ -125,7 +125,7 @@ comment on function pgmem.repository_with is
   'What a repository is known by, with what it is known by now.';
 
 
--- Reads node itself, by scope_keys that hold the caller's tenants.
+-- Reads node itself, by the caller's tenants.
 create or replace function pgmem.project_for_repository(p_caller pgmem.caller, p_names text[]) returns pgmem.node
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
@@ -137,7 +137,7 @@ begin
   select n.* into v_held
   from unnest(p_names) with ordinality as o(name, place) cross join unnest(p_caller.tenants) as t(tenant)
   join pgmem.node n on n.scope_key = pgmem.scope_key(t.tenant, null, 'Project')
-    and pgmem.folded(n.key) = pgmem.folded(normalize(btrim(o.name), NFC))
+    and n.tenant || '' = t.tenant and pgmem.folded(n.key) = pgmem.folded(normalize(btrim(o.name), NFC))
   where not n.props ? 'repository' and n.status = 'active'
     and n.tenant in (p_caller.tenant, pgmem.tenant_of(p_caller.org_id))
   order by o.place, array_position(p_caller.tenants, n.tenant) limit 1;
@@ -149,7 +149,7 @@ begin
     continue when v_name is null;
     perform from pgmem.node n
     where n.scope_key = any (array(select pgmem.scope_key(t, null, 'Project') from unnest(p_caller.tenants) t))
-      and pgmem.folded(n.key) = pgmem.folded(v_name);
+      and n.tenant || '' = any (p_caller.tenants) and pgmem.folded(n.key) = pgmem.folded(v_name);
     if not found then
       v_node.key := v_name;
       v_node.title := v_name;

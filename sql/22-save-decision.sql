@@ -90,12 +90,12 @@ begin
   v_node.initial_confidence := pgmem.argument_number(p_arguments, 'confidence', 1.0);
   v_node.content_hash := pgmem.memory_hash('Decision', v_node.title, v_node.props);
 
-  v_repeat := pgmem.find_repeat(v_node.scope_key, v_node.content_hash);
+  v_repeat := pgmem.find_repeat(v_node);
   if v_repeat is not null then
     return pgmem.saved(v_repeat, 'duplicate_skip', v_repeat, 'Duplicate detected: the existing record is returned.');
   end if;
 
-  v_near := pgmem.near_duplicate(v_node.scope_key, v_title);
+  v_near := pgmem.near_duplicate(v_node.scope_key, v_node.tenant, v_title);
   v_node.title_tokens := v_near.words;
   if p_review = 'supersede' then
     -- What the reviewer saw, under the lock of its scope; not what is nearest by now.
@@ -140,16 +140,16 @@ p_review is a reviewer's outcome, and p_superseded_id the decision that it super
 $$;
 
 
-create or replace function pgmem.find_repeat(p_scope_key bigint, p_content_hash text) returns uuid
+create or replace function pgmem.find_repeat(p_node pgmem.node) returns uuid
 language plpgsql as $$
 declare
   v_found  record;
   v_locked boolean;
 begin
-  v_found := pgmem.same_content(p_scope_key, p_content_hash);
+  v_found := pgmem.same_content(p_node.scope_key, p_node.tenant, p_node.content_hash);
   if v_found.seq is null then
-    v_locked := pgmem.lock_scope(p_scope_key);
-    v_found := pgmem.same_content(p_scope_key, p_content_hash);
+    v_locked := pgmem.lock_scope(p_node.scope_key);
+    v_found := pgmem.same_content(p_node.scope_key, p_node.tenant, p_node.content_hash);
     if v_found.expired_seq is not null then
       perform pgmem.set_status(v_found.expired_seq, 'expired');
     end if;

@@ -83,7 +83,7 @@ begin
   v_node.props := v_props;
   v_node.content_hash := pgmem.memory_hash('Pattern', v_node.title, v_props);
 
-  v_repeat := pgmem.find_repeat(v_node.scope_key, v_node.content_hash);
+  v_repeat := pgmem.find_repeat(v_node);
   if v_repeat is not null then
     return pgmem.saved(v_repeat, 'duplicate_skip', v_repeat, 'Duplicate pattern skipped.');
   end if;

@@ -96,9 +96,8 @@ begin
   v_node.title := v_name;
   v_node.props := jsonb_build_object('entity_name', v_name, 'fact', v_fact) || pgmem.source_of(p_arguments);
   perform pgmem.lock_scope(v_node.scope_key);
-  -- Of node itself: scope_key holds the tenant.
   select n.* into v_old from pgmem.node n
-  where n.scope_key = v_node.scope_key and pgmem.folded(n.key) = pgmem.folded(v_name)
+  where n.scope_key = v_node.scope_key and n.tenant || '' = v_node.tenant and pgmem.folded(n.key) = pgmem.folded(v_name)
   order by n.key = v_name desc, n.seq limit 1;
   if v_old.seq is null then
     v_node := pgmem.insert_node(v_node);

@@ -69,9 +69,9 @@ begin
   perform pgmem.lock_scopes(v_node.scope_key || array(
     select pgmem.scope_key(v_node.tenant, v_node.place, r.stub_label) from pgmem.named_relations(p_relations) r));
 
-  -- Of node itself: scope_key holds the tenant.
   select n.* into v_old from pgmem.node n
-  where n.scope_key = v_node.scope_key and pgmem.folded(n.key) = pgmem.folded(v_node.key)
+  where n.scope_key = v_node.scope_key and n.tenant || '' = v_node.tenant
+    and pgmem.folded(n.key) = pgmem.folded(v_node.key)
   order by n.key = v_node.key desc, n.seq limit 1;
   created := v_old.seq is null;
   if created then

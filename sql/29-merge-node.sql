@@ -39,7 +39,8 @@ begin
     v_node := pgmem.named_node(v_label, v_props, null, pgmem.resolve_scope(v_caller, null, null), v_caller);
     perform pgmem.lock_scope(v_node.scope_key);
     select n.* into v_old from pgmem.visible_node n
-    where n.scope_key = v_node.scope_key and pgmem.folded(n.key) = pgmem.folded(v_node.key)
+    where n.scope_key = v_node.scope_key and n.tenant || '' = v_node.tenant
+      and pgmem.folded(n.key) = pgmem.folded(v_node.key)
     order by n.key = v_node.key desc, n.seq limit 1;
     created := v_old.seq is null;
     if created then

@@ -339,10 +339,11 @@ begin
         select count(*) from (
           (select 1 from pgmem.node n
            where n.tsv @@ (quote_literal(q.lexeme) || ' & ' || v_scope)::tsquery and pgmem.is_memory(n.label)
-             and pgmem.is_live_status(n.status) limit v_most)
+             and n.tenant || '' = any (p_filter.tenants) and pgmem.is_live_status(n.status) limit v_most)
           union all
           (select 1 from pgmem.node n
            where n.tsv @@ (quote_literal(q.lexeme) || ' & ' || v_scope)::tsquery
+             and n.tenant || '' = any (p_filter.tenants)
              and 'Turn' = any (p_filter.labels) and n.status = 'captured' limit v_most)) found) end)::float8 as df
     from unnest(p_lexemes[:200]) as q(lexeme) cross join lateral (
       select coalesce(sum(s.memories), 0) as df from pgmem.lexeme_stat s

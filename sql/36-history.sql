@@ -222,7 +222,7 @@ language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_twin record;
 begin
-  v_twin := pgmem.same_content(p_node.scope_key, p_node.content_hash);
+  v_twin := pgmem.same_content(p_node.scope_key, p_node.tenant, p_node.content_hash);
   if v_twin.expired_seq is not null then
     perform pgmem.set_status(v_twin.expired_seq, 'expired');
   end if;

@@ -125,7 +125,8 @@ begin
   p_node.key := pgmem.turn_key(p_node.session_id, p_turn ->> 'id');
   v_id := md5(p_node.tenant || e'\x1e' || p_node.key)::uuid;
   if exists (select from pgmem.node n
-             where n.scope_key = p_node.scope_key and pgmem.folded(n.key) = pgmem.folded(p_node.key))
+             where n.scope_key = p_node.scope_key and n.tenant || '' = p_node.tenant
+               and pgmem.folded(n.key) = pgmem.folded(p_node.key))
       or exists (select from pgmem.tombstone t where t.id = v_id and t.tenant = p_node.tenant) then
     return false;
   end if;

@@ -225,7 +225,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
   from pgmem.node n cross join dead
   where n.tenant = p_from and n.label <> 'GlobalScope' and exists (
     select from pgmem.node o
-    where o.scope_key = pgmem.scope_key(p_tenant, n.place, n.label)
+    where o.scope_key = pgmem.scope_key(p_tenant, n.place, n.label) and o.tenant || '' = p_tenant
       and (pgmem.folded(o.key) = pgmem.folded(n.key) or o.content_hash = n.content_hash
                             and n.status <> all (dead.statuses) and o.status <> all (dead.statuses)));
 $$;

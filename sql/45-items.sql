@@ -94,10 +94,11 @@ comment on function pgmem.require_item_value is
 create or replace function pgmem.stored_item(p_place pgmem.node, p_key text) returns pgmem.node
 language sql stable set search_path = pgmem, pg_temp as $$
   select row(n.*)::pgmem.node from pgmem.node n
-  where n.scope_key = (p_place).scope_key and pgmem.folded(n.key) = pgmem.folded(p_key) and n.key = p_key;
+  where n.scope_key = (p_place).scope_key and n.tenant || '' = (p_place).tenant
+    and pgmem.folded(n.key) = pgmem.folded(p_key) and n.key = p_key;
 $$;
 comment on function pgmem.stored_item is
-  'The node that holds a key where the caller''s items lie, live or not. The scope key holds the tenant.';
+  'The node that holds a key where the caller''s items lie, live or not.';
 
 
 create or replace function pgmem.require_item_rank(p_node pgmem.node, p_caller pgmem.caller) returns void
@@ -463,11 +464,12 @@ $$;
 select pgmem.declare_verb('search_items', p_rights => 'reader', p_effect => 'look', p_answer => 'list[FoundItem]');
 
 
--- Reads node itself: the scope key holds the tenant of the caller.
+-- Reads node itself, by the tenant of the place.
 create or replace function pgmem.live_items(p_place pgmem.node, p_prefix text) returns setof pgmem.node
 language sql stable set search_path = pgmem, pg_temp as $$
   select n.* from pgmem.node n
-  where n.scope_key = (p_place).scope_key and pgmem.is_live(n.status, n.valid_from, n.valid_to)
+  where n.scope_key = (p_place).scope_key and n.tenant || '' = (p_place).tenant
+    and pgmem.is_live(n.status, n.valid_from, n.valid_to)
     and pgmem.folded(n.key) operator(pg_catalog.~>=~) pgmem.folded(p_prefix)
     and pgmem.folded(n.key) operator(pg_catalog.~<~) (pgmem.folded(p_prefix) || U&'\+10FFFF')
     and starts_with(n.key, p_prefix);

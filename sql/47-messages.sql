@@ -71,7 +71,7 @@ declare
   v_message jsonb;
 begin
   perform pgmem.lock_scope(v_place.scope_key);
-  v_number := pgmem.last_message(v_place.scope_key, v_prefix);
+  v_number := pgmem.last_message(v_place, v_prefix);
   added := 0;
   for v_message in select e.value from jsonb_array_elements(p_messages) with ordinality as e(value, place)
                    order by e.place loop
@@ -99,12 +99,12 @@ $$;
 select pgmem.declare_verb('add_messages', p_rights => 'writer', p_effect => 'write', p_answer => 'int');
 
 
-create or replace function pgmem.last_message(p_scope_key bigint, p_prefix text) returns bigint
+create or replace function pgmem.last_message(p_place pgmem.node, p_prefix text) returns bigint
 language sql stable set search_path = pgmem, pg_temp as $$
   -- Also of messages that were taken out: a number is never used twice.
   select coalesce((
     select left(right(n.key, 14), 12)::bigint from pgmem.node n
-    where n.scope_key = p_scope_key
+    where n.scope_key = (p_place).scope_key and n.tenant || '' = (p_place).tenant
       and pgmem.folded(n.key) operator(pg_catalog.~>=~) pgmem.folded(p_prefix)
       and pgmem.folded(n.key) operator(pg_catalog.~<~) (pgmem.folded(p_prefix) || U&'\+10FFFF')
       and starts_with(n.key, p_prefix)

@@ -46,22 +46,23 @@ as $$
       where t.token <> '') words
     where (p_project_seq is null or n.project_seq = p_project_seq) and (p_scope is null or n.scope = p_scope)
   ), token_set as materialized (
-    select row_number() over () as id, m.scope_key, m.tokens, cardinality(m.tokens) as size,
+    select row_number() over () as id, m.scope_key, m.tenant, m.tokens, cardinality(m.tokens) as size,
            array_agg(m.seq order by m.seq) as seqs
-    from memory m where m.tokens is not null group by m.scope_key, m.tokens
+    from memory m where m.tokens is not null group by m.scope_key, m.tenant, m.tokens
   ), frequency as materialized (
     -- In a large store a sixteenth of the sets shows which tokens are common; a token that is not in it counts as rare.
     select t.token, count(*) as sets from token_set s cross join unnest(s.tokens) as t(token)
     where s.id % 16 = 0 or (select count(*) < 16000 from token_set) group by t.token
   ), prefix as materialized (
-    select r.id, r.scope_key, r.size, r.token, r.position::integer
-    from (select s.id, s.scope_key, s.size, t.token,
+    select r.id, r.scope_key, r.tenant, r.size, r.token, r.position::integer
+    from (select s.id, s.scope_key, s.tenant, s.size, t.token,
                  row_number() over (partition by s.id order by coalesce(f.sets, 0), t.token) as position
           from token_set s cross join unnest(s.tokens) as t(token) left join frequency f using (token)) r
     where r.position <= (r.size + 9) / 10
   ), candidate as materialized (
     select distinct a.id as first_id, b.id as second_id
-    from prefix a join prefix b on b.scope_key = a.scope_key and b.token = a.token and b.id > a.id
+    from prefix a
+    join prefix b on b.scope_key = a.scope_key and b.tenant = a.tenant and b.token = a.token and b.id > a.id
     where 10 * least(a.size, b.size) > 9 * greatest(a.size, b.size)
       and 19 * (1 + least(a.size - a.position, b.size - b.position)) > 9 * (a.size + b.size)
   )
@@ -121,7 +122,7 @@ create or replace function pgmem.entity_drift(p_project_seq bigint, p_scope text
 language sql stable set search_path = pgmem, pg_temp as $$
   select named.seq, named.into_seq
   from (select n.seq, first_value(n.seq) over (
-                 partition by n.scope_key,
+                 partition by n.scope_key, n.tenant,
                    coalesce(nullif(translate(pgmem.normalize(n.key), ' _', ''), ''), pgmem.folded(n.key))
                  order by n.updated_at desc, n.seq desc) as into_seq
         from pgmem.hygiene_node n

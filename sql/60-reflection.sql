@@ -40,8 +40,8 @@ begin
       union all select 'under_connected', d.* from pgmem.detect_under_connected() d) f
     order by f.confidence desc, f.detector, f.title
   loop
-    if exists (select from pgmem.visible_node n where n.scope_key = v_node.scope_key and n.key = v_found.key
-               and pgmem.folded(n.key) = pgmem.folded(v_found.key)) then
+    if exists (select from pgmem.visible_node n where n.scope_key = v_node.scope_key and n.tenant || '' = v_node.tenant
+               and n.key = v_found.key and pgmem.folded(n.key) = pgmem.folded(v_found.key)) then
       continue;
     end if;
     v_node.id := gen_random_uuid();
@@ -64,7 +64,8 @@ begin
           pgmem.now())
   on conflict (tenant) do update
     set node_seq = excluded.node_seq, insights = excluded.insights, reflected_at = excluded.reflected_at;
-  pending := (select count(*) from pgmem.visible_node n where n.scope_key = v_node.scope_key and n.status = 'pending');
+  pending := (select count(*) from pgmem.visible_node n
+              where n.scope_key = v_node.scope_key and n.tenant || '' = v_node.tenant and n.status = 'pending');
   next_step := case
     when pending > 0 then 'surface_insights shows the pending ones; review_insight approves or dismisses each.'
     else 'Nothing to review.' end;
@@ -125,7 +126,7 @@ begin
   end if;
   perform pgmem.lock_scope(pgmem.scope_key(v_caller.tenant, null, 'Insight'));
   select n.* into v_node from pgmem.visible_node n
-  where n.scope_key = pgmem.scope_key(v_caller.tenant, null, 'Insight')
+  where n.scope_key = pgmem.scope_key(v_caller.tenant, null, 'Insight') and n.tenant || '' = v_caller.tenant
     and (n.title = v_title or n.id::text = lower(v_title));
   if v_node.seq is null then
     raise exception using errcode = 'PM002',

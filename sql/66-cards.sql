@@ -26,10 +26,10 @@ comment on function pgmem.card_keys is
   'The scope keys of the cards of a project that the caller may see: one for each visible tenant.';
 
 
-create or replace function pgmem.elsewhere(p_keys bigint[], p_branch text) returns setof bigint
+create or replace function pgmem.elsewhere(p_tenants text[], p_keys bigint[], p_branch text) returns setof bigint
 language sql stable rows 10 set search_path = pgmem, pg_temp as $$
   select n.seq from pgmem.node n
-  where n.label = 'Card' and n.scope_key = any (p_keys) and n.props ? 'branch'
+  where n.label = 'Card' and n.scope_key = any (p_keys) and n.tenant || '' = any (p_tenants) and n.props ? 'branch'
     and n.props ->> 'branch' is distinct from p_branch and p_branch is distinct from '*';
 $$;
 comment on function pgmem.elsewhere is
@@ -63,19 +63,20 @@ $$;
 comment on function pgmem.place_card is 'An empty card of a project, stamped with its tenant.';
 
 
-create or replace function pgmem.card_room(p_scope_key bigint, p_status text, p_most integer) returns integer
+create or replace function pgmem.card_room(p_place pgmem.node, p_status text, p_most integer) returns integer
 language sql set search_path = pgmem, pg_temp as $$
   -- The count stops at the limit, so that it costs the same however many cards there are.
   select p_most - count(*)::integer from (
     select from pgmem.node n
-    where n.label = 'Card' and n.scope_key = p_scope_key and (p_status is null or n.status = p_status)
+    where n.label = 'Card' and n.scope_key = (p_place).scope_key and n.tenant || '' = (p_place).tenant
+      and (p_status is null or n.status = p_status)
     limit p_most) found;
 $$;
 comment on function pgmem.card_room is
   'How many more cards of a status (null: of any) fit under a limit. The caller holds the scope lock.';
 
 
-create or replace function pgmem.make_card_room(p_scope_key bigint, p_new integer) returns integer
+create or replace function pgmem.make_card_room(p_place pgmem.node, p_new integer) returns integer
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_seq  bigint;
@@ -83,7 +84,8 @@ declare
 begin
   for v_seq in
     select n.seq from pgmem.node n
-    where n.label = 'Card' and n.scope_key = p_scope_key and n.props ->> 'origin' = 'system'
+    where n.label = 'Card' and n.scope_key = p_place.scope_key and n.tenant || '' = p_place.tenant
+      and n.props ->> 'origin' = 'system'
       and not n.props ? 'approved_by' and n.status in ('active', 'stale', 'historical')
     order by array_position(array['historical', 'stale', 'active'], n.status),
       coalesce(array_position(array['document', 'surface', 'owners', 'role', 'todo', 'hotspot', 'history', 'cochange'],
@@ -100,20 +102,20 @@ comment on function pgmem.make_card_room is
   'Remove the least valuable cards that a scan has made, as many as asked for; how many went.';
 
 
-create or replace function pgmem.require_draft_room(p_scope_key bigint, p_new integer) returns void
+create or replace function pgmem.require_draft_room(p_place pgmem.node, p_new integer) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_drafts  integer := pgmem.setting_int('max_candidates');
   v_records integer := pgmem.setting_int('max_records');
-  v_room    integer := pgmem.card_room(p_scope_key, 'draft', v_drafts);
+  v_room    integer := pgmem.card_room(p_place, 'draft', v_drafts);
 begin
   if v_room < p_new then
     raise exception using errcode = 'PM009',
       message = format('max_candidates_reached: %s/%s', v_drafts - v_room, v_drafts),
       hint = 'A person decides the drafts: pgmem cards review.';
   end if;
-  v_room := pgmem.card_room(p_scope_key, null, v_records);
-  if v_room < p_new and v_room + pgmem.make_card_room(p_scope_key, p_new - v_room) < p_new then
+  v_room := pgmem.card_room(p_place, null, v_records);
+  if v_room < p_new and v_room + pgmem.make_card_room(p_place, p_new - v_room) < p_new then
     raise exception using errcode = 'PM009',
       message = format('max_records_reached: %s/%s', v_records - v_room, v_records),
       hint = 'pgmem cards vacuum makes room.';
@@ -170,8 +172,8 @@ comment on function pgmem.subject_words is
 create or replace function pgmem.add_subjects(p_node pgmem.node, p_subjects jsonb, p_weight float8) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
 begin
-  insert into pgmem.card_subject (node_seq, scope_key, kind, key, relation, match, status, weight)
-  select p_node.seq, p_node.scope_key, s.kind, s.key, s.relation, s.match, p_node.status, p_weight
+  insert into pgmem.card_subject (node_seq, scope_key, tenant, kind, key, relation, match, status, weight)
+  select p_node.seq, p_node.scope_key, p_node.tenant, s.kind, s.key, s.relation, s.match, p_node.status, p_weight
   from jsonb_to_recordset(p_subjects) as s(kind text, key text, relation text, match text)
   on conflict (node_seq, kind, key) do nothing;
 end;
@@ -322,8 +324,8 @@ begin
   end if;
   perform pgmem.touch_cards(new.org_id, new.user_id, new.project_seq);
   if tg_op = 'UPDATE' then
-    if new.scope_key <> old.scope_key then
-      update pgmem.card_subject s set scope_key = new.scope_key where s.node_seq = new.seq;
+    if (new.scope_key, new.tenant) <> (old.scope_key, old.tenant) then
+      update pgmem.card_subject s set scope_key = new.scope_key, tenant = new.tenant where s.node_seq = new.seq;
     end if;
     perform pgmem.weigh_card(new.seq);
   end if;

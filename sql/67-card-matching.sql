@@ -8,7 +8,7 @@
 -- The rank of a card is the sum over its subjects (exact 1.0, above or below 0.8; once 0.7 if only a file that
 -- imports the path matches) plus its weight, which does not depend on the scope and is stored on the subjects.
 --
--- Functions here read tables directly: scope_key contains the tenant, so the keys of the caller bound what they see.
+-- Functions here read tables directly, by the caller's tenants.
 --
 -- Locks: none. Callers: 66-cards (weigh_card), 68-card-retrieval, 70-card-intents, 72-card-refresh,
 -- 73-card-decisions, 82-import (weigh_card).
@@ -74,7 +74,7 @@ create or replace function pgmem.card_match(
 language sql stable set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off
 set jit = off as $$
   with own as materialized (
-    select pgmem.scope_key(tenant, p_project_seq::text, 'Card') as key from unnest(p_tenants) as tenant
+    select tenant, pgmem.scope_key(tenant, p_project_seq::text, 'Card') as key from unnest(p_tenants) as tenant
   ), named as materialized (
     -- The last run knows the file of a symbol's module; without it the dots stand for folders.
     select '#' || s as match, 1.0::float8 as base from unnest(p_symbols) s
@@ -96,11 +96,12 @@ set jit = off as $$
     select distinct d.match from own k
     cross join lateral (
       select s.node_seq from pgmem.card_subject s
-      where s.scope_key = k.key and s.match = any (p_paths) and s.kind = 'path' and s.relation = 'about' offset 0) s
+      where s.scope_key = k.key and s.tenant = k.tenant and s.match = any (p_paths)
+        and s.kind = 'path' and s.relation = 'about' offset 0) s
     cross join lateral (
       select e.src from pgmem.edge e where e.dst = s.node_seq and e.rel = 'DEPENDS_ON' offset 0) e
     join pgmem.card_subject d on d.node_seq = e.src and d.kind = 'path' and d.relation = 'about'
-      and d.scope_key in (select key from own)
+      and d.scope_key in (select key from own) and d.tenant = any (p_tenants)
     limit 500
   ), target as (
     select match collate "C" as match, max(base) as base
@@ -109,19 +110,20 @@ set jit = off as $$
     select s.node_seq, s.kind, s.key, s.weight, t.base
     from target t cross join own k cross join lateral (
       select * from pgmem.card_subject s
-      where s.scope_key = k.key and s.match = t.match and s.status = any (p_statuses) offset 0) s
+      where s.scope_key = k.key and s.tenant = k.tenant and s.match = t.match and s.status = any (p_statuses)
+      offset 0) s
     union all
     select s.node_seq, s.kind, s.key, s.weight, 0.8
     from unnest(p_paths) as p cross join (values (''), (':')) as l(lead) cross join own k cross join lateral (
       select * from pgmem.card_subject s
-      where s.scope_key = k.key and s.match > (l.lead || p || '/') collate "C"
+      where s.scope_key = k.key and s.tenant = k.tenant and s.match > (l.lead || p || '/') collate "C"
         and s.match < (l.lead || p || '0') collate "C" and s.status = any (p_statuses) offset 0) s
   )
   -- Importing files count once, and only if nothing nearer matches: a test of twenty modules would lead every list.
   select node_seq, (coalesce(sum(base) filter (where base > 0.7), 0.7) + max(weight))::float8
   from (select node_seq, kind, key, max(base) as base, max(weight) as weight
         from hit group by node_seq, kind, key) subject
-  where node_seq not in (select pgmem.elsewhere(array(select key from own), p_branch))
+  where node_seq not in (select pgmem.elsewhere(p_tenants, array(select key from own), p_branch))
   group by node_seq;
 $$;
 comment on function pgmem.card_match is
@@ -166,15 +168,17 @@ begin
     end if;
     return query
     select n.seq, ts_rank(n.tsv, v_query, 1)::float8 from pgmem.node n
-    where n.label = 'Card' and n.scope_key = any (v_keys) and n.status = any (p_statuses)
+    where n.label = 'Card' and n.scope_key = any (v_keys) and n.tenant || '' = any (p_tenants)
+      and n.status = any (p_statuses)
       and n.status <> 'captured' and n.tsv @@ (v_query && pgmem.lexeme_query('@p' || p_scope.project_seq))
-      and n.seq not in (select pgmem.elsewhere(v_keys, p_branch));
+      and n.seq not in (select pgmem.elsewhere(p_tenants, v_keys, p_branch));
   else
     return query
     select n.seq, extract(epoch from n.updated_at)::float8 from pgmem.node n
-    where n.label = 'Card' and n.scope_key = any (v_keys) and n.status = any (p_statuses)
+    where n.label = 'Card' and n.scope_key = any (v_keys) and n.tenant || '' = any (p_tenants)
+      and n.status = any (p_statuses)
       and (p_path is null or n.props ->> 'path' = p_path)
-      and n.seq not in (select pgmem.elsewhere(v_keys, p_branch));
+      and n.seq not in (select pgmem.elsewhere(p_tenants, v_keys, p_branch));
   end if;
 end;
 $$;
@@ -183,6 +187,7 @@ comment on function pgmem.find_cards is
 
 
 create or replace function pgmem.scope_coverage(
+  p_tenants text[],
   p_keys bigint[],
   p_paths text[],
   p_symbols text[],
@@ -195,15 +200,16 @@ language sql stable set search_path = pgmem, pg_temp as $$
     select p as name, p as exact, p || '/' as low, p || '0' as high from unnest(p_paths) p
     union all select s, '#' || s, '#' || s || '.', '#' || s || '/' from unnest(p_symbols) s
   ), elsewhere as materialized (
-    select seq from pgmem.elsewhere(p_keys, p_branch) as seq
+    select seq from pgmem.elsewhere(p_tenants, p_keys, p_branch) as seq
   ), found as (
     select a.name, exists (
       select from unnest(p_keys) as k(key) join pgmem.card_subject s on s.scope_key = k.key
-      where s.status = 'active' and s.match = a.exact collate "C" and s.node_seq not in (select seq from elsewhere))
+      where s.tenant = any (p_tenants) and s.status = 'active' and s.match = a.exact collate "C"
+        and s.node_seq not in (select seq from elsewhere))
       or exists (
       select from unnest(p_keys) as k(key) join pgmem.card_subject s on s.scope_key = k.key
-      where s.status = 'active' and s.match > a.low collate "C" and s.match < a.high collate "C"
-        and s.node_seq not in (select seq from elsewhere)) as covered
+      where s.tenant = any (p_tenants) and s.status = 'active' and s.match > a.low collate "C"
+        and s.match < a.high collate "C" and s.node_seq not in (select seq from elsewhere)) as covered
     from asked a
   )
   select coalesce(jsonb_agg(jsonb_build_object('path', name, 'covered', covered) order by name), '[]'),
@@ -285,13 +291,14 @@ comment on function pgmem.card_json is
   'A card as it is shown: compact, with 160 characters of its statement and up to 6 subjects, or full.';
 
 
-create or replace function pgmem.card_counts(p_keys bigint[], p_branch text) returns jsonb
+create or replace function pgmem.card_counts(p_tenants text[], p_keys bigint[], p_branch text) returns jsonb
 language sql stable set search_path = pgmem, pg_temp as $$
   with elsewhere as materialized (
-    select seq from pgmem.elsewhere(p_keys, p_branch) as seq
+    select seq from pgmem.elsewhere(p_tenants, p_keys, p_branch) as seq
   ), counted as (
     select n.props ->> 'record_type' as type, n.status, count(*) as count from pgmem.node n
-    where n.label = 'Card' and n.scope_key = any (p_keys) and n.seq not in (select seq from elsewhere) group by 1, 2
+    where n.label = 'Card' and n.scope_key = any (p_keys) and n.tenant || '' = any (p_tenants)
+      and n.seq not in (select seq from elsewhere) group by 1, 2
   )
   select jsonb_build_object(
     'record_count', (select coalesce(sum(count), 0) from counted),

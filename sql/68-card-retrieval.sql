@@ -286,7 +286,7 @@ begin
     continuation := pgmem.write_cursor(
       v_request || jsonb_build_object('offset', (v_request ->> 'offset')::integer + record_count));
   end if;
-  coverage := (pgmem.scope_coverage(pgmem.card_keys(v_caller, v_scope.project_seq),
+  coverage := (pgmem.scope_coverage(v_caller.tenants, pgmem.card_keys(v_caller, v_scope.project_seq),
     array(select jsonb_array_elements_text(v_request -> 'paths')),
     array(select jsonb_array_elements_text(v_request -> 'symbols')), v_request ->> 'branch')).coverage;
   retrieval_policy := jsonb_build_object('memory_does_not_authorize_edits', true, 'risk_notes_are_informational', true,
@@ -343,7 +343,7 @@ comment on function pgmem.query_statuses is
   'The statuses a query looks for: those of its filter, else those of its mode and the include arguments.';
 
 
-create or replace function pgmem.card_by_id(p_id text, p_keys bigint[]) returns pgmem.node
+create or replace function pgmem.card_by_id(p_id text, p_tenants text[], p_keys bigint[]) returns pgmem.node
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_found pgmem.node[];
@@ -353,8 +353,8 @@ begin
       message = format('%s is no id of a card; send all of it or its first 8 letters.', quote_literal(left(p_id, 80)));
   end if;
   select array_agg(row(n.*)::pgmem.node) into v_found from (
-    select n.* from pgmem.visible_node n
-    where n.label = 'Card' and n.scope_key = any (p_keys)
+    select n.* from pgmem.node n
+    where n.label = 'Card' and n.scope_key = any (p_keys) and n.tenant || '' = any (p_tenants)
       and n.id >= rpad(lower(p_id), 36, substr('00000000-0000-0000-0000-000000000000', length(p_id) + 1))::uuid
       and n.id <= rpad(lower(p_id), 36, substr('ffffffff-ffff-ffff-ffff-ffffffffffff', length(p_id) + 1))::uuid
     limit 2) n;
@@ -426,7 +426,7 @@ begin
     if p_record_id is null then
       raise exception using errcode = 'PM010', message = 'mode=get requires record_id.';
     end if;
-    v_node := pgmem.card_by_id(p_record_id, v_keys);
+    v_node := pgmem.card_by_id(p_record_id, v_caller.tenants, v_keys);
     if v_node.seq is null then
       status := 'not_found';
       payload := jsonb_build_object('message', format('Memory record not found: %s', p_record_id));
@@ -435,12 +435,15 @@ begin
     end if;
     return;
   elsif p_mode = 'status' then
-    payload := pgmem.card_counts(v_keys, p_branch) || jsonb_build_object('project_id', v_scope.project_id,
+    payload := pgmem.card_counts(v_caller.tenants, v_keys, p_branch) || jsonb_build_object(
+      'project_id', v_scope.project_id,
       'sync', pgmem.cards_sync(v_caller.tenants, v_scope.project_seq) || jsonb_strip_nulls(jsonb_build_object(
         'waiting', (
           select jsonb_agg(distinct jsonb_build_object('branch', n.props -> 'branch', 'commit',
             n.props -> 'branch_commit'))
-          from pgmem.node n where n.label = 'Card' and n.scope_key = any (v_keys) and n.props ? 'branch'))));
+          from pgmem.node n
+          where n.label = 'Card' and n.scope_key = any (v_keys) and n.tenant || '' = any (v_caller.tenants)
+            and n.props ? 'branch'))));
     return;
   elsif p_mode = 'trajectories' then
     payload := pgmem.find_trajectories(v_caller.tenants, v_scope,
@@ -455,7 +458,8 @@ begin
       raise exception using errcode = 'PM010',
         message = 'mode=coverage requires one or more repo-relative scope paths.';
     end if;
-    select * into v_covered from pgmem.scope_coverage(v_keys, pgmem.clean_paths(p_scope), '{}', p_branch);
+    select * into v_covered
+    from pgmem.scope_coverage(v_caller.tenants, v_keys, pgmem.clean_paths(p_scope), '{}', p_branch);
     payload := v_covered.coverage || jsonb_build_object('paths', v_covered.paths);
     return;
   end if;

@@ -193,7 +193,8 @@ declare
   v_evidence jsonb := '[]';
 begin
   identity_key := format('%s:path:%s:agent_candidate:%s', p_record_type, p_path, left(v_identity, 12));
-  select n.* into node from pgmem.node n where n.seq = (pgmem.same_content(p_node.scope_key, v_identity)).seq;
+  select n.* into node from pgmem.node n
+  where n.seq = (pgmem.same_content(p_node.scope_key, p_node.tenant, v_identity)).seq;
   if node.props ->> 'branch' is distinct from p_where ->> 'branch' and node.props ? 'branch' then
     -- What holds on two branches is of neither.
     node := pgmem.change_card(node, node.status, '{"branch": null, "branch_commit": null}', 'share', p_by,
@@ -204,7 +205,8 @@ begin
     return;
   end if;
   select n.id into rejected from pgmem.node n
-  where n.label = 'Card' and n.scope_key = p_node.scope_key and n.content_hash = v_identity and n.status = 'rejected'
+  where n.label = 'Card' and n.scope_key = p_node.scope_key and n.tenant || '' = p_node.tenant
+    and n.content_hash = v_identity and n.status = 'rejected'
   order by n.seq desc limit 1;
   select f.* into v_file from pgmem.card_file f
   where f.tenant = p_node.tenant and f.project_seq = p_node.project_seq and f.path = p_path;
@@ -258,7 +260,7 @@ comment on function pgmem.require_known_file is
 
 
 -- One fact a card, and no transcript. Rewordings are found by their words: half of them in common.
-create or replace function pgmem.wording_warnings(p_scope_key bigint, p_statement text, p_branch text) returns text[]
+create or replace function pgmem.wording_warnings(p_place pgmem.node, p_statement text, p_branch text) returns text[]
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_warnings text[] := '{}';
@@ -274,7 +276,8 @@ begin
     select array_agg(format('Card %s says nearly the same: %s', n.id, left(n.props ->> 'statement', 120))
                      order by n.seq)
     from (select n.* from pgmem.node n
-          where n.scope_key = p_scope_key and n.label = 'Card' and n.status in ('draft', 'active', 'stale')
+          where n.scope_key = p_place.scope_key and n.tenant || '' = p_place.tenant and n.label = 'Card'
+            and n.status in ('draft', 'active', 'stale')
             and pgmem.jaccard(v_words, pgmem.tokens(n.props ->> 'statement')) >= 0.5
             and (not n.props ? 'branch' or n.props ->> 'branch' = p_branch)
           order by n.seq limit 3) n), '{}');
@@ -325,8 +328,8 @@ begin
   v_node := pgmem.place_card(v_scope, v_caller, p_share);
   perform pgmem.require_known_file(v_node, v_path);
   perform pgmem.lock_scope(v_node.scope_key);
-  perform pgmem.require_draft_room(v_node.scope_key, 1);
-  warnings := warnings || pgmem.wording_warnings(v_node.scope_key, v_text, p_branch);
+  perform pgmem.require_draft_room(v_node, 1);
+  warnings := warnings || pgmem.wording_warnings(v_node, v_text, p_branch);
   v_made := pgmem.store_candidate(v_node, v_text, v_path, p_record_type, p_symbols, p_evidence,
     case v_by when 'human' then 'human' else 'agent' end, v_by, pgmem.written_on(p_branch, p_branch_commit));
   if v_made.existing is not null then
@@ -406,8 +409,9 @@ language sql stable set search_path = pgmem, pg_temp as $$
   where p like '%.py' and not exists (
     -- A module whose role a card states already needs no other.
     select from pgmem.card_subject s join pgmem.node n on n.seq = s.node_seq
-    where s.scope_key = (p_place).scope_key and s.match = p collate "C" and s.relation = 'about'
-      and s.status in ('active', 'draft', 'stale') and n.props ->> 'record_type' = 'module_role')
+    where s.scope_key = (p_place).scope_key and s.tenant = (p_place).tenant and s.match = p collate "C"
+      and s.relation = 'about' and s.status in ('active', 'draft', 'stale')
+      and n.props ->> 'record_type' = 'module_role')
   union all
   select 1, 'change_rationale', p_paths[1], claim
   from jsonb_array_elements_text(coalesce(nullif(p_receipt -> 'claims', 'null'), '[]')) claim
@@ -474,7 +478,7 @@ begin
     select * from pgmem.receipt_drafts(p_receipt, v_intent, v_node, v_paths) order by place, path, statement
   loop
     v_checked := pgmem.check_statement(v_draft.statement);
-    perform pgmem.require_draft_room(v_node.scope_key, 1);
+    perform pgmem.require_draft_room(v_node, 1);
     v_node.id := gen_random_uuid();
     v_made := pgmem.store_candidate(v_node, v_checked.statement, v_draft.path, v_draft.record_type, '{}', v_evidence,
       'receipt', pgmem.card_writer(p_caller), p_where);

@@ -98,11 +98,12 @@ begin
     where n.status = 'active' and n.label = 'Card' and (not n.props ? 'branch' or n.props ->> 'branch' = p_branch)
       and n.seq in (
       select s.node_seq from unnest(changed_paths) as c(path) cross join unnest(v_keys) as k(key)
-      join pgmem.card_subject s on s.scope_key = k.key and s.match = c.path collate "C"
+      join pgmem.card_subject s on s.scope_key = k.key and s.tenant = any (v_caller.tenants)
+        and s.match = c.path collate "C"
       where s.status = 'active' and s.relation = 'about'
       union
       select s.node_seq from unnest(changed_paths) as c(path) cross join unnest(v_keys) as k(key)
-      join pgmem.card_subject s on s.scope_key = k.key
+      join pgmem.card_subject s on s.scope_key = k.key and s.tenant = any (v_caller.tenants)
         and s.match > (c.path || '/') collate "C" and s.match < (c.path || '0') collate "C"
       where s.status = 'active' and s.relation = 'about')
     order by n.seq
@@ -117,7 +118,7 @@ begin
       v_scope, v_caller, p_share, pgmem.written_on(p_branch, p_branch_commit));
   end if;
   perform pgmem.build_trajectories(pgmem.place_card(v_scope, v_caller, p_share));
-  coverage := (pgmem.scope_coverage(v_keys, changed_paths, '{}', p_branch)).coverage;
+  coverage := (pgmem.scope_coverage(v_caller.tenants, v_keys, changed_paths, '{}', p_branch)).coverage;
   policy := '{"memory_does_not_authorize_edits": true, "risk_notes_are_informational": true}';
 end;
 $$;

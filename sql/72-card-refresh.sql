@@ -9,7 +9,7 @@
 --
 -- Without `complete` a report speaks only of the files it holds, and of those that it calls `removed`, if it does; with
 -- it, what it does not hold is gone. A file that was renamed takes the cards of people and agents with it. Functions
--- here read node directly: scope_key contains the tenant.
+-- here read node directly, by the tenant of the place.
 --
 -- Callers: clients, 70-card-intents, pgmem/engines/cards.py.
 -- Locks: the scope lock of the cards, before the first read.
@@ -64,10 +64,12 @@ comment on function pgmem.refresh_card is
 
 -- Looked up one by one, the cards of a large report are read again and again: until the table is analysed, an index of
 -- the scope alone seems as good as that of scope and identity.
-create or replace function pgmem.card_seqs(p_scope_key bigint) returns jsonb
+create or replace function pgmem.card_seqs(p_place pgmem.node) returns jsonb
 language sql stable set search_path = pgmem, pg_temp as $$
   select coalesce(jsonb_object_agg(n.content_hash, n.seq order by n.seq), '{}')
-  from pgmem.node n where n.label = 'Card' and n.scope_key = p_scope_key and n.content_hash is not null
+  from pgmem.node n
+  where n.label = 'Card' and n.scope_key = (p_place).scope_key and n.tenant || '' = (p_place).tenant
+    and n.content_hash is not null
 $$;
 comment on function pgmem.card_seqs is 'The newest card of each identity in a scope.';
 
@@ -82,12 +84,12 @@ language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_max     integer := pgmem.setting_int('max_records');
   -- A tenth of the room is kept for what people and agents write.
-  v_room    integer := pgmem.card_room(p_place.scope_key, null, v_max) - v_max / 10;
-  v_drafts  integer := pgmem.card_room(p_place.scope_key, 'draft', pgmem.setting_int('max_candidates') / 2);
+  v_room    integer := pgmem.card_room(p_place, null, v_max) - v_max / 10;
+  v_drafts  integer := pgmem.card_room(p_place, 'draft', pgmem.setting_int('max_candidates') / 2);
   v_skip    boolean := pgmem.setting_text('cards_over_capacity') = 'skip';
   v_counts  jsonb := '{"inserted": 0, "updated": 0, "unchanged": 0, "reactivated": 0, "contradicted": 0, "decided": 0,
                        "over_capacity": 0}';
-  v_known   jsonb := pgmem.card_seqs(p_place.scope_key);
+  v_known   jsonb := pgmem.card_seqs(p_place);
   v_twice   text[] := array(select c.identity from unnest(p_cards) c group by 1 having count(*) > 1);
   v_outcome text;
   v_card    pgmem.report_card;
@@ -95,7 +97,7 @@ declare
 begin
   foreach v_card in array p_cards loop
     if v_card.identity = any (v_twice) then
-      v_known := pgmem.card_seqs(p_place.scope_key);
+      v_known := pgmem.card_seqs(p_place);
     end if;
     select n.* into v_node from pgmem.node n where n.seq = (v_known ->> v_card.identity)::bigint;
     if found then
@@ -208,7 +210,8 @@ declare
 begin
   for v_renamed in
     select n, r.new_path from pgmem.report_renames(p_place, p_report) r
-    join pgmem.node n on n.label = 'Card' and n.scope_key = p_place.scope_key and n.props ->> 'path' = r.old_path
+    join pgmem.node n on n.label = 'Card' and n.scope_key = p_place.scope_key and n.tenant || '' = p_place.tenant
+      and n.props ->> 'path' = r.old_path
     where n.status in ('draft', 'active', 'stale', 'historical')
       and (n.props ->> 'origin' <> 'system' or n.props ? 'approved_by')
       and not coalesce(p_report -> 'files', '{}') ? r.old_path
@@ -259,7 +262,7 @@ create or replace function pgmem.refresh_evidence(
 ) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
-  v_known jsonb := pgmem.card_seqs(p_place.scope_key);
+  v_known jsonb := pgmem.card_seqs(p_place);
 begin
   -- The evidence of the report's own cards moves with the report, unless the report contradicts an approved statement.
   delete from pgmem.card_evidence x using pgmem.node n, unnest(p_cards) c
@@ -282,14 +285,14 @@ begin
   update pgmem.card_evidence x set seen_digest = case when x.ref = f.path then f.digest
     else f.symbols ->> substr(x.ref, length(f.path) + 2) end
   from pgmem.node n, pgmem.card_file f
-  where n.seq = x.node_seq and n.label = 'Card' and n.scope_key = p_place.scope_key
+  where n.seq = x.node_seq and n.label = 'Card' and n.scope_key = p_place.scope_key and n.tenant || '' = p_place.tenant
     and x.kind in ('code', 'test', 'doc') and f.tenant = p_place.tenant and f.project_seq = p_place.project_seq
     and f.path = split_part(x.ref, '#', 1) and coalesce(p_report -> 'files', '{}') ? f.path
     and x.seen_digest is distinct from
       case when x.ref = f.path then f.digest else f.symbols ->> substr(x.ref, length(f.path) + 2) end;
   update pgmem.card_evidence x set seen_digest = null
   from pgmem.node n
-  where n.seq = x.node_seq and n.label = 'Card' and n.scope_key = p_place.scope_key
+  where n.seq = x.node_seq and n.label = 'Card' and n.scope_key = p_place.scope_key and n.tenant || '' = p_place.tenant
     and x.kind in ('code', 'test', 'doc') and x.seen_digest is not null and x.digest is not null
     and pgmem.is_gone(p_report, split_part(x.ref, '#', 1));
 end;
@@ -324,7 +327,8 @@ begin
       case when bool_or(x.seen_digest is null) then 'symbol_gone' else 'subject_fingerprint_drift' end as why
     from pgmem.node n
     join pgmem.card_evidence x on x.node_seq = n.seq and x.digest is not null and x.kind in ('code', 'test', 'doc')
-    where n.label = 'Card' and n.scope_key = p_place.scope_key and n.status in ('active', 'stale', 'historical')
+    where n.label = 'Card' and n.scope_key = p_place.scope_key and n.tenant || '' = p_place.tenant
+      and n.status in ('active', 'stale', 'historical')
       and n.props ->> 'origin' <> 'system'
       and (not n.props ? 'branch' or n.props ->> 'branch' = p_report ->> 'branch')
       and (v_complete or v_files ? split_part(x.ref, '#', 1) or pgmem.is_gone(p_report, split_part(x.ref, '#', 1)))
@@ -369,7 +373,8 @@ begin
   end if;
   for v_node in
     select n.* from pgmem.node n
-    where n.label = 'Card' and n.scope_key = p_place.scope_key and n.status in ('active', 'stale')
+    where n.label = 'Card' and n.scope_key = p_place.scope_key and n.tenant || '' = p_place.tenant
+      and n.status in ('active', 'stale')
       and n.props ->> 'origin' = 'system'
       and ((p_report ->> 'complete')::boolean or v_files ? (n.props ->> 'path')
         or p_report -> 'removed' ? (n.props ->> 'path'))
@@ -420,7 +425,7 @@ comment on function pgmem.refresh_anchors is
 
 
 -- The number of rows is said here, because a planner without statistics expects one, and would read all cards for each.
-create or replace function pgmem.scope_cards(p_scope_key bigint) returns table (
+create or replace function pgmem.scope_cards(p_place pgmem.node) returns table (
   seq bigint,
   status text,
   identity text
@@ -430,14 +435,14 @@ language plpgsql stable rows 10000 set search_path = pgmem, pg_temp as $$
 begin
   return query
   select n.seq, n.status::text, n.content_hash::text from pgmem.node n
-  where n.label = 'Card' and n.scope_key = p_scope_key;
+  where n.label = 'Card' and n.scope_key = p_place.scope_key and n.tenant || '' = p_place.tenant;
 end;
 $$;
 comment on function pgmem.scope_cards is 'All cards of a scope with their identity, for a join with those of a report.';
 
 
 -- One statement for all edges, so that the graph is projected once.
-create or replace function pgmem.refresh_links(p_cards pgmem.report_card[], p_scope_key bigint) returns jsonb
+create or replace function pgmem.refresh_links(p_cards pgmem.report_card[], p_place pgmem.node) returns jsonb
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_gone integer;
@@ -445,7 +450,7 @@ declare
 begin
   -- Each difference is an except, which hashes: cards and edges come in thousands, however few the planner expects.
   with card as materialized (
-    select k.seq, k.status, k.identity from pgmem.scope_cards(p_scope_key) k
+    select k.seq, k.status, k.identity from pgmem.scope_cards(p_place) k
   ), source as materialized (
     select k.seq, k.status, c.links from unnest(p_cards) c join card k on k.identity = c.identity
   ), wanted as materialized (
@@ -529,13 +534,13 @@ begin
   skipped := case when jsonb_typeof(p_report -> 'skipped') = 'array' then p_report -> 'skipped' else '[]' end;
   begin
     if p_draft then
-      perform pgmem.require_draft_room(v_place.scope_key, 1);
+      perform pgmem.require_draft_room(v_place, 1);
       counts := pgmem.refresh_cards(v_cards, v_place, v_by, true)
         || '{"stale": 0, "historical": 0, "anchors_restored": 0, "carried": 0, "links_made": 0, "links_removed": 0}';
     else
       counts := pgmem.refresh_cards(v_cards, v_place, v_by);
       counts := counts || pgmem.refresh_anchors(v_cards, v_place, p_report, v_by);
-      counts := counts || pgmem.refresh_links(v_cards, v_place.scope_key);
+      counts := counts || pgmem.refresh_links(v_cards, v_place);
       if pgmem.remember_commits(v_place, p_report) then
         perform pgmem.build_trajectories(v_place);
       end if;

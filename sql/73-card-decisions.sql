@@ -85,8 +85,8 @@ begin
   superseded := '{}';
   foreach v_id in array coalesce(p_supersedes, '{}') loop
     select n.* into v_old from pgmem.visible_node n
-    where n.id = v_id and n.label = 'Card' and n.scope_key = v_node.scope_key and n.seq <> v_node.seq
-      and n.status in ('active', 'stale');
+    where n.id = v_id and n.label = 'Card' and n.scope_key = v_node.scope_key and n.tenant || '' = v_node.tenant
+      and n.seq <> v_node.seq and n.status in ('active', 'stale');
     if v_old.seq is null then
       raise exception using errcode = 'PM010',
         message = format('%s is no active or stale card beside this one; nothing was changed.', v_id);
@@ -218,7 +218,7 @@ begin
   select coalesce(array_agg(n.seq order by n.updated_at), '{}') into v_due
   from pgmem.setting s
   join pgmem.visible_node n on n.label = 'Card' and n.scope_key = any (v_keys)
-    and n.status = substr(s.name, length('card_days_') + 1)
+    and n.tenant || '' = any (v_caller.tenants) and n.status = substr(s.name, length('card_days_') + 1)
   where s.name like 'card\_days\_%' and s.name <> 'card_days_receipt' and s.value::integer >= 0
     and n.updated_at < pgmem.now() - make_interval(days => s.value::integer);
   remaining := greatest(0, cardinality(v_due) - case when p_dry_run then 0 else p_limit end);
@@ -295,7 +295,8 @@ begin
     join (select distinct on (branch, commit) *
           from jsonb_to_recordset(p_settled) as s(branch text, commit text, now text) order by branch, commit) s
       on s.branch = n.props ->> 'branch' and (s.commit is null or s.commit = n.props ->> 'branch_commit')
-    where n.label = 'Card' and n.scope_key = any (v_keys) and n.props ? 'branch'
+    where n.label = 'Card' and n.scope_key = any (v_keys) and n.tenant || '' = any (v_caller.tenants)
+      and n.props ? 'branch'
     order by n.seq
   loop
     if v_found.now is null then

@@ -155,8 +155,9 @@ begin
   p_place.props := p_props;
   p_place.created_at := p_at;
   p_place := pgmem.insert_node(p_place);
-  insert into pgmem.card_subject (node_seq, scope_key, kind, key, relation, match, status, weight)
-  select p_place.seq, p_place.scope_key, 'path', path, 'about', path, p_place.status, 0 from unnest(p_paths) path
+  insert into pgmem.card_subject (node_seq, scope_key, tenant, kind, key, relation, match, status, weight)
+  select p_place.seq, p_place.scope_key, p_place.tenant, 'path', path, 'about', path, p_place.status, 0
+  from unnest(p_paths) path
   on conflict do nothing;
   if pgmem.has_vectors() then
     insert into pgmem.embedding_queue (node_seq, model_id)
@@ -186,7 +187,8 @@ begin
     with wanted as materialized (
       select t.* from pgmem.trajectories_of(p_place) t
     ), stored as materialized (
-      select n.seq, n.id, n.props from pgmem.node n where n.label = 'Trajectory' and n.scope_key = v_key
+      select n.seq, n.id, n.props from pgmem.node n
+      where n.label = 'Trajectory' and n.scope_key = v_key and n.tenant || '' = p_place.tenant
     )
     select w.id, w.at, w.paths, w.props, s.seq, w.props is not distinct from s.props as is_same
     from wanted w full join stored s on s.id = w.id order by w.at, w.name
@@ -238,7 +240,12 @@ comment on function pgmem.remember_commits is
 
 
 -- The vectors of a project's trajectories are few, so they are compared one by one, whatever index there is.
-create or replace function pgmem.near_trajectories(p_keys bigint[], p_embedding real[], p_model text) returns table (
+create or replace function pgmem.near_trajectories(
+  p_tenants text[],
+  p_keys bigint[],
+  p_embedding real[],
+  p_model text
+) returns table (
   seq bigint,
   nearness float8
 )
@@ -256,7 +263,7 @@ begin
   from pgmem.node n
   cross join lateral (
     select e.vector from pgmem.embedding e where e.node_seq = n.seq and e.model_id = v_model.id offset 0) e
-  where n.label = 'Trajectory' and n.scope_key = any (p_keys);
+  where n.label = 'Trajectory' and n.scope_key = any (p_keys) and n.tenant || '' = any (p_tenants);
 end;
 $$;
 comment on function pgmem.near_trajectories is
@@ -281,11 +288,11 @@ begin
   return (
     with fitting as materialized (
       select n.* from pgmem.node n
-      where n.label = 'Trajectory' and n.scope_key = any (v_keys) and n.status = 'historical'
+      where n.label = 'Trajectory' and n.scope_key = any (v_keys) and n.tenant || '' = any (p_tenants)
+        and n.status = 'historical'
         and (p_path is null or exists (
           select from pgmem.card_subject s
-          where s.node_seq = n.seq and s.scope_key = n.scope_key
-            and (s.match = p_path or starts_with(s.match, p_path || '/'))))
+          where s.node_seq = n.seq and (s.match = p_path or starts_with(s.match, p_path || '/'))))
     ), ranked as (
       -- By words and by meaning: a place near the front of either list counts; without a query the newest come first.
       select f.seq, f.props, f.id, f.created_at, case when p_query is null then 0 else
@@ -296,7 +303,8 @@ begin
         from fitting f where f.tsv @@ v_words) w on w.seq = f.seq
       left join (
         select t.seq, rank() over (order by t.nearness desc) as place
-        from pgmem.near_trajectories(v_keys, p_embedding, p_model) t where t.nearness > 0.2) v on v.seq = f.seq
+        from pgmem.near_trajectories(p_tenants, v_keys, p_embedding, p_model) t
+        where t.nearness > 0.2) v on v.seq = f.seq
     ), shown as (
       select r.*, count(*) over () as total from ranked r where p_query is null or r.score > 0
       order by r.score desc, r.created_at desc, r.id limit p_limit
@@ -330,7 +338,7 @@ begin
     if pgmem.has_vectors() then
       insert into pgmem.embedding_queue (node_seq, model_id)
       select n.seq, m.id from pgmem.node n join pgmem.embedding_model m on m.active
-      where n.label in ('Card', 'Trajectory') and n.scope_key = any (v_keys)
+      where n.label in ('Card', 'Trajectory') and n.scope_key = any (v_keys) and n.tenant || '' = v_place.tenant
         and n.status not in ('rejected', 'archived')
       on conflict (node_seq, model_id) do update set claimed_until = null, attempts = 0;
       get diagnostics v_count = row_count;
@@ -343,14 +351,14 @@ begin
     return jsonb_build_object('vertices', 0, 'edges', 0,
       'next_step', 'This server has no Apache AGE: there is no graph to bring in step.');
   end if;
-  return pgmem.project_cards(v_keys);
+  return pgmem.project_cards(v_place.tenant, v_keys);
 end;
 $$;
 comment on function pgmem.rebuild_cards is
   'Do one of the rebuild jobs for the caller''s cards of a project: trajectories, vectors or the graph.';
 
 
-create or replace function pgmem.project_cards(p_keys bigint[]) returns jsonb
+create or replace function pgmem.project_cards(p_tenant text, p_keys bigint[]) returns jsonb
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_label    text;
@@ -361,29 +369,31 @@ begin
   -- As the triggers write them, for the vertices of these cards and the edges that begin at one.
   foreach v_label in array '{Card,Trajectory}'::text[] loop
     execute format($q$delete from pgmem_graph.%1$I g using pgmem.node n
-      where n.label = %1$L and n.scope_key = any ($1)
-        and g.id operator(ag_catalog.=) ag_catalog._graphid(pgmem.label_number(%1$L), n.seq)$q$, v_label) using p_keys;
+      where n.label = %1$L and n.scope_key = any ($1) and n.tenant || '' = $2
+        and g.id operator(ag_catalog.=) ag_catalog._graphid(pgmem.label_number(%1$L), n.seq)$q$, v_label)
+    using p_keys, p_tenant;
     execute format($q$insert into pgmem_graph.%1$I (id, properties)
       select ag_catalog._graphid(pgmem.label_number(n.label), n.seq), vertex.properties::ag_catalog.agtype
       from pgmem.node n cross join lateral pgmem.vertex_properties(n) vertex
-      where n.label = %1$L and n.scope_key = any ($1)$q$, v_label) using p_keys;
+      where n.label = %1$L and n.scope_key = any ($1) and n.tenant || '' = $2$q$, v_label) using p_keys, p_tenant;
     get diagnostics v_rows = row_count;
     v_vertices := v_vertices + v_rows;
   end loop;
   for v_label in select distinct e.rel from pgmem.node n join pgmem.edge e on e.src = n.seq
                  join pgmem.relation r on r.name = e.rel and not r.is_column
-                 where n.label = 'Card' and n.scope_key = any (p_keys) order by 1
+                 where n.label = 'Card' and n.scope_key = any (p_keys) and n.tenant || '' = p_tenant order by 1
   loop
     execute format($q$delete from pgmem_graph.%1$I g using pgmem.edge e join pgmem.node s on s.seq = e.src
-      where e.rel = %1$L and s.label = 'Card' and s.scope_key = any ($1)
+      where e.rel = %1$L and s.label = 'Card' and s.scope_key = any ($1) and s.tenant || '' = $2
         and g.id operator(ag_catalog.=) ag_catalog._graphid(ag_catalog._label_id('pgmem_graph', %1$L)::int, e.seq)$q$,
-      v_label) using p_keys;
+      v_label) using p_keys, p_tenant;
     execute format($q$insert into pgmem_graph.%1$I (id, start_id, end_id, properties)
       select ag_catalog._graphid(ag_catalog._label_id('pgmem_graph', %1$L)::int, e.seq),
         ag_catalog._graphid(pgmem.label_number(s.label), s.seq),
         ag_catalog._graphid(pgmem.label_number(d.label), d.seq), e.props::text::ag_catalog.agtype
       from pgmem.edge e join pgmem.node s on s.seq = e.src join pgmem.node d on d.seq = e.dst
-      where e.rel = %1$L and s.label = 'Card' and s.scope_key = any ($1)$q$, v_label) using p_keys;
+      where e.rel = %1$L and s.label = 'Card' and s.scope_key = any ($1) and s.tenant || '' = $2$q$, v_label)
+    using p_keys, p_tenant;
     get diagnostics v_rows = row_count;
     v_edges := v_edges + v_rows;
   end loop;

@@ -463,14 +463,14 @@ create or replace function pgmem.extraction_target(
 ) returns pgmem.node
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
-  v_key   bigint;
+  v_place pgmem.node;
   v_node  pgmem.node;
   v_check record;
 begin
   if p_verb = 'upsert_entity' then
-    v_key := (pgmem.place_node('EntityFact', '{}', p_scope, p_caller)).scope_key;
+    v_place := pgmem.place_node('EntityFact', '{}', p_scope, p_caller);
     select n.* into v_node from pgmem.visible_node n
-    where n.scope_key = v_key
+    where n.scope_key = v_place.scope_key and n.tenant || '' = v_place.tenant
       and pgmem.folded(n.key) = pgmem.folded(pgmem.clean_key(p_arguments ->> 'entity_name', 'title'))
       and n.props ->> 'fact' is distinct from pgmem.clean_text(p_arguments ->> 'fact', 'text')
     order by n.key = p_arguments ->> 'entity_name' desc, n.seq limit 1;

@@ -14,8 +14,8 @@
 -- Callers: pgmem/engines/transfer.py (pgmem import).
 
 
--- The caller holds the scope lock. The tenant is part of scope_key, so node is read without a filter. An empty store
--- fills within one session, and a plan made for ten rows would go on reading all of a hundred thousand.
+-- The caller holds the scope lock. An empty store fills within one session, and a plan made for ten rows would go on
+-- reading all of a hundred thousand.
 create or replace function pgmem.import_node(
   p_node pgmem.node,
   p_record jsonb,
@@ -41,11 +41,13 @@ begin
   p_node.title_tokens := null;
   if p_node.key is not null then
     select n.seq into v_other from pgmem.node n
-    where n.scope_key = p_node.scope_key and pgmem.folded(n.key) = pgmem.folded(v_given) and n.key = v_given;
+    where n.scope_key = p_node.scope_key and n.tenant || '' = p_node.tenant
+      and pgmem.folded(n.key) = pgmem.folded(v_given) and n.key = v_given;
     -- Names that earlier releases told apart stay two memories, as in an upgrade; hygiene proposes to merge them.
     if v_other is null and p_node.key <> v_given and exists (
         select from pgmem.node n
-        where n.scope_key = p_node.scope_key and pgmem.folded(n.key) = pgmem.folded(v_given) and n.key = p_node.key) then
+        where n.scope_key = p_node.scope_key and n.tenant || '' = p_node.tenant
+          and pgmem.folded(n.key) = pgmem.folded(v_given) and n.key = p_node.key) then
       p_node.key := v_given;
       p_node.props := p_node.props || (select jsonb_build_object(l.key_field, v_given)
                                        from pgmem.label l where l.name = p_node.label);
@@ -53,7 +55,7 @@ begin
   elsif p_node.content_hash is not null and p_node.status not in (
       'superseded', 'archived', 'expired', 'merged', 'dismissed', 'historical', 'rejected') then
     select n.seq into v_other from pgmem.node n
-    where n.scope_key = p_node.scope_key and n.content_hash = p_node.content_hash
+    where n.scope_key = p_node.scope_key and n.tenant || '' = p_node.tenant and n.content_hash = p_node.content_hash
       and n.status not in ('superseded', 'archived', 'expired', 'merged', 'dismissed', 'historical', 'rejected');
   end if;
   if v_other is not null then

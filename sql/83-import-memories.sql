@@ -137,7 +137,7 @@ begin
   order by n.seq limit 1;
   if v_old.seq is null then
     select n.* into v_old from pgmem.visible_node n
-    where n.scope_key = v_node.scope_key
+    where n.scope_key = v_node.scope_key and n.tenant || '' = v_node.tenant
       and case when v_node.key is null then n.content_hash = v_node.content_hash
             else pgmem.folded(n.key) = pgmem.folded(v_node.key) end
     order by pgmem.is_live_status(n.status) desc, n.key = v_node.key desc, n.seq limit 1;

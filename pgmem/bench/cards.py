@@ -26,10 +26,10 @@ with place as (
       'statement', 'Fact ' || i), 'active', 'project', %(project)s, (project).seq, '', '', 'cli', 1.0,
     pgmem.scope_key(e'\\x1f', (project).seq::text, 'Card'), now(), now(), now()
   from place, generate_series(%(first)s::integer, %(last)s::integer) as i
-  returning seq, scope_key, props ->> 'path' as path
+  returning seq, scope_key, tenant, props ->> 'path' as path
 )
-insert into pgmem.card_subject (node_seq, scope_key, kind, key, relation, match, status, weight)
-select seq, scope_key, kind, key, 'about', match, 'active', 0.2
+insert into pgmem.card_subject (node_seq, scope_key, tenant, kind, key, relation, match, status, weight)
+select seq, scope_key, tenant, kind, key, 'about', match, 'active', 0.2
 from made cross join lateral
   (values ('path', path, path), ('module', path, pgmem.module_match(path))) as s(kind, key, match);
 set session_replication_role = origin;

@@ -81,8 +81,8 @@ def add(connection: psycopg.Connection[DictRow], title: str) -> int:
 def nearest(connection: psycopg.Connection[DictRow], asked: list[str]) -> list[tuple[int, float] | None]:
     rows = connection.execute(
         "select d.seq, d.score from unnest(%s::text[]) with ordinality as a(title, place) cross join lateral"
-        " pgmem.near_duplicate((select scope_key from pgmem.node where label = 'Decision' limit 1),"
-        " a.title) d order by a.place",
+        " (select scope_key, tenant from pgmem.node where label = 'Decision' limit 1) place"
+        " cross join lateral pgmem.near_duplicate(place.scope_key, place.tenant, a.title) d order by a.place",
         (asked,),
     ).fetchall()
     return [None if row["seq"] is None else (int(row["seq"]), float(row["score"])) for row in rows]

@@ -7,13 +7,14 @@ import pytest
 from tests.security.conftest import SECRET, Session, refused, value
 from tests.sql.conftest import Rows
 
-CAROLS = "pgmem.scope_key(pgmem.tenant_of('globex', 'carol'), null, 'Project')"
+CAROLS = "pgmem.tenant_of('globex', 'carol')"
 
 
 @pytest.mark.parametrize(
     "question",
     [
-        f"select from pgmem.node where scope_key = {CAROLS} and key = 'proj-carol'",
+        f"select from pgmem.node where tenant = {CAROLS} and key = 'proj-carol'",
+        "select from pgmem.node where scope_key = 1",
         "select from pgmem.node where id = '00000000-0000-4000-8000-000000000000'",
         "select from pgmem.node where content_hash = 'x'",
         "select from pgmem.edge where src = 1",
@@ -26,9 +27,12 @@ CAROLS = "pgmem.scope_key(pgmem.tenant_of('globex', 'carol'), null, 'Project')"
         "select from pgmem.tombstone",
         "select from pgmem.dedup_token",
         "select from pgmem.visible_node",
-        f"select pgmem.same_content({CAROLS}, 'x')",
-        f"select pgmem.near_duplicate({CAROLS}, '{SECRET}')",
-        f"select pgmem.find_repeat({CAROLS}, 'x')",
+        "select secret from pgmem.store_secret",
+        f"select pgmem.scope_key({CAROLS}, null, 'Project')",
+        f"select pgmem.save_key({CAROLS}, gen_random_uuid())",
+        f"select pgmem.same_content(1, {CAROLS}, 'x')",
+        f"select pgmem.near_duplicate(1, {CAROLS}, '{SECRET}')",
+        "select pgmem.find_repeat(null)",
         "select last_value from pgmem.node_seq_seq",
     ],
 )

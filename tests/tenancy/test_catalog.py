@@ -45,7 +45,7 @@ WRITERS = {
     "mark_hygiene": "the time of the last report on a project that was resolved for the caller",
 }
 # What shows in the text of a function that it asks for one tenant's rows, or is a person's verb.
-BY_TENANT = re.compile(r"visible_|recorded_state|scope_key|tenant|require_reviewer|is_reviewer|require_graph")
+BY_TENANT = re.compile(r"visible_|recorded_state|tenant|require_reviewer|is_reviewer|require_graph")
 # Functions that read the record with neither, and why they may.
 READERS = {
     "card_link_changed": "a trigger on edge: looks at the ends of the edge that changed",
@@ -64,8 +64,11 @@ READERS = {
     "dedup_due": "the worker's and the reviewer's alone: counts titles over the store",
     "index_vectors": "the worker's and the reviewer's alone: puts vectors into the index",
     "queue_missing": "called for the worker and by activate_model: queues texts of the store",
-    "search_items": "items below the scope key of the caller's place, which holds the tenant",
+    "search_items": "items that live_items found in the place of the caller",
     "hide_items": "items that its caller found through what the tenant may see",
+    "rename_files": "files that live_items and stored_item found in the place of the caller",
+    "refresh_cards": "cards that card_seqs found in the place of the caller",
+    "refresh_links": "cards that scope_cards found in the place of the caller",
     "expire_turns": "the sweep's alone: turns of the store whose days are over",
     "edges_among": "relations between memories that its caller has looked up by tenant",
     "text_candidates": "rows that fit the filter of its caller, which holds the tenants",
@@ -121,7 +124,7 @@ def test_every_table_is_covered_by_an_erasure_or_holds_nothing_of_a_tenant(rows:
 
 
 # Tables that hold no row of a tenant. token_frequency: hashes of words and how often they stand in titles of the whole
-# store. held_lock: hashes of what a transaction holds.
+# store. held_lock: hashes of what a transaction holds. store_secret: what these hashes are made with.
 OF_THE_STORE = {
     "alembic_version",
     "embedding_model",
@@ -135,6 +138,7 @@ OF_THE_STORE = {
     "schema_function",
     "schema_version",
     "setting",
+    "store_secret",
     "token_frequency",
     "upkeep",
     "verb",
