@@ -1,0 +1,443 @@
+"""The attacker is another tenant that chooses its names so that their hashes are those of its victim.
+
+Both ways are tried: names that are chosen for the hash that scope keys once were, which any tenant could compute; and,
+as if the secret of the store were out, a store in which the scopes of all tenants truly share one key.
+"""
+
+from __future__ import annotations
+
+import random
+import struct
+from base64 import b64encode
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from pgmem import Memory
+from pgmem.settings import Settings
+from tests.conftest import Call
+from tests.security.conftest import Session, value
+from tests.sql.conftest import ActAs, Each, Rows
+from tests.tenancy.canaries import TENANTS, attack
+from tests.tenancy.conftest import verbs
+
+# hashtextextended(…, 0) is lookup3 of Bob Jenkins with a seed that is known. Its mix of 96 bits goes backwards as well
+# as forwards, so twelve bytes that somebody chooses reach any hash.
+WORD = 0xFFFFFFFF
+STEPS = ((0, 2, 4, 1), (1, 0, 6, 2), (2, 1, 8, 0), (0, 2, 16, 1), (1, 0, 19, 2), (2, 1, 4, 0))
+LAST = ((2, 1, 14), (0, 2, 11), (1, 0, 25), (2, 1, 16), (0, 2, 4), (1, 0, 14), (2, 1, 24))
+
+
+def turned(word: int, by: int) -> int:
+    return (word << by | word >> 32 - by) & WORD
+
+
+def mix(state: list[int]) -> None:
+    for x, y, by, z in STEPS:
+        state[x] = (state[x] - state[y] & WORD) ^ turned(state[y], by)
+        state[y] = state[y] + state[z] & WORD
+
+
+def unmix(state: list[int]) -> None:
+    for x, y, by, z in reversed(STEPS):
+        state[y] = state[y] - state[z] & WORD
+        state[x] = (state[x] ^ turned(state[y], by)) + state[y] & WORD
+
+
+def add(state: list[int], block: bytes, sign: int = 1) -> None:
+    if len(block) == 12:
+        words = struct.unpack("<III", block)
+    else:
+        # The lowest byte of the last word is for the length.
+        last = sum(byte << 8 * place + 8 for place, byte in enumerate(block[8:]))
+        words = (*struct.unpack("<II", (block + bytes(8))[:8]), last)
+    for place, word in enumerate(words):
+        state[place] = state[place] + sign * word & WORD
+
+
+def begun(length: int) -> list[int]:
+    return [0x9E3779B9 + length + 3923095 & WORD] * 3
+
+
+def hashed(text: str) -> int:
+    """The hashtextextended(text, 0) of the server, without its sign."""
+    rest = text.encode()
+    state = begun(len(rest))
+    while len(rest) >= 12:
+        add(state, rest[:12])
+        mix(state)
+        rest = rest[12:]
+    add(state, rest)
+    for x, y, by in LAST:
+        state[x] = (state[x] ^ state[y]) - turned(state[y], by) & WORD
+    return state[1] << 32 | state[2]
+
+
+def collide(before: str, after: str, wanted: int) -> str:
+    """A printable text that gives `before` + text + `after` the hash that is wanted."""
+    head = before.encode()
+    head += b"q" * (-len(head) % 12)
+    tail = after.encode()
+    whole = len(tail) // 12 * 12
+    reached = begun(len(head) + 12 + len(tail))
+    for place in range(0, len(head), 12):
+        add(reached, head[place : place + 12])
+        mix(reached)
+    chance = random.Random(before + after)
+    while True:
+        state = [chance.getrandbits(32), wanted >> 32, wanted & WORD]
+        for x, y, by in reversed(LAST):
+            state[x] = (state[x] + turned(state[y], by) & WORD) ^ state[y]
+        add(state, tail[whole:], -1)
+        for place in range(whole, 0, -12):
+            unmix(state)
+            add(state, tail[place - 12 : place], -1)
+        unmix(state)
+        chosen = struct.pack("<III", *(state[i] - reached[i] & WORD for i in range(3)))
+        if all(33 <= byte < 127 for byte in chosen):
+            return (head + chosen).decode()[len(before) :]
+
+
+def old_text(org_id: str, user_id: str, place: str, label: str) -> str:
+    """What a scope key was the hash of."""
+    return f"{org_id}\x1f{user_id}\x1e{place}\x1e{label}"
+
+
+# As if the secret were out, and worse: the key leaves the tenant out, and goes by the names of projects.
+SHARED_KEYS = r"""
+create or replace function pgmem.place_seed(p_secret bytea, p_tenant text, p_place text) returns bigint
+language sql stable parallel safe
+begin atomic
+  select hashtextextended(case when p_place ~ '^\d' then regexp_replace(p_place, '^\d+', split_part((
+    select n.key::text from pgmem.node n where n.seq = substring(p_place from '^\d+')::bigint), '-', 1))
+    else coalesce(p_place, '') end, 0);
+end
+"""
+
+Meet = Callable[[str], dict[str, object]]
+
+
+@pytest.fixture
+def shared_keys(connection: Session) -> None:
+    """A store in which the scopes of all tenants have one key, where project and label are of one name."""
+    connection.execute(SHARED_KEYS.encode())
+
+
+@pytest.fixture(params=["chosen names", "one key"])
+def meet(request: pytest.FixtureRequest, connection: Session) -> Meet:
+    """`meet("EntityFact")`: where alice saves to come upon what carol keeps in her project under this label."""
+    if request.param == "one key":
+        request.getfixturevalue("shared_keys")
+    # After the fixture of the keys, as these write.
+    request.getfixturevalue("alice")
+    request.getfixturevalue("carol")
+    own, hers = (number(connection, f"proj-{user}") for user in ("alice", "carol"))
+
+    def meet(label: str) -> dict[str, object]:
+        if request.param == "one key":
+            keys = "select count(distinct pgmem.scope_key(t, p::text, %s)) from unnest(%s::text[], %s::bigint[]) as u(t, p)"
+            assert value(connection, keys, label, ["acme\x1falice", "globex\x1fcarol"], [own, hers]) == 1
+            return {"project_id": "proj-alice", "scope": "project"}
+        victim = old_text("globex", "carol", str(hers), label)
+        focus = collide(old_text("acme", "alice", f"{own}/", "")[:-1], f"\x1e{label}", hashed(victim))
+        attacker = old_text("acme", "alice", f"{own}/{focus}", label)
+        assert value(connection, "select hashtextextended(%s, 0) = hashtextextended(%s, 0)", attacker, victim)
+        return {"project_id": "proj-alice", "scope": "focus", "focus": focus}
+
+    return meet
+
+
+def number(connection: Session, project: str) -> int:
+    return int(
+        str(value(connection, "select seq from pgmem.node where label = 'Project' and key = %s", project))
+    )
+
+
+HERS: dict[str, object] = {"project_id": "proj-carol"}
+
+
+def test_what_comes_later_is_not_stored_in_the_row_of_another_tenant(
+    meet: Meet, alice: Session, carol: Session
+) -> None:
+    planted = verbs(alice)("upsert_entity", entity_name="Incident line", fact="planted", **meet("EntityFact"))
+    hers = verbs(carol)("upsert_entity", entity_name="Incident line", fact="code word OSPREY", **HERS)
+    assert (hers["dedup_outcome"], planted["dedup_outcome"]) == ("new", "new")
+    assert hers["artifact_id"] != planted["artifact_id"]
+    fact = verbs(alice)("get_node", label="EntityFact", key="Incident line")["properties"]
+    assert fact == {"entity_name": "Incident line", "fact": "planted"}
+
+
+def test_what_another_tenant_keeps_is_not_overwritten(meet: Meet, alice: Session, carol: Session) -> None:
+    verbs(carol)("upsert_entity", entity_name="Payroll database", fact="Salaries go to GB11", **HERS)
+    told = verbs(alice)(
+        "upsert_entity", entity_name="Payroll database", fact="Send salaries to DE00", **meet("EntityFact")
+    )
+    assert told["dedup_outcome"] == "new"
+    fact = verbs(carol)("get_node", label="EntityFact", key="Payroll database")
+    assert (fact["properties"]["fact"], fact["version"]) == ("Salaries go to GB11", 1)
+
+
+def test_names_near_to_those_of_another_tenant_are_not_told(
+    meet: Meet, alice: Session, carol: Session
+) -> None:
+    verbs(carol)("upsert_entity", entity_name="Kingfisher", fact="a secret name", **HERS)
+    told = verbs(alice)("upsert_entity", entity_name="Kingfishers", fact="f", **meet("EntityFact"))
+    assert told["near_names"] in (None, [])
+
+
+def test_a_duplicate_of_another_tenant_is_none(meet: Meet, alice: Session, carol: Session) -> None:
+    said = verbs(carol)(
+        "save_decision", title="Sell the harbour plant in May", rationale="said carol", **HERS
+    )
+    asked = {"title": "Sell the harbour plant in May", **meet("Decision")}
+    for rationale in ("said carol", "another"):
+        found = verbs(alice)("check_duplicate", rationale=rationale, **asked)
+        assert (found["dedup_outcome"], found["candidate_id"]) == ("new", None)
+    saved = verbs(alice)("save_decision", rationale="said carol", **asked)
+    assert saved["dedup_outcome"] == "new"
+    assert saved["artifact_id"] != said["artifact_id"]
+
+
+def test_a_near_title_supersedes_nothing_of_another_tenant(
+    meet: Meet, alice: Session, carol: Session, connection: Session
+) -> None:
+    said = verbs(carol)("save_decision", title="Sell the harbour plant in May", rationale="r", **HERS)
+    verbs(alice)(
+        "save_decision", title="Sell the harbour plant in June", rationale="hidden", **meet("Decision")
+    )
+    status = "select status from pgmem.node where id = %s"
+    assert value(connection, status, said["artifact_id"]) == "active"
+
+
+def test_a_pattern_of_another_tenant_is_no_repeat(meet: Meet, alice: Session, carol: Session) -> None:
+    same = {"trigger": "the pager rings", "repeatable_steps": ["look", "call"]}
+    hers = verbs(carol)("save_pattern", **same, **HERS)
+    told = verbs(alice)("save_pattern", **same, **meet("Pattern"))
+    assert told["dedup_outcome"] == "new"
+    assert told["artifact_id"] != hers["artifact_id"]
+
+
+def test_a_scope_of_chosen_names_holds_nobody_up(alice: Session, carol: Session, connection: Session) -> None:
+    """Of locks only the key decides, so that what is chosen must not reach it."""
+    own, hers = (number(connection, f"proj-{user}") for user in ("alice", "carol"))
+    victim = hashed(old_text("globex", "carol", str(hers), "EntityFact"))
+    focus = collide(old_text("acme", "alice", f"{own}/", "")[:-1], "\x1eEntityFact", victim)
+    with alice.transaction():
+        verbs(alice)(
+            "upsert_entity", entity_name="e", fact="f", project_id="proj-alice", scope="focus", focus=focus
+        )
+        carol.execute("set statement_timeout = '20s'")
+        assert verbs(carol)("upsert_entity", entity_name="e", fact="f", **HERS)["status"] == "saved"
+
+
+def test_a_chosen_save_id_holds_nobody_up(alice: Session, carol: Session, connection: Session) -> None:
+    """What a save_id was locked by: the hash of tenant and id, with a seed of 1. Nobody computes what it is now."""
+    mine, hers = "acme\x1falice", "globex\x1fcarol"
+    keys = "select pgmem.save_key(%s, %s::uuid) as key, hashtextextended(%s || %s, 1) as old"
+    same = "00000000-0000-4000-8000-000000000000"
+    found = [connection.execute(keys.encode(), (t, same, t, same)).fetchone() for t in (mine, hers)]
+    assert len({row["key"] for row in found if row} | {row["old"] for row in found if row}) == 4
+
+
+# Labels with verbs of their own lie in no focus: there the attacker is a user whose name is chosen, in a program that
+# lets its users choose one.
+
+
+@pytest.fixture(params=["chosen names", "one key"])
+def impostor(request: pytest.FixtureRequest, act_as: ActAs, connection: Session) -> Callable[[str], None]:
+    """`impostor("Item")`: act as a user that comes upon what the user victim@example.org keeps under this label."""
+    if request.param == "one key":
+        request.getfixturevalue("shared_keys")
+
+    def become(label: str) -> None:
+        if request.param == "one key":
+            keys = "select count(distinct pgmem.scope_key(t, null, %s)) from unnest(%s::text[]) as t"
+            assert value(connection, keys, label, ["\x1fimpostor", "\x1fvictim@example.org"]) == 1
+            act_as("", "impostor")
+            return
+        victim = old_text("", "victim@example.org", "", label)
+        name = collide("\x1f", f"\x1e\x1e{label}", hashed(victim))
+        equal = "select hashtextextended(%s, 0) = hashtextextended(%s, 0)"
+        assert value(connection, equal, old_text("", name, "", label), victim)
+        act_as("", name)
+
+    return become
+
+
+def test_items_are_those_of_the_user(
+    impostor: Callable[[str], None], act_as: ActAs, call: Call, each: Each
+) -> None:
+    act_as("", "victim@example.org")
+    item = {"namespace": ["users", "ada"], "name": "card"}
+    call("put_items", items=Jsonb([{**item, "value": {"pin": 4711}}]))
+    impostor("Item")
+    assert each("search_items", namespace=[]) == []
+    assert each("get_items", keys=Jsonb([item])) == []
+    assert each("list_item_namespaces") == []
+    assert call("put_items", items=Jsonb([item]))["deleted"] == 0
+    assert call("put_items", items=Jsonb([{**item, "value": {"pin": 0}}]))["stored"] == 1
+    act_as("", "victim@example.org")
+    assert [row["value"] for row in each("search_items", namespace=[])] == [{"pin": 4711}]
+
+
+def test_files_are_those_of_the_user(
+    impostor: Callable[[str], None], act_as: ActAs, call: Call, each: Each
+) -> None:
+    act_as("", "victim@example.org")
+    call("create_file", path="/memories/pay.md", text="to GB11")
+    impostor("File")
+    assert each("view_files") == []
+    for verb, sent in (
+        ("view_files", {}),
+        ("replace_in_file", {"old_text": "GB11", "new_text": "DE00"}),
+        ("insert_in_file", {"line": 0, "text": "first DE00"}),
+        ("delete_files", {}),
+    ):
+        with pytest.raises(psycopg.Error, match="does not exist"):
+            call(verb, path="/memories/pay.md", **sent)
+    with pytest.raises(psycopg.Error, match="does not exist"):
+        call("rename_files", old_path="/memories/pay.md", new_path="/memories/gone.md")
+    assert call("clear_files")["deleted"] == 0
+    assert call("create_file", path="/memories/pay.md", text="to DE00")["path"] == "/memories/pay.md"
+    act_as("", "victim@example.org")
+    assert call("view_files", path="/memories/pay.md")["text"] == "to GB11"
+
+
+def test_messages_are_those_of_the_user(
+    impostor: Callable[[str], None], act_as: ActAs, call: Call, each: Each
+) -> None:
+    act_as("", "victim@example.org")
+    call("add_messages", session_id="chat", messages=Jsonb([{"role": "user", "content": "my pin is 4711"}]))
+    impostor("Message")
+    assert each("list_messages", session_id="chat") == []
+    assert each("pop_message", session_id="chat") == []
+    assert call("clear_messages", session_id="chat")["deleted"] == 0
+    assert (
+        call("add_messages", session_id="chat", messages=Jsonb([{"role": "user", "content": "mine"}]))[
+            "added"
+        ]
+        == 1
+    )
+    act_as("", "victim@example.org")
+    assert [row["value"]["content"] for row in each("list_messages", session_id="chat")] == ["my pin is 4711"]
+
+
+def test_entities_and_named_nodes_are_those_of_the_user(
+    impostor: Callable[[str], None], act_as: ActAs, call: Call, each: Each
+) -> None:
+    act_as("", "victim@example.org")
+    ada = {"name": "Ada", "entityType": "Person", "observations": ["her pin is 4711"]}
+    call("create_entities", entities=Jsonb([ada]))
+    impostor("Person")
+    assert "4711" not in str(each("read_graph"))
+    with pytest.raises(psycopg.Error):
+        call("add_observations", observations=Jsonb([{"entityName": "Ada", "contents": ["fired"]}]))
+    assert call("delete_entities", entity_names=["Ada"])["deleted"] == 0
+    assert call("remember", label="Person", properties={"name": "Ada", "notes": "fired"})["created"] is True
+    assert call("merge_node", label="Person", key="Ada", properties={"summary": "gone"})["created"] is False
+    act_as("", "victim@example.org")
+    assert "4711" in str(each("read_graph"))
+    assert "fired" not in str(each("read_graph"))
+
+
+def test_projects_and_insights_are_those_of_the_user(
+    impostor: Callable[[str], None], act_as: ActAs, call: Call, rows: Rows
+) -> None:
+    act_as("", "victim@example.org")
+    call("save_session", objective="begin", project_id="payroll", focus="salaries")
+    call("merge_node", label="Insight", key="Ada leaves", properties={"summary": "in May"})
+    impostor("Project")
+    assert call("get_scope_state", project_id="payroll")["project_exists"] is False
+    assert (
+        call("merge_node", label="Project", key="payroll", properties={"description": "mine"})["created"]
+        is True
+    )
+    impostor("Insight")
+    assert (
+        call("merge_node", label="Insight", key="Ada leaves", properties={"summary": "mine"})["created"]
+        is True
+    )
+    owners = "select distinct user_id from pgmem.node where key in ('payroll', 'Ada leaves') and props::text like %s"
+    assert [row["user_id"] for row in rows(owners, "%mine%")] != ["victim@example.org"]
+    assert [row["user_id"] for row in rows(owners, "%in May%")] == ["victim@example.org"]
+
+
+def test_turns_are_those_of_the_user(impostor: Callable[[str], None], act_as: ActAs, call: Call) -> None:
+    said = {
+        "client": "cli",
+        "session_id": "s",
+        "turns": Jsonb([{"id": "1", "role": "user", "content": "4711"}]),
+    }
+    act_as("", "victim@example.org")
+    assert call("capture_turns", **said)["captured"] == 1
+    impostor("Turn")
+    assert call("capture_turns", **said)["captured"] == 1
+
+
+def test_cards_are_those_of_the_tenant(
+    shared_keys: None, alice: Session, carol: Session, connection: Session
+) -> None:
+    """Cards lie in no focus, so that their names cannot be chosen: only a key that is truly one brings them together."""
+    card = {"record_type": "risk_note", "statement": "The till loses cents.", "subject_path": "pkg/till.py"}
+    hers = verbs(carol)("record_candidate", **card, **HERS)
+    mine = {"project_id": "proj-alice"}
+    for asked in (
+        {"mode": "drafts"},
+        {"mode": "for_path", "path": "pkg/till.py", "include_drafts": True},
+        {"mode": "status"},
+        {"mode": "search", "query": "cents", "include_drafts": True},
+        {"mode": "coverage", "scope": ["pkg"]},
+    ):
+        assert "cents" not in str(verbs(alice)("query_engineering_memory", **asked, **mine)), asked
+    told = verbs(alice)("record_candidate", **card, **mine)
+    assert told["card_id"] != hers["card_id"]
+    assert value(connection, "select count(*) from pgmem.node where label = 'Card'") == 2
+
+
+def test_the_words_of_another_user_are_not_counted(
+    act_as: ActAs, call: Call, each: Each, connection: Session
+) -> None:
+    """How rare a word is decides about scores: of a user with the same mark in the index they said what it holds."""
+    victim = "\x1fvictim@example.org"
+    name = collide("\x1f", "", hashed(victim))
+    lexemes = "select pgmem.scope_lexemes(%s, 1) = pgmem.scope_lexemes(%s, 1)"
+    assert value(connection, lexemes, f"\x1f{name}", victim)
+    act_as("", name)
+    call("save_session", objective="begin", project_id="mine")
+    for content in ("osprey plan", "another plan", "a third plan"):
+        call("save_context", content=content, project_id="mine")
+    before = each("fulltext_search", query="osprey plan")
+    act_as("", "victim@example.org")
+    call("save_session", objective="begin", project_id="hers")
+    for number in range(30):
+        call("save_context", content=f"osprey {number}", project_id="hers")
+    act_as("", name)
+    assert each("fulltext_search", query="osprey plan") == before
+
+
+@pytest.mark.anyio
+async def test_no_export_holds_the_secret(dsn: str, tmp_path: Path, connection: Session, shop: str) -> None:
+    secret = value(connection, "select secret from pgmem.store_secret")
+    assert isinstance(secret, bytes)
+    assert len(secret) == 32
+    assert len(set(secret)) > 8
+    settings = Settings(dsn=dsn, data_dir=tmp_path, embedding_provider="none")
+    async with Memory.connect(settings) as memory:
+        lines: list[str] = []
+        await memory.export_lines(lines.append, vectors=True, all_tenants=True)
+    text = "".join(lines)
+    assert "shop" in text
+    for form in (secret.hex(), b64encode(secret).decode(), "scope_key", "store_secret"):
+        assert form not in text
+
+
+@pytest.mark.anyio
+async def test_no_canary_crosses_where_the_scopes_of_all_tenants_have_one_key(
+    dsn: str, tmp_path: Path, call: Call, shared_keys: None
+) -> None:
+    done = await attack(dsn, tmp_path, call, sql=400, http=40)
+    assert done.calls == {"sql": 3600, "http": 360}
+    assert {(way, user) for way in ("sql", "http") for user in TENANTS} <= done.saw_own
