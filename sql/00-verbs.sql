@@ -213,3 +213,13 @@ select pgmem.declare_argument_type('token_limit', 'integer',
 select pgmem.declare_argument_type('objects', 'jsonb');
 select pgmem.declare_argument_type('related_entities', 'jsonb');
 select pgmem.declare_argument_type('card_evidence_list', 'jsonb');
+
+-- What the client of the last release sends and that of this one does not: programs go on while their store is upgraded.
+-- A former name stands after the argument that has its meaning now; that one is required, though SQL cannot say so.
+select pgmem.declare_argument_type('former_name_text', 'text');
+select pgmem.declare_argument_type('former_name_uuid', 'uuid');
+select pgmem.declare_argument_type('former_texts', 'text[]');
+select pgmem.declare_argument_type('former_object', 'jsonb');
+-- Of columns that such a client reads.
+select pgmem.declare_argument_type('former_text', 'text');
+select pgmem.declare_argument_type('former_number', 'integer');

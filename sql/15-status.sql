@@ -23,7 +23,8 @@ create or replace function pgmem.status(
   out memories jsonb,
   out saves_open bigint,
   out org_id text,
-  out user_id text
+  out user_id text,
+  out walls pgmem.former_number
 )
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
@@ -33,6 +34,7 @@ begin
   select t.tier, t.isolation_layers, t.age_version, t.vector_version
   into tier, isolation_layers, age_version, vector_version
   from pgmem.server_tier() t;
+  walls := isolation_layers;
   nodes := (select count(*) from pgmem.visible_node);
   edges := (select count(*) from pgmem.visible_edge);
   projects := (select count(*) from pgmem.visible_node n where n.label = 'Project');

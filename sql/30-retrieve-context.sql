@@ -373,11 +373,16 @@ select pgmem.declare_verb('retrieve_context', p_rights => 'reader', p_effect => 
     'Load what is remembered before you work: of the focus, the project, and globally.');
 
 
-create or replace function pgmem.get_session(p_session_id text, out session jsonb, out produced jsonb)
+create or replace function pgmem.get_session(
+  p_session_id text default null,
+  p_id pgmem.former_name_text default null,
+  out session jsonb,
+  out produced jsonb
+)
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
-  v_node pgmem.node := pgmem.find_node('Session', p_session_id);
+  v_node pgmem.node := pgmem.find_node('Session', coalesce(p_session_id, p_id));
 begin
   session := v_node.props
     || jsonb_build_object('id', v_node.id, 'project', v_node.project, 'created_at', v_node.created_at);

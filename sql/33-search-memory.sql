@@ -631,7 +631,8 @@ create or replace function pgmem.search_memory(
   p_agent_id text default null,
   p_session_id text default null,
   p_embedding real[] default null,
-  p_embedding_model text default null
+  p_embedding_model text default null,
+  p_names pgmem.former_texts default null
 ) returns table (
   id uuid,
   label text,

@@ -114,7 +114,8 @@ select pgmem.declare_verb('verify_token', p_rights => 'reader', p_effect => 'loo
 
 
 create or replace function pgmem.revoke_token(
-  p_token_id uuid,
+  p_token_id uuid default null,
+  p_id pgmem.former_name_uuid default null,
   out id uuid,
   out name text,
   out revoked_at timestamptz
@@ -126,10 +127,10 @@ begin
   -- The first revocation counts: a second call changes neither its time nor its login.
   update pgmem.api_token t
   set revoked_at = coalesce(t.revoked_at, pgmem.clock()), revoked_by = coalesce(t.revoked_by, session_user)
-  where t.id = p_token_id returning t.id, t.name, t.revoked_at into id, name, revoked_at;
+  where t.id = coalesce(p_token_id, p_id) returning t.id, t.name, t.revoked_at into id, name, revoked_at;
   if id is null then
     raise exception using errcode = 'PM002',
-      message = format('No token %s is here; pgmem token list shows them.', p_token_id);
+      message = format('No token %s is here; pgmem token list shows them.', coalesce(p_token_id, p_id));
   end if;
 end;
 $$;

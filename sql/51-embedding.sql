@@ -18,7 +18,8 @@ create or replace function pgmem.claim_embeddings(
 ) returns table (
   node_seq bigint,
   text text,
-  text_hash text
+  text_hash text,
+  kind pgmem.former_text
 )
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
@@ -41,7 +42,7 @@ begin
     where q.model_id = w.model_id and q.node_seq = w.node_seq
     returning q.node_seq
   )
-  select m.node_seq, t.text, encode(sha256(convert_to(t.text, 'UTF8')), 'hex')
+  select m.node_seq, t.text, encode(sha256(convert_to(t.text, 'UTF8')), 'hex'), 'self'::pgmem.former_text
   from mine m join pgmem.node n on n.seq = m.node_seq
   cross join lateral pgmem.embedding_text(n.label, n.title, n.props) as t(text)
   order by m.node_seq;

@@ -160,7 +160,8 @@ create or replace function pgmem.manage_engineering_memory(
   p_report jsonb default null,
   p_share pgmem.sharing default null,
   p_branch text default null,
-  p_branch_commit text default null
+  p_branch_commit text default null,
+  p_arguments pgmem.former_object default null
 ) returns jsonb
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
@@ -172,6 +173,20 @@ begin
   if p_action in ('approve', 'reject', 'archive', 'approve_card', 'reject_card', 'archive_card') then
     return jsonb_build_object('status', 'rejected', 'reason', 'governance_mode_unavailable', 'next_step',
       format('Agents draft, people decide. Ask a person to run: pgmem cards %s', replace(p_action, '_card', '')));
+  end if;
+  if p_arguments is not null then
+    p_record_type := coalesce(p_record_type, p_arguments ->> 'record_type');
+    p_statement := coalesce(p_statement, p_arguments ->> 'statement');
+    p_subject_path := coalesce(p_subject_path, p_arguments ->> 'subject_path');
+    p_symbols := coalesce(p_symbols, array(select jsonb_array_elements_text(p_arguments -> 'symbols')));
+    p_evidence := coalesce(p_evidence, p_arguments -> 'evidence');
+    p_text := coalesce(p_text, p_arguments ->> 'text');
+    p_paths := coalesce(p_paths, array(select jsonb_array_elements_text(p_arguments -> 'paths')));
+    p_intent_id := coalesce(p_intent_id, (p_arguments ->> 'intent_id')::uuid);
+    p_propose := p_propose or (p_arguments ->> 'propose')::boolean;
+    p_receipt := coalesce(p_receipt, p_arguments -> 'receipt');
+    p_report := coalesce(p_report, p_arguments -> 'report');
+    p_share := coalesce(p_share, p_arguments ->> 'share');
   end if;
   case pgmem.require_word(p_action, v_actions, 'Unknown action ''%s''. Allowed: %s.')
     when 'record_candidate' then

@@ -17,6 +17,7 @@ create or replace function pgmem.backlog(
   out saves_open jsonb,
   out tenants boolean,
   out isolation_layers integer,
+  out walls pgmem.former_number,
   out renewing text[]
 )
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
@@ -27,6 +28,7 @@ begin
       message = 'backlog counts over all tenants: connect as the owner, a reviewer or a member of pgmem_trusted.';
   end if;
   select s.tier, s.isolation_layers into tier, isolation_layers from pgmem.server_tier() s;
+  walls := isolation_layers;
   select count(*), count(*) filter (where q.attempts >= 5) into embeddings_waiting, embeddings_refused
   from pgmem.embedding_queue q;
   select coalesce(jsonb_object_agg(a.status, a.saves), '{}') into saves_open

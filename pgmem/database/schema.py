@@ -782,18 +782,18 @@ def script() -> Iterator[str]:
         f"\ninsert into pgmem.schema_version (release, digest) values ('{release()}', '{digest()}')"
         " on conflict (one) do update set release = excluded.release, digest = excluded.digest, upgraded_at = now();\n"
         "select pgmem.enable_graph(), pgmem.enable_vector();\nselect pgmem.grant_rights();\n"
-        f"{_NAME_EXTENSION_SCHEMA}commit;\n{_SCRIPT_RENEW}"
+        f"{_NAME_EXTENSION_SCHEMA}drop table pgmem.installing;\ncommit;\n{_SCRIPT_RENEW}"
     )
 
 
 # The revisions by their order; an upgrade runs those after the store's.
 _SCRIPT_KNOWN = """
-create temporary table installing on commit drop as
+create table pgmem.installing as
 select revision, number from (values {known}) as known(revision, number);
 do $$
 begin
   if exists (
-      select from pgmem.alembic_version v where v.version_num not in (select revision from pg_temp.installing)) then
+      select from pgmem.alembic_version v where v.version_num not in (select revision from pgmem.installing)) then
     raise exception 'Another release of pgmem wrote this store: use its script, or that of a newer one.';
   end if;
 end $$;
@@ -801,8 +801,8 @@ end $$;
 _SCRIPT_STEP = """do $migration$
 begin
   if not exists (
-      select from pgmem.alembic_version v join pg_temp.installing k on k.revision = v.version_num
-      where k.number >= (select number from pg_temp.installing where revision = '{revision}')) then
+      select from pgmem.alembic_version v join pgmem.installing k on k.revision = v.version_num
+      where k.number >= (select number from pgmem.installing where revision = '{revision}')) then
     execute $text$
 {text}
 $text$;

@@ -18,10 +18,13 @@ __all__ = ["Argument", "Verb", "domains", "verbs", "ways"]
 _VERBS = """
 select v.*, p.proretset as many, p.provolatile <> 'v' as stable, obj_description(p.oid, 'pg_proc') as comment,
        coalesce((select jsonb_agg(jsonb_build_object('name', substr(a.name, 3), 'type', format_type(a.type, null),
-                   'default', pg_get_function_arg_default(p.oid, a.place::integer),
-                   'sent_by', coalesce(g.sent_by, 'anyone'), 'meaning', g.meaning) order by a.place)
-                 from unnest(p.proargnames, p.proargmodes, coalesce(p.proallargtypes, p.proargtypes::oid[]))
-                      with ordinality as a(name, mode, type, place)
+                   'default', case when a.next_type not like 'pgmem.former_name_%' or a.next_type is null
+                     then pg_get_function_arg_default(p.oid, a.place::integer) end,
+                   'sent_by', case when format_type(a.type, null) like 'pgmem.former_%' then 'former client'
+                     else coalesce(g.sent_by, 'anyone') end, 'meaning', g.meaning) order by a.place)
+                 from (select every.*, format_type(lead(type) over (order by place), null) as next_type
+                       from unnest(p.proargnames, p.proargmodes, coalesce(p.proallargtypes, p.proargtypes::oid[]))
+                         with ordinality as every(name, mode, type, place)) a
                  left join pgmem.argument g on g.name = substr(a.name, 3)
                  where coalesce(a.mode, 'i') = 'i'), '[]') as given,
        pg_get_function_arguments(p.oid) as signature,
@@ -45,7 +48,10 @@ where t.typnamespace = 'pgmem'::regnamespace order by 1
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument of a verb: its SQL type, its default, which callers send it, and its meaning."""
+    """An argument of a verb: its SQL type, its default, which callers send it, and its meaning.
+
+    A former client sends what clients of this release do not: no method, tool or page shows it.
+    """
 
     name: str
     type: str
@@ -97,7 +103,9 @@ class Verb:
     @cached_property
     def sent(self) -> list[Argument]:
         """The arguments that a caller of the Python method sends."""
-        return [argument for argument in self.arguments if argument.sent_by != "python"]
+        return [
+            argument for argument in self.arguments if argument.sent_by not in ("python", "former client")
+        ]
 
     @cached_property
     def text(self) -> str:

@@ -2,8 +2,8 @@
 """A program of release 0.1.0: run it with the sources of that release first on PYTHONPATH.
 
 It opens a store, writes `open` and waits for a line on its input; meanwhile the store may be upgraded. Then it calls
-each verb of its release once, and writes one JSON object: `calls`, the names of the arguments that it sent by verb, and
-`outcomes`, by step `ok` or the error.
+each verb of its release once, and writes one JSON object: `calls`, by verb the names of the arguments that it sent and
+of the columns that it read, and `outcomes`, by step `ok` or the error.
 
     python program_0_1_0.py install DSN     make the store that the release makes
     python program_0_1_0.py calls DSN       call each verb
@@ -213,7 +213,7 @@ async def call_each_verb(memory: Memory) -> dict[str, str]:
         lambda: memory.manage_engineering_memory(
             SHOP,
             "record_candidate",
-            {"record_type": "risk_note", "statement": "The lock sticks.", "subject_path": "src/door.py"},
+            {"record_type": "risk_note", "statement": "The lock sticks.", "subject_path": "src/till.py"},
         ),
     )
     await step("get_relevant_memory", lambda: memory.get_relevant_memory(SHOP, scope=["src/till.py"]))
@@ -278,6 +278,15 @@ async def call_each_verb(memory: Memory) -> dict[str, str]:
     return outcomes
 
 
+_COLUMNS = """
+select p.proname, coalesce(
+  (select array_agg(a.name order by a.name) from unnest(p.proargnames, p.proargmodes) as a(name, mode) where mode in ('t', 'o')),
+  (select array_agg(a.attname::text order by 1) from pg_type t join pg_attribute a on a.attrelid = t.typrelid and a.attnum > 0
+   where t.oid = p.prorettype), array[p.proname::text])
+from pg_proc p where p.pronamespace = 'pgmem'::regnamespace and p.prokind = 'f'
+"""
+
+
 async def calls(dsn: str) -> None:
     sent: dict[str, set[str]] = {}
     compose = pool.statement
@@ -287,12 +296,17 @@ async def calls(dsn: str) -> None:
         return compose(verb, params)
 
     pool.statement = recorded
+    with psycopg.connect(dsn) as connection:
+        columns = dict(connection.execute(_COLUMNS).fetchall())
     async with opened(dsn) as memory:
         print("open", flush=True)
         sys.stdin.readline()
         outcomes = await call_each_verb(memory)
-    named = {verb: sorted(names) for verb, names in sorted(sent.items())}
-    print(json.dumps({"calls": named, "outcomes": outcomes}, indent=1))
+    named = {
+        verb: {"arguments": sorted(names), "columns": columns.get(verb, [])}
+        for verb, names in sorted(sent.items())
+    }
+    print(json.dumps({"calls": named, "outcomes": outcomes}))
 
 
 async def export(dsn: str) -> None:
