@@ -89,6 +89,8 @@ def _text(module: Any) -> str:
     collected: list[str] = []
 
     class Recorder:
+        execute = staticmethod(collected.append)
+
         def get_bind(self) -> list[str]:
             return collected
 

@@ -11,6 +11,7 @@ from time import monotonic
 import httpx2
 import pytest
 
+from pgmem.database.history import migrations
 from tests.docker.conftest import FIGURES, images, tag
 from tests.docker.stack import (
     STAGES,
@@ -254,7 +255,7 @@ def test_a_new_image_upgrades_an_old_volume_with_a_worker_running(tree: Path, tm
     project.write_text(
         re.sub(r'(?m)^version = ".*"', 'version = "99.0"', project.read_text(encoding="utf-8"))
     )
-    last = max(path.name for path in (after / "migrations/versions").glob("0*.py"))[:4]
+    last = migrations()[-1].revision
     (after / "migrations/versions/9999_next.py").write_text(NEXT.format(last=last))
     build(after, "mcp", "pgmem:next")
     try:

@@ -180,6 +180,11 @@ def test_labels_that_pgmem_takes_for_itself_get_another_name_with_their_nodes(
         assert connection.execute(
             "select from_labels from pgmem.relation where name = 'HOLDS'"
         ).fetchone() == (["OwnFile"],)
+        connection.execute(
+            "select pgmem.remember('OwnFile', '{\"name\": \"drawer 3\"}', p_project_id => 'shop')"
+        )
+        count = "select count(*) from pgmem.node where label = 'OwnFile'"
+        assert connection.execute(count).fetchone() == (1,)
 
 
 @pytest.mark.parametrize("back", [False, True], ids=["gone", "made again"])
