@@ -43,12 +43,6 @@ begin
         vector      %I.halfvec not null,
         primary key (node_seq, model_id)
       )$t$, v_schema);
-    comment on table pgmem.embedding is
-      'Vectors by node and model; tenant and project are repeated so that a scope is searched by itself.';
-    comment on column pgmem.embedding.project_seq is 'The project''s seq; 0: a global memory.';
-    comment on column pgmem.embedding.text_hash is 'Of the text the vector was made from.';
-    comment on column pgmem.embedding.indexed is
-      'In the HNSW index; until the worker puts it there it is compared one by one.';
     create index embedding_scope on pgmem.embedding (model_id, tenant, project_seq);
     create index embedding_tail on pgmem.embedding (model_id, tenant) where not indexed;
     alter table pgmem.embedding enable row level security;
@@ -65,6 +59,13 @@ begin
   elsif v_version >= array[0, 8, 2] and v_single then
     alter table pgmem.embedding reset (parallel_workers);
   end if;
+  -- Outside, because a table of an earlier release has that release's.
+  comment on table pgmem.embedding is
+    'Vectors by node and model; tenant and project are repeated so that a scope is searched by itself.';
+  comment on column pgmem.embedding.project_seq is 'The project''s seq; 0: a global memory.';
+  comment on column pgmem.embedding.text_hash is 'Of the text the vector was made from.';
+  comment on column pgmem.embedding.indexed is
+    'In the HNSW index; until the worker puts it there it is compared one by one.';
   return true;
 end;
 $$;
