@@ -134,10 +134,14 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> None:
 
 # The graph numbers its labels in the order in which it got them, so one that a later release adds has another number in
 # a new store; the functions that hold these numbers are compared without them.
+_RIGHTS = """
+create function pg_temp.rights(aclitem[]) returns text language sql
+return coalesce((select string_agg(a::text, ' ' order by a::text collate "C") from unnest($1) a), 'as its kind has them')
+"""
 _PICTURE = """
 select 'function ' || p.oid::regprocedure,
   md5(case when p.proname ~ '^(label_number|project_(node|edge)_(insert|update|delete))$'
-    then regexp_replace(pg_get_functiondef(p.oid), '\\m\\d+\\M', 'N', 'g') else pg_get_functiondef(p.oid) end) || ' ' || coalesce(p.proacl::text, 'everyone') from pg_proc p
+    then regexp_replace(pg_get_functiondef(p.oid), '\\m\\d+\\M', 'N', 'g') else pg_get_functiondef(p.oid) end) from pg_proc p
 where p.pronamespace = 'pgmem'::regnamespace and p.prokind = 'f'
 union all select 'comment on ' || p.oid::regprocedure, obj_description(p.oid, 'pg_proc') from pg_proc p
 where p.pronamespace = 'pgmem'::regnamespace
@@ -153,6 +157,28 @@ union all select 'trigger ' || tgrelid::regclass || '.' || tgname, pg_get_trigge
 where not tgisinternal and exists (select from pg_class c where c.oid = tgrelid and c.relnamespace = 'pgmem'::regnamespace)
 union all select 'policy ' || tablename || '.' || policyname, coalesce(qual, '') || coalesce(with_check, '') from pg_policies
 where schemaname = 'pgmem'
+union all select 'owner of schema ' || nspname, nspowner::regrole || ' ' || pg_temp.rights(nspacl) from pg_namespace
+where nspname in ('pgmem', 'pgmem_graph')
+union all select 'owner of ' || c.oid::regclass, relowner::regrole || ' ' || pg_temp.rights(relacl) from pg_class c
+where relnamespace in ('pgmem'::regnamespace, to_regnamespace('pgmem_graph')) and relkind in ('r', 'v', 'S', 'c')
+  -- The graph makes a sequence for each label, and the one of an identity column goes with its table.
+  and not (relkind = 'S' and (relnamespace = to_regnamespace('pgmem_graph') or exists (
+    select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'i')))
+union all select 'rights on column ' || attrelid::regclass || '.' || attname, pg_temp.rights(attacl)
+from pg_attribute join pg_class c on c.oid = attrelid where relnamespace = 'pgmem'::regnamespace and attacl is not null
+union all select 'owner of ' || oid::regprocedure, proowner::regrole || ' ' || pg_temp.rights(proacl) from pg_proc
+where pronamespace = 'pgmem'::regnamespace
+union all select 'owner of type ' || oid::regtype, typowner::regrole || ' ' || pg_temp.rights(typacl) from pg_type t
+where typnamespace = 'pgmem'::regnamespace and typtype in ('c', 'd', 'e') and typrelid = 0
+union all select 'default rights ' || defaclrole::regrole::text || ' ' || defaclobjtype::text, pg_temp.rights(defaclacl) from pg_default_acl
+union all select 'row security ' || oid::regclass, relrowsecurity || ' ' || relforcerowsecurity from pg_class
+where relnamespace = 'pgmem'::regnamespace and relkind = 'r'
+union all select 'comment on relation ' || c.oid::regclass || coalesce('.' || a.attname, ''), d.description
+from pg_description d join pg_class c on (d.classoid, d.objoid) = ('pg_class'::regclass, c.oid)
+left join pg_attribute a on (a.attrelid, a.attnum) = (c.oid, d.objsubid) and a.attnum > 0
+where c.relnamespace = 'pgmem'::regnamespace
+union all select 'comment on type ' || oid::regtype, obj_description(oid, 'pg_type') from pg_type
+where typnamespace = 'pgmem'::regnamespace and typtype = 'd'
 union all select 'label ' || name, l::text from pgmem.label l
 union all select 'relation ' || name, r::text from pgmem.relation r
 union all select 'setting ' || name, s::text from pgmem.setting s
@@ -160,6 +186,9 @@ union all select 'setting ' || name, s::text from pgmem.setting s
 
 
 def schema_of(dsn: str) -> dict[str, str]:
-    """Every object of the installed schema with its definition."""
+    """Every object of the installed schema with its definition, its owner and who has which rights."""
     with psycopg.connect(dsn) as connection:
-        return {str(name): str(what) for name, what in connection.execute(_PICTURE.encode()).fetchall()}
+        connection.execute(_RIGHTS)
+        found = connection.execute(_PICTURE.encode()).fetchall()
+        connection.rollback()  # a pooler keeps the session
+    return {str(name): str(what) for name, what in found}

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
-import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,7 @@ VERSION = (
 )  # fmt: skip
 """The same of an earlier state."""
 
-_ROLES = """
+ROLES = """
 do $$
 declare
   v_role text;
@@ -58,6 +57,7 @@ begin
   grant pgmem_writer, pgmem_reader to release_anna, release_cara;
 end $$
 """
+"""Makes what a cluster must have before a store is loaded: the roles of pgmem, as make_roles of the release made them, and logins."""
 
 # A dump holds the number of the graph's schema in the database that it was taken from. The graph's tables and triggers
 # came with it, and are what the old release wrote: only the number is put right.
@@ -70,26 +70,24 @@ where exists (select from moved) and a.graph = (select g.graphid from ag_catalog
 """
 
 
-def load(dsn: str, dump: Path, psql: str | Path, owner: str | None = None, *, graph: bool = True) -> None:
+def load(
+    dsn: str, dump: Path, program: Callable[..., object], owner: str | None = None, *, graph: bool = True
+) -> None:
     """Fill an empty database with a store, so that it is as the old release left it, its graph and triggers live.
 
     Args:
         dsn: the database, as a superuser reaches it.
         dump: one of the `*.dump.gz`.
-        psql: the program.
+        program: runs one of PostgreSQL's programs with arguments and standard input.
         owner: the login that the store belongs to from now on; none: who loads it.
         graph: false leaves the graph as a dump does: its tables are there, its number is another database's.
     """
     with psycopg.connect(dsn, autocommit=True) as admin:
-        admin.execute(_ROLES)
+        admin.execute(ROLES)
         text = gzip.decompress(dump.read_bytes()).decode()
         if "CREATE EXTENSION IF NOT EXISTS age " in text:
             admin.execute("create extension age")
-        done = subprocess.run(
-            [str(psql), "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", f"--dbname={dsn}"],
-            input=text, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr[-2000:]
+        program("psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", f"--dbname={dsn}", stdin=text)
         if graph and admin.execute("select to_regclass('ag_catalog.ag_graph') is not null").fetchone() == (
             True,
         ):
