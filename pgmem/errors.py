@@ -111,7 +111,7 @@ class Busy(PgmemError):
 
 
 class SchemaOutdated(PgmemError):
-    """The database holds another version of the schema; the message names `pgmem init`."""
+    """The database holds another version of the schema; the message names `pgmem init`, or says to restart."""
 
 
 class UnsuitableDatabase(PgmemError):

@@ -11,7 +11,7 @@ import anyio
 import typer
 
 from pgmem.cli.options import Store, exit_on_error, store_command
-from pgmem.errors import DatabaseUnavailable, PgmemError, summary
+from pgmem.errors import DatabaseUnavailable, PgmemError, SchemaOutdated, summary
 from pgmem.telemetry import logs, tracing
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ async def _round(
         return done
     try:
         found = await extractor.round(memory, stop)
-    except DatabaseUnavailable:
+    except (DatabaseUnavailable, SchemaOutdated):
         raise
     except PgmemError as error:
         log.warning("no turn is extracted: %s", summary(error))

@@ -21,6 +21,7 @@ from psycopg import AsyncConnection, IsolationLevel
 from psycopg.rows import DictRow, dict_row
 
 from pgmem._verbs import VERBS
+from pgmem.database import schema
 from pgmem.database.call import Request
 from pgmem.database.connection import connecting, losing
 from pgmem.database.dsn import place, with_limits
@@ -31,7 +32,14 @@ from pgmem.database.pool import Pool, Pools, give_back
 from pgmem.database.replica import ON_PRIMARY, READS, Position, Replica
 from pgmem.database.retry import retry_once
 from pgmem.database.watch import Call, Save, Watcher, observed
-from pgmem.errors import DatabaseUnavailable, MemoryNotOpen, OutcomeUnknown, OutOfResources, translate
+from pgmem.errors import (
+    DatabaseUnavailable,
+    MemoryNotOpen,
+    OutcomeUnknown,
+    OutOfResources,
+    PgmemError,
+    translate,
+)
 from pgmem.models import DescribedLabel, MemoryScope
 from pgmem.settings import Settings
 
@@ -50,6 +58,15 @@ AT_ONCE = frozenset(
 
 _SHORT_S = 30.0
 """Seconds that a server without resources counts as such: a probe takes none, so only the next save finds out."""
+
+_GONE = (
+    psycopg.errors.UndefinedFunction,
+    psycopg.errors.UndefinedColumn,
+    psycopg.errors.UndefinedTable,
+    psycopg.errors.UndefinedObject,
+)
+"""What a verb fails with whose function, arguments or columns another release has changed."""
+
 _PROBE_S = 1.0  # statement timeout of wal_position, by which the replica is compared with the primary
 
 
@@ -63,6 +80,8 @@ class _Shared:
     watchers: list[Watcher] = field(default_factory=list)
     labels: dict[str, DescribedLabel] = field(default_factory=dict)
     is_closed: bool = False
+    is_outdated: bool = False
+    running: int = 0
 
 
 class Database:
@@ -120,6 +139,16 @@ class Database:
         """Whether the primary refused a statement for want of memory or disk space within the last 30 seconds."""
         since = self._shared.pools.short_since
         return since is not None and monotonic() - since < _SHORT_S
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether a call has failed because the store was upgraded since this process opened it."""
+        return self._shared.is_outdated
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no call is running, of any scope over this pool."""
+        return self._shared.running == 0
 
     @property
     def replica(self) -> Replica | None:
@@ -298,6 +327,7 @@ class Database:
             DatabaseUnavailable: no connection works; nothing was sent.
             OutcomeUnknown: the connection was lost, or no answer came in time.
             OutOfResources: the server has no memory, disk space or connection left; nothing was done.
+            SchemaOutdated: the store was upgraded since it was opened and no longer knows the call; nothing was done.
             MemoryNotOpen: the database is closed.
         """
         self._require_open()
@@ -305,6 +335,7 @@ class Database:
         limit = timeout_s or self.settings.write_timeout_s
         replica, tenant = self._shared.replica, (self.scope.org_id, self.scope.user_id)
         with observed(verb, self.notice) as seen:
+            self._shared.running += 1
             try:
                 found = None
                 if replica is not None and verb in READS and await replica.may_serve(tenant):
@@ -319,9 +350,25 @@ class Database:
             except OutOfResources:
                 self._shared.pools.short_since = monotonic()
                 raise
+            except _GONE as error:
+                raise await self._explained(error) from error
             finally:
+                self._shared.running -= 1
                 if replica is not None and verb not in READS and verb not in ON_PRIMARY:
                     replica.wrote(tenant)
+
+    async def _explained(self, error: psycopg.Error) -> Exception:
+        """Return why the store lacks what a verb needs: SchemaOutdated if it holds another schema, else the error."""
+        try:
+            async with self.transaction(_PROBE_S) as connection:
+                row = await (
+                    await connection.execute("select release, digest from pgmem.schema_version")
+                ).fetchone()
+        except (PgmemError, psycopg.Error):
+            return error
+        changed = None if row is None else schema.changed_meanwhile(row["release"], row["digest"])
+        self._shared.is_outdated = self._shared.is_outdated or changed is not None
+        return changed or error
 
     async def _check_or_send(self, request: Request, limit: float, verb: str) -> list[DictRow]:
         """Call a verb on the primary: on the connections for checks, if it is one and they are there."""
@@ -393,7 +440,10 @@ class Database:
 
             async def rows(verb: str, /, **params: object) -> list[DictRow]:
                 request = Request(verb, params)
-                with losing(DatabaseUnavailable), translate():
-                    return await request.send(connection)
+                try:
+                    with losing(DatabaseUnavailable), translate():
+                        return await request.send(connection)
+                except _GONE as error:
+                    raise await self._explained(error) from error
 
             yield rows

@@ -751,6 +751,30 @@ def check_version(connection: psycopg.Connection[tuple[object, ...]]) -> None:
         )
 
 
+def changed_meanwhile(found: str, found_digest: str) -> SchemaOutdated | None:
+    """Compare the schema that a store holds now with that of this program, which has used the store before.
+
+    Args:
+        found: the release of the store.
+        found_digest: the digest of its schema.
+
+    Returns:
+        What to raise for a verb that the store lacks; None if the store is of this program, which then has a mistake.
+    """
+    if found_digest == digest():
+        return None
+    is_older = _numbers(found) < _numbers(release())
+    return SchemaOutdated(
+        f"The store was {'taken back to an earlier release' if is_older else 'upgraded'} while this program ran: "
+        f"restart it. The store holds pgmem schema {found}, the program is {release()}."
+    )
+
+
+def _numbers(release: str) -> list[int]:
+    """The numbers that lead a release: those of 0.2.0.dev1 are 0, 2, 0."""
+    return [int(number) for number in re.findall(r"\d+", re.match(r"[\d.]*", release)[0])]  # type: ignore[index]
+
+
 def script() -> Iterator[str]:
     """All that an install or an upgrade would run, as one SQL script for a DBA; it runs what the store has not had."""
     from pgmem.database.history import migrations

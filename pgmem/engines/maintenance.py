@@ -10,7 +10,7 @@ import psycopg
 
 from pgmem.database.watch import Watcher
 from pgmem.engines.embedding import Embedding
-from pgmem.errors import DatabaseUnavailable, PgmemError, summary
+from pgmem.errors import DatabaseUnavailable, PgmemError, SchemaOutdated, summary
 
 if TYPE_CHECKING:
     from pgmem.database.examine import Finding
@@ -50,7 +50,7 @@ class Maintenance(Embedding):
                 return done
             try:
                 done[name] = await step()
-            except DatabaseUnavailable:
+            except (DatabaseUnavailable, SchemaOutdated):
                 raise
             except (PgmemError, psycopg.Error) as error:
                 log.warning("%s is put off: %s", name, summary(error))
@@ -61,7 +61,7 @@ class Maintenance(Embedding):
                 done["pruned"] += swept.saves_pruned + swept.turns_expired
                 done["archived"] += swept.archived
                 left = swept.remaining if swept.saves_pruned + swept.turns_expired + swept.archived else 0
-        except DatabaseUnavailable:
+        except (DatabaseUnavailable, SchemaOutdated):
             raise
         except (PgmemError, psycopg.Error) as error:
             log.warning("sweeping is put off: %s", summary(error))

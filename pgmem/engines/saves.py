@@ -32,6 +32,7 @@ from pgmem.errors import (
     OutOfResources,
     PgmemError,
     SaveIdReused,
+    SchemaOutdated,
     first_line,
     summary,
 )
@@ -42,6 +43,7 @@ log = logging.getLogger("pgmem")
 
 _QUEUED = "The database does not answer. The save is in the outbox and is sent when the database answers."
 _SHORT = "The database has no memory or disk space left. The save is in the outbox and is sent when it has."
+_OUTDATED = "The store was upgraded while this program ran. The save is in the outbox for the next program that starts."
 _BEHIND = "Earlier saves of this project are still in the outbox. This one is sent after them."
 
 # SQLSTATE classes of errors that a later try may not meet: deadlock, lack of resources, timeout, shutdown of the
@@ -110,8 +112,8 @@ class Saves(Engine):
     async def replay_outbox(self, within_s: float = inf) -> int:
         """Send the saves in the outbox, in order for each tenant and project; returns how many were recorded.
 
-        Stops when the database does not answer. A save older than `outbox_days`, or one that the database refuses, is
-        recorded as failed. No save makes this raise.
+        Stops when the database does not answer or was upgraded since it was opened. A save older than `outbox_days`, or
+        one that the database refuses, is recorded as failed. No save makes this raise.
 
         Args:
             within_s: begin no further save after this many seconds; the others stay in the outbox.
@@ -121,7 +123,7 @@ class Saves(Engine):
         self._database.outbox.sweep()
         try:
             done = await self._replay(within_s=within_s)
-        except (DatabaseUnavailable, EmbeddedServerError) as error:
+        except (DatabaseUnavailable, EmbeddedServerError, SchemaOutdated) as error:
             self._log_queued(summary(error))
             return 0
         if done.trouble is not None:
@@ -199,7 +201,7 @@ class Saves(Engine):
                 await database.rows(save.verb, timeout, save_id=save.save_id, **save.params)
         except OutOfResources as error:
             return summary(error)  # a smaller save of another lane may go through
-        except (DatabaseUnavailable, EmbeddedServerError):
+        except (DatabaseUnavailable, EmbeddedServerError, SchemaOutdated):
             raise
         except (PgmemError, psycopg.Error, TypeError) as error:
             state = error.sqlstate if isinstance(error, psycopg.Error) else None
@@ -213,7 +215,7 @@ class Saves(Engine):
                 readable = not isinstance(error, InvalidArgument | TypeError)
                 await _record_failure(database, save, f"Not saved: {first_line(error)}", readable=readable)
             except (PgmemError, psycopg.Error) as second:
-                if isinstance(second, DatabaseUnavailable | EmbeddedServerError):
+                if isinstance(second, DatabaseUnavailable | EmbeddedServerError | SchemaOutdated):
                     raise
                 return summary(second)
         return None
@@ -237,7 +239,7 @@ class Saves(Engine):
         if self._database.outbox.pending():
             try:
                 await self._replay(besides=own, within_s=0.25)
-            except (DatabaseUnavailable, EmbeddedServerError) as error:
+            except (DatabaseUnavailable, EmbeddedServerError, SchemaOutdated) as error:
                 self._log_queued(summary(error))
 
     async def _save(self, verb: str, params: dict[str, Any]) -> SaveResult:
@@ -304,6 +306,16 @@ class Saves(Engine):
                     next_step="Save again with this save_id in a moment; nothing is saved twice.",
                     save_id=save.save_id,
                 )
+            except SchemaOutdated as error:
+                # Nothing was written, and the program that starts next sends it as its release does.
+                if is_global:
+                    return SaveResult(
+                        status="failed",
+                        message=str(error),
+                        next_step="Restart this program and save again with this save_id.",
+                        save_id=save.save_id,
+                    )
+                return await self._queue(save, _OUTDATED, "Restart this program; the save is sent then.")
             except (DatabaseUnavailable, EmbeddedServerError) as error:
                 log.log(
                     self._logged.level("unsent"),
@@ -324,7 +336,12 @@ class Saves(Engine):
                 break
         return _unsent_global(save.save_id, uncertain) if is_global else await self._queue(save, why)
 
-    async def _queue(self, save: QueuedSave, message: str) -> SaveResult:
+    async def _queue(
+        self,
+        save: QueuedSave,
+        message: str,
+        next_step: str = "Go on; get_save_status shows when it is saved.",
+    ) -> SaveResult:
         """Put a save into the outbox; it is pending_retry only once it is on disk."""
         outbox = self._database.outbox
         try:
@@ -340,7 +357,7 @@ class Saves(Engine):
         return SaveResult(
             status="pending_retry",
             message=message,
-            next_step="Go on; get_save_status shows when it is saved.",
+            next_step=next_step,
             save_id=save.save_id,
         )
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import anyio
@@ -15,7 +16,14 @@ from mcp.server.auth.provider import AccessToken
 
 from pgmem.database.database import Database
 from pgmem.embeddings import create_provider
-from pgmem.errors import DatabaseUnavailable, EmbeddedServerError, IdentityRequired, PgmemError, summary
+from pgmem.errors import (
+    DatabaseUnavailable,
+    EmbeddedServerError,
+    IdentityRequired,
+    PgmemError,
+    SchemaOutdated,
+    summary,
+)
 from pgmem.memory import Memory
 from pgmem.models import Backlog, MemoryScope
 from pgmem.settings import Settings
@@ -31,6 +39,13 @@ log = logging.getLogger("pgmem")
 _PATIENCE = 20.0
 _PROBE_S = 1.0
 
+# Of a server whose store was upgraded: seconds without a call after which it ends, so that answers reach clients, and
+# seconds after which it ends as soon as no call is running.
+_IDLE_S = 5.0
+_LATEST_S = 60.0
+EXIT_CODE = 75
+"""With which such a server ends: EX_TEMPFAIL of sysexits.h, a failure, so that supervisors start it again."""
+
 
 class App:
     """The memory behind the tools, and whether its database is open.
@@ -44,12 +59,17 @@ class App:
         self.settings = settings
         self.tokens_required = tokens_required
         self.metrics: Metrics | None = None
+        self.end: Callable[[], object] = lambda: None
+        """Ends the process after its store was upgraded; set by the transport."""
         self.trouble: str | None = None
         """Why the database is not open; None if it is open, or if the first attempt has not ended."""
         self._database = Database(settings, source="mcp")
         if tokens_required:
             self._database.share_out()
         attach(self._database, settings)
+        self._database.watch(self._noticed)
+        self._called_at = monotonic()
+        self._ending = False
         self._embedder = create_provider(settings.embedding_settings())
         self._memory = Memory(self._database, self._embedder)
         self._tasks: TaskGroup | None = None
@@ -151,6 +171,25 @@ class App:
         await self._memory.register_embedder()
         await self._memory.replay_outbox()
 
+    def _noticed(self, _event: object) -> None:
+        """Note a call; the first that finds the store upgraded lets this process end."""
+        self._called_at = monotonic()
+        if self._database.is_outdated and not self._ending and self._tasks is not None:
+            self._ending = True
+            log.warning(
+                "the store was upgraded while this server ran: it ends when it is idle, to be started again"
+            )
+            self._tasks.start_soon(self._end_when_idle)
+
+    async def _end_when_idle(self) -> None:
+        latest = monotonic() + _LATEST_S
+        while True:
+            left = min(self._called_at + _IDLE_S, latest) - monotonic()
+            if left <= 0 and self._database.is_idle:
+                break
+            await anyio.sleep(max(left, 0.05))
+        self.end()
+
     async def work(self) -> None:
         """Run the worker inside the server: a round of maintenance every `worker_interval_s`."""
         while True:
@@ -160,7 +199,7 @@ class App:
                     done = await self._memory.maintain()
                     if self.metrics is not None:
                         self.metrics.worked(done)
-                except DatabaseUnavailable as error:
+                except (DatabaseUnavailable, SchemaOutdated) as error:
                     if not self._closing:
                         log.warning("the round of the worker is put off: %s", summary(error))
                 except Exception:

@@ -13,6 +13,7 @@ from time import monotonic
 import uvicorn
 from starlette.types import ASGIApp
 
+from pgmem.mcp.app import EXIT_CODE, App
 from pgmem.mcp.auth import http_app
 from pgmem.mcp.connections import KEEP_ALIVE_S, BoundedConnection
 from pgmem.settings import Settings
@@ -129,11 +130,22 @@ def configured(
 
 
 def listen(settings: Settings, host: str, port: int) -> None:
-    """Serve until the process is stopped.
+    """Serve until the process is stopped, or is idle after its store was upgraded.
 
     Raises:
         InvalidArgument: the address cannot be bound.
+        SystemExit: the store was upgraded; whoever supervises the process starts it again.
     """
     with bound(host, port) as listening:
-        app = http_app(settings, host=host)
-        _Telling(configured(app, host, port, settings.http_proxies)).run(sockets=[listening])
+        app = App(settings, tokens_required=True)
+        server = _Telling(configured(http_app(settings, app, host), host, port, settings.http_proxies))
+        ended: list[int] = []
+
+        def end() -> None:
+            ended.append(EXIT_CODE)
+            server.should_exit = True
+
+        app.end = end
+        server.run(sockets=[listening])
+    if ended:
+        sys.exit(EXIT_CODE)

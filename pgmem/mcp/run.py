@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
+from functools import partial
 from types import FrameType
 
-from pgmem.mcp.app import App
+from pgmem.mcp.app import EXIT_CODE, App
 from pgmem.mcp.server import create_server
 from pgmem.settings import Settings
 from pgmem.telemetry import logs, tracing
 
 
 def run(settings: Settings, transport: str = "stdio", host: str = "127.0.0.1", port: int = 8000) -> None:
-    """Serve until stdin closes (stdio) or the process is stopped (http)."""
+    """Serve until stdin closes (stdio), the process is stopped (http), or it is idle after its store was upgraded."""
     logs.configure(settings)
     if settings.otel:
         tracing.export()
@@ -25,11 +26,15 @@ def run(settings: Settings, transport: str = "stdio", host: str = "127.0.0.1", p
     app = App(settings)
     server = create_server(settings, app)
 
-    def stop(number: int, _frame: FrameType | None) -> None:
+    def end(code: int) -> None:
         # The thread that reads stdin cannot be stopped, and would keep the process until the next line.
         app.leave()
-        os._exit(128 + number)
+        os._exit(code)
 
+    def stop(number: int, _frame: FrameType | None) -> None:
+        end(128 + number)
+
+    app.end = partial(end, EXIT_CODE)
     signal.signal(signal.SIGINT, stop)
     signal.signal(signal.SIGTERM, stop)
     server.run("stdio")
