@@ -32,7 +32,8 @@ def facts_of(release: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("release", RELEASES)
 def test_the_files_of_a_release_are_those_that_were_written(release: str) -> None:
     lines = (RELEASED / release / "MANIFEST").read_text(encoding="utf-8").splitlines()
-    said = dict(reversed(line.split("  ", 1)) for line in lines if not line.startswith("#"))
+    pairs = (line.split("  ", 1) for line in lines if not line.startswith("#"))
+    said = {path: digest for digest, path in pairs}
     found = {
         path.relative_to(RELEASED / release).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in (RELEASED / release).rglob("*")

@@ -569,7 +569,7 @@ def not_known_again(connection: psycopg.Connection[Any]) -> list[str]:
             cursor = connection.execute(
                 sql.SQL("select to_jsonb(v) from pgmem.{}({}) v").format(sql.Identifier(call), named), given
             )
-            (saved,) = cursor.fetchone() or ({},)
+            saved: dict[str, Any] = (cursor.fetchone() or ({},))[0]
             same = alike[label, project, normalize("NFC", title), org_id, user_id]
             known = (
                 str(saved.get("artifact_id", saved.get("id"))) in same and saved.get("created") is not True
