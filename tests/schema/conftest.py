@@ -136,7 +136,7 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> None:
 # a new store; the functions that hold these numbers are compared without them.
 _RIGHTS = """
 create function pg_temp.rights(aclitem[]) returns text language sql
-return coalesce((select string_agg(a::text, ' ' order by a::text collate "C") from unnest($1) a), 'as its kind has them')
+return (select coalesce(string_agg(a::text, ' ' order by a::text collate "C"), '') from unnest($1) a)
 """
 _PICTURE = """
 select 'function ' || p.oid::regprocedure,
@@ -157,18 +157,18 @@ union all select 'trigger ' || tgrelid::regclass || '.' || tgname, pg_get_trigge
 where not tgisinternal and exists (select from pg_class c where c.oid = tgrelid and c.relnamespace = 'pgmem'::regnamespace)
 union all select 'policy ' || tablename || '.' || policyname, coalesce(qual, '') || coalesce(with_check, '') from pg_policies
 where schemaname = 'pgmem'
-union all select 'owner of schema ' || nspname, nspowner::regrole || ' ' || pg_temp.rights(nspacl) from pg_namespace
+union all select 'owner of schema ' || nspname, nspowner::regrole || ' ' || pg_temp.rights(coalesce(nspacl, acldefault('n', nspowner))) from pg_namespace
 where nspname in ('pgmem', 'pgmem_graph')
-union all select 'owner of ' || c.oid::regclass, relowner::regrole || ' ' || pg_temp.rights(relacl) from pg_class c
+union all select 'owner of ' || c.oid::regclass, relowner::regrole || ' ' || pg_temp.rights(coalesce(relacl, acldefault(case relkind when 'S' then 's' else 'r' end::"char", relowner))) from pg_class c
 where relnamespace in ('pgmem'::regnamespace, to_regnamespace('pgmem_graph')) and relkind in ('r', 'v', 'S', 'c')
   -- The graph makes a sequence for each label, and the one of an identity column goes with its table.
   and not (relkind = 'S' and (relnamespace = to_regnamespace('pgmem_graph') or exists (
     select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'i')))
 union all select 'rights on column ' || attrelid::regclass || '.' || attname, pg_temp.rights(attacl)
 from pg_attribute join pg_class c on c.oid = attrelid where relnamespace = 'pgmem'::regnamespace and attacl is not null
-union all select 'owner of ' || oid::regprocedure, proowner::regrole || ' ' || pg_temp.rights(proacl) from pg_proc
+union all select 'owner of ' || oid::regprocedure, proowner::regrole || ' ' || pg_temp.rights(coalesce(proacl, acldefault('f', proowner))) from pg_proc
 where pronamespace = 'pgmem'::regnamespace
-union all select 'owner of type ' || oid::regtype, typowner::regrole || ' ' || pg_temp.rights(typacl) from pg_type t
+union all select 'owner of type ' || oid::regtype, typowner::regrole || ' ' || pg_temp.rights(coalesce(typacl, acldefault('T', typowner))) from pg_type t
 where typnamespace = 'pgmem'::regnamespace and typtype in ('c', 'd', 'e') and typrelid = 0
 union all select 'default rights ' || defaclrole::regrole::text || ' ' || defaclobjtype::text, pg_temp.rights(defaclacl) from pg_default_acl
 union all select 'row security ' || oid::regclass, relrowsecurity || ' ' || relforcerowsecurity from pg_class

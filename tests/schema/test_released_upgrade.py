@@ -12,7 +12,7 @@ import re
 import shutil
 import subprocess
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Set
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -338,6 +338,12 @@ async def take(memory: Memory, case: Case) -> None:
     text = gzip.decompress((RELEASE / f"{case.store}.export.jsonl.gz").read_bytes()).decode()
     await memory.import_lines(text.splitlines(keepends=True), all_tenants=case.store == "tenants")
     await memory.refresh_statistics(everything=True)
+    # What is the server's, an export leaves to who keeps the store.
+    for name, value in own_settings(case).items():
+        await memory.set_setting(name, value)
+    if case.store == "tenants":
+        await memory.bind_role("release_anna", "acme", "anna")
+        await memory.bind_role("release_cara", "globex", "cara")
 
 
 # What an owner of a store has made his own; a fresh install is given the same.
@@ -354,6 +360,10 @@ OWN_SETTINGS = {
 }  # fmt: skip
 
 
+def own_settings(case: Case) -> dict[str, str]:
+    return OWN_SETTINGS.get(case.store, OWN_SETTINGS["other"])
+
+
 def fresh_install(machines: Machines, case: Case, pooler: Callable[[str], str]) -> dict[str, str]:
     """What an install of this release makes, by a login of the same kind, with the owner's words and settings."""
     login = machines.login(case)
@@ -361,8 +371,9 @@ def fresh_install(machines: Machines, case: Case, pooler: Callable[[str], str]) 
     if login:
         machines.give(admin, login, case)
     dsn = machines.as_login(admin, login)
-    own = OWN_SETTINGS.get(case.store, OWN_SETTINGS["other"]) if case.way != "imported" else {}
-    schema.upgrade(pooler(dsn) if case.login == "pooler" else dsn, case.extensions, own, roles=case.roles)
+    schema.upgrade(
+        pooler(dsn) if case.login == "pooler" else dsn, case.extensions, own_settings(case), roles=case.roles
+    )
     if case.store != "tenants":
         with psycopg.connect(dsn, autocommit=True) as connection:
             connection.execute(OWN_WORDS.encode())
@@ -388,8 +399,8 @@ def test_a_store_of_release_0_1_0_comes_whole_and_works(
         after = stores.rows(connection)
         unexpected = [
             *lost(store.before, after, case),
-            *uncounted(connection, case),
-            *answered_otherwise(connection, case),
+            *(uncounted(connection, case) if case.way != "imported" else ()),
+            *answered_otherwise(connection, case, store.before["nodes"].keys() - after["nodes"].keys()),
         ]
         assert not unexpected, "\n".join(unexpected)
         if "age" in case.extensions:
@@ -439,10 +450,10 @@ RENAMED = {"version", "recorded_at", "updated_at"}
 def lost(before: Mapping[str, Rows], after: Mapping[str, Rows], case: Case) -> list[str]:
     """What is gone, new or otherwise than it was, beyond what is declared."""
     told = []
+    left_out = missing(before, after) if case.way == "imported" else set()
     for what in ("nodes", "versions", "edges"):
-        told += [
-            f"{what}: gone {key} {before[what][key]}" for key in before[what].keys() - after[what].keys()
-        ]
+        gone = (key for key in before[what].keys() - after[what].keys() if not left_out & set(key.split()))
+        told += [f"{what}: gone {key} {before[what][key]}" for key in gone]
     told += [f"nodes: new {key}" for key in after["nodes"].keys() - before["nodes"].keys()]
     told += [f"edges: new {key}" for key in after["edges"].keys() - before["edges"].keys()]
     renamed = {
@@ -466,6 +477,21 @@ def lost(before: Mapping[str, Rows], after: Mapping[str, Rows], case: Case) -> l
             if new[column] != value
         ]
     return told
+
+
+def missing(before: Mapping[str, Rows], after: Mapping[str, Rows]) -> set[str]:
+    """The memories that no import takes: approvals, and one of two that differ in how letters are composed alone."""
+    rows = before["nodes"]
+    taken = {
+        (rows[key]["label"], rows[key]["project"], as_composed(rows[key]["title"]))
+        for key in rows.keys() & after["nodes"].keys()
+    }
+    return {
+        key
+        for key in rows.keys() - after["nodes"].keys()
+        if rows[key]["label"] == "GovernanceToken"
+        or (rows[key]["label"], rows[key]["project"], as_composed(rows[key]["title"])) in taken
+    }
 
 
 def as_composed(value: Any) -> str:
@@ -500,11 +526,13 @@ def uncounted(connection: psycopg.Connection[Any], case: Case) -> list[str]:
     return told
 
 
-def answered_otherwise(connection: psycopg.Connection[Any], case: Case) -> list[str]:
+def answered_otherwise(connection: psycopg.Connection[Any], case: Case, gone: Set[str]) -> list[str]:
     """Questions of the old release that get another answer, beyond what this release does better."""
     told = []
     for question in facts_of(case)["questions"]:
         before, now = question["answer"], stores.answer(connection, question)
+        if isinstance(before, list) and before and isinstance(before[0], str):
+            before = [each for each in before if each not in gone]
         same = now == before
         if not same and isinstance(before, list) and isinstance(now, list):
             if question["verb"] == "search_memory":
