@@ -101,6 +101,31 @@ def test_a_store_of_release_0_1_0_becomes_what_an_install_makes(
     assert schema.upgrade(old, extensions).changed is False
 
 
+def test_the_keys_of_a_store_of_release_0_1_0_are_made_with_a_secret_of_the_store(
+    database: MakeDatabase, program: Program, tmp_path: Path
+) -> None:
+    secrets = set()
+    for _ in range(2):
+        dsn = past_the_pooler(database())
+        install_released(dsn, program, tmp_path)
+        with psycopg.connect(dsn) as connection:
+            before = dict(connection.execute("select id, scope_key from pgmem.node").fetchall())
+            titles = connection.execute("select count(*) from pgmem.dedup_token").fetchone()
+        schema.upgrade(dsn, ())
+        with psycopg.connect(dsn) as connection:
+            after = dict(connection.execute("select id, scope_key from pgmem.node").fetchall())
+            assert {before[one] == after[one] for one in before} == {False}
+            wrong = "select count(*) from pgmem.node where scope_key <> pgmem.scope_key(tenant, place, label)"
+            assert connection.execute(wrong).fetchone() == (0,)
+            agreeing = (
+                "select count(*) from pgmem.dedup_token t join pgmem.node n"
+                " on n.seq = t.node_seq and n.scope_key = t.scope_key"
+            )
+            assert connection.execute(agreeing).fetchone() == titles != (0,)
+            secrets |= set(connection.execute("select secret from pgmem.store_secret").fetchall())
+    assert len(secrets) == 2
+
+
 def test_the_states_of_a_store_of_release_0_1_0_get_their_periods(
     database: MakeDatabase, program: Program, tmp_path: Path
 ) -> None:

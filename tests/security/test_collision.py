@@ -441,3 +441,12 @@ async def test_no_canary_crosses_where_the_scopes_of_all_tenants_have_one_key(
     done = await attack(dsn, tmp_path, call, sql=400, http=40)
     assert done.calls == {"sql": 3600, "http": 360}
     assert {(way, user) for way in ("sql", "http") for user in TENANTS} <= done.saw_own
+
+
+@pytest.mark.long
+@pytest.mark.anyio
+async def test_no_canary_crosses_in_ten_thousand_calls_where_the_scopes_of_all_tenants_have_one_key(
+    dsn: str, tmp_path: Path, call: Call, shared_keys: None
+) -> None:
+    done = await attack(dsn, tmp_path, call, sql=900, python=60, mcp=70, http=90)
+    assert done.calls.total() == 10_080
