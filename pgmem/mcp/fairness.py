@@ -35,6 +35,7 @@ _REMEMBERED = 10_000  # tokens and addresses; the one that was used least recent
 # Requests of a tenant that are handled at once: more than its connections, since some wait for vectors.
 _AT_ONCE = 4
 _QUEUE = 64  # requests of a tenant that wait, so that a team's agents do not meet an error
+_CHECKS = 2  # of one token, or of unknown ones from one address, that the store verifies at once
 _PATIENCE_S = 30.0
 _BODY_S = 30.0  # for a request to arrive as a whole
 _TOKEN_CHARS = 200
@@ -115,6 +116,7 @@ class Admission:
         self._bytes = Rates(2 * most_bytes, most_bytes / 4)
         self._known: OrderedDict[bytes, str] = OrderedDict()
         self._shares = Shares(_AT_ONCE, _QUEUE, _PATIENCE_S)
+        self._checks = Shares(_CHECKS, _QUEUE, _PATIENCE_S)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -125,7 +127,8 @@ class Admission:
         try:
             await self._admit(scope, receive, answer)
         except Busy as error:
-            await answer.refuse(scope, receive, 429, str(error), 1)
+            # What else was sent on this connection would be refused one by one.
+            await answer.refuse(scope, receive, 429, str(error), 1, ends=True)
         except PgmemError as error:
             log.warning("%s", summary(error))
             await answer.refuse(scope, receive, 503, "The database cannot be used now; try again later.", 5)
@@ -164,7 +167,8 @@ class Admission:
         self._by_address.count(address)
         counts = False
         try:
-            token = await self._verify(secret) if secret else None
+            async with self._checks.place(known or address):
+                token = await self._verify(secret) if secret else None
             counts = token is None
         finally:
             if not counts:
@@ -240,9 +244,19 @@ class _Answer:
         await self._send(message)
 
     async def refuse(
-        self, scope: Scope, receive: Receive, status: int, message: str, wait_s: float | None = None
+        self,
+        scope: Scope,
+        receive: Receive,
+        status: int,
+        message: str,
+        wait_s: float | None = None,
+        *,
+        ends: bool = False,
     ) -> None:
-        """Answer with an error that a client shows its agent; nothing if an answer has begun."""
+        """Answer with an error that a client shows its agent; nothing if an answer has begun.
+
+        `ends` closes the connection after it.
+        """
         if self._begun:
             return
         # Without the id, which is in the body; clients put in that of their request.
@@ -251,8 +265,8 @@ class _Answer:
         headers = {} if wait_s is None else {"retry-after": str(math.ceil(wait_s))}
         if status == 405:
             headers["allow"] = "POST"
-        if status == 400:
-            headers["connection"] = "close"  # what follows may be part of the same request to a proxy
+        if ends or status == 400:  # of 400, what follows may be part of the same request to a proxy
+            headers["connection"] = "close"
         await Response(body, status, headers, "application/json")(scope, receive, self)
 
 

@@ -22,9 +22,7 @@ from pgmem.telemetry.probes import bound
 log = logging.getLogger("pgmem")
 
 _BACKLOG = 1024  # connections that the system keeps until they are accepted
-_AT_ONCE = (
-    64  # connections that are accepted in one turn of the loop, before those that are too many are closed
-)
+_AT_ONCE = 16  # connections accepted in a turn of the loop, which others wait for
 _AGAIN_S = 0.1  # until the next attempt, where the system has no file descriptor left
 _SAY_S = 60.0
 
@@ -136,6 +134,8 @@ def listen(settings: Settings, host: str, port: int) -> None:
         InvalidArgument: the address cannot be bound.
         SystemExit: the store was upgraded; whoever supervises the process starts it again.
     """
+    # The loop waits so long for a thread that draws a page, 5 ms by default, after each of its reads and writes.
+    sys.setswitchinterval(0.001)
     with bound(host, port) as listening:
         app = App(settings, tokens_required=True)
         server = _Telling(configured(http_app(settings, app, host), host, port, settings.http_proxies))

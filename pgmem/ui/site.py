@@ -200,17 +200,15 @@ class Site:
             raise _Refused(400, "The form cannot be read.") from None
         return {name: values[-1].replace("\r\n", "\n") for name, values in fields.items()}
 
-    async def _session(self, request: Request) -> Session | None:
-        session = self.sessions.find(request.cookies.get(self._cookie_name(request), ""))
-        if session is not None:
-            _require_turn(self._answers, _tenant(session.person))  # before the database is asked
-        if session is not None and session.person.token is not None and self._verify is not None:
-            # At each request, so that revoking a token ends its sessions at once.
-            person = await self._verify(session.person.token)
-            if person is None or person.scope != session.person.scope:
-                self.sessions.end(session)
-                return None
-        return session
+    async def _is_valid(self, session: Session) -> bool:
+        """Whether the token of a session is; asked at each request, so that revoking it ends its sessions at once."""
+        if session.person.token is None or self._verify is None:
+            return True
+        person = await self._verify(session.person.token)
+        if person is not None and person.scope == session.person.scope:
+            return True
+        self.sessions.end(session)
+        return False
 
     def _cookie_name(self, request: Request) -> str:
         # Cookies are kept by host, not by port: two pages on one machine must not sign each other out.
@@ -222,32 +220,42 @@ class Site:
     async def _answer(self, request: Request, path: str, as_json: bool) -> Response:
         if path.startswith("/static/"):
             return _static(path.removeprefix("/static/"))
-        try:
-            session = await self._session(request)
-        except PgmemError as error:
-            return self._error(_status(error), str(error), None, as_json)
-        if path == "/enter":
-            return await self._enter(request, session)
+        session = self.sessions.find(request.cookies.get(self._cookie_name(request), ""))
         if session is None:
-            if as_json or request.method != "GET":
-                raise _Refused(
-                    401, "Sign in first: open the link that pgmem ui prints, or sign in with a token."
-                )
-            wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-            return RedirectResponse(f"{self.base}/enter?next={quote(wanted, safe='')}", 303)
-        caller = session.person.token or session.key
-        _require_turn(self._requests, caller)
-        if self._requests is not None:
-            self._requests.count(caller)
+            return await self._without_session(request, path, as_json)
         tenant = _tenant(session.person)
+        _require_turn(self._answers, tenant)
         try:
             async with self._turn(tenant, request.scope) if self._turn else nullcontext():
-                answer = await self._visit(request, path, as_json, session)
+                answer = await self._with_session(request, path, as_json, session)
         except Busy as error:
             raise _Refused(429, str(error), session) from None
         if self._answers is not None:
             self._answers.count(tenant, _PAGE_BYTES + len(getattr(answer, "body", b"")))
         return answer
+
+    async def _with_session(self, request: Request, path: str, as_json: bool, session: Session) -> Response:
+        try:
+            is_valid = await self._is_valid(session)
+        except PgmemError as error:
+            return self._error(_status(error), str(error), None, as_json)
+        if not is_valid:
+            return await self._without_session(request, path, as_json)
+        if path == "/enter":
+            return await self._enter(request, session)
+        caller = session.person.token or session.key
+        _require_turn(self._requests, caller)
+        if self._requests is not None:
+            self._requests.count(caller)
+        return await self._visit(request, path, as_json, session)
+
+    async def _without_session(self, request: Request, path: str, as_json: bool) -> Response:
+        if path == "/enter":
+            return await self._enter(request, None)
+        if as_json or request.method != "GET":
+            raise _Refused(401, "Sign in first: open the link that pgmem ui prints, or sign in with a token.")
+        wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        return RedirectResponse(f"{self.base}/enter?next={quote(wanted, safe='')}", 303)
 
     async def _visit(self, request: Request, path: str, as_json: bool, session: Session) -> Response:
         posts = request.method == "POST"

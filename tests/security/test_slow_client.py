@@ -7,6 +7,7 @@ import resource
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -14,7 +15,10 @@ import anyio.abc
 import httpx2
 import psycopg
 import pytest
+from mcp.server.auth.provider import AccessToken
 from psycopg.rows import DictRow
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from pgmem.mcp import connections, fairness
 from pgmem.ui import site
@@ -89,7 +93,7 @@ async def test_where_no_descriptor_is_left_clients_wait_and_the_log_says_so_once
     dsn: str, tmp_path: Path, token: Issue
 ) -> None:
     secret = token("acme", "alice")
-    with process(dsn, tmp_path, files=64) as (address, _, log), attacking(address, 300) as send:
+    with process(dsn, tmp_path, files=44) as (address, _, log), attacking(address, 300) as send:
         send("POST /mcp HTTP/1.1\r\n")
         saved = await Agent(address, secret).call("save_session", objective="open", project_id="shop")
         assert saved["status"] == "saved"
@@ -326,6 +330,39 @@ async def test_the_tenant_that_holds_most_connections_loses_one(
                 await until(lambda: len(outcomes) == 2)
                 assert outcomes == [429, "closed"]
     assert sorted(map(str, outcomes)) == ["200", "200", "429", "closed"]
+
+
+async def test_one_token_does_not_keep_the_checks_of_others_waiting() -> None:
+    """Hundreds of requests with one token stood before everybody else's in the line for the two connections of checks."""
+    asked: list[str] = []
+    answers = anyio.Event()
+
+    async def verify(secret: str) -> AccessToken | None:
+        asked.append(secret)
+        if len(asked) > 1 and secret == "a":
+            await answers.wait()
+        return AccessToken(
+            token=secret, client_id=secret, scopes=[], claims={"org_id": "", "user_id": secret}
+        )
+
+    async def answer(token: AccessToken, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
+        await Response(token.token)(scope, receive, send)
+
+    admission = fairness.Admission(Response(), answer, verify, 30_000, 120, 1_000_000)
+    headers = {secret: {"authorization": f"Bearer {secret}"} for secret in "ab"}
+    async with httpx2.AsyncClient(
+        transport=httpx2.ASGITransport(admission), base_url="http://127.0.0.1", timeout=20
+    ) as client:
+        for secret in "ab":
+            assert (await client.post("/mcp", headers=headers[secret])).text == secret
+        async with anyio.create_task_group() as tasks:
+            for _ in range(30):
+                tasks.start_soon(partial(client.post, "/mcp", headers=headers["a"]))
+            await until(lambda: asked.count("a") == 3)
+            assert (await client.post("/mcp", headers=headers["b"])).text == "b"
+            assert asked.count("a") == 3
+            answers.set()
+    assert asked.count("a") == 31
 
 
 STATE = {"name": "get_scope_state", "arguments": {"project_id": "shop"}}
