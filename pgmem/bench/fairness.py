@@ -1,53 +1,39 @@
-"""What one tenant notices when another one floods the HTTP server: quiet and flooded turns alternate in one run.
+"""What one tenant notices when another one attacks the HTTP server: quiet and attacked turns alternate in one run.
 
-The flood comes from a process of its own, so that the client that is measured waits for the server and not for it.
+The attack comes from a process of its own, so that the client that is measured waits for the server and not for it.
 """
 
 from __future__ import annotations
 
-import asyncio
-import multiprocessing
-import os
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing.synchronize import Event
 from pathlib import Path
-from typing import Any
 
-import anyio
 import httpx2
 
+from pgmem.bench.attackers import ATTACKS, WITHIN, Answers, attacking
 from pgmem.bench.databases import PROJECT, Progress, filled_database
-from pgmem.bench.served import Client, issue, over_http, request
+from pgmem.bench.served import Client, issue, over_http
 from pgmem.bench.timing import Report, quantile
 
 _USERS = ("measured", "flooding")
 _MEMORIES = 2_000
-_AT_ONCE = 9
 _BAR = 3.0
-# The attack of the report, whose list is refused by its length, and the largest list that is taken.
-_FLOODS = {
-    "150 000 steps": ["s"] * 150_000,
-    "2 000 steps": ["A step of the flood that is taken."] * 2_000,
-    "2 000 long steps": ["A long step of the flood, as long as a request may be. " * 30] * 2_000,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FairnessRow:
-    """A kind of call beside a kind of flood, in milliseconds.
+    """A kind of call beside a kind of attack, in milliseconds.
 
     Attributes:
-        flood: what the other tenant sends, nine at a time.
+        flood: what the attacker does.
         call: the tool that is measured.
-        quiet_p95_ms: without the flood.
+        quiet_p95_ms: without the attack.
         flooded_p95_ms: beside it.
         ratio: the second by the first.
         met: whether it is below 3.
-        flood_answers: answers that the flood got, by HTTP status.
+        flood_answers: answers that the attacker got, by HTTP status, and connections of his that were closed.
     """
 
     flood: str
@@ -56,7 +42,7 @@ class FairnessRow:
     flooded_p95_ms: float
     ratio: float
     met: bool
-    flood_answers: dict[int, int]
+    flood_answers: Answers
 
 
 async def run(
@@ -66,7 +52,7 @@ async def run(
 
     Args:
         server: the DSN of a server where databases can be created.
-        turns: quiet turns, and flooded ones, of each kind of flood.
+        turns: quiet turns, and flooded ones, of each kind of attack.
         calls: calls of each tool in a turn.
         progress: called as the work advances.
     """
@@ -81,21 +67,21 @@ async def run(
         async with httpx2.AsyncClient(base_url=address, timeout=60) as http:
             client = Client(http, tokens[0])
             await _turn(client, 10, {})
-            for flood in _FLOODS:
+            for flood in ATTACKS:
                 quiet: dict[str, list[float]] = {}
                 flooded: dict[str, list[float]] = {}
-                answers: dict[int, int] = {}
+                answers: Answers = {}
                 for number in range(turns):
-                    tell(f"beside a flood of {flood}", number, turns)
+                    tell(f"beside {flood}", number, turns)
                     await _turn(client, calls, quiet)
-                    with _flood(address, tokens[1], flood, answers):
+                    with attacking(address, tokens[flood not in WITHIN], flood, answers):
                         await _turn(client, calls, flooded)
                 rows += _rows(flood, quiet, flooded, answers)
     return Report(bench="fairness", rows=rows)
 
 
 def _rows(
-    flood: str, quiet: dict[str, list[float]], flooded: dict[str, list[float]], answers: dict[int, int]
+    flood: str, quiet: dict[str, list[float]], flooded: dict[str, list[float]], answers: Answers
 ) -> list[FairnessRow]:
     rows = []
     for call in quiet:
@@ -129,54 +115,3 @@ async def _turn(client: Client, calls: int, times: dict[str, list[float]]) -> No
             began = time.perf_counter()
             await client.call(tool, **arguments)
             times.setdefault(tool, []).append((time.perf_counter() - began) * 1000)
-
-
-@contextmanager
-def _flood(address: str, token: str, kind: str, answers: dict[int, int]) -> Iterator[None]:
-    """Flood from another process for the time of the block, once the first answer is there; add up its answers."""
-    context = multiprocessing.get_context("spawn")
-    begun, stopped, counted = context.Event(), context.Event(), context.Queue()
-    process = context.Process(
-        target=_flooding, args=(address, token, kind, begun, stopped, counted), daemon=True
-    )
-    process.start()
-    try:
-        begun.wait(60)
-        yield
-    finally:
-        stopped.set()
-        for status, count in counted.get(timeout=60).items():
-            answers[status] = answers.get(status, 0) + count
-        process.join(60)
-
-
-def _flooding(address: str, token: str, kind: str, begun: Event, stopped: Event, counted: Any) -> None:
-    os.nice(10)  # an attacker has a machine of its own
-    asyncio.run(_send(address, token, kind, begun, stopped, counted))
-
-
-async def _send(address: str, token: str, kind: str, begun: Event, stopped: Event, counted: Any) -> None:
-    answers: dict[int, int] = {}
-    headers = {
-        "accept": "application/json, text/event-stream",
-        "authorization": f"Bearer {token}",
-        "content-type": "application/json",
-        "mcp-protocol-version": "2025-06-18",
-    }
-
-    async def one(place: int) -> None:
-        number = 0
-        while not stopped.is_set():
-            number += 1
-            given = {"trigger": f"flood {place} {number} {time.time()}", "repeatable_steps": _FLOODS[kind]}
-            body = httpx2.Request(
-                "POST", "http://x", json=request("save_pattern", {**given, "project_id": PROJECT})
-            )
-            answer = await http.post("/mcp", content=body.content, headers=headers)
-            answers[answer.status_code] = answers.get(answer.status_code, 0) + 1
-            begun.set()
-
-    async with httpx2.AsyncClient(base_url=address, timeout=120) as http, anyio.create_task_group() as tasks:
-        for place in range(_AT_ONCE):
-            tasks.start_soon(one, place)
-    counted.put(answers)

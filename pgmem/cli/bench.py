@@ -78,7 +78,7 @@ ServerDsn = Annotated[
 
 @app.command()
 def fairness(json_file: JsonFile = None, dsn: ServerDsn = None) -> None:
-    """Measure over HTTP what one tenant notices when another one floods the server."""
+    """Measure over HTTP what one tenant notices beside attacks: floods, slow forms, unread answers, large pages."""
     from pgmem.bench.fairness import run
 
     with temporary_server(dsn) as (server, _):
@@ -89,10 +89,10 @@ def fairness(json_file: JsonFile = None, dsn: ServerDsn = None) -> None:
         figures = (row.quiet_p95_ms, row.flooded_p95_ms, row.ratio, "< 3", _met(row.met))
         rows.append((row.flood, row.call, *figures, answers))
     _print(
-        "p95 in ms of one tenant, quiet and beside a flood of another one",
-        ("flood", "call", "quiet", "flooded", "ratio", "bar", "met", "answers to the flood"),
+        "p95 in ms of one tenant, quiet and beside an attack",
+        ("attack", "call", "quiet", "attacked", "ratio", "bar", "met", "answers to the attacker"),
         rows,
-        left=("flood", "call", "bar", "met", "answers to the flood"),
+        left=("attack", "call", "bar", "met", "answers to the attacker"),
     )
 
 
