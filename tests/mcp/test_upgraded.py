@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -19,9 +20,9 @@ REASON = "The store was upgraded while this program ran: restart it."
 
 
 def change(dsn: str) -> None:
-    """Let the store be of a later release, which has no get_save_status."""
+    """Let the store be of a later release, which has no get_save_status and no sweep."""
     with psycopg.connect(past_the_pooler(dsn), autocommit=True) as connection:
-        connection.execute("drop function pgmem.get_save_status")
+        connection.execute("drop function pgmem.get_save_status, pgmem.sweep")
         connection.execute("update pgmem.schema_version set release = '99.0.0', digest = 'another'")
 
 
@@ -63,3 +64,17 @@ async def test_a_server_over_http_answers_why_and_ends_when_it_is_idle(
             assert server.wait(TIMEOUT) == EXIT_CODE
         finally:
             server.kill()
+
+
+def test_a_worker_ends_with_the_reason_and_a_failure(dsn: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pgmem", "worker", "--dsn", dsn, "--data-dir", str(tmp_path)]
+    environment = {**os.environ, "PGMEM_WORKER_INTERVAL_S": "1", "EMBEDDING_PROVIDER": "none"}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as worker:
+        try:
+            assert worker.stderr is not None
+            assert "worker:" in worker.stderr.readline()
+            change(dsn)
+            assert worker.wait(TIMEOUT) == 1
+            assert f"pgmem: {REASON}" in worker.stderr.read()
+        finally:
+            worker.kill()
