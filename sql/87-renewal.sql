@@ -98,7 +98,7 @@ begin
     -- Of two that are one by the rules of this release, the later one keeps its hash; hygiene proposes to merge them.
     select m.*, case when m.content_hash is distinct from m.hash_before and (
         exists (select from pgmem.node o
-                where o.scope_key = m.scope_key and o.tenant = m.tenant and o.label = m.label
+                where o.scope_key = m.scope_key and o.tenant || '' = m.tenant and o.label = m.label
                   and o.content_hash = m.content_hash and o.seq <> m.seq)
         or exists (select from made e
                    where e.scope_key = m.scope_key and e.tenant = m.tenant and e.label = m.label
@@ -144,7 +144,7 @@ begin
     from pgmem.composed(v_node.label, v_node.key, v_node.title, v_node.props, v_node.content_hash) c
     where n.seq = v_node.seq and (n.key, n.title, n.props) is distinct from (c.key, c.title, c.props) and not exists (
       select from pgmem.node o
-      where o.scope_key = v_node.scope_key and o.tenant = v_node.tenant and o.label = v_node.label
+      where o.scope_key = v_node.scope_key and o.tenant || '' = v_node.tenant and o.label = v_node.label
         and o.seq <> v_node.seq and o.key = c.key and pgmem.folded(o.key) = pgmem.folded(v_node.key));
     v_rows := v_rows + found::integer;
   end loop;

@@ -219,7 +219,9 @@ def plan(dsn: str) -> Plan:
         digests = connection.execute("select digest from pgmem.schema_version").fetchone()
         rows = {}
         if pending:
-            for (name,) in connection.execute(_OUR_TABLES).fetchall():
+            for name, kind in connection.execute(_OUR_TABLES).fetchall():
+                if kind == "v":
+                    continue
                 count = statement.SQL("select count(*) from pgmem.{}").format(statement.Identifier(name))
                 row = connection.execute(count).fetchone()
                 rows[str(name)] = int(row[0]) if row else 0
@@ -272,7 +274,7 @@ def _one_at_a_time(
                 if rounds_left:
                     continue
                 raise
-            except psycopg.errors.LockNotAvailable:
+            except (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected):
                 if not rounds_left:
                     raise
                 connection.rollback()
@@ -285,9 +287,9 @@ def _one_at_a_time(
             return
 
 
-# While an upgrade waits for a lock, everybody else waits behind it: it gives up after three seconds, lets the others go
-# on, and tries again, for a minute in all.
-_ROUNDS, _PAUSE_S = 16, 1.0
+# While an upgrade waits for a lock, everybody waits behind it. It gives up before a second is over, when a deadlock
+# is looked for that might end a save; the others go on, and it tries again, for a minute in all.
+_ROUNDS, _PAUSE_S = 30, 1.0
 _SESSION = (
     "set local client_min_messages = warning; set local check_function_bodies = off; set local statement_timeout = 0;"
     " set local idle_in_transaction_session_timeout = 0; set local maintenance_work_mem = '256MB'"
@@ -298,15 +300,15 @@ _MADE_MEANWHILE = (
     psycopg.errors.DuplicateTable,
 )
 _OUR_TABLES = (
-    "select c.relname from pg_class c where c.relnamespace = to_regnamespace('pgmem') and c.relkind = 'r'"
-    " and c.relname not in ('schema_version', 'installing') order by 1"
+    "select c.relname, c.relkind::text from pg_class c where c.relnamespace = to_regnamespace('pgmem')"
+    " and c.relkind in ('r', 'v') and c.relname not in ('schema_version', 'installing') order by c.relkind desc, 1"
 )
 
 
 def _lock_tables(connection: psycopg.Connection[Any]) -> None:
-    """Lock every table at once, before the first is changed: no deadlock with a save, and one wait instead of many."""
+    """Lock every view and table before the first is changed, in the order of a verb: a view, then its tables."""
     names = [statement.Identifier("pgmem", str(row[0])) for row in connection.execute(_OUR_TABLES).fetchall()]
-    connection.execute("set local lock_timeout = '3s'")
+    connection.execute("set local lock_timeout = '900ms'")
     connection.execute(
         statement.SQL("lock table {} in access exclusive mode").format(statement.SQL(", ").join(names))
     )

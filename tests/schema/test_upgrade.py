@@ -110,11 +110,15 @@ def test_the_keys_of_a_store_of_release_0_1_0_are_made_with_a_secret_of_the_stor
         dsn = past_the_pooler(database())
         install_released(dsn, program, tmp_path)
         with psycopg.connect(dsn) as connection:
-            before: dict[Any, Any] = dict(connection.execute("select id, scope_key from pgmem.node").fetchall())
+            before: dict[Any, Any] = dict(
+                connection.execute("select id, scope_key from pgmem.node").fetchall()
+            )
             titles = connection.execute("select count(*) from pgmem.dedup_token").fetchone()
         schema.upgrade(dsn, ())
         with psycopg.connect(dsn) as connection:
-            after: dict[Any, Any] = dict(connection.execute("select id, scope_key from pgmem.node").fetchall())
+            after: dict[Any, Any] = dict(
+                connection.execute("select id, scope_key from pgmem.node").fetchall()
+            )
             assert {before[one] == after[one] for one in before} == {False}
             wrong = "select count(*) from pgmem.node where scope_key <> pgmem.scope_key(tenant, place, label)"
             assert connection.execute(wrong).fetchone() == (0,)

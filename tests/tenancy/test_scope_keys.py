@@ -18,7 +18,6 @@ ALLOWED = {
     "near_duplicate": "candidates; the next statement compares the tenant of each",
     "unindex_title": "rows of one node, by its number",
     "adopt": "rows of the nodes of one tenant, by their numbers",
-    "renew_texts": "the upgrade's: names that would be equal after it, left as they are",
 }
 
 
