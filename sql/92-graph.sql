@@ -3,7 +3,9 @@
 -- The graph of 91-projection is made where the server has Apache AGE. Without it only Cypher is missing. It can be made
 -- again from the tables at any time, as after a restore or an upgrade, and compared with them.
 --
--- Locks: rebuild_graph locks node and edge against writers.
+-- Locks: who makes the graph or rebuilds it takes turns with who installs, by the lock of schema_version: both write the
+-- functions of the triggers, and PostgreSQL refuses the second of two writers. rebuild_graph also locks node and edge
+-- against writers.
 -- Callers: pgmem init, init_schema, pgmem graph, 93-cypher.
 
 
@@ -86,6 +88,7 @@ begin
     perform pgmem.drop_projection();  -- The extension is gone, and every save would fail at a trigger.
     return false;
   end if;
+  lock table pgmem.schema_version in exclusive mode;
   v_may := has_schema_privilege('ag_catalog', 'usage');
   if v_may and not has_table_privilege('ag_catalog.ag_graph', 'insert') then
     v_may := not exists (
@@ -147,6 +150,7 @@ language plpgsql set search_path = ag_catalog, pgmem, pg_temp set client_min_mes
 #variable_conflict use_column
 begin
   perform pgmem.require_age();
+  lock table pgmem.schema_version in exclusive mode;
   lock table pgmem.node, pgmem.edge in share row exclusive mode;
   perform ag_catalog._label_id('pgmem_graph', '_ag_label_vertex');
   -- The graph is emptied, not dropped, where it can be: before AGE 1.7, drop_graph breaks the session that drops more
