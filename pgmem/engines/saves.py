@@ -300,21 +300,13 @@ class Saves(Engine):
                 return rows[0]
             except Busy as error:
                 # The server answers, so nothing is kept for it here: what waits would only come on top of its load.
-                return SaveResult(
-                    status="failed",
-                    message=str(error),
-                    next_step="Save again with this save_id in a moment; nothing is saved twice.",
-                    save_id=save.save_id,
+                return _failed(
+                    save, error, "Save again with this save_id in a moment; nothing is saved twice."
                 )
             except SchemaOutdated as error:
                 # Nothing was written, and the program that starts next sends it as its release does.
                 if is_global:
-                    return SaveResult(
-                        status="failed",
-                        message=str(error),
-                        next_step="Restart this program and save again with this save_id.",
-                        save_id=save.save_id,
-                    )
+                    return _failed(save, error, "Restart this program and save again with this save_id.")
                 return await self._queue(save, _OUTDATED, "Restart this program; the save is sent then.")
             except (DatabaseUnavailable, EmbeddedServerError) as error:
                 log.log(
@@ -383,6 +375,10 @@ class _Replayed:
     arrived: int = 0
     left: dict[str, str] = field(default_factory=dict)
     trouble: str | None = None
+
+
+def _failed(save: QueuedSave, error: Exception, next_step: str) -> SaveResult:
+    return SaveResult(status="failed", message=str(error), next_step=next_step, save_id=save.save_id)
 
 
 def _unsent_global(save_id: UUID, uncertain: bool) -> SaveResult:

@@ -95,7 +95,7 @@ def test_one_round_of_the_worker_embeds_and_recounts(run: Run, call: Call) -> No
     assert (done["arrived"], done["embedded"], done["left_to_index"]) == (0, 2, 0)
     assert done["recounted"] == 0  # a save counts its words itself
     done = run("worker", "--once", EMBEDDING_PROVIDER="static")
-    assert done.stdout.startswith("arrived 0, embedded 0, left to index 0")
+    assert done.stdout.startswith("renewed 0, arrived 0, embedded 0, left to index 0")
 
 
 def test_locomo_prints_both_halves_and_writes_its_figures(run: Run, tmp_path: Path) -> None:

@@ -53,6 +53,7 @@ READERS = {
     "delete_node": "one node that its caller found through what the tenant may see",
     "renew": "the upgrade's: counts what is left to renew in the store",
     "renew_vectors": "the upgrade's: nodes of a range, whosever they are",
+    "order_titles": "refresh_dedup's and the upgrade's: counts hashes of words over the store",
     "delete_embeddings": "nodes that its caller found through what the tenant may see",
     "set_aside_embeddings": "nodes that its caller found through what the tenant may see",
     "health_conflicts": "edges whose two ends are nodes of live_node, which is filtered",
