@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import psycopg
@@ -9,6 +10,7 @@ import pytest
 from psycopg.rows import dict_row
 
 from pgmem.database import schema
+from pgmem.database.history import migrations
 from pgmem.errors import UnsuitableDatabase
 from tests.conftest import caller, past_the_pooler
 from tests.schema.conftest import MakeDatabase, MakeRole, Program, schema_of
@@ -60,6 +62,28 @@ def test_a_store_of_another_history_is_refused_in_a_sentence_and_stays_as_it_is(
     assert schema_of(empty) == before
     with pytest.raises(UnsuitableDatabase, match=message):
         schema.plan(empty)
+
+
+# SHA-256 of the SQL that the migrations of a release run, by revision: those of 0.1.0.
+RELEASED = {
+    "0001": "112e085e05a98a86ae327cdeac58558bd4361b022b79d148004c7ca052744128",
+    "0002": "a77fcbbcbbb16a377c886693a99d172a6d6240f855a87ecb0a01fa7775d500a8",
+    "0003": "c16f2df27a21de0472c94a7fc9bfee58f3cc85190b72e20cc57e48996e74f126",
+    "0004": "f9aa4aeab3a89d806921437bf8b1e7abe9e5108797f2942f03b05fc3799f30bb",
+    "0005": "719e07caadac43ae201c96f68dc4fa3ff87088dc1cc6fcfcf4276deb5ec575f8",
+}
+
+
+def test_a_released_migration_never_changes() -> None:
+    digests = {each.revision: each.digest for each in migrations()}
+    assert {revision: digests[revision] for revision in RELEASED} == RELEASED
+
+
+def test_every_revision_after_the_numbered_ones_is_named_by_its_day() -> None:
+    named = [each.revision for each in migrations() if not re.fullmatch(r"000[1-5]|0027", each.revision)]
+    assert named
+    assert [revision for revision in named if not re.fullmatch(r"20\d{6}_[a-z_]{1,23}", revision)] == []
+    assert named == sorted(named)
 
 
 def test_the_text_of_every_migration_is_recorded(empty: str) -> None:
