@@ -69,7 +69,7 @@ docs: $(VENV)/.installed  ## build the site of the documentation in build/site; 
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 bench: $(VENV)/.installed  ## measure speed against the floor of this machine
-	$(BIN)/pgmem bench speed $(ARGS)
+	$(BIN)/python -m benchmarks speed $(ARGS)
 
 wheel: $(VENV)/.installed  ## build the wheel and try it in an empty environment
 	bash scripts/try-wheel

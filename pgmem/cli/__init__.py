@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pgmem.cli.group import Commands
+from pgmem.cli.group import CONTEXT, Commands
 
 __all__ = ["app"]
 
@@ -16,7 +16,7 @@ app = typer.Typer(
     help="The memory of AI agents in one PostgreSQL.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    context_settings=CONTEXT,
 )
 
 

@@ -47,6 +47,5 @@ HELP = {
     "tenancy": "List tenants, and assign memories and logins to them.",
     "token": "Issue, list and revoke bearer tokens for HTTP.",
     "erase-subject": "Erase a user or an organisation from all tables, the graph and the outbox. Prints a receipt.",
-    "bench": "Measure speed and retrieval quality on this machine.",
     "calibrate": "Measure at which relevance a search of this store counts as answered: own titles in other projects.",
 }

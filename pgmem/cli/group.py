@@ -74,13 +74,21 @@ PANELS: dict[str, dict[str, str]] = {
         "token": "tenancy:token",
         "erase-subject": "tenancy:erase_subject",
     },
-    "Measure": {"bench": "bench:app", "calibrate": "read:calibrate"},
+    "Measure": {"calibrate": "read:calibrate"},
 }
 """Every command below the heading that `pgmem --help` shows it under: the module in pgmem.cli and the name in it."""
 
+REMOVED = {
+    "bench": "The benchmarks are not part of the package: run python -m benchmarks in a checkout of pgmem's sources.",
+}
+"""What to run instead of a command of an earlier release."""
 
-class Commands(TyperGroup):
-    """The group of all commands; wrong usage is one line on stderr and exit code 2."""
+CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+"""How every command shows its help."""
+
+
+class Group(TyperGroup):
+    """A group of commands; wrong usage is one line on stderr and exit code 2."""
 
     def main(
         self,
@@ -121,12 +129,18 @@ class Commands(TyperGroup):
             sys.exit(1)
         sys.exit(code if isinstance(code, int) else 0)
 
+
+class Commands(Group):
+    """The group of all commands of pgmem."""
+
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         """Return the names of all commands, in the order of the help."""
         return [name for commands in PANELS.values() for name in commands]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the arguments name; a name that is none is compared with those of all commands."""
+        if args and args[0] in REMOVED:
+            ctx.fail(REMOVED[args[0]])
         if args and args[0] not in self.list_commands(ctx):
             with self._all():
                 return super().resolve_command(ctx, args)

@@ -160,7 +160,7 @@ def calibrate(
     apply: Annotated[bool, typer.Option("--apply", help="Write the floors to the settings.")] = False,
 ) -> None:
     """Measure at which relevance a search of this store counts as answered: own titles in other projects."""
-    from pgmem.bench.calibration import calibrate as measure
+    from pgmem.engines.calibration import calibrate as measure
 
     found = store.run(lambda m: measure(m, foreign_share, apply))
     if store.print_json(found):

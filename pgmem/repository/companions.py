@@ -4,7 +4,7 @@ The score estimates the chance that the next commit of a file changes the other 
 both share. A file with few commits borrows from what is like it: from what its folder changes with, from what every
 commit changes, and from the tests that name or import it.
 
-`pgmem bench cards` measures the estimate against commits that it has not seen.
+`python -m benchmarks cards` measures the estimate against commits that it has not seen.
 """
 
 from __future__ import annotations

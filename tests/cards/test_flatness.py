@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow
 
-from pgmem.bench.cards import SCOPE, fill
+from benchmarks.cards import SCOPE, fill
 from tests.conftest import Call
 
 

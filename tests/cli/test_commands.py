@@ -71,6 +71,14 @@ def test_without_a_command_the_help_is_shown(run: Run) -> None:
     ("arguments", "told"),
     [
         (["forgett"], "pgmem: No such command 'forgett'"),
+        (
+            ["bench", "speed"],
+            "pgmem: The benchmarks are not part of the package: run python -m benchmarks in",
+        ),
+        (
+            ["bench", "--help"],
+            "pgmem: The benchmarks are not part of the package: run python -m benchmarks in",
+        ),
         (["status", "--jsno"], "pgmem: No such option: --jsno"),
         (["retrieve"], "pgmem: Missing argument"),
         (

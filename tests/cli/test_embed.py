@@ -1,4 +1,4 @@
-"""`pgmem reindex`, `pgmem worker`, the embedding lines of `pgmem status`, and the two retrieval benchmarks."""
+"""`pgmem reindex`, `pgmem worker` and the embedding lines of `pgmem status`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from tests.bench.synthetic import conversations
 from tests.cli.conftest import Run
 from tests.conftest import Call
 from tests.embeddings.server import EmbeddingServer, Request
@@ -96,51 +95,6 @@ def test_one_round_of_the_worker_embeds_and_recounts(run: Run, call: Call) -> No
     assert done["recounted"] == 0  # a save counts its words itself
     done = run("worker", "--once", EMBEDDING_PROVIDER="static")
     assert done.stdout.startswith("renewed 0, arrived 0, embedded 0, left to index 0")
-
-
-def test_locomo_prints_both_halves_and_writes_its_figures(run: Run, tmp_path: Path) -> None:
-    data, report = tmp_path / "talks.json", tmp_path / "report.json"
-    data.write_text(json.dumps(conversations(2, sessions=2)), encoding="utf-8")
-    result = run(
-        "bench", "locomo", "--data", str(data), "--json", str(report), "--ablation", "--provider", "static",
-        PGMEM_DSN=None,
-        EMBEDDING_PROVIDER=None,
-    )  # fmt: skip
-    assert result.exit_code == 0, result.stderr
-    told = json.loads(report.read_text(encoding="utf-8"))
-    assert (told["bench"], told["provider"]) == ("locomo", STATIC)
-    assert set(told["splits"]) == {"odd", "even", "all"}
-    n = told["splits"]["all"]["turn"]["n"]
-    assert n == told["splits"]["odd"]["turn"]["n"] + told["splits"]["even"]["turn"]["n"] == told["questions"]
-    assert {"R@1", "R@5", "R@10", "R@20", "NDCG@10", "MRR"} <= told["splits"]["odd"]["session"].keys()
-    for half in ("odd", "even", "all"):
-        assert f"LoCoMo, {half} conversations, {STATIC}" in result.stdout
-    assert set(told["ablation"]) > {"without names", "without window", "without date", "without all of these"}
-    assert "without window" in result.stdout
-
-
-def test_a_benchmark_never_fills_a_store_that_is_in_use(
-    run: Run, call: Call, dsn: str, tmp_path: Path
-) -> None:
-    remember(call)
-    data = tmp_path / "talks.json"
-    data.write_text(json.dumps(conversations(1, sessions=1)), encoding="utf-8")
-    result = run("bench", "locomo", "--data", str(data), "--dsn", dsn)
-    assert (result.exit_code, result.stderr) == (
-        1,
-        "pgmem: --dsn: the store holds 2 memories; name an empty one.\n",
-    )
-
-
-def test_a_file_in_another_schema_is_wrong_usage(run: Run, dsn: str, tmp_path: Path) -> None:
-    data = tmp_path / "data.json"
-    data.write_text('[{"question_id": "q1"}]', encoding="utf-8")
-    result = run("bench", "longmemeval", "--data", str(data), "--dsn", dsn)
-    assert result.exit_code == 2
-    assert result.stderr == (
-        "pgmem: --data: entry 0 is not in LongMemEval's schema: 'haystack_session_ids'\n"
-    )
-    assert run("bench", "longmemeval", "--data", str(tmp_path / "none.json")).exit_code == 2
 
 
 class Refusing(EmbeddingServer):

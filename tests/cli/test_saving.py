@@ -186,7 +186,7 @@ def test_a_command_imports_only_what_it_needs() -> None:
         "typer.main.get_command(app).get_command(None, 'status'); "
         "print(len(sys.modules) - before, "
         "*(m for m in ('sqlalchemy', 'alembic', 'mcp', 'numpy', 'jinja2', 'httpx2', 'yaml', 'tokenizers', "
-        "'pgmem.bench', 'pgmem.importers', 'pgmem.pages') if m in sys.modules))"
+        "'pgmem.importers', 'pgmem.pages') if m in sys.modules))"
     )
     count, *heavy = output_of(sys.executable, "-c", code).split()
     assert heavy == []
@@ -194,7 +194,7 @@ def test_a_command_imports_only_what_it_needs() -> None:
 
 
 HEAVY = (
-    "pgmem.memory pgmem.models pgmem.settings pgmem.database.database pgmem.engines pgmem.mcp pgmem.ui pgmem.bench "
+    "pgmem.memory pgmem.models pgmem.settings pgmem.database.database pgmem.engines pgmem.mcp pgmem.ui "
     "psycopg_pool pydantic_settings sqlalchemy alembic mcp numpy jinja2 httpx2 yaml anyio"
 )
 

@@ -13,6 +13,7 @@ import pytest
 import typer
 from psycopg.rows import DictRow
 
+from benchmarks.commands import app as benchmarks
 from pgmem.cli import app
 
 ROOT = Path(__file__).parent.parent.parent
@@ -60,9 +61,13 @@ def test_every_page_is_listed() -> None:
     assert [page for page in pages if f"({page})" not in index] == []
 
 
+def commands(app: typer.Typer) -> set[str]:
+    """The names of the commands of a group."""
+    return set(typer.main.get_command(app).list_commands(None))  # type: ignore[attr-defined]
+
+
 def test_commands_that_the_pages_name_exist() -> None:
-    group = typer.main.get_command(app)
-    known = set(group.list_commands(None))  # type: ignore[attr-defined]
+    known, measured = commands(app), commands(benchmarks)
     for page in PAGES:
         if "decisions" in page.parts or page.name == "CHANGELOG.md":
             continue
@@ -71,6 +76,8 @@ def test_commands_that_the_pages_name_exist() -> None:
         named = set(re.findall(r"`pgmem ([a-z][a-z-]+)", text))
         named |= set(re.findall(r"^pgmem ([a-z][a-z-]+)", shells, re.MULTILINE))
         assert named <= known, f"{page.name}: {named - known}"
+        run = set(re.findall(r"python -m benchmarks ([a-z]+)", text))
+        assert run <= measured, f"{page.name}: {run - measured}"
 
 
 def test_the_reference_of_commands_closes_every_bracket_that_it_opens() -> None:

@@ -15,8 +15,8 @@ from random import Random
 from statistics import fmean
 from typing import Any
 
-from pgmem.bench.databases import Progress
-from pgmem.bench.timing import quantile
+from benchmarks.databases import Progress
+from benchmarks.timing import quantile
 from pgmem.memory import Memory
 
 PROJECT = "texts"

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pgmem.engines.verbs import Verbs
 from pgmem.errors import InvalidArgument
-from pgmem.memory import Memory
 
 _LEAST_FOREIGN = 50
 
@@ -24,7 +24,7 @@ class Calibration:
     applied: bool = False
 
 
-async def calibrate(memory: Memory, foreign_share: float = 0.1, apply: bool = False) -> Calibration:
+async def calibrate(memory: Verbs, foreign_share: float = 0.1, apply: bool = False) -> Calibration:
     """Search the titles of projects in their own and in another project, and set the floors between the two.
 
     Args:
@@ -64,7 +64,7 @@ async def calibrate(memory: Memory, foreign_share: float = 0.1, apply: bool = Fa
     )
 
 
-async def _best(memory: Memory, query: str, project: str) -> float:
+async def _best(memory: Verbs, query: str, project: str) -> float:
     found = await memory.search_memory(query, 20, project)
     return max((result.relevance or 0.0 for result in found.results), default=0.0)
 

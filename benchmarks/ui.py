@@ -18,10 +18,10 @@ import httpx2
 import psycopg
 from psycopg.types.json import Jsonb
 
-from pgmem.bench import beam, locomo
-from pgmem.bench.corpus import Corpus
-from pgmem.bench.databases import PROJECT, Progress, connect_as, filled_database
-from pgmem.bench.timing import quantile
+from benchmarks import beam, locomo
+from benchmarks.corpus import Corpus
+from benchmarks.databases import PROJECT, Progress, connect_as, filled_database
+from benchmarks.timing import quantile
 from pgmem.database.embedded import temporary_server
 from pgmem.memory import Memory
 from pgmem.settings import Settings

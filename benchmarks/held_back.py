@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pgmem.bench.databases import Progress
+from benchmarks.databases import Progress
 from pgmem.errors import InvalidArgument
 from pgmem.repository.companions import Companions
 from pgmem.repository.covering import Covering, is_test, name_matches, stem

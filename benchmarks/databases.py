@@ -12,7 +12,7 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from pgmem.bench.corpus import Corpus
+from benchmarks.corpus import Corpus
 from pgmem.database import schema
 from pgmem.database.identity import SET_FOR_SESSION, SET_FOR_TRANSACTION, Identity
 from pgmem.embeddings.static import StaticProvider

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pgmem.bench.ui import BAR_WEIGHT, decisions, run
+from benchmarks.ui import BAR_WEIGHT, decisions, run
 
 
 @pytest.mark.usefixtures("vectors")

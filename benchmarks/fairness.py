@@ -12,10 +12,10 @@ from pathlib import Path
 
 import httpx2
 
-from pgmem.bench.attackers import ATTACKS, WITHIN, Answers, attacking
-from pgmem.bench.databases import PROJECT, Progress, filled_database
-from pgmem.bench.served import Client, issue, over_http
-from pgmem.bench.timing import Report, quantile
+from benchmarks.attackers import ATTACKS, WITHIN, Answers, attacking
+from benchmarks.databases import PROJECT, Progress, filled_database
+from benchmarks.served import Client, issue, over_http
+from benchmarks.timing import Report, quantile
 
 _USERS = ("measured", "flooding")
 _MEMORIES = 2_000

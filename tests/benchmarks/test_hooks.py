@@ -1,4 +1,4 @@
-"""`pgmem bench hooks` measures every event; its bar is for a quiet machine, not for here."""
+"""The benchmark of the hooks measures every event; its bar is for a quiet machine, not for here."""
 
 from __future__ import annotations
 
@@ -6,20 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from pgmem.cli import app
+from tests.benchmarks.conftest import Benchmark
 
 
 @pytest.mark.embedded
-def test_the_benchmark_gives_p50_and_p95_of_every_event(tmp_path: Path) -> None:
+def test_the_benchmark_gives_p50_and_p95_of_every_event(benchmark: Benchmark, tmp_path: Path) -> None:
     file = tmp_path / "hooks.json"
-    done = CliRunner().invoke(
-        app,
-        ["bench", "hooks", "--memories", "10", "--rounds", "2", "--json", str(file)],
-        env={"COLUMNS": "200", "EMBEDDING_PROVIDER": "none"},
-        catch_exceptions=False,
-    )
+    done = benchmark("hooks", "--memories", "10", "--rounds", "2", "--json", str(file))
     assert done.exit_code == 0
     report = json.loads(file.read_text())
     assert [row["event"] for row in report["rows"]] == [

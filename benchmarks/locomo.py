@@ -21,10 +21,10 @@ from uuid import UUID
 
 import anyio
 
-from pgmem.bench.databases import Progress
-from pgmem.bench.metrics import mean_of, score
-from pgmem.bench.talks import each, percentages, say, settle
-from pgmem.bench.trust import abstention, budgeted
+from benchmarks.databases import Progress
+from benchmarks.metrics import mean_of, score
+from benchmarks.talks import each, percentages, say, settle
+from benchmarks.trust import abstention, budgeted
 from pgmem.memory import Memory
 
 SHA256 = "79fa87e90f04081343b8c8debecb80a9a6842b76a7aa537dc9fdf651ea698ff4"

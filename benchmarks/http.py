@@ -16,9 +16,9 @@ from typing import Any
 
 import httpx2
 
-from pgmem.bench.databases import PROJECT, Progress, filled_database
-from pgmem.bench.served import Client, Cpu, issue, over_http, over_stdio
-from pgmem.bench.timing import Report
+from benchmarks.databases import PROJECT, Progress, filled_database
+from benchmarks.served import Client, Cpu, issue, over_http, over_stdio
+from benchmarks.timing import Report
 from pgmem.memory import Memory
 from pgmem.models import MemoryScope
 from pgmem.settings import load

@@ -1,4 +1,4 @@
-"""`pgmem bench`: speed and retrieval quality, measured on this machine."""
+"""`python -m benchmarks`: speed and retrieval quality, measured on this machine; a function a benchmark."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ from typing import Annotated, Any, TypeVar
 import anyio
 import typer
 from rich.console import Console
-from rich.progress import Progress, TaskID
+from rich.progress import Progress as Bars
+from rich.progress import TaskID
 from rich.table import Column
 
-from pgmem.bench.timing import Report
+from benchmarks.databases import Progress
+from benchmarks.timing import Report
+from pgmem.cli.group import CONTEXT, Group
 from pgmem.cli.options import exit_on_error, given, stop, table, terminal
 from pgmem.database.embedded import temporary_server
 from pgmem.errors import InvalidArgument
@@ -25,10 +28,15 @@ from pgmem.memory import Memory
 from pgmem.settings import load
 
 R = TypeVar("R")
-OnProgress = Callable[[str, int, int], None]
-"""Called with the name of a step, its finished units and their total."""
 
-app = typer.Typer(help="Measure speed and retrieval quality on this machine.", no_args_is_help=True)
+app = typer.Typer(
+    cls=Group,
+    add_completion=False,
+    help="Measure speed and retrieval quality on this machine.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings=CONTEXT,
+)
 
 JsonFile = Annotated[
     Path | None, typer.Option("--json", dir_okay=False, help="Write the figures to this file.")
@@ -52,7 +60,7 @@ def speed(
     dsn: Databases = None,
 ) -> None:
     """Measure saves, retrieval, search, graph queries and startup, each beside a floor of the same run."""
-    from pgmem.bench.speed import run
+    from benchmarks.speed import run
 
     wanted = partial(run, dsn, sizes=sizes or (1_000, 100_000), quick=quick)
     report = _reported(json_file, lambda bars: anyio.run(partial(wanted, progress=bars)))
@@ -79,7 +87,7 @@ ServerDsn = Annotated[
 @app.command()
 def fairness(json_file: JsonFile = None, dsn: ServerDsn = None) -> None:
     """Measure over HTTP what one tenant notices beside attacks: floods, slow forms, unread answers, large pages."""
-    from pgmem.bench.fairness import run
+    from benchmarks.fairness import run
 
     with temporary_server(dsn) as (server, _):
         report = _reported(json_file, lambda bars: anyio.run(partial(run, server, progress=bars)))
@@ -99,7 +107,7 @@ def fairness(json_file: JsonFile = None, dsn: ServerDsn = None) -> None:
 @app.command()
 def http(json_file: JsonFile = None, dsn: ServerDsn = None) -> None:
     """Measure calls a second and a core over HTTP and stdio beside the library."""
-    from pgmem.bench.http import run
+    from benchmarks.http import run
 
     with temporary_server(dsn) as (server, _):
         report = _reported(json_file, lambda bars: anyio.run(partial(run, server, progress=bars)))
@@ -115,7 +123,7 @@ def http(json_file: JsonFile = None, dsn: ServerDsn = None) -> None:
     )
 
 
-def _reported(json_file: Path | None, measure: Callable[[OnProgress], R]) -> R:
+def _reported(json_file: Path | None, measure: Callable[[Progress], R]) -> R:
     """Run a benchmark with progress bars; return its report, and write it to the file."""
     with _progress_bars() as progress:
         report = exit_on_error(lambda: measure(progress))
@@ -174,7 +182,7 @@ class EmptyStore:
     ) -> dict[str, Any]:
         """Run a benchmark on the store, with progress bars; return the report, and write it to the file."""
 
-        async def start(progress: OnProgress) -> dict[str, Any]:
+        async def start(progress: Progress) -> dict[str, Any]:
             with tempfile.TemporaryDirectory(prefix="pgmem-bench-", ignore_cleanup_errors=True) as folder:
                 # Never the DSN of the environment: that store may be in use.
                 settings = load(
@@ -220,7 +228,7 @@ def locomo(
     ] = False,
 ) -> None:
     """Measure how well search finds the evidence of LoCoMo's questions."""
-    from pgmem.bench import locomo as bench
+    from benchmarks import locomo as bench
 
     report = store.measure(bench.run, data, ablation=ablation)
     metrics = ("R@1", "R@5", "R@10", "R@20", "hit@10", "all@10", "NDCG@10", "MRR")
@@ -269,7 +277,7 @@ def beam(
     ],
 ) -> None:
     """Measure how well the evidence of BEAM's questions about long chats is found, by message."""
-    from pgmem.bench import beam as bench
+    from benchmarks import beam as bench
 
     report = store.measure(bench.run, data)
     _print_means(
@@ -283,10 +291,27 @@ def beam(
 
 
 @app.command()
+def hops(
+    talks: Annotated[Path, typer.Option("--locomo", exists=True, dir_okay=False, help="LoCoMo's file.")],
+    chats: Annotated[
+        Path,
+        typer.Option("--beam", exists=True, file_okay=False, help="BEAM's folder, with one folder a chat."),
+    ],
+) -> None:
+    """Measure what a further step from the best results of a search would bring, on LoCoMo and BEAM."""
+    from benchmarks.hops import run
+
+    corpora, rows = exit_on_error(lambda: run(talks, chats))
+    typer.echo(f"| step | {' | '.join(corpora)} |\n|---|{'---|' * len(corpora)}")
+    for name, figures in rows.items():
+        typer.echo(f"| {name} | {' | '.join(figures)} |")
+
+
+@app.command()
 @store_command
 def longmemeval(store: EmptyStore, data: DataFile) -> None:
     """Measure how well search finds the evidence of LongMemEval's questions, by session and by turn."""
-    from pgmem.bench import longmemeval as bench
+    from benchmarks import longmemeval as bench
 
     report = store.measure(bench.run, data)
     rows = {f"by {unit}": report[unit] for unit in ("session", "turn")}
@@ -309,7 +334,7 @@ def texts(
     dsn: StoreDsn = None,
 ) -> None:
     """Measure what search by the rarest words loses and saves beside BM25 over all matches, on texts of a file."""
-    from pgmem.bench import texts as bench
+    from benchmarks import texts as bench
 
     store = EmptyStore(dsn, "none", None, json_file)
     report = store.measure(bench.run, data, texts=count, asked=asked)
@@ -327,9 +352,9 @@ def hooks(
     rounds: Annotated[int, typer.Option("--rounds", min=2, help="Sessions to measure.")] = 40,
 ) -> None:
     """Measure how long a session waits for each event of `pgmem hook`, on a temporary server."""
-    from pgmem.bench import hooks as bench
+    from benchmarks import hooks as bench
 
-    async def run(progress: OnProgress) -> dict[str, Any]:
+    async def run(progress: Progress) -> dict[str, Any]:
         with tempfile.TemporaryDirectory(prefix="pgmem-bench-", ignore_cleanup_errors=True) as folder:
             Path(folder).chmod(0o711)  # if root runs this, the server has another user
             settings = load(data_dir=Path(folder) / "data").model_copy(update={"dsn": None})
@@ -369,7 +394,7 @@ def ui(
     dsn: Databases = None,
 ) -> None:
     """Measure the pages of pgmem ui on a large store: server time and weight; exit code 1 if a bar is missed."""
-    from pgmem.bench import ui as bench
+    from benchmarks import ui as bench
 
     wanted = partial(bench.run, dsn, memories=memories, rounds=rounds, data=data or ())
     report = _reported(json_file, lambda bars: wanted(progress=bars))
@@ -390,10 +415,10 @@ def ui(
 
 
 @contextmanager
-def _progress_bars() -> Iterator[OnProgress]:
+def _progress_bars() -> Iterator[Progress]:
     """One progress bar per step on stderr, if that is a terminal."""
     console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bars:
+    with Bars(console=console, transient=True, disable=not console.is_terminal) as bars:
         tasks: dict[str, TaskID] = {}
 
         def advance(step: str, done: int, total: int) -> None:
@@ -420,10 +445,10 @@ def cards(
     dsn: Databases = None,
 ) -> None:
     """Measure how well cards predict joint changes and the tests of a file, and how fast a tree is read."""
-    from pgmem.bench.held_back import measure
-    from pgmem.bench.tree import time_tree
+    from benchmarks.held_back import measure
+    from benchmarks.tree import time_tree
 
-    def run(progress: OnProgress) -> dict[str, Any]:
+    def run(progress: Progress) -> dict[str, Any]:
         report = measure(repository, progress, skip=skip)
         return {**report, "times": time_tree(dsn, tree, progress)} if tree else report
 

@@ -8,9 +8,9 @@ from contextlib import ExitStack
 import anyio
 import psycopg
 
-from pgmem.bench.corpus import Corpus
-from pgmem.bench.databases import PROJECT, Progress, connect_as, filled_database
-from pgmem.bench.timing import SpeedRow, interleaved, ratio_row, share_row, time_row
+from benchmarks.corpus import Corpus
+from benchmarks.databases import PROJECT, Progress, connect_as, filled_database
+from benchmarks.timing import SpeedRow, interleaved, ratio_row, share_row, time_row
 from pgmem.embeddings.static import StaticProvider
 
 _QUESTIONS = 200

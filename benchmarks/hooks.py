@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pgmem.bench.corpus import Corpus
-from pgmem.bench.timing import quantile
+from benchmarks.corpus import Corpus
+from benchmarks.timing import quantile
 from pgmem.memory import Memory
 from pgmem.programs import AGAIN
 

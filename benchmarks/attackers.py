@@ -18,8 +18,8 @@ import anyio
 import anyio.to_thread
 import httpx2
 
-from pgmem.bench.databases import PROJECT
-from pgmem.bench.served import request
+from benchmarks.databases import PROJECT
+from benchmarks.served import request
 
 _AT_ONCE = 9
 _PAGES_AT_ONCE = 12

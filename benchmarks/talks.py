@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import TypeVar
 from uuid import UUID
 
-from pgmem.bench.databases import Progress
+from benchmarks.databases import Progress
 from pgmem.memory import Memory
 from pgmem.models import MemoryScope, SaveResult
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import texts
 from pgmem import Memory
-from pgmem.bench import texts
 from pgmem.settings import load
 
 pytestmark = pytest.mark.anyio

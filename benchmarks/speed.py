@@ -18,12 +18,12 @@ import anyio.to_thread
 import psycopg
 from psycopg import sql
 
-from pgmem.bench.cards import card_rows
-from pgmem.bench.corpus import Corpus
-from pgmem.bench.databases import PROJECT, Progress, connect_as, filled_database
-from pgmem.bench.decay import decay_rows
-from pgmem.bench.search import narrow_scope_rows, search_rows
-from pgmem.bench.timing import Report, SpeedRow, interleaved, quantile, ratio_row
+from benchmarks.cards import card_rows
+from benchmarks.corpus import Corpus
+from benchmarks.databases import PROJECT, Progress, connect_as, filled_database
+from benchmarks.decay import decay_rows
+from benchmarks.search import narrow_scope_rows, search_rows
+from benchmarks.timing import Report, SpeedRow, interleaved, quantile, ratio_row
 from pgmem.database.embedded import temporary_server
 from pgmem.memory import Memory
 from pgmem.programs import AGAIN

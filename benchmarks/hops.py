@@ -1,39 +1,32 @@
-#!/usr/bin/env python3
-"""Measure what a further step from the best results of a search would bring: R@10 and NDCG@10 on LoCoMo and BEAM.
+"""What a further step from the best results of a search would bring: R@10 and NDCG@10 on LoCoMo and BEAM.
 
-    .venv/bin/python scripts/measure-hops --locomo locomo10.json --beam DIR
-
-The step is taken over the best hundred of each search: what stands next to the best three, what is of their sessions, and
-what shares a rare name with them is ranked higher; `spread` lets a session bring so many results only, where a question
-asks for a course of events. docs/decisions/0034 has the result.
+The step is taken over the best hundred of each search: what stands next to the best three, what is of their sessions,
+and what shares a rare name with them is ranked higher; `spread` lets a session bring so many results only, where a
+question asks for a course of events. docs/decisions/0034 has the result.
 """
 
 from __future__ import annotations
 
-import argparse
 import re
-import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
 import anyio
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from pgmem.bench import beam, locomo  # noqa: E402
-from pgmem.bench.metrics import mean_of, score  # noqa: E402
-from pgmem.database import schema  # noqa: E402
-from pgmem.database.embedded import temporary_server  # noqa: E402
-from pgmem.memory import Memory  # noqa: E402
-from pgmem.settings import load  # noqa: E402
+from benchmarks import beam, locomo
+from benchmarks.metrics import mean_of, score
+from pgmem.database import schema
+from pgmem.database.embedded import temporary_server
+from pgmem.memory import Memory
+from pgmem.settings import load
 
 _NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")
 _COURSE = re.compile(
-    r"\b(order|sequence|timeline|summar\w*|overview|over time|throughout|evol\w+|progress\w*|walk me through)\b", re.I
+    r"\b(order|sequence|timeline|summar\w*|overview|over time|throughout|evol\w+|progress\w*|walk me through)\b",
+    re.I,
 )
 
 
@@ -134,51 +127,62 @@ async def search(talks: list[locomo.Conversation], chats: list[beam.Chat]) -> li
             await memory.refresh_statistics(everything=True)
             asked = []
             for talk in talks:
-                placed = {turn.key: (str(number), place, turn.text)
-                          for number, (_, turns) in enumerate(talk.sessions) for place, turn in enumerate(turns)}  # fmt: skip
+                sessions = ([(turn.key, turn.text) for turn in turns] for _, turns in talk.sessions)
                 half = "LoCoMo, odd" if talk.number % 2 else "LoCoMo, even"
-                for question in talk.questions:
-                    asked.append(await _ask(memory, half, talk.project, question, talk.saved, placed))
+                asked += await _ask(memory, half, talk.project, talk.questions, talk.saved, _placed(sessions))
             for chat in chats:
-                placed = {key: (str(number), place, text)
-                          for number, batch in enumerate(chat.batches) for place, (key, _, _, text) in enumerate(batch)}  # fmt: skip
-                for question in chat.questions:
-                    asked.append(await _ask(memory, "BEAM", chat.project, question, chat.kept, placed))
+                batches = ([(key, text) for key, _, _, text in batch] for batch in chat.batches)
+                asked += await _ask(memory, "BEAM", chat.project, chat.questions, chat.kept, _placed(batches))
             return asked
+
+
+def _placed(sessions: Iterable[Iterable[tuple[str, str]]]) -> dict[str, tuple[str, int, str]]:
+    """The session of each message, its place in it and its text, by its key."""
+    return {
+        key: (str(number), place, text)
+        for number, session in enumerate(sessions)
+        for place, (key, text) in enumerate(session)
+    }
 
 
 async def _ask(
     memory: Memory,
     corpus: str,
     project: str,
-    question: locomo.Question | beam.Question,
+    questions: Sequence[locomo.Question | beam.Question],
     kept: dict[UUID, str],
     placed: dict[str, tuple[str, int, str]],
-) -> Asked:
-    answer = await memory.search_memory(question.text, 100, project, labels=["Context"])
-    found = [Found(kept[one.id], *placed[kept[one.id]], one.score) for one in answer.results if one.id in kept]
-    return Asked(corpus, question.text, frozenset(question.evidence), found)
+) -> list[Asked]:
+    asked = []
+    for question in questions:
+        answer = await memory.search_memory(question.text, 100, project, labels=["Context"])
+        found = [
+            Found(kept[one.id], *placed[kept[one.id]], one.score) for one in answer.results if one.id in kept
+        ]
+        asked.append(Asked(corpus, question.text, frozenset(question.evidence), found))
+    return asked
 
 
-def main() -> int:
-    """Print a table: a line for each step, R@10 and NDCG@10 of each corpus."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--locomo", type=Path, required=True)
-    parser.add_argument("--beam", type=Path, required=True)
-    given = parser.parse_args()
-    asked = anyio.run(search, locomo.read(given.locomo)[0], beam.read(given.beam))
+def run(talks: Path, chats: Path) -> tuple[list[str], dict[str, list[str]]]:
+    """Put every question of both corpora to a temporary store, and take each step from what was found.
+
+    Args:
+        talks: the file of LoCoMo.
+        chats: a folder of BEAM, with one folder a chat.
+
+    Returns:
+        The corpora; and for each step, R@10 and NDCG@10 of each corpus.
+    """
+    asked = anyio.run(search, locomo.read(talks)[0], beam.read(chats))
     corpora = list(dict.fromkeys(one.corpus for one in asked))
-    print(f"| step | {' | '.join(corpora)} |\n|---|{'---|' * len(corpora)}")
+    rows: dict[str, list[str]] = {}
     for name, step in STEPS.items():
-        cells = []
+        rows[name] = []
         for corpus in corpora:
             means = mean_of(
-                score([found.key for found in step(one)], set(one.gold)) for one in asked if one.corpus == corpus
+                score([found.key for found in step(one)], set(one.gold))
+                for one in asked
+                if one.corpus == corpus
             )
-            cells.append(f"{means['R@10']:.1f} / {means['NDCG@10']:.1f}")
-        print(f"| {name} | {' | '.join(cells)} |")
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+            rows[name].append(f"{means['R@10']:.1f} / {means['NDCG@10']:.1f}")
+    return corpora, rows

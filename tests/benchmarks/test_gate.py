@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import locomo
+from benchmarks.metrics import score
 from pgmem import Memory
-from pgmem.bench import locomo
-from pgmem.bench.metrics import score
 from pgmem.settings import load
-from tests.bench.synthetic import conversations
+from tests.benchmarks.synthetic import conversations
 
 pytestmark = pytest.mark.anyio
 

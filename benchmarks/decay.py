@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from pgmem.bench.databases import Progress, connect_as, filled_database
-from pgmem.bench.timing import SpeedRow, time_row
+from benchmarks.databases import Progress, connect_as, filled_database
+from benchmarks.timing import SpeedRow, time_row
 
 # Decays so fast that any memory older than ten seconds is archived; the databases hold memories days old.
 _ARCHIVE = "select archived, remaining from pgmem.decay_scores(0, 100, 0.99, p_limit => %s)"

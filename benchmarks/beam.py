@@ -16,10 +16,10 @@ from statistics import pstdev
 from typing import Any
 from uuid import UUID
 
-from pgmem.bench.databases import Progress
-from pgmem.bench.metrics import mean_of, score
-from pgmem.bench.talks import each, percentages, say, settle
-from pgmem.bench.trust import abstention, budgeted
+from benchmarks.databases import Progress
+from benchmarks.metrics import mean_of, score
+from benchmarks.talks import each, percentages, say, settle
+from benchmarks.trust import abstention, budgeted
 from pgmem.memory import Memory
 
 _DEPTH = 100

@@ -8,8 +8,8 @@ from typing import Any
 
 import psycopg
 
-from pgmem.bench.databases import PROJECT, Progress, connect_as, filled_database
-from pgmem.bench.timing import SpeedRow, interleaved, ratio_row
+from benchmarks.databases import PROJECT, Progress, connect_as, filled_database
+from benchmarks.timing import SpeedRow, interleaved, ratio_row
 
 SCOPE = [f"src/part{number}/file{number}.py" for number in (1, 2, 3, 5, 8)]
 

@@ -18,10 +18,10 @@ from statistics import fmean
 from typing import Any
 from uuid import UUID
 
-from pgmem.bench.databases import Progress
-from pgmem.bench.metrics import score as scores_of
-from pgmem.bench.talks import each, percentages, say, settle
-from pgmem.bench.trust import abstention, budgeted
+from benchmarks.databases import Progress
+from benchmarks.metrics import score as scores_of
+from benchmarks.talks import each, percentages, say, settle
+from benchmarks.trust import abstention, budgeted
 from pgmem.memory import Memory
 
 _CUTS = (1, 3, 5, 10, 20)

@@ -10,8 +10,8 @@ import sysconfig
 from pathlib import Path
 from time import perf_counter
 
-from pgmem.bench.databases import Progress, filled_database
-from pgmem.bench.timing import quantile
+from benchmarks.databases import Progress, filled_database
+from benchmarks.timing import quantile
 from pgmem.database.embedded import temporary_server
 from pgmem.errors import InvalidArgument
 from pgmem.memory import Memory

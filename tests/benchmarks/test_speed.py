@@ -1,4 +1,4 @@
-"""`pgmem bench speed` measures and says what it measured; its bars are for a quiet machine, not for here."""
+"""The benchmark of speed measures, and prints and writes what it measured; its bars are for a quiet machine, not for here."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from pgmem.cli import app
-from tests.bench.synthetic import conversations
-from tests.cli.conftest import Run
+from tests.benchmarks.conftest import Benchmark
 from tests.waiting import until
 
 PAIRED = {
@@ -29,22 +26,13 @@ PAIRED = {
 
 
 @pytest.mark.usefixtures("vectors")
-def test_the_speed_benchmark_writes_every_figure_beside_its_floor(server: str, tmp_path: Path) -> None:
+def test_the_speed_benchmark_writes_every_figure_beside_its_floor(
+    benchmark: Benchmark, server: str, tmp_path: Path
+) -> None:
     file = tmp_path / "speed.json"
-    asked = [
-        "bench",
-        "speed",
-        "--quick",
-        "--size",
-        "20",
-        "--size",
-        "60",
-        "--dsn",
-        server,
-        "--json",
-        str(file),
-    ]
-    done = CliRunner().invoke(app, asked, catch_exceptions=False, env={"COLUMNS": "200"})
+    done = benchmark(
+        *("speed", "--quick", "--size", "20", "--size", "60", "--dsn", server, "--json", str(file))
+    )
     assert done.exit_code == 0
     assert "save_decision / one-row INSERT" in done.stdout
     report = json.loads(file.read_text(encoding="utf-8"))
@@ -79,15 +67,3 @@ def test_the_speed_benchmark_leaves_no_database_behind(server: str) -> None:
     )
     with psycopg.connect(server, autocommit=True) as connection:
         until(lambda: connection.execute(unused).fetchall() == [], connection, "databases were left")
-
-
-def test_a_provider_that_gives_no_vectors_has_no_figures(run: Run, dsn: str, tmp_path: Path) -> None:
-    """A provider without its library looked like a bad model: the figures were those of full text."""
-    file = tmp_path / "talks.json"
-    file.write_text(json.dumps(conversations(1)), encoding="utf-8")
-    result = run(
-        *("bench", "locomo", "--data", str(file), "--provider", "ollama", "--dsn", dsn),
-        OLLAMA_URL="http://127.0.0.1:9",
-    )
-    assert result.exit_code == 1
-    assert "--provider ollama: it gives no vectors" in result.stderr

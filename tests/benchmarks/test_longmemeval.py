@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks import longmemeval
 from pgmem import Memory
-from pgmem.bench import longmemeval
 from pgmem.settings import load
 
 pytestmark = pytest.mark.anyio

@@ -1,1 +1,0 @@
-"""Benchmarks: speed against a floor of the same run, and retrieval of evidence for questions with known answers."""
