@@ -33,7 +33,7 @@ async def calibrate(memory: Verbs, foreign_share: float = 0.1, apply: bool = Fal
         apply: write the floors to the settings answered_yes and answered_no; the owner's right.
 
     Raises:
-        InvalidArgument: fewer than two projects or 50 titles are here.
+        InvalidArgument: there are fewer than two projects, or fewer than 50 titles in all, of at most 20 a project.
     """
     titles: defaultdict[str, list[str]] = defaultdict(list)
     for row in await memory._database.rows("sample_titles"):
@@ -48,7 +48,8 @@ async def calibrate(memory: Verbs, foreign_share: float = 0.1, apply: bool = Fal
             foreign.append(await _best(memory, title, other))
     if len(foreign) < _LEAST_FOREIGN:
         raise InvalidArgument(
-            f"Calibration needs two projects and {_LEAST_FOREIGN} titles; here are {len(projects)} and {len(foreign)}."
+            f"Calibration needs {_LEAST_FOREIGN} titles of at least two projects, and reads the newest 20 of each: "
+            f"found {len(foreign)} to compare in {len(projects)} projects."
         )
     yes, no = _above(foreign, foreign_share), _above(foreign, min(3 * foreign_share, 1.0))
     if apply:
