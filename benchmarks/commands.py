@@ -6,7 +6,7 @@ import json
 import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -176,6 +176,8 @@ class EmptyStore:
     provider: str | None
     model: str | None
     json_file: Path | None
+    data: str = "--data"
+    """What names the data set, for the message that it is in another layout."""
 
     def measure(
         self, run: Callable[..., Awaitable[dict[str, Any]]], *arguments: Any, **options: Any
@@ -196,7 +198,7 @@ class EmptyStore:
         try:
             return _reported(self.json_file, lambda bars: anyio.run(start, bars))
         except ValueError as error:
-            stop(f"--data: {error}", 2)
+            stop(f"{self.data}: {error}", 2)
 
     async def _require_empty(self, memory: Memory) -> None:
         if held := (await memory.status()).memories:
@@ -291,7 +293,9 @@ def beam(
 
 
 @app.command()
+@store_command
 def hops(
+    store: EmptyStore,
     talks: Annotated[Path, typer.Option("--locomo", exists=True, dir_okay=False, help="LoCoMo's file.")],
     chats: Annotated[
         Path,
@@ -299,12 +303,18 @@ def hops(
     ],
 ) -> None:
     """Measure what a further step from the best results of a search would bring, on LoCoMo and BEAM."""
-    from benchmarks.hops import run
+    from benchmarks import hops as bench
 
-    corpora, rows = exit_on_error(lambda: run(talks, chats))
-    typer.echo(f"| step | {' | '.join(corpora)} |\n|---|{'---|' * len(corpora)}")
-    for name, figures in rows.items():
-        typer.echo(f"| {name} | {' | '.join(figures)} |")
+    steps = replace(store, data="--locomo, --beam").measure(bench.run, talks, chats)["steps"]
+    corpora = list(next(iter(steps.values())))
+    _print(
+        "R@10 / NDCG@10 of a step",
+        ("", *corpora),
+        (
+            (name, *(f"{row[corpus]['R@10']:.1f} / {row[corpus]['NDCG@10']:.1f}" for corpus in corpora))
+            for name, row in steps.items()
+        ),
+    )
 
 
 @app.command()

@@ -12,16 +12,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
-import anyio
-
 from benchmarks import beam, locomo
+from benchmarks.databases import Progress
 from benchmarks.metrics import mean_of, score
-from pgmem.database import schema
-from pgmem.database.embedded import temporary_server
+from benchmarks.talks import each, settle
 from pgmem.memory import Memory
-from pgmem.settings import load
 
 _NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")
 _COURSE = re.compile(
@@ -113,27 +111,61 @@ STEPS: dict[str, Step] = {
 }
 
 
-async def search(talks: list[locomo.Conversation], chats: list[beam.Chat]) -> list[Asked]:
-    """Save both corpora into a store of their own and put every question."""
-    with temporary_server() as (dsn, folder):
-        schema.upgrade(dsn)
-        settings = load(dsn=dsn, data_dir=folder, embedding_provider="static")
-        async with Memory.connect(settings, source="sdk") as memory:
-            for talk in talks:
-                await locomo.save(memory, talk)
-            for chat in chats:
-                await beam.keep(memory, chat)
-            await memory.embed_waiting()
-            await memory.refresh_statistics(everything=True)
-            asked = []
-            for talk in talks:
-                sessions = ([(turn.key, turn.text) for turn in turns] for _, turns in talk.sessions)
-                half = "LoCoMo, odd" if talk.number % 2 else "LoCoMo, even"
-                asked += await _ask(memory, half, talk.project, talk.questions, talk.saved, _placed(sessions))
-            for chat in chats:
-                batches = ([(key, text) for key, _, _, text in batch] for batch in chat.batches)
-                asked += await _ask(memory, "BEAM", chat.project, chat.questions, chat.kept, _placed(batches))
-            return asked
+async def run(
+    memory: Memory, talks: Path, chats: Path, *, progress: Progress | None = None
+) -> dict[str, Any]:
+    """Load both corpora, ask, take each step from what was found, score.
+
+    Args:
+        memory: an empty store.
+        talks: the file of LoCoMo.
+        chats: a folder of BEAM, with one folder a chat.
+        progress: called with (what, done, of) as work goes on.
+
+    Returns:
+        {bench, provider, questions, steps: {step: {corpus: metrics in percent}}}.
+
+    Raises:
+        ValueError: the file or the folder is in another layout.
+    """
+    spoken, written = locomo.read(talks)[0], beam.read(chats)
+    await each(memory, spoken, locomo.save, progress, "writing conversations")
+    await each(memory, written, beam.keep, progress, "writing chats")
+    await settle(memory)
+    asked = [
+        one for found in await each(memory, spoken, _ask_talk, progress, "questions, LoCoMo") for one in found
+    ]
+    asked += [
+        one for found in await each(memory, written, _ask_chat, progress, "questions, BEAM") for one in found
+    ]
+    corpora = list(dict.fromkeys(one.corpus for one in asked))
+    return {
+        "bench": "hops",
+        "provider": memory.embedding_model,
+        "questions": len(asked),
+        "steps": {
+            name: {
+                corpus: mean_of(
+                    score([found.key for found in step(one)], set(one.gold))
+                    for one in asked
+                    if one.corpus == corpus
+                )
+                for corpus in corpora
+            }
+            for name, step in STEPS.items()
+        },
+    }
+
+
+async def _ask_talk(memory: Memory, talk: locomo.Conversation) -> list[Asked]:
+    half = "LoCoMo, odd" if talk.number % 2 else "LoCoMo, even"
+    placed = _placed([(turn.key, turn.text) for turn in turns] for _, turns in talk.sessions)
+    return await _ask(memory, half, talk.project, talk.questions, talk.saved, placed)
+
+
+async def _ask_chat(memory: Memory, chat: beam.Chat) -> list[Asked]:
+    placed = _placed([(key, text) for key, _, _, text in batch] for batch in chat.batches)
+    return await _ask(memory, "BEAM", chat.project, chat.questions, chat.kept, placed)
 
 
 def _placed(sessions: Iterable[Iterable[tuple[str, str]]]) -> dict[str, tuple[str, int, str]]:
@@ -161,28 +193,3 @@ async def _ask(
         ]
         asked.append(Asked(corpus, question.text, frozenset(question.evidence), found))
     return asked
-
-
-def run(talks: Path, chats: Path) -> tuple[list[str], dict[str, list[str]]]:
-    """Put every question of both corpora to a temporary store, and take each step from what was found.
-
-    Args:
-        talks: the file of LoCoMo.
-        chats: a folder of BEAM, with one folder a chat.
-
-    Returns:
-        The corpora; and for each step, R@10 and NDCG@10 of each corpus.
-    """
-    asked = anyio.run(search, locomo.read(talks)[0], beam.read(chats))
-    corpora = list(dict.fromkeys(one.corpus for one in asked))
-    rows: dict[str, list[str]] = {}
-    for name, step in STEPS.items():
-        rows[name] = []
-        for corpus in corpora:
-            means = mean_of(
-                score([found.key for found in step(one)], set(one.gold))
-                for one in asked
-                if one.corpus == corpus
-            )
-            rows[name].append(f"{means['R@10']:.1f} / {means['NDCG@10']:.1f}")
-    return corpora, rows

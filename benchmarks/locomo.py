@@ -79,9 +79,17 @@ class Conversation:
 
 
 def read(file: Path) -> tuple[list[Conversation], bool]:
-    """The conversations of a file, and whether it is the published one (by SHA-256)."""
-    raw = file.read_bytes()
-    found = [_conversation(number, entry) for number, entry in enumerate(json.loads(raw))]
+    """The conversations of a file, and whether it is the published one (by SHA-256).
+
+    Raises:
+        ValueError: the file is in another schema; the message names the conversation.
+    """
+    raw, found = file.read_bytes(), []
+    for number, entry in enumerate(json.loads(raw)):
+        try:
+            found.append(_conversation(number, entry))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"conversation {number} is not in LoCoMo's schema: {error}") from error
     return found, hashlib.sha256(raw).hexdigest() == SHA256
 
 

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.benchmarks.conftest import Benchmark
 from tests.benchmarks.synthetic import conversations
 from tests.conftest import Call
@@ -67,15 +69,21 @@ def test_a_benchmark_never_fills_a_store_that_is_in_use(
     )
 
 
-def test_a_file_in_another_schema_is_wrong_usage(benchmark: Benchmark, dsn: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("longmemeval", "--data: entry 0 is not in LongMemEval's schema: 'haystack_session_ids'"),
+        ("locomo", "--data: conversation 0 is not in LoCoMo's schema: 'conversation'"),
+    ],
+)
+def test_a_file_in_another_schema_is_wrong_usage(
+    benchmark: Benchmark, dsn: str, tmp_path: Path, name: str, message: str
+) -> None:
     data = tmp_path / "data.json"
     data.write_text('[{"question_id": "q1"}]', encoding="utf-8")
-    result = benchmark("longmemeval", "--data", str(data), "--dsn", dsn)
-    assert result.exit_code == 2
-    assert result.stderr == (
-        "pgmem: --data: entry 0 is not in LongMemEval's schema: 'haystack_session_ids'\n"
-    )
-    assert benchmark("longmemeval", "--data", str(tmp_path / "none.json")).exit_code == 2
+    refused = benchmark(name, "--data", str(data), "--dsn", dsn)
+    assert (refused.exit_code, refused.stderr) == (2, f"pgmem: {message}\n")
+    assert benchmark(name, "--data", str(tmp_path / "none.json")).exit_code == 2
 
 
 def test_a_provider_that_gives_no_vectors_has_no_figures(
