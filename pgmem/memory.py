@@ -71,7 +71,7 @@ class Memory(Maintenance, Transfer):
         settings = settings or load()
         database = Database(settings, scope, source)
         attach(database, settings)
-        embedder = create_provider(settings.embedding_settings())
+        embedder = create_provider(settings)
         await database.open()
         memory = cls(database, embedder)
         try:

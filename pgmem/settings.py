@@ -1,132 +1,159 @@
-"""The settings, which come from the environment; an invalid value stops the program and names the variable."""
+"""The settings of a process: each is declared here once, and read from the environment, a file or arguments.
+
+An invalid value stops the program with one sentence that names the variable. Settings of a store are rows of
+`pgmem.setting`; here are only the variables that set them.
+"""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Mapping
+from io import StringIO
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import (
+    AliasChoices,
+    AliasGenerator,
     BaseModel,
     ConfigDict,
     Field,
     SecretStr,
     ValidationError,
+    ValidationInfo,
     field_validator,
     model_validator,
+)
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
 )
 
 from pgmem.errors import InvalidArgument
 from pgmem.places import default_data_dir
 
-__all__ = ["ALL_TOOLSETS", "OLDER_NAMES", "STORE_SETTINGS", "Settings", "load", "variable"]
+__all__ = [
+    "ALL_TOOLSETS",
+    "EmbeddingSettings",
+    "Settings",
+    "given_as",
+    "load",
+    "misspelt",
+    "variable",
+    "variables",
+]
 
 Toolset = Literal["core", "graph", "quality", "cards", "extraction", "server-memory"]
 ALL_TOOLSETS: tuple[Toolset, ...] = ("core", "graph", "quality", "cards", "extraction")
 
-Proportion = Annotated[float | None, Field(ge=0, le=1)]
-Similarity = Annotated[float | None, Field(ge=0.5, le=1)]
-Count = Annotated[int | None, Field(ge=1)]
-Days = Annotated[int | None, Field(ge=0)]
-Rows = Annotated[int | None, Field(ge=1, le=1000)]
-Most = Annotated[int | None, Field(ge=1, le=10**8)]
-Kept = Annotated[int | None, Field(ge=-1, le=999999)]
-"""Days that something is kept; -1: for good."""
+OLLAMA_URL: Final = "http://localhost:11434"
+OPENAI_URL: Final = "https://api.openai.com/v1"
 
+Seconds = Annotated[float, Field(gt=0, le=3600)]
 
-OLDER_NAMES = {
-    "hybrid_alpha": "HYBRID_ALPHA",
-    "hybrid_graph_beta": "HYBRID_GRAPH_BETA",
-    "hybrid_trust_gamma": "HYBRID_TRUST_GAMMA",
-    "decay_rate": "DECAY_RATE",
-    "decay_max_age_days": "DECAY_MAX_AGE_DAYS",
-    "embedding_provider": "EMBEDDING_PROVIDER",
-    "graph_backend": "GRAPH_BACKEND",
-    "vector_backend": "VECTOR_BACKEND",
-    "embedding_model": "EMBEDDING_MODEL",
-    "embedding_dimensions": "EMBEDDING_DIMENSIONS",
-    "embedding_timeout": "EMBEDDING_TIMEOUT",
-    "ollama_url": "OLLAMA_URL",
-    "openai_base_url": "OPENAI_BASE_URL",
-    "openai_api_key": "OPENAI_API_KEY",
-    "org_id": "DEFAULT_ORG_ID",
-    "user_id": "DEFAULT_USER_ID",
-}
-"""Variables of other systems that are read where the one of pgmem is not set, by the setting."""
+_STORE = "pgmem.setting"
+"""Alias of the field for the rows of the store; no variable that a shell can set has this name."""
 
-_LINE = re.compile(
-    r"""\s*(?:export\s+)?(\w+)\s*=\s*(?:'([^']*)'|"([^"]*)"|(.*?))\s*(?:\s\#.*)?"""
-)  # of a file: NAME=value, the value in quotes or not, then perhaps a comment
+_FILE = "pgmem.file"
+"""Argument for the variables of the file that `load` has read: pydantic-settings would replace ${…} in them, and
+end with a traceback where the file is not UTF-8."""
+
+_ROWS = ("hybrid_alpha", "hybrid_graph_beta", "hybrid_trust_gamma", "decay_rate", "decay_max_age_days")
+"""Rows of the store whose variables are read without PGMEM_ too."""
 
 
 def variable(setting: str) -> str:
-    """Return the environment variable of a setting."""
+    """Return the environment variable of a setting, or of a row of `pgmem.setting`."""
     return f"PGMEM_{setting.upper()}"
 
 
-class StoreSettings(BaseModel):
-    """Rows of `pgmem.setting`, which says what they mean; `pgmem init` writes those that are given."""
-
-    model_config = ConfigDict(extra="ignore", defer_build=True)
-
-    dedup_supersede: Similarity = None
-    dedup_manual_review: Similarity = None
-    dedup_refresh_limit: Annotated[int | None, Field(ge=0, le=10**8)] = None
-    focus_limit: Rows = None
-    project_limit: Rows = None
-    global_limit: Rows = None
-    freshness_recent_days: Days = None
-    freshness_stale_days: Days = None
-    hygiene_due_days: Count = None
-    hygiene_decision_days: Count = None
-    hygiene_pattern_days: Count = None
-    reflection_hint_limit: Count = None
-    governance_token_ttl_s: Annotated[int | None, Field(ge=1, le=86400)] = None
-    max_title_chars: Annotated[int | None, Field(ge=100, le=500)] = None
-    max_key_chars: Annotated[int | None, Field(ge=100, le=200)] = None
-    max_text_chars: Annotated[int | None, Field(ge=100, le=200000)] = None
-    save_attempt_days: Count = None
-    hybrid_alpha: Proportion = None
-    hybrid_graph_beta: Proportion = None
-    hybrid_trust_gamma: Proportion = None
-    decay_rate: Annotated[float | None, Field(ge=0)] = None
-    decay_max_age_days: Days = None
-    decay_archive_below: Proportion = None
-    text_config: str | None = None
-    trust_cli: Proportion = None
-    trust_ui: Proportion = None
-    trust_sync: Proportion = None
-    trust_sdk: Proportion = None
-    trust_mcp: Proportion = None
-    require_identity: bool | None = None
-    max_candidates: Most = None
-    max_records: Most = None
-    max_card_evidence: Most = None
-    max_statement_chars: Annotated[int | None, Field(ge=100, le=100000)] = None
-    max_intent_paths: Most = None
-    cards_budget: Most = None
-    cards_hotspot_changes: Most = None
-    cards_over_capacity: Literal["skip", "reject"] | None = None
-    cards_sync_policy: Literal["off", "bootstrap_if_missing", "refresh_when_stale"] | None = None
-    card_days_active: Kept = None
-    card_days_draft: Kept = None
-    card_days_stale: Kept = None
-    card_days_historical: Kept = None
-    card_days_superseded: Kept = None
-    card_days_rejected: Kept = None
-    card_days_archived: Kept = None
-    card_days_receipt: Kept = None
-    extraction_tokens: Annotated[int | None, Field(ge=0, le=10**8)] = None
+def variables(setting: str) -> tuple[str, ...]:
+    """Return the environment variables of a setting, the first that is set being read; none for `store`."""
+    alias = Settings.model_fields[setting].validation_alias
+    if isinstance(alias, AliasChoices):
+        return tuple(map(str, alias.choices))
+    return () if alias == _STORE else (str(alias),)
 
 
-STORE_SETTINGS = tuple(StoreSettings.model_fields)
-"""Names of the rows of `pgmem.setting` that `pgmem init` sets from variables."""
+def _also(name: str, older: str | None = None) -> AliasChoices:
+    """Name the variable of pgmem, and that of other systems, which is read where it is not set."""
+    return AliasChoices(f"PGMEM_{name}", older or name)
 
 
-class Settings(StoreSettings):
-    """The settings of one process, and `StoreSettings`; what is not given is read from the environment."""
+class EmbeddingSettings(BaseModel):
+    """The provider of embeddings, its model and its address; the settings of other providers are ignored.
+
+    Addresses and key are left out of `repr`. An empty value counts as unset.
+    """
+
+    model_config = ConfigDict(
+        alias_generator=AliasGenerator(validation_alias=variable),
+        validate_by_name=True,
+        validate_by_alias=True,
+        extra="ignore",
+        hide_input_in_errors=True,
+        defer_build=True,
+    )
+
+    embedding_provider: Literal["none", "static", "ollama", "openai", "sentence_transformer", "fastembed"] = (
+        Field(
+            "static",
+            validation_alias=_also("EMBEDDING_PROVIDER"),
+            description="Provider of embeddings; none: search by full text only.",
+        )
+    )
+    embedding_model: str | None = Field(
+        None,
+        validation_alias=_also("EMBEDDING_MODEL"),
+        description="Name of a model, or a folder that holds one; if unset, the provider's default.",
+    )
+    embedding_dimensions: int | None = Field(
+        None,
+        ge=1,
+        le=4000,
+        validation_alias=_also("EMBEDDING_DIMENSIONS"),
+        description="Length of the vectors; required only for a model that pgmem does not know.",
+    )
+    embedding_timeout: Seconds = Field(
+        30.0,
+        validation_alias=_also("EMBEDDING_TIMEOUT"),
+        description="Seconds to wait for one answer of a server, or for a local model to load.",
+    )
+    ollama_url: str = Field(
+        OLLAMA_URL,
+        repr=False,
+        validation_alias=_also("OLLAMA_URL"),
+        description="URL of Ollama.",
+    )
+    openai_base_url: str = Field(
+        OPENAI_URL,
+        repr=False,
+        validation_alias=_also("OPENAI_BASE_URL"),
+        description="Base URL of OpenAI's API, or of a server that speaks it.",
+    )
+    openai_api_key: SecretStr | None = Field(
+        None,
+        repr=False,
+        validation_alias=_also("OPENAI_API_KEY"),
+        description="API key of that server.",
+    )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _unset(cls, value: object, info: ValidationInfo) -> object:
+        """Read a blank value of an embedding setting as its default."""
+        if not isinstance(value, str) or info.field_name not in EmbeddingSettings.model_fields:
+            return value
+        return value.strip() or EmbeddingSettings.model_fields[info.field_name].default
+
+
+class Settings(BaseSettings, EmbeddingSettings):
+    """The settings of one process; what is not given is read from the environment."""
+
+    model_config = SettingsConfigDict(case_sensitive=True, enable_decoding=False)
 
     dsn: str | None = Field(
         None, description="DSN of the PostgreSQL to use; if unset, the embedded server is used."
@@ -205,22 +232,16 @@ class Settings(StoreSettings):
     )
     write_timeout_s: float = Field(30.0, gt=0, description="Timeout of a write in seconds.")
     retry_wait_s: float = Field(0.5, ge=0, description="Seconds before the one retry of a failed write.")
-    embedding_provider: Literal["none", "static", "ollama", "openai", "sentence_transformer", "fastembed"] = (
-        Field("static", description="Provider of embeddings.")
-    )
     graph_backend: Literal["postgres"] | None = Field(
-        None, description="Store of nodes; pgmem has postgres alone, and any other value stops the program."
+        None,
+        validation_alias=_also("GRAPH_BACKEND"),
+        description="Store of nodes; pgmem has postgres alone, and any other value stops the program.",
     )
     vector_backend: Literal["pgvector", "postgres", "none"] | None = Field(
-        None, description="Store of vectors: pgvector, or none, which embeds nothing and searches by words."
+        None,
+        validation_alias=_also("VECTOR_BACKEND"),
+        description="Store of vectors: pgvector, or none, which embeds nothing and searches by words.",
     )
-    embedding_model: str | None = Field(
-        None, description="Model of the provider; if unset, the provider's default."
-    )
-    embedding_dimensions: int | None = Field(
-        None, ge=1, le=4000, description="Dimensions of the model, if pgmem does not know them."
-    )
-    embedding_timeout: float = Field(30.0, gt=0, description="Timeout of a call of the provider in seconds.")
     embedding_patience_s: float = Field(
         5.0,
         gt=0,
@@ -229,16 +250,13 @@ class Settings(StoreSettings):
     worker_interval_s: float = Field(
         15.0, gt=0, description="Seconds between runs of the worker in pgmem mcp."
     )
-    ollama_url: str = Field("http://localhost:11434", description="URL of Ollama.")
-    openai_base_url: str | None = Field(None, description="URL of an OpenAI-compatible server.")
-    openai_api_key: SecretStr | None = Field(None, description="API key of that server.")
     extraction_model: str | None = Field(
         None,
         description="Model that says what of the kept turns should last, asked by pgmem worker; if unset,"
         " none is asked.",
     )
     extraction_url: str = Field(
-        "http://localhost:11434/v1",
+        f"{OLLAMA_URL}/v1",
         description="URL of its server, which speaks OpenAI's protocol; Ollama's if unset. It is sent the turns.",
     )
     extraction_api_key: SecretStr | None = Field(None, description="API key of that server.")
@@ -257,19 +275,46 @@ class Settings(StoreSettings):
     repository_project: str | None = Field(
         None, description="Project of that repository; if unset, the one that the repository has."
     )
-    org_id: str = Field("", description="Organisation that this process acts for.")
-    user_id: str = Field("", description="User that this process acts for.")
+    org_id: str = Field(
+        "",
+        validation_alias=_also("ORG_ID", "DEFAULT_ORG_ID"),
+        description="Organisation that this process acts for.",
+    )
+    user_id: str = Field(
+        "",
+        validation_alias=_also("USER_ID", "DEFAULT_USER_ID"),
+        description="User that this process acts for.",
+    )
     agent_id: str = Field("", description="Agent that is recorded with writes.")
     session_id: str = Field(
         "",
         description="Session that is recorded with writes; if a Session has this name, writes are linked to it.",
     )
+    store: dict[str, str] = Field(
+        default_factory=dict,
+        repr=False,
+        validation_alias=_STORE,
+        description="Values of variables that may set rows of `pgmem.setting`, by the row; `pgmem init` writes those"
+        " that the store has.",
+    )
 
-    @model_validator(mode="before")
     @classmethod
-    def _from_environment(cls, given: dict[str, Any]) -> dict[str, Any]:
-        named = {older: setting for setting, older in OLDER_NAMES.items()}
-        return _read(os.environ) | {named.get(name, name): value for name, value in given.items()}
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Read arguments, then the environment, then the file that was named."""
+        assert isinstance(env_settings, EnvSettingsSource)
+        assert isinstance(init_settings, InitSettingsSource)
+        file = EnvSettingsSource(settings_cls)
+        file.env_vars = init_settings.init_kwargs.pop(_FILE, {})
+        rows = _rows(file.env_vars) | _rows(env_settings.env_vars)
+        store = InitSettingsSource(settings_cls, {"store": rows})
+        return init_settings, env_settings, file, store, dotenv_settings, file_secret_settings
 
     @field_validator("toolsets", "http_allowed_hosts", "http_allowed_origins", "http_proxies", mode="before")
     @classmethod
@@ -291,7 +336,13 @@ class Settings(StoreSettings):
         return value.strip().lower() or None if isinstance(value, str) else value
 
     @model_validator(mode="after")
-    def _replica_of_something(self) -> Settings:
+    def _nothing_to_embed(self) -> Self:
+        if self.vector_backend == "none":
+            self.embedding_provider = "none"
+        return self
+
+    @model_validator(mode="after")
+    def _replica_of_something(self) -> Self:
         if self.read_dsn is not None and self.dsn is None:
             raise ValueError("PGMEM_READ_DSN needs PGMEM_DSN, the primary it is a replica of")
         return self
@@ -301,79 +352,76 @@ class Settings(StoreSettings):
         """Directory of the saves that are queued for a database that cannot be reached."""
         return self.data_dir / "outbox"
 
-    def embedding_settings(self) -> dict[str, object]:
-        """Return the settings of the embedding provider by the names of their variables."""
-        given = {
-            "EMBEDDING_PROVIDER": "none" if self.vector_backend == "none" else self.embedding_provider,
-            "EMBEDDING_MODEL": self.embedding_model,
-            "EMBEDDING_DIMENSIONS": self.embedding_dimensions,
-            "EMBEDDING_TIMEOUT": self.embedding_timeout,
-            "OLLAMA_URL": self.ollama_url,
-            "OPENAI_BASE_URL": self.openai_base_url,
-            "OPENAI_API_KEY": self.openai_api_key,
-        }
-        return {name: value for name, value in given.items() if value is not None}
-
-    def store_settings(self) -> dict[str, str]:
-        """Return the rows of `pgmem.setting` that the environment sets."""
-        given = self.model_dump(include=set(STORE_SETTINGS), exclude_none=True)
-        return {
-            name: str(value).lower() if isinstance(value, bool) else str(value)
-            for name, value in given.items()
-        }
-
 
 def load(env_file: Path | None = None, **given: object) -> Settings:
     """Read the settings.
 
     Args:
-        env_file: a file of `NAME=value` lines to read besides the environment.
+        env_file: a file of `NAME=value` lines to read besides the environment, which wins.
         given: settings that override the environment, such as `dsn` from the command line; None is ignored.
 
     Raises:
         InvalidArgument: a value is invalid; the message names the variable and the valid values.
     """
-    read = _read(_written(env_file)) | _read(os.environ) if env_file else {}
+    named: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if env_file is not None:
+        named[_FILE] = _written(env_file)
     try:
-        return Settings(**read | {k: v for k, v in given.items() if v is not None})
+        return Settings(**named)
     except ValidationError as error:
-        wrong = error.errors()[0]
+        wrong = error.errors(include_input=False)[0]
         if not wrong["loc"]:
             raise InvalidArgument(f"{wrong['msg'].removeprefix('Value error, ')}.") from None
-        setting = str(wrong["loc"][0])
-        older = OLDER_NAMES.get(setting, "")
-        name = older if older in os.environ and variable(setting) not in os.environ else variable(setting)
-        raise InvalidArgument(f"{name}: {wrong['msg']}.") from None
+        raise InvalidArgument(f"{given_as(str(wrong['loc'][0]))}: {wrong['msg']}.") from None
 
 
-def misspelt(variables: Iterable[str]) -> dict[str, str]:
-    """The variables that look like a setting and are none, each with the one that is probably meant."""
+def given_as(setting: str) -> str:
+    """Return the variable that a message names for a setting, a row of the store or a variable of either."""
+    name = setting if setting.startswith("PGMEM_") else variable(setting)
+    field = name.removeprefix("PGMEM_").lower()
+    names: tuple[str, ...] = (name, field.upper()) if field in _ROWS else ()
+    if field in Settings.model_fields:
+        names = variables(field)
+    return next((each for each in names if each in os.environ), name)
+
+
+def misspelt(given: Iterable[str], rows: Iterable[str]) -> dict[str, str]:
+    """The variables that look like a setting and are none, each with the one that is probably meant.
+
+    Args:
+        given: names of variables.
+        rows: names of the rows of `pgmem.setting`.
+    """
     from difflib import get_close_matches  # only the doctor needs it
 
-    known = {variable(setting) for setting in Settings.model_fields}
+    known = {name for setting in Settings.model_fields for name in variables(setting)} | set(
+        map(variable, rows)
+    )
     found = {}
-    for name in sorted(set(variables) - known):
+    for name in sorted(set(given) - known):
         if name.startswith("PGMEM_") and (meant := get_close_matches(name, known, 1, 0.85)):
             found[name] = meant[0]
     return found
 
 
-def _read(variables: Mapping[str, str]) -> dict[str, Any]:
-    """The settings that variables set."""
-    found = {}
-    for setting in Settings.model_fields:
-        for name in (variable(setting), OLDER_NAMES.get(setting, "")):
-            if name in variables:
-                found[setting] = variables[name]
-                break
-    return found
+def _written(file: Path) -> dict[str, str | None]:
+    """The variables of a file, which may be a pipe; nothing in a value is replaced."""
+    from dotenv import dotenv_values  # only --env-file needs it
+
+    text = file.read_text(encoding="utf-8-sig", errors="replace")
+    return dict(dotenv_values(stream=StringIO(text), interpolate=False))
 
 
-def _written(file: Path) -> dict[str, str]:
-    """The variables of a file; a line that is no NAME=value sets none."""
-    lines = file.read_text(encoding="utf-8-sig", errors="replace").splitlines()
-    return {
-        found[1]: next((value for value in found.groups()[1:] if value is not None), "")
-        for found in map(_LINE.fullmatch, lines)
-        if found
+def _rows(given: Mapping[str, str | None]) -> dict[str, str]:
+    """The variables that may set rows of the store, by the row; the store knows which it has.
+
+    `test_clock` is never one: it lets a session move the clock.
+    """
+    own = {name for setting in Settings.model_fields for name in variables(setting)} | {"PGMEM_TEST_CLOCK"}
+    older = {row: given[row.upper()] for row in _ROWS if row.upper() in given}
+    named = older | {
+        name.removeprefix("PGMEM_").lower(): value
+        for name, value in given.items()
+        if name.startswith("PGMEM_") and name not in own
     }
+    return {row: value.strip() for row, value in named.items() if value is not None}

@@ -77,7 +77,13 @@ create or replace function pgmem.set_setting(
 language plpgsql set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 begin
-  update pgmem.setting s set value = p_value where s.name = p_name
+  -- A cast to boolean would be tried at planning, for every row.
+  update pgmem.setting s
+  set value = case when s.value not in ('true', 'false') then p_value
+                   when lower(p_value) in ('true', 't', 'yes', 'y', 'on', '1') then 'true'
+                   when lower(p_value) in ('false', 'f', 'no', 'n', 'off', '0') then 'false'
+                   else p_value end
+  where s.name = p_name
   returning s.name, s.value, s.description into name, value, description;
   if name is null then
     raise exception using errcode = 'PM001', message = format('Unknown setting %s. Known: %s.',

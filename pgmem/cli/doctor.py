@@ -56,7 +56,7 @@ async def _examine(settings: Settings) -> list[Finding]:
         remedy = f"see {settings.data_dir / 'server.log'}"
         return [Finding(check="server", level="look", message=first_line(error), remedy=remedy), outbox]
     try:
-        async with create_provider(settings.embedding_settings()) as embedder:
+        async with create_provider(settings) as embedder:
             return await Memory(database, embedder).examine()
     except EmbeddingConfigError as error:
         wrong = Finding(

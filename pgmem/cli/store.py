@@ -70,12 +70,11 @@ def init(
         for line in exit_on_error(lambda: _with_store(settings, _planned)):
             typer.echo(line)
         return
-    store_settings = settings.store_settings()
     done = exit_on_error(
         lambda: _with_store(
             settings,
             lambda found: schema.upgrade(
-                found, settings=store_settings, roles=roles, progress=_show_progress()
+                found, settings=settings.store, roles=roles, progress=_show_progress()
             ),
         )
     )

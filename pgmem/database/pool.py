@@ -119,7 +119,7 @@ class Pools:
                     return dsn
                 connection.rollback()
             # The agent waits for its server to start: the worker renews what is stored.
-            schema.upgrade(dsn, settings=settings.store_settings(), renew=False)
+            schema.upgrade(dsn, settings=settings.store, renew=False)
             return dsn
         place(settings.dsn)
         limited = with_limits(settings.dsn, settings.connect_timeout_s)

@@ -27,7 +27,7 @@ import psycopg
 from psycopg import sql as statement
 from psycopg.rows import tuple_row
 
-from pgmem.errors import SchemaOutdated, UnsuitableDatabase, first_line, translate
+from pgmem.errors import InvalidArgument, SchemaOutdated, UnsuitableDatabase, first_line, translate
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -136,12 +136,13 @@ def upgrade(
     Args:
         dsn: a libpq connection string or URI of a role that may create a schema there.
         extensions: which of `EXTENSIONS` to make if the server offers them and this role may.
-        settings: rows of `pgmem.setting` to set, such as `Settings.store_settings()`.
+        settings: values of rows of `pgmem.setting` to set, by the row, such as `Settings.store`; others are ignored.
         roles: make the roles of the second layer of isolation and hand the schema to `pgmem_owner`; needs CREATEROLE.
         renew: renew the rows before it returns; else the next round of a worker does.
         progress: called with a line for each step that takes long.
 
     Raises:
+        InvalidArgument: a value does not fit its row; the message names its variable. The store is as it was.
         UnsuitableDatabase: the store or the server is none that this release can upgrade; the message says what to do.
             The store is as it was.
     """
@@ -167,8 +168,7 @@ def upgrade(
         changed = _replace_if_changed(connection)
         connection.execute("select pgmem.enable_graph(), pgmem.enable_vector()")
         connection.execute("select pgmem.grant_rights()")
-        for name, value in (settings or {}).items():
-            connection.execute("update pgmem.setting set value = %s where name = %s", (value, name))
+        _set_rows(connection, settings or {})
         connection.execute(_NAME_EXTENSION_SCHEMA)
         if roles:
             connection.execute("set local role none")
@@ -178,6 +178,21 @@ def upgrade(
     with _connect(dsn) as connection:
         unembedded, unindexed = connection.execute(_LEFT).fetchone() or (0, 0)
     return Upgrade(release(), changed, made, before, tuple(notices), unembedded, unindexed)
+
+
+def _set_rows(connection: psycopg.Connection[Any], values: Mapping[str, str]) -> None:
+    rows = connection.execute(
+        "select name from pgmem.setting where name = any(%s)", (list(values),)
+    ).fetchall()
+    for (name,) in rows:
+        try:
+            connection.execute("select pgmem.set_setting(%s, %s)", (name, values[name]))
+        except psycopg.Error as error:
+            if error.sqlstate != InvalidArgument.sqlstate:
+                raise
+            from pgmem.settings import given_as
+
+            raise InvalidArgument(f"{given_as(name)}: {first_line(error)}") from None
 
 
 _LEFT = """

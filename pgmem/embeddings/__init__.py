@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
+from pydantic import ValidationError
+
 from pgmem.embeddings.base import BaseProvider
 from pgmem.embeddings.protocol import EmbeddingConfigError, EmbeddingError, EmbeddingProvider
-from pgmem.embeddings.settings import EmbeddingSettings
+from pgmem.settings import EmbeddingSettings, variables
 
 __all__ = [
     "BaseProvider",
@@ -27,8 +29,9 @@ def create_provider(config: Mapping[str, object] | EmbeddingSettings) -> BasePro
     """Build the provider that the settings name.
 
     Args:
-        config: the settings, or a mapping such as `os.environ` with EMBEDDING_PROVIDER, EMBEDDING_MODEL,
-            EMBEDDING_DIMENSIONS, EMBEDDING_TIMEOUT, OLLAMA_URL, OPENAI_BASE_URL, OPENAI_API_KEY.
+        config: the settings, such as a `Settings`, or a mapping such as `os.environ` with EMBEDDING_PROVIDER,
+            EMBEDDING_MODEL, EMBEDDING_DIMENSIONS, EMBEDDING_TIMEOUT, OLLAMA_URL, OPENAI_BASE_URL, OPENAI_API_KEY, each
+            also with PGMEM_ before it. Other names of a mapping are ignored.
 
     Returns:
         An `EmbeddingProvider` that can also be closed.
@@ -36,9 +39,11 @@ def create_provider(config: Mapping[str, object] | EmbeddingSettings) -> BasePro
     Raises:
         EmbeddingConfigError: a setting is unknown, missing or contradicts the model; the message names it.
     """
-    settings = config if isinstance(config, EmbeddingSettings) else EmbeddingSettings.from_mapping(config)
-    size, timeout = settings.dimensions, settings.timeout
-    match settings.provider:  # the module of a provider, and what it imports, is imported only if it is used
+    settings = config if isinstance(config, EmbeddingSettings) else _read(config)
+    model, size, timeout = settings.embedding_model, settings.embedding_dimensions, settings.embedding_timeout
+    match (
+        settings.embedding_provider
+    ):  # the module of a provider, and what it imports, is imported only if it is used
         case "none":
             from pgmem.embeddings.none import NullProvider
 
@@ -46,18 +51,18 @@ def create_provider(config: Mapping[str, object] | EmbeddingSettings) -> BasePro
         case "static":
             from pgmem.embeddings import static
 
-            return static.StaticProvider(settings.model or static.DEFAULT_MODEL, size, timeout=timeout)
+            return static.StaticProvider(model or static.DEFAULT_MODEL, size, timeout=timeout)
         case "ollama":
             from pgmem.embeddings import ollama
 
             return ollama.OllamaProvider(
-                settings.model or ollama.DEFAULT_MODEL, size, url=settings.ollama_url, timeout=timeout
+                model or ollama.DEFAULT_MODEL, size, url=settings.ollama_url, timeout=timeout
             )
         case "openai":
             from pgmem.embeddings import openai
 
             return openai.OpenAIProvider(
-                settings.model or openai.DEFAULT_MODEL,
+                model or openai.DEFAULT_MODEL,
                 size,
                 url=settings.openai_base_url,
                 key=settings.openai_api_key,
@@ -66,10 +71,30 @@ def create_provider(config: Mapping[str, object] | EmbeddingSettings) -> BasePro
         case "fastembed":
             from pgmem.embeddings.fastembed import FastEmbedProvider
 
-            return FastEmbedProvider(settings.model, size, timeout=timeout)
+            return FastEmbedProvider(model, size, timeout=timeout)
         case "sentence_transformer":
             from pgmem.embeddings.sentence_transformer import SentenceTransformerProvider
 
-            return SentenceTransformerProvider(settings.model, size, timeout=timeout)
+            return SentenceTransformerProvider(model, size, timeout=timeout)
         case unknown:
             assert_never(unknown)
+
+
+def _read(config: Mapping[str, object]) -> EmbeddingSettings:
+    """Read the settings from a mapping by the names of their variables; the error names one, never its value."""
+    try:
+        return EmbeddingSettings.model_validate(
+            {name: value for name, value in config.items() if value is not None}, by_name=False
+        )
+    except ValidationError as error:
+        wrong = "; ".join(
+            f"{_given_as(str(problem['loc'][0]), config)}: {problem['msg']}"
+            for problem in error.errors(include_input=False)
+        )
+    # Outside the handler, because the context of the exception would hold the values.
+    raise EmbeddingConfigError(wrong)
+
+
+def _given_as(name: str, config: Mapping[str, object]) -> str:
+    """The name under which a mapping holds a setting; `name` is the first of those that are read."""
+    return next(each for each in variables(name.removeprefix("PGMEM_").lower()) if each in config)

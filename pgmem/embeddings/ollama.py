@@ -10,7 +10,7 @@ import anyio
 from pgmem.embeddings.base import dimensions_of, known
 from pgmem.embeddings.http import HttpProvider
 from pgmem.embeddings.protocol import EmbeddingError
-from pgmem.embeddings.settings import OLLAMA_URL
+from pgmem.settings import OLLAMA_URL
 
 DEFAULT_MODEL: Final = "nomic-embed-text"
 

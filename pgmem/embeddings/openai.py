@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from pgmem.embeddings.base import dimensions_of, known
 from pgmem.embeddings.http import HttpProvider
 from pgmem.embeddings.protocol import EmbeddingConfigError, EmbeddingError
-from pgmem.embeddings.settings import OPENAI_URL
+from pgmem.settings import OPENAI_URL
 
 DEFAULT_MODEL: Final = "text-embedding-3-small"
 

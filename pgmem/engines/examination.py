@@ -34,7 +34,8 @@ async def examine(memory: Maintenance, database: Database) -> list[Finding]:
     found += [finding async for finding in _examine_store(memory)]
     if settings.read_dsn is not None:
         found.append(await _examine_replica(memory, database))
-    for name, meant in misspelt(os.environ).items():
+    rows = [setting.name for setting in await memory.list_settings()]
+    for name, meant in misspelt(os.environ, rows).items():
         found.append(
             _look("environment", f"{name} is no setting and is not read", f"set {meant}, if that is meant")
         )

@@ -70,7 +70,7 @@ class App:
         self._database.watch(self._noticed)
         self._called_at = monotonic()
         self._ending = False
-        self._embedder = create_provider(settings.embedding_settings())
+        self._embedder = create_provider(settings)
         self._memory = Memory(self._database, self._embedder)
         self._tasks: TaskGroup | None = None
         self._attempt: anyio.Event | None = None

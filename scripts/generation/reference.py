@@ -22,7 +22,7 @@ from pgmem.mcp.schemas import listed_arguments
 from pgmem.mcp.server import create_server
 from pgmem.mcp.tools import TOOLSETS
 from pgmem.memory import Memory
-from pgmem.settings import OLDER_NAMES, STORE_SETTINGS, Settings, load, variable
+from pgmem.settings import EmbeddingSettings, Settings, load, variable, variables
 
 __all__ = ["pages"]
 
@@ -132,24 +132,22 @@ Every command but `demo` finds its database in this order: `--dsn`, `PGMEM_DSN`,
 
 def settings_page(connection: psycopg.Connection[dict[str, Any]]) -> str:
     """Return the page of the environment variables and the rows of pgmem.setting."""
-    process = [n for n in Settings.model_fields if n not in STORE_SETTINGS]
+    process = [n for n in Settings.model_fields if variables(n) and n not in EmbeddingSettings.model_fields]
     stored = connection.execute("select name, value, description from pgmem.setting order by name").fetchall()
-    variables = {name: variable(name) for name in STORE_SETTINGS}
     return "".join(
         (
             WRITTEN,
             SETTINGS_HEAD,
-            table(
-                ("variable", "meaning", "values", "default"),
-                ((code(variable(n)), meaning_of(n), values_of(n), standard(n)) for n in process),
-            ),
+            settings_table(process),
+            SETTINGS_EMBEDDINGS,
+            settings_table(EmbeddingSettings.model_fields),
             SETTINGS_STORE,
             table(
                 ("row", "variable", "meaning", "default"),
                 (
                     (
                         code(row["name"]),
-                        code(variables[row["name"]]) if row["name"] in variables else "",
+                        "" if row["name"] == "test_clock" else code(variable(row["name"])),
                         row["description"],
                         code(row["value"]),
                     )
@@ -160,11 +158,18 @@ def settings_page(connection: psycopg.Connection[dict[str, Any]]) -> str:
     )
 
 
+def settings_table(names: Iterable[str]) -> str:
+    """Return a table of settings with what their declarations say."""
+    return table(
+        ("variable", "meaning", "values", "default"),
+        ((code(variable(n)), meaning_of(n), values_of(n), standard(n)) for n in names),
+    )
+
+
 def meaning_of(name: str) -> str:
     """Return the meaning of a variable, with the older name that is read too."""
-    field = Settings.model_fields[name]
-    older = f"Also read as {code(OLDER_NAMES[name])}." if name in OLDER_NAMES else ""
-    return f"{field.description or ''} {older}".strip()
+    older = "".join(f" Also read as {code(each)}." for each in variables(name)[1:])
+    return f"{Settings.model_fields[name].description}{older}"
 
 
 def values_of(name: str) -> str:
@@ -216,11 +221,18 @@ value stops the program and names the variable.
 ## Settings of a process
 
 """
+SETTINGS_EMBEDDINGS = """
+## Settings of embeddings
+
+An empty value counts as unset.
+
+"""
 SETTINGS_STORE = """
 ## Settings of a store
 
 Thresholds, limits and weights are rows of the table `pgmem.setting`, so that all agents on a store follow the same rules.
-`pgmem init` fills a row from its variable; afterwards only the owner can change it, with `pgmem config set`.
+`pgmem init` fills a row from its variable, and refuses a value that does not fit; otherwise only the owner can change it,
+with `pgmem config set`. Other commands do not read these variables.
 
 """
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import threading
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from psycopg.conninfo import conninfo_to_dict
 from pgmem import InvalidArgument
 from pgmem.cli import app
 from pgmem.database.schema import release
-from pgmem.settings import load
+from pgmem.settings import Settings, load, variables
 from tests.cli.conftest import Run
 
 ROOT = Path(__file__).parent.parent.parent
@@ -106,13 +108,13 @@ def test_wrong_usage_is_one_line_on_stderr_and_exit_code_2(run: Run, arguments: 
 @pytest.mark.parametrize(
     ("variable", "value"),
     [
-        ("PGMEM_FOCUS_LIMIT", "ten"),
-        ("PGMEM_FOCUS_LIMIT", "-1"),
-        ("PGMEM_DEDUP_SUPERSEDE", "1.5"),
         ("PGMEM_TOOLSETS", "core,kitchen"),
         ("PGMEM_POOL_SIZE", "0"),
-        ("PGMEM_REQUIRE_IDENTITY", "perhaps"),
-        ("DECAY_RATE", "fast"),
+        ("PGMEM_POOL_SIZE", ""),
+        ("PGMEM_EMBEDDING_DIMENSIONS", "5000"),
+        ("EMBEDDING_TIMEOUT", "7200"),
+        ("VECTOR_BACKEND", "bogus"),
+        ("PGMEM_CAPTURE", "perhaps"),
     ],
 )
 def test_a_bad_setting_is_named(run: Run, variable: str, value: str) -> None:
@@ -166,12 +168,42 @@ def test_settings_are_read_from_a_file_only_when_it_is_named(run: Run, dsn: str,
         ("\ufeffPGMEM_ORG_ID=acme\r\n\n# PGMEM_ORG_ID=no\nexport OTHER\n", "acme"),
         ("PGMEM_ORG_ID=\n", ""),
         ("DEFAULT_ORG_ID=old\nPGMEM_ORG_ID=new", "new"),
+        ("HOME=/x\nPGMEM_ORG_ID=${HOME}$y", "${HOME}$y"),
+        ("no setting\nPGMEM_ORG_ID=acme", "acme"),
     ],
 )
 def test_a_file_of_settings_is_read_as_a_shell_would(line: str, value: str, tmp_path: Path) -> None:
     file = tmp_path / "settings"
     file.write_bytes(line.encode())
     assert load(file).org_id == value
+
+
+def test_a_pipe_of_settings_is_read(tmp_path: Path) -> None:
+    """A shell's <(…) is a pipe, which can be read once."""
+    pipe = tmp_path / "settings"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=("PGMEM_ORG_ID=acme\nPGMEM_FOCUS_LIMIT=3\n",))
+    writer.start()
+    settings = load(pipe)
+    writer.join()
+    assert (settings.org_id, settings.store["focus_limit"]) == ("acme", "3")
+
+
+def test_a_variable_counts_as_it_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("pgmem_org_id", "acme")
+    assert load().org_id == ""
+
+
+def test_no_two_settings_are_read_from_one_variable() -> None:
+    read = [name for setting in Settings.model_fields for name in variables(setting)]
+    assert len(read) == len(set(read)) > 50
+    assert all(Settings.model_fields[setting].description for setting in Settings.model_fields)
+
+
+def test_the_settings_show_no_key_and_no_variable_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    monkeypatch.setenv("PGMEM_OTHER", "sk-very-secret")
+    assert "sk-very-secret" not in repr(load())
 
 
 def test_the_environment_wins_over_a_file_and_arguments_over_both(

@@ -292,7 +292,15 @@ def test_a_variable_that_looks_like_a_setting(doctor: Examine) -> None:
     "name", ["PGMEM_CAPTURE", "PGMEM_EMBEDDED", "PGMEM_HOOKS", "PGMEM_PROJECT", "PGMEM_TEST_DSN"]
 )
 def test_other_variables_of_pgmem_are_no_misspelling(name: str) -> None:
-    assert misspelt([name, "DEFAULT_ORG_ID", "PGMEM_DSN", "DSN"]) == {}
+    assert misspelt([name, "DEFAULT_ORG_ID", "PGMEM_DSN", "DSN"], []) == {}
+
+
+def test_a_variable_that_looks_like_a_row_of_the_store(doctor: Examine) -> None:
+    found = doctor(PGMEM_FOCUS_LIMITS="3", PGMEM_TURN_DAYS="9")[1]["environment"]
+    assert (found["message"], found["remedy"]) == (
+        "PGMEM_FOCUS_LIMITS is no setting and is not read",
+        "set PGMEM_FOCUS_LIMIT, if that is meant",
+    )
 
 
 def test_saves_that_are_not_saved(doctor: Examine, call: Call) -> None:

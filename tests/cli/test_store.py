@@ -14,6 +14,7 @@ import pytest
 from psycopg.rows import DictRow
 
 from pgmem.database import schema
+from pgmem.settings import Settings, variable, variables
 from tests.cli.conftest import Run
 from tests.conftest import Call, is_managed, new_database, past_the_pooler, tier
 
@@ -52,6 +53,52 @@ def test_init_fills_the_settings_of_the_store_from_the_environment(run: Run, emp
         for row in json.loads(run("config", "get", "--json", PGMEM_DSN=empty).stdout)
     }
     assert (values["focus_limit"], values["decay_rate"], values["global_limit"]) == ("3", "0.02", "5")
+
+
+def test_every_row_of_the_store_has_a_variable_but_the_clock(run: Run, empty: str, tmp_path: Path) -> None:
+    file = tmp_path / "settings"
+    file.write_text("PGMEM_TURN_DAYS=7\nPGMEM_FOCUS_LIMIT=4\nPGMEM_NO_ROW=1\nHYBRID_ALPHA=0.9\n")
+    given = {
+        "PGMEM_FOCUS_LIMIT": " 3 ",
+        "PGMEM_REQUIRE_IDENTITY": "yes",
+        "PGMEM_TEST_CLOCK": "true",
+        "PGMEM_HYBRID_ALPHA": "0.4",
+    }
+    made = run("init", "--env-file", str(file), PGMEM_DSN=empty, **given)
+    assert made.exit_code == 0, made.stderr
+    with psycopg.connect(empty) as connection:
+        values: dict[str, str] = dict(connection.execute("select name, value from pgmem.setting").fetchall())
+    found = [
+        values[row] for row in ("turn_days", "focus_limit", "require_identity", "test_clock", "hybrid_alpha")
+    ]
+    assert found == ["7", "3", "true", "false", "0.4"]
+    assert not {name for setting in Settings.model_fields for name in variables(setting)} & set(
+        map(variable, values)
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PGMEM_FOCUS_LIMIT", "ten"),
+        ("PGMEM_FOCUS_LIMIT", "-1"),
+        ("PGMEM_FOCUS_LIMIT", ""),
+        ("PGMEM_DEDUP_SUPERSEDE", "1.5"),
+        ("PGMEM_REQUIRE_IDENTITY", "perhaps"),
+        ("PGMEM_TEXT_CONFIG", "klingon"),
+        ("DECAY_RATE", "fast"),
+        ("PGMEM_DECAY_RATE", "nan"),
+    ],
+)
+def test_a_value_that_a_row_cannot_have_is_refused_with_its_variable(
+    run: Run, empty: str, name: str, value: str
+) -> None:
+    refused = run("init", PGMEM_DSN=empty, **{name: value})
+    assert (refused.exit_code, refused.stdout, refused.stderr.count("\n")) == (1, "", 1)
+    assert refused.stderr.startswith(f"pgmem: {name}: ")
+    assert "it means: " in refused.stderr
+    with psycopg.connect(empty) as connection:
+        assert connection.execute("select to_regclass('pgmem.setting')").fetchone() == (None,)
 
 
 def test_what_init_would_run_can_be_run_by_hand(run: Run, empty: str) -> None:

@@ -144,7 +144,7 @@ def reading(servers: tuple[str, Standby], tmp_path: Path) -> Open:
     async def open(scope: MemoryScope | None = None, **given: Any) -> AsyncIterator[Watched]:
         settings = Settings(
             **{"dsn": servers[0], "read_dsn": servers[1].dsn, "data_dir": tmp_path, **given},
-            EMBEDDING_PROVIDER="none",
+            embedding_provider="none",
         )
         async with Memory.connect(settings, scope=scope) as memory:
             yield Watched(memory)

@@ -57,9 +57,7 @@ def upgrade(dsn: str, tmp_path: Path) -> Upgrade:
 
 @pytest.fixture
 def settings(dsn: str, tmp_path: Path) -> Settings:
-    return Settings(
-        dsn=dsn, data_dir=tmp_path, embedding_provider="none", PGMEM_OUTBOX_DIR=tmp_path / "outbox"
-    )
+    return Settings(dsn=dsn, data_dir=tmp_path, embedding_provider="none")
 
 
 async def test_a_call_that_the_upgraded_store_does_not_know_says_to_restart(

@@ -15,6 +15,7 @@ from pgmem.embeddings import (
     EmbeddingSettings,
     create_provider,
 )
+from pgmem.settings import load, variable
 
 KEY = "sk-very-secret"
 
@@ -65,12 +66,19 @@ def test_settings_name_a_provider_with_its_model_and_dimensions(
 
 
 def test_a_settings_object_works_like_a_mapping() -> None:
-    assert create_provider(EmbeddingSettings(provider="none")).model == "none"
+    assert create_provider(EmbeddingSettings(embedding_provider="none")).model == "none"
 
 
 def test_other_names_and_empty_values_are_ignored() -> None:
     config = {"PATH": "/bin", "provider": "nonsense", "EMBEDDING_MODEL": " ", "EMBEDDING_DIMENSIONS": ""}
     assert create_provider(config).model == "static:l2_supercat_256"
+
+
+def test_an_empty_variable_of_embeddings_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in EmbeddingSettings.model_fields:
+        monkeypatch.setenv(variable(name), " ")
+        monkeypatch.setenv(name.upper(), "")
+    assert create_provider(load()).model == "static:l2_supercat_256"
 
 
 def test_none_ignores_what_belongs_to_other_providers() -> None:
@@ -99,6 +107,9 @@ def test_an_unknown_provider_is_refused_with_the_list_of_those_that_exist() -> N
         ({"EMBEDDING_DIMENSIONS": "768"}, "EMBEDDING_DIMENSIONS"),
         ({"EMBEDDING_TIMEOUT": "0"}, "EMBEDDING_TIMEOUT"),
         ({"EMBEDDING_TIMEOUT": "nan"}, "EMBEDDING_TIMEOUT"),
+        ({"EMBEDDING_TIMEOUT": "7200"}, "^EMBEDDING_TIMEOUT: "),
+        ({"PGMEM_EMBEDDING_TIMEOUT": "7200"}, "^PGMEM_EMBEDDING_TIMEOUT: "),
+        ({"EMBEDDING_DIMENSIONS": "5000"}, "^EMBEDDING_DIMENSIONS: "),
         ({"EMBEDDING_MODEL": "nomic-embed-text"}, "EMBEDDING_MODEL"),
         ({"EMBEDDING_PROVIDER": "ollama", "EMBEDDING_MODEL": "mine"}, "EMBEDDING_DIMENSIONS"),
         ({"EMBEDDING_PROVIDER": "ollama", "EMBEDDING_DIMENSIONS": "512"}, "EMBEDDING_DIMENSIONS"),
@@ -141,7 +152,7 @@ def test_a_wrong_setting_fails_at_start_with_its_name_and_without_its_value(
 
 
 def test_key_and_addresses_stay_out_of_repr() -> None:
-    settings = EmbeddingSettings.from_mapping(
+    settings = EmbeddingSettings.model_validate(
         {
             "EMBEDDING_PROVIDER": "openai",
             "EMBEDDING_MODEL": "mine",

@@ -11,7 +11,7 @@ import pytest
 from psycopg.rows import dict_row
 
 from pgmem.database import schema
-from pgmem.errors import SchemaOutdated, UnsuitableDatabase
+from pgmem.errors import InvalidArgument, SchemaOutdated, UnsuitableDatabase
 from tests.conftest import as_admin, caller, is_managed, past_the_pooler, prepare_vector
 from tests.schema.conftest import ROOT, MakeDatabase, MakeRole, Program, schema_of
 
@@ -136,7 +136,9 @@ def test_settings_given_at_install_are_rows_of_the_store(empty: str) -> None:
     ("name", "value"), [("dedup_supersede", "0.3"), ("max_title_chars", "10"), ("require_identity", "maybe")]
 )
 def test_a_setting_that_would_break_a_promise_is_refused_whole(empty: str, name: str, value: str) -> None:
-    with pytest.raises(Exception, match="violates check constraint"):
+    with pytest.raises(
+        InvalidArgument, match=f"^PGMEM_{name.upper()}: {name} cannot be {value!r}; it means: "
+    ):
         schema.upgrade(empty, settings={name: value})
     assert not exists(empty, "pgmem")
 

@@ -74,7 +74,7 @@ def test_a_backend_that_is_not_honoured_stops_the_program(
 def test_a_store_without_vectors_embeds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """B24: VECTOR_BACKEND=none searched by vectors all the same."""
     monkeypatch.setenv("VECTOR_BACKEND", " None ")
-    assert load().embedding_settings()["EMBEDDING_PROVIDER"] == "none"
+    assert load().embedding_provider == "none"
 
 
 class Gone:

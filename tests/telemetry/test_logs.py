@@ -32,7 +32,7 @@ def logging_as_before() -> Iterator[None]:
 @pytest.fixture
 def settings(dsn: str, tmp_path: Path) -> Settings:
     return Settings(
-        dsn=dsn, data_dir=tmp_path, log_format="json", log_level="info", EMBEDDING_PROVIDER="none"
+        dsn=dsn, data_dir=tmp_path, log_format="json", log_level="info", embedding_provider="none"
     )  # fmt: skip
 
 
@@ -94,7 +94,7 @@ async def test_what_libraries_say_is_replaced_by_where_unless_debugging(
 async def test_at_the_usual_level_nobody_watches_and_calls_are_not_logged(
     dsn: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings = Settings(dsn=dsn, data_dir=tmp_path, EMBEDDING_PROVIDER="none")
+    settings = Settings(dsn=dsn, data_dir=tmp_path, embedding_provider="none")
     logs.configure(settings)
     async with Memory.connect(settings) as memory:
         await memory.save_session("open", "shop")

@@ -42,7 +42,7 @@ def exporter(provider: TracerProvider) -> Iterator[InMemorySpanExporter]:
 async def test_a_call_is_a_span_below_that_of_its_tool_and_says_nothing_of_its_contents(
     exporter: InMemorySpanExporter, dsn: str, tmp_path: Path
 ) -> None:
-    settings = Settings(dsn=dsn, data_dir=tmp_path, otel=True, EMBEDDING_PROVIDER="none")
+    settings = Settings(dsn=dsn, data_dir=tmp_path, otel=True, embedding_provider="none")
     async with Client(create_server(settings)) as client:
         await client.call_tool("save_session", {"objective": CANARY, "project_id": CANARY})
         await client.call_tool("search_memory", {"query": CANARY})
@@ -74,7 +74,7 @@ async def test_without_the_setting_no_span_is_made_of_a_call(
     exporter: InMemorySpanExporter, dsn: str, tmp_path: Path
 ) -> None:
     async with Client(
-        create_server(Settings(dsn=dsn, data_dir=tmp_path, EMBEDDING_PROVIDER="none"))
+        create_server(Settings(dsn=dsn, data_dir=tmp_path, embedding_provider="none"))
     ) as client:
         await client.call_tool("get_scope_state", {"project_id": "shop"})
     assert not [span.name for span in exporter.get_finished_spans() if span.name.startswith("pgmem.")]

@@ -54,7 +54,7 @@ def running(app: Any) -> Iterator[str]:
 
 @contextmanager
 def serving(
-    dsn: str, folder: Path, name: str = "ada", **given: object
+    dsn: str, folder: Path, name: str = "ada", **given: Any
 ) -> Iterator[tuple[str, Callable[[], str]]]:
     """`pgmem ui` for one store: the address, and what gives a new link to sign in with."""
     app, link = local_app(Settings(dsn=dsn, data_dir=folder, **given), name)
