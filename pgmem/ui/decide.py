@@ -98,7 +98,7 @@ async def saves(visit: Visit) -> Page:
 
 async def review(visit: Visit) -> Page:
     """One review, open or decided."""
-    tabs, found = await asyncio.gather(_tabs(visit), visit.memory.get_review(UUID(visit.parts["id"])))
+    tabs, found = await asyncio.gather(_tabs(visit), visit.memory.get_review(visit.parts["id"]))
     waiting = [
         item for item in await visit.memory.list_reviews(visit.project) if item.candidate_id is not None
     ]
@@ -107,7 +107,7 @@ async def review(visit: Visit) -> Page:
 
 async def resolve(visit: Visit) -> Redirect:
     """Decide one review; the second person learns that it is decided, and by whom."""
-    save_id = UUID(visit.parts["id"])
+    save_id = visit.parts["id"]
     outcome = visit.field("outcome")
     if outcome not in ("new", "supersede", "drop", "retry"):
         raise InvalidArgument(f"outcome is new, supersede or drop, not {outcome[:40]!r}.")
@@ -216,7 +216,7 @@ async def judge(visit: Visit) -> Redirect:
         raise InvalidArgument(f"action is approve or dismiss, not {action[:40]!r}.")
     try:
         done = await visit.memory.review_insight(
-            visit.parts["id"], cast(Literal["approve", "dismiss"], action)
+            str(visit.parts["id"]), cast(Literal["approve", "dismiss"], action)
         )
         said = (
             "Approved: it is a memory now."
@@ -273,7 +273,7 @@ async def _card(visit: Visit, identity: UUID, project: str | None) -> Card | Non
 
 async def decide_card(visit: Visit) -> Redirect:
     """Approve, reject or archive a card; the second person learns that it is decided, and by whom."""
-    card, action = UUID(visit.parts["id"]), visit.field("action")
+    card, action = visit.parts["id"], visit.field("action")
     reason = visit.form.get("reason", "").strip() or None
     memory = visit.memory
     verbs = {"approve": memory.approve_card, "reject": memory.reject_card, "archive": memory.archive_card}

@@ -49,7 +49,7 @@ def local_app(settings: Settings, name: str | None = None) -> tuple[Starlette, L
     sessions = Sessions()
     opened: list[Memory] = []
 
-    async def store() -> Memory:
+    async def open_memory() -> Memory:
         if not opened:
             raise DatabaseUnavailable("The database is not open yet.")
         return opened[0]
@@ -65,7 +65,7 @@ def local_app(settings: Settings, name: str | None = None) -> tuple[Starlette, L
             yield
         opened.clear()
 
-    site = Site(store, sessions, [*_HOSTS, *(f"{host}:*" for host in _HOSTS)])
+    site = Site(open_memory, sessions, [*_HOSTS, *(f"{host}:*" for host in _HOSTS)])
 
     async def first(_request: object) -> RedirectResponse:
         return RedirectResponse("/ui/")

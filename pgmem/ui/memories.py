@@ -52,7 +52,7 @@ async def listed(visit: Visit) -> Page:
 
 async def one(visit: Visit) -> Page:
     """A memory with everything that is known of it."""
-    node = await visit.memory.find_memory(_id(visit))
+    node = await visit.memory.find_memory(visit.parts["id"])
     hops = visit.count("hops", 1, 2)
     history, around, line, near = await asyncio.gather(
         visit.memory.memory_history(node.label, str(node.id)),
@@ -89,7 +89,7 @@ async def one(visit: Visit) -> Page:
 
 async def text(visit: Visit) -> Response:
     """The whole text of a memory, however long it is."""
-    node = await visit.memory.find_memory(_id(visit))
+    node = await visit.memory.find_memory(visit.parts["id"])
     parts = [
         node.title,
         *(f"{name}\n{value}" for name, value in words.texts(node.properties) if value != node.title),
@@ -102,13 +102,13 @@ async def text(visit: Visit) -> Response:
 
 async def edit_form(visit: Visit) -> Page:
     """The texts of a memory in a form."""
-    node = await visit.memory.find_memory(_id(visit))
+    node = await visit.memory.find_memory(visit.parts["id"])
     return Page("edit.html", {"memory": node}, {"fields": _editable(node), "titled": _has_own_title(node)})
 
 
 async def edit(visit: Visit) -> Redirect:
     """Make a new version of a memory, with the texts of the form."""
-    node = await visit.memory.find_memory(_id(visit))
+    node = await visit.memory.find_memory(visit.parts["id"])
     changed: dict[str, Any] = {}
     for name, is_list in _editable(node).items():
         sent = visit.form.get(f"text.{name}")
@@ -132,7 +132,7 @@ async def edit(visit: Visit) -> Redirect:
 
 async def replace_form(visit: Visit) -> Page:
     """Choose the memory that takes the place of this one."""
-    node = await visit.memory.find_memory(_id(visit))
+    node = await visit.memory.find_memory(visit.parts["id"])
     if node.label not in REPLACING:
         raise InvalidArgument(
             f"A {node.label} is edited, not replaced: only decisions and facts have a line."
@@ -155,7 +155,7 @@ async def replace_form(visit: Visit) -> Page:
 
 async def replace(visit: Visit) -> Redirect:
     """Let another memory take the place of this one."""
-    node = await visit.memory.find_memory(_id(visit))
+    node = await visit.memory.find_memory(visit.parts["id"])
     other = visit.identity("by")
     if node.label == "EntityFact":
         done = await visit.memory.merge_entities(str(node.id), str(other), by=visit.name)
@@ -171,7 +171,7 @@ async def replace(visit: Visit) -> Redirect:
 
 async def forget(visit: Visit) -> Redirect:
     """Hide a memory; its history stays."""
-    node = await visit.memory.find_memory(_id(visit))
+    node = await visit.memory.find_memory(visit.parts["id"])
     done = await visit.memory.forget(
         node.label, str(node.id), governance_token=await approval(visit, node, "Forget")
     )
@@ -187,7 +187,7 @@ async def forget(visit: Visit) -> Redirect:
 
 async def revert(visit: Visit) -> Redirect:
     """Put a memory back to an earlier version."""
-    node = await visit.memory.find_memory(_id(visit))
+    node = await visit.memory.find_memory(visit.parts["id"])
     version = whole("version", visit.field("version"), 2**31 - 1)
     done = await visit.memory.revert(
         node.label, str(node.id), version, governance_token=await approval(visit, node, "Revert")
@@ -199,7 +199,7 @@ async def revert(visit: Visit) -> Redirect:
 
 async def purge_form(visit: Visit) -> Page:
     """Say what a purge deletes and what remains, before it is done."""
-    node = await visit.memory.find_memory(_id(visit))
+    node = await visit.memory.find_memory(visit.parts["id"])
     history, around = await asyncio.gather(
         visit.memory.memory_history(node.label, str(node.id)), visit.memory.memory_relations(node.id, 1, 1000)
     )
@@ -209,7 +209,7 @@ async def purge_form(visit: Visit) -> Page:
 
 async def purge(visit: Visit) -> Redirect:
     """Delete a memory for good, after its title was typed."""
-    node = await visit.memory.find_memory(_id(visit))
+    node = await visit.memory.find_memory(visit.parts["id"])
     if visit.form.get("sure") != "yes":
         raise InvalidArgument("Tick the box that says that you are sure; nothing was deleted.")
     done = await visit.memory.forget(
@@ -286,10 +286,6 @@ def _editable(node: Node) -> dict[str, bool]:
 
 def _has_own_title(node: Node) -> bool:
     return node.label == "Decision" and node.key is None and "title" not in node.properties
-
-
-def _id(visit: Visit) -> UUID:
-    return UUID(visit.parts["id"])
 
 
 def _back(visit: Visit, identity: UUID) -> Redirect:

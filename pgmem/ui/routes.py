@@ -2,73 +2,68 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 from starlette.responses import Response
+from starlette.routing import Match, Route
 
 from pgmem.ui import activity, ask, decide, graph, health, home, memories, moment, tenants
-from pgmem.ui.visit import Page, Redirect, Visit
+from pgmem.ui.visit import Page, Parts, Redirect, Visit
 
 Handler = Callable[[Visit], Awaitable[Page | Redirect | Response]]
 
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """A method and a path, and the page that answers them."""
-
-    method: str
-    pattern: re.Pattern[str]
-    handler: Handler
-
-
-_ID = r"(?P<id>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})"
-
-
-def _route(method: str, path: str, handler: Handler) -> Route:
-    return Route(method, re.compile(path.replace("{id}", _ID)), handler)
-
-
 ROUTES = (
-    _route("GET", "/", home.home),
-    _route("GET", "/ask", ask.ask),
-    _route("GET", "/memories", memories.listed),
-    _route("GET", "/memory/{id}", memories.one),
-    _route("GET", "/memory/{id}/text", memories.text),
-    _route("GET", "/memory/{id}/edit", memories.edit_form),
-    _route("POST", "/memory/{id}/edit", memories.edit),
-    _route("GET", "/memory/{id}/replace", memories.replace_form),
-    _route("POST", "/memory/{id}/replace", memories.replace),
-    _route("POST", "/memory/{id}/forget", memories.forget),
-    _route("POST", "/memory/{id}/revert", memories.revert),
-    _route("GET", "/memory/{id}/purge", memories.purge_form),
-    _route("POST", "/memory/{id}/purge", memories.purge),
-    _route("GET", "/decide", decide.reviews),
-    _route("GET", "/decide/approvals", decide.approvals),
-    _route("GET", "/decide/insights", decide.insights),
-    _route("POST", "/decide/insights/reflect", decide.reflect),
-    _route("POST", "/decide/insights/{id}", decide.judge),
-    _route("GET", "/decide/cards", decide.cards),
-    _route("POST", "/decide/cards/branches", decide.settle),
-    _route("POST", "/decide/cards/{id}", decide.decide_card),
-    _route("GET", "/decide/names", decide.names),
-    _route("POST", "/decide/names", decide.keep_two),
-    _route("GET", "/decide/saves", decide.saves),
-    _route("GET", "/decide/{id}", decide.review),
-    _route("POST", "/decide/{id}", decide.resolve),
-    _route("POST", "/decide/{id}/undo", decide.undo),
-    _route("GET", "/time", moment.moment),
-    _route("GET", "/graph", graph.graph),
-    _route("GET", "/health", health.health),
-    _route("POST", "/health/check", health.check),
-    _route("GET", "/health/repair", health.preview),
-    _route("POST", "/health/repair", health.repair),
-    _route("GET", "/activity", activity.activity),
-    _route("GET", "/activity/live", activity.live),
-    _route("GET", "/tenants", tenants.tenants),
-    _route("POST", "/tenants/tokens", tenants.issue),
-    _route("POST", "/tenants/tokens/{id}", tenants.revoke),
-    _route("GET", "/tenants/erase", tenants.erase_form),
-    _route("POST", "/tenants/erase", tenants.erase),
+    Route("/", home.home, methods=["GET"]),
+    Route("/ask", ask.ask, methods=["GET"]),
+    Route("/memories", memories.listed, methods=["GET"]),
+    Route("/memory/{id:uuid}", memories.one, methods=["GET"]),
+    Route("/memory/{id:uuid}/text", memories.text, methods=["GET"]),
+    Route("/memory/{id:uuid}/edit", memories.edit_form, methods=["GET"]),
+    Route("/memory/{id:uuid}/edit", memories.edit, methods=["POST"]),
+    Route("/memory/{id:uuid}/replace", memories.replace_form, methods=["GET"]),
+    Route("/memory/{id:uuid}/replace", memories.replace, methods=["POST"]),
+    Route("/memory/{id:uuid}/forget", memories.forget, methods=["POST"]),
+    Route("/memory/{id:uuid}/revert", memories.revert, methods=["POST"]),
+    Route("/memory/{id:uuid}/purge", memories.purge_form, methods=["GET"]),
+    Route("/memory/{id:uuid}/purge", memories.purge, methods=["POST"]),
+    Route("/decide", decide.reviews, methods=["GET"]),
+    Route("/decide/approvals", decide.approvals, methods=["GET"]),
+    Route("/decide/insights", decide.insights, methods=["GET"]),
+    Route("/decide/insights/reflect", decide.reflect, methods=["POST"]),
+    Route("/decide/insights/{id:uuid}", decide.judge, methods=["POST"]),
+    Route("/decide/cards", decide.cards, methods=["GET"]),
+    Route("/decide/cards/branches", decide.settle, methods=["POST"]),
+    Route("/decide/cards/{id:uuid}", decide.decide_card, methods=["POST"]),
+    Route("/decide/names", decide.names, methods=["GET"]),
+    Route("/decide/names", decide.keep_two, methods=["POST"]),
+    Route("/decide/saves", decide.saves, methods=["GET"]),
+    Route("/decide/{id:uuid}", decide.review, methods=["GET"]),
+    Route("/decide/{id:uuid}", decide.resolve, methods=["POST"]),
+    Route("/decide/{id:uuid}/undo", decide.undo, methods=["POST"]),
+    Route("/time", moment.moment, methods=["GET"]),
+    Route("/graph", graph.graph, methods=["GET"]),
+    Route("/health", health.health, methods=["GET"]),
+    Route("/health/check", health.check, methods=["POST"]),
+    Route("/health/repair", health.preview, methods=["GET"]),
+    Route("/health/repair", health.repair, methods=["POST"]),
+    Route("/activity", activity.activity, methods=["GET"]),
+    Route("/activity/live", activity.live, methods=["GET"]),
+    Route("/tenants", tenants.tenants, methods=["GET"]),
+    Route("/tenants/tokens", tenants.issue, methods=["POST"]),
+    Route("/tenants/tokens/{id:uuid}", tenants.revoke, methods=["POST"]),
+    Route("/tenants/erase", tenants.erase_form, methods=["GET"]),
+    Route("/tenants/erase", tenants.erase, methods=["POST"]),
 )
+
+
+def page_of(method: str, path: str) -> tuple[Handler, Parts] | None:
+    """The page that answers a path, and the parts of the path that vary; None if there is none.
+
+    Only Starlette's matching is used: the site reads the form and sends the answer itself, between its checks.
+    """
+    scope = {"type": "http", "method": method, "path": path}
+    for route in ROUTES:
+        match, found = route.matches(scope)
+        if match is Match.FULL:
+            return found["endpoint"], found["path_params"]
+    return None

@@ -8,7 +8,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pgmem.models import MemoryScope
 from pgmem.ui.sessions import Person, Sessions
-from pgmem.ui.site import Limit, OpenStore, Site, Turn
+from pgmem.ui.site import Limit, OpenMemory, Site, Turn
 
 
 class WithPages:
@@ -19,7 +19,7 @@ class WithPages:
 
     Args:
         app: the other application.
-        store: gives the memory of this process.
+        open_memory: gives the memory of this process.
         hosts: the Host headers that are answered.
         is_secure: whether browsers reach the pages by https.
         attempts: how often an address may try to sign in.
@@ -31,7 +31,7 @@ class WithPages:
     def __init__(
         self,
         app: ASGIApp,
-        store: OpenStore,
+        open_memory: OpenMemory,
         hosts: Collection[str],
         *,
         is_secure: bool = False,
@@ -40,9 +40,9 @@ class WithPages:
         turn: Turn | None = None,
         answers: Limit | None = None,
     ) -> None:
-        self._app, self._store = app, store
+        self._app, self._open_memory = app, open_memory
         self._site = Site(
-            store,
+            open_memory,
             Sessions(),
             hosts,
             verify=self._person,
@@ -66,7 +66,7 @@ class WithPages:
                 await self._site.checks.close()
 
     async def _person(self, token: str) -> Person | None:
-        found = await (await self._store()).verify_token(token)
+        found = await (await self._open_memory()).verify_token(token)
         if found is None:
             return None
         scope = MemoryScope(org_id=found.org_id, user_id=found.user_id, agent_id=found.name)

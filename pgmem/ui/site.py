@@ -34,7 +34,7 @@ from pgmem.errors import (
 from pgmem.memory import Memory
 from pgmem.ui import render
 from pgmem.ui.checks import Checks
-from pgmem.ui.routes import ROUTES, Handler
+from pgmem.ui.routes import page_of
 from pgmem.ui.sessions import Person, Session, Sessions
 from pgmem.ui.visit import Page, Redirect, Visit
 
@@ -70,7 +70,7 @@ _STATUS: dict[type[PgmemError], int] = {
 }
 _STATIC = {"page.js": "text/javascript", "icon.svg": "image/svg+xml", "style.css": "text/css"}
 
-OpenStore = Callable[[], Awaitable[Memory]]
+OpenMemory = Callable[[], Awaitable[Memory]]
 VerifyToken = Callable[[str], Awaitable[Person | None]]
 
 
@@ -107,7 +107,7 @@ class Site:
     """The pages below a base path.
 
     Args:
-        store: gives the memory of this process.
+        open_memory: gives the memory of this process.
         sessions: who is signed in.
         hosts: the Host headers that are answered; a pattern may end in `:*`. A page under another name is
             another site, which a foreign server may have pointed here.
@@ -122,7 +122,7 @@ class Site:
 
     def __init__(
         self,
-        store: OpenStore,
+        open_memory: OpenMemory,
         sessions: Sessions,
         hosts: Collection[str],
         *,
@@ -136,7 +136,7 @@ class Site:
     ) -> None:
         self._attempts, self._requests, self._turn, self._answers = attempts, requests, turn, answers
         self._entries = Shares(_ENTRIES, 0, ENTRY_S)
-        self._store, self.sessions, self.base = store, sessions, base
+        self._open_memory, self.sessions, self.base = open_memory, sessions, base
         self._verify, self._is_secure = verify, is_secure
         self._hosts = [re.escape(host).replace(r":\*", r":\d+") for host in hosts]
         self.checks = Checks()
@@ -279,7 +279,7 @@ class Site:
                 "a person's token: pgmem token issue --person.",
                 session,
             )
-        found = _match("POST" if posts else "GET", path)
+        found = page_of("POST" if posts else "GET", path)
         if found is None:
             return self._error(404, "There is no such page.", session, as_json)
         handler, parts = found
@@ -304,8 +304,8 @@ class Site:
             return self._error(500, "This page failed; the log of pgmem says why.", session, as_json)
 
     async def _memory(self, person: Person) -> Memory:
-        store = await self._store()
-        return store.acting_as(person.scope, source="ui")
+        memory = await self._open_memory()
+        return memory.acting_as(person.scope, source="ui")
 
     async def _page(self, page: Page, visit: Visit, as_json: bool) -> Response:
         if as_json:
@@ -393,13 +393,6 @@ def _require_turn(limit: Limit | None, caller: Hashable) -> None:
     wait = limit.wait(caller) if limit is not None else 0
     if wait > 0:
         raise _Refused(429, f"Too many requests: wait {ceil(wait)} s and try again.")
-
-
-def _match(method: str, path: str) -> tuple[Handler, dict[str, str]] | None:
-    for route in ROUTES:
-        if route.method == method and (found := route.pattern.fullmatch(path)):
-            return route.handler, found.groupdict()
-    return None
 
 
 def _status(error: PgmemError) -> int:

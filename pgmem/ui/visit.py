@@ -15,6 +15,8 @@ from pgmem.ui.checks import Checks, Key
 from pgmem.ui.sessions import Notice, Session, Sessions
 
 T = TypeVar("T")
+Parts = Mapping[str, UUID]
+"""The parts of a path that vary, by name; each is an id."""
 
 
 def whole(name: str, value: str, most: int) -> int:
@@ -87,7 +89,7 @@ class Visit:
     path: str
     query: Mapping[str, str]
     form: Mapping[str, str]
-    parts: Mapping[str, str]
+    parts: Parts
     checks: Checks
     sessions: Sessions
 
