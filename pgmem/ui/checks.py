@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pgmem.errors import PgmemError
 from pgmem.memory import Memory
 from pgmem.models import FreshnessReport, Health, HygieneReport, MemoryCounts
-from pgmem.ui.store import Line, store
+from pgmem.ui.state import StateLine, state_of
 
 if TYPE_CHECKING:
     from pgmem.database.examine import Finding
@@ -36,7 +36,7 @@ class Report:
     health: Health
     hygiene: HygieneReport
     freshness: FreshnessReport
-    store: list[Line]
+    store: list[StateLine]
     doctor: list[Finding] | None
     made_at: datetime
 
@@ -150,6 +150,6 @@ async def _report(memory: Memory, project: str | None, keeper: bool) -> Report:
     health = await memory.memory_health(project, limit=12)
     hygiene = await memory.run_hygiene(project, limit=_FINDINGS)
     freshness = await memory.memory_freshness(project, limit=20)
-    lines = await store(memory, keeper=keeper)
+    lines = await state_of(memory, keeper=keeper)
     doctor = await memory.examine() if keeper else None
     return Report(health, hygiene, freshness, lines, doctor, datetime.now(UTC))

@@ -1,4 +1,4 @@
-"""The store in lines: the server, what it can do, and what waits."""
+"""The state of the store in lines: the server, what it can do, and what waits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pgmem.memory import Memory
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class StateLine:
     """Something about the store: its name, its value, and whether a person should look at it."""
 
     name: str
@@ -18,12 +18,12 @@ class Line:
     warns: bool = False
 
 
-async def store(memory: Memory, *, keeper: bool) -> list[Line]:
+async def state_of(memory: Memory, *, keeper: bool) -> list[StateLine]:
     """Return the lines; what waits in the whole store and on this machine is for its keeper."""
     status = await memory.status()
     lines = [
-        Line("Server", f"PostgreSQL {status.server_version}", f"pgmem {status.release}"),
-        Line(
+        StateLine("Server", f"PostgreSQL {status.server_version}", f"pgmem {status.release}"),
+        StateLine(
             "Search and graph",
             status.tier,
             ""
@@ -31,7 +31,7 @@ async def store(memory: Memory, *, keeper: bool) -> list[Line]:
             else "Some extensions are missing; docs/reference/servers.md says what that costs.",
             status.tier != "full",
         ),
-        Line("Memories you see", f"{sum(status.memories.values()):,}"),
+        StateLine("Memories you see", f"{sum(status.memories.values()):,}"),
     ]
     if not keeper:
         return lines
@@ -39,16 +39,16 @@ async def store(memory: Memory, *, keeper: bool) -> list[Line]:
     waiting, queued = backlog.embeddings_waiting, memory.outbox_depth()
     failed = sum(backlog.saves_open.values())
     lines += [
-        Line("Texts to embed", f"{waiting:,}", "The worker embeds them." if waiting else ""),
-        Line("Open saves", f"{failed:,}", "Decide, failed saves." if failed else "", bool(failed)),
-        Line(
+        StateLine("Texts to embed", f"{waiting:,}", "The worker embeds them." if waiting else ""),
+        StateLine("Open saves", f"{failed:,}", "Decide, failed saves." if failed else "", bool(failed)),
+        StateLine(
             "Outbox of this machine",
             f"{queued:,}",
             "They are sent when the database answers." if queued else "",
             bool(queued),
         ),
         *(
-            Line(
+            StateLine(
                 "Embedding model", model.model, f"{model.vectors:,} vectors of {model.dimensions} dimensions"
             )
             for model in models
@@ -57,5 +57,5 @@ async def store(memory: Memory, *, keeper: bool) -> list[Line]:
     ]
     behind = memory.replica_behind_s()
     if behind is not None:
-        lines.append(Line("Replica", f"{behind:.1f} s behind"))
+        lines.append(StateLine("Replica", f"{behind:.1f} s behind"))
     return lines
