@@ -19,11 +19,12 @@ language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_last bigint;
+  v_end  bigint;
   v_to   bigint;
 begin
   changed := 0;
   remaining := 0;
-  select r.step, r.last_seq into step, v_last from pgmem.renewal r
+  select r.step, r.last_seq, r.up_to into step, v_last, v_end from pgmem.renewal r
   where r.done_at is null order by array_position('{graph,memories,titles}', r.step) limit 1 for update;
   if step is null then
     return;
@@ -34,17 +35,20 @@ begin
       select g.vertices + g.edges into changed from pgmem.rebuild_graph() g;
     end if;
   when 'memories' then
+    -- Up to the last node there was at the first batch: of programs that go on saving it would never end.
+    v_end := coalesce(v_end, (select max(n.seq) from pgmem.node n), 0);
     select max(n.seq) into v_to from (
-      select n.seq from pgmem.node n where n.seq > v_last order by n.seq limit greatest(p_batch, 1)) n;
+      select n.seq from pgmem.node n where n.seq > v_last and n.seq <= v_end
+      order by n.seq limit greatest(p_batch, 1)) n;
     if v_to is not null then
       changed := pgmem.renew_memories(v_last, v_to);
-      remaining := (select max(n.seq) from pgmem.node n) - v_to;
+      remaining := v_end - v_to;
     end if;
   when 'titles' then
     changed := pgmem.order_titles();
   end case;
   update pgmem.renewal r
-  set last_seq = coalesce(v_to, r.last_seq), changed = r.changed + renew.changed,
+  set last_seq = coalesce(v_to, r.last_seq), up_to = v_end, changed = r.changed + renew.changed,
     done_at = case when remaining = 0 then pgmem.clock() end
   where r.step = renew.step;
 end;
@@ -64,7 +68,7 @@ select pgmem.declare_verb('renew', p_rights => 'worker', p_effect => 'repeat', p
 create or replace function pgmem.needs_renewal(p_step text) returns void
 language sql volatile set search_path = pgmem, pg_temp as $$
   insert into pgmem.renewal (step) values (p_step)
-  on conflict (step) do update set last_seq = 0, changed = 0, begun_at = now(), done_at = null;
+  on conflict (step) do update set last_seq = 0, up_to = null, changed = 0, begun_at = now(), done_at = null;
 $$;
 comment on function pgmem.needs_renewal is 'Let the next calls of renew do a step, from its beginning.';
 

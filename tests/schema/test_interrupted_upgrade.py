@@ -162,6 +162,22 @@ def test_a_renewal_that_ends_goes_on_with_the_next_upgrade(old: str) -> None:
     assert state(old)[-1] == []
 
 
+def test_a_renewal_ends_while_others_save(old: str) -> None:
+    schema.upgrade(old, renew=False)
+    with psycopg.connect(old, autocommit=True) as connection:
+        (last,) = connection.execute("select max(seq) from pgmem.node").fetchone() or (0,)
+        calls = 0
+        while connection.execute("select step from pgmem.renew(50)").fetchone() != (None,):
+            calls += 1
+            assert calls < last, "the renewal goes after what is saved meanwhile"
+            connection.execute(
+                "select pgmem.save_context(p_content => 'said meanwhile ' || n, p_project_id => 'shop') from generate_series(1, 51) n"
+            )
+        upkeep = "select up_to from pgmem.renewal where step = 'memories'"
+        # The step of the graph comes first, and one round is saved beside it.
+        assert connection.execute(upkeep).fetchone() == (last + 51,)
+
+
 def upgrading(dsn: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-c", UPGRADE, dsn], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
