@@ -25,7 +25,7 @@ from benchmarks.timing import quantile
 from pgmem.database.embedded import temporary_server
 from pgmem.memory import Memory
 from pgmem.settings import Settings
-from pgmem.ui import local_app
+from pgmem.ui.local import local_app
 
 BAR_MS = 150.0
 BAR_WEIGHT = 60_000

@@ -245,7 +245,7 @@ def _show_repair(store: Store, done: Repair) -> None:
 
 async def _page(memory: Memory, state: Health, report: HygieneReport) -> str:
     """The report as HTML, with the dates and texts of the memories that it names."""
-    from pgmem.pages.report import quality_page, references
+    from pgmem.ui.report import quality_page, references
 
     known: dict[str, Node] = {}
     for label, identity in references(state, report)[:_DESCRIBED]:

@@ -28,7 +28,7 @@ from pgmem.models import ApiToken
 from pgmem.settings import Settings
 from pgmem.telemetry.metrics import Metrics
 from pgmem.telemetry.probes import Probes
-from pgmem.ui import WithPages
+from pgmem.ui.signed_in import WithPages
 
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _CONFIRMED_S = 300.0

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from pgmem.models import DrawnEdge, DrawnGraph, DrawnNode, LineEntry
-from pgmem.pages.charts import hue_of
+from pgmem.ui.charts import hue_of
 
 
 @dataclass(frozen=True, slots=True)

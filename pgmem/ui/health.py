@@ -7,8 +7,8 @@ from uuid import UUID
 
 from pgmem.errors import InvalidArgument
 from pgmem.models import Finding
-from pgmem.pages.charts import histogram, ticks_to, timeline
 from pgmem.ui import words
+from pgmem.ui.charts import histogram, ticks_to, timeline
 from pgmem.ui.visit import Page, Redirect, Visit
 
 _REPAIRS = {

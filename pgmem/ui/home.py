@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from pgmem.pages.charts import timeline
+from pgmem.ui.charts import timeline
 from pgmem.ui.visit import Page, Visit
 
 

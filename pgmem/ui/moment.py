@@ -8,8 +8,8 @@ from itertools import groupby
 from typing import Any
 
 from pgmem.models import MemoryCounts
-from pgmem.pages.charts import hue_of
 from pgmem.ui import drawing
+from pgmem.ui.charts import hue_of
 from pgmem.ui.visit import Page, Visit
 
 _LINES = 6

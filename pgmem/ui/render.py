@@ -11,11 +11,9 @@ from typing import Any, TypeVar
 
 import anyio
 import anyio.to_thread
-from jinja2 import ChoiceLoader, Environment, PackageLoader
 from typing_extensions import TypeVarTuple, Unpack
 
-from pgmem import pages
-from pgmem.ui import words
+from pgmem.ui.layout import environment
 from pgmem.ui.sessions import Session
 from pgmem.ui.visit import Page, Visit
 
@@ -42,21 +40,10 @@ async def aside(work: Callable[[Unpack[Ts]], T], *arguments: *Ts) -> T:
 
 
 @cache
-def environment() -> Environment:
-    """The templates of the pages, over those that the report has too."""
-    made = pages.environment().overlay(
-        loader=ChoiceLoader([PackageLoader("pgmem.ui"), PackageLoader("pgmem.pages")])
-    )
-    made.filters.update(ago=ago, day=day, exactly=exactly, plain=words.plain, number=pages.number, rest=rest)
-    return made
-
-
-@cache
 def static(name: str) -> bytes:
     """A file that pages load, by its name."""
-    package = "pgmem.pages" if name == "style.css" else "pgmem.ui"
-    folder = "templates" if name == "style.css" else "static"
-    return (files(package) / folder / name).read_bytes()
+    folder = "templates" if name == "style.css" else "static"  # the report includes the stylesheet
+    return (files("pgmem.ui") / folder / name).read_bytes()
 
 
 @cache
@@ -134,37 +121,3 @@ def _shared(base: str, session: Session | None) -> dict[str, Any]:
         "section": "",
         "notices": [],
     }
-
-
-def ago(moment: datetime | None) -> str:
-    """How long ago a time was, in the words that people use; a date from a month on."""
-    if moment is None:
-        return ""
-    seconds = (datetime.now(UTC) - moment).total_seconds()
-    if seconds < -60:
-        return f"on {day(moment)}"
-    for limit, size, name in (
-        (90, 1, ""),
-        (5400, 60, "minute"),
-        (129600, 3600, "hour"),
-        (2592000, 86400, "day"),
-    ):
-        if seconds < limit:
-            count = round(seconds / size)
-            return "just now" if not name else f"{count} {name}{'s' if count != 1 else ''} ago"
-    return day(moment)
-
-
-def day(moment: Any) -> str:
-    """A date as 7 March 2026."""
-    return f"{moment.day} {moment:%B %Y}" if moment is not None else ""
-
-
-def exactly(moment: datetime | None) -> str:
-    """A time to the minute, in UTC."""
-    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if moment is not None else ""
-
-
-def rest(excerpt: str | None, title: str) -> str:
-    """An excerpt without the title that it begins with."""
-    return (excerpt or "").removeprefix(title.removesuffix("…")).lstrip(" …")

@@ -186,7 +186,7 @@ def test_a_command_imports_only_what_it_needs() -> None:
         "typer.main.get_command(app).get_command(None, 'status'); "
         "print(len(sys.modules) - before, "
         "*(m for m in ('sqlalchemy', 'alembic', 'mcp', 'numpy', 'jinja2', 'httpx2', 'yaml', 'tokenizers', "
-        "'pgmem.importers', 'pgmem.pages') if m in sys.modules))"
+        "'pgmem.importers', 'pgmem.ui') if m in sys.modules))"
     )
     count, *heavy = output_of(sys.executable, "-c", code).split()
     assert heavy == []

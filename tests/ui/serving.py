@@ -13,7 +13,7 @@ from typing import Any
 import uvicorn
 
 from pgmem.settings import Settings
-from pgmem.ui import local_app
+from pgmem.ui.local import local_app
 
 __all__ = ["browser_path", "running", "serving"]
 

@@ -1,4 +1,8 @@
-"""The quality report: what the page shows of a health check, a hygiene report and the memories that they name."""
+"""The quality report: what the page shows of a health check, a hygiene report and the memories that they name.
+
+It is one self-contained file: its stylesheet is inline, and there is no script, font, picture or link from another
+origin.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from pgmem.models import Conflict, Health, HygieneReport, LineDecision, Node
-from pgmem.pages import render
-from pgmem.pages.charts import histogram, ticks_to, timeline
+from pgmem.ui.charts import histogram, ticks_to, timeline
+from pgmem.ui.layout import environment
 
 EXCERPT = 280
 """Characters of a memory's text that the page shows."""
@@ -86,20 +90,24 @@ def quality_page(state: Health, report: HygieneReport, memories: Mapping[str, No
         command: gives the command that repairs a finding.
     """
     growth = timeline(state.timeline, state.checked_at.date())
-    return render(
-        "report.html",
-        state=state,
-        report=report,
-        title=f"{state.project_id or 'All projects'}: state of the memory",
-        live=sum(state.memories.values()),
-        tiles=_tiles(state, report),
-        timeline=growth,
-        bars=histogram(state.confidence),
-        confidence_ticks=ticks_to(max(state.confidence, default=0)),
-        groups=_groups(report, memories, command),
-        conflicts=list(_conflicts(state.conflicts.items, memories, command)),
-        lines=[[_decision(decision, memories) for decision in line] for line in state.lineage.items],
+    text = (
+        environment()
+        .get_template("report.html")
+        .render(
+            state=state,
+            report=report,
+            title=f"{state.project_id or 'All projects'}: state of the memory",
+            live=sum(state.memories.values()),
+            tiles=_tiles(state, report),
+            timeline=growth,
+            bars=histogram(state.confidence),
+            confidence_ticks=ticks_to(max(state.confidence, default=0)),
+            groups=_groups(report, memories, command),
+            conflicts=list(_conflicts(state.conflicts.items, memories, command)),
+            lines=[[_decision(decision, memories) for decision in line] for line in state.lineage.items],
+        )
     )
+    return text.rstrip() + "\n"
 
 
 def _tiles(state: Health, report: HygieneReport) -> list[Tile]:
