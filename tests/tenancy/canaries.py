@@ -190,10 +190,11 @@ def make(verb: str, user: str, chance: Random, pot: Pot) -> Arguments:
         "neighbours": lambda: {"label": label, "key": key, "hops": 3},
         "relate": lambda: {
             "from_label": "Decision",
-            "from_key": pot.take("save_decision") if drawn < 0.8 else title,
+            # Titles often: of ids that anybody was given, both are seldom the caller's.
+            "from_key": pot.take("save_decision") if drawn < 0.5 else title,
             "rel_type": "CONFLICTS_WITH",
             "to_label": "Decision",
-            "to_key": pot.take("save_decision") if drawn < 0.5 else another,
+            "to_key": pot.take("save_decision") if drawn < 0.3 else another,
         },
         "find_memory": lambda: {"id": UUID(pot.take("save_context", "upsert_entity", *card))},
         "find_memories": lambda: {
