@@ -1,4 +1,4 @@
-"""Clients of the HTTP server that mean no good, each in a process of its own until they are stopped."""
+"""Hostile clients of the HTTP server, each in a separate process until it is stopped."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Attack:
     Args:
         address: of the server.
         token: of the attacker.
-        begun: set with the first answer, or once all connections stand.
+        begun: set with the first answer, or once all connections are open.
         stopped: set when it has to end.
     """
 
@@ -194,7 +194,7 @@ def attacking(address: str, token: str, kind: str, answers: Answers) -> Iterator
 
 
 def _attack(address: str, token: str, kind: str, begun: Event, stopped: Event, counted: Any) -> None:
-    os.nice(10)  # an attacker has a machine of its own
+    os.nice(10)  # an attacker would run on another machine
     with suppress(ImportError):  # on Windows
         import resource
 

@@ -22,9 +22,9 @@ from benchmarks.databases import Progress
 from benchmarks.timing import Report
 from pgmem.cli.group import CONTEXT, Group
 from pgmem.cli.options import exit_on_error, given, stop, table, terminal
-from pgmem.database.embedded import temporary_server
 from pgmem.errors import InvalidArgument
 from pgmem.memory import Memory
+from pgmem.server.embedded import temporary_server
 from pgmem.settings import load
 
 R = TypeVar("R")
@@ -114,12 +114,12 @@ def http(json_file: JsonFile = None, dsn: ServerDsn = None) -> None:
     rows = []
     for row in report.rows:
         figures = (row.calls_per_s, row.calls_per_core_s, row.share)
-        rows.append((row.call, row.door, *figures, "" if row.met is None else "≥ 0.5", _met(row.met)))
+        rows.append((row.call, row.interface, *figures, "" if row.met is None else "≥ 0.5", _met(row.met)))
     _print(
         "calls a second, by the clock and by the processor time of server and PostgreSQL",
-        ("call", "door", "a second", "a second and core", "of the library", "bar", "met"),
+        ("call", "interface", "a second", "a second and core", "of the library", "bar", "met"),
         rows,
-        left=("call", "door", "bar", "met"),
+        left=("call", "interface", "bar", "met"),
     )
 
 

@@ -13,9 +13,9 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from benchmarks.corpus import Corpus
-from pgmem.database import schema
 from pgmem.database.identity import SET_FOR_SESSION, SET_FOR_TRANSACTION, Identity
 from pgmem.embeddings.static import StaticProvider
+from pgmem.install import schema
 
 PROJECT = "bench"
 _BATCH = 5_000

@@ -1,6 +1,6 @@
-"""What one tenant notices when another one attacks the HTTP server: quiet and attacked turns alternate in one run.
+"""The latency of one tenant while another one attacks the HTTP server: quiet and attacked turns alternate in one run.
 
-The attack comes from a process of its own, so that the client that is measured waits for the server and not for it.
+The attack comes from a separate process, so that the client that is measured waits for the server and not for it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ async def run(
         calls: calls of each tool in a turn.
         progress: called as the work advances.
     """
-    tell = progress or (lambda _step, _done, _total: None)
+    advance = progress or (lambda _step, _done, _total: None)
     rows: list[FairnessRow] = []
     with (
         filled_database(server, _MEMORIES, users=_USERS, progress=progress) as dsn,
@@ -72,7 +72,7 @@ async def run(
                 flooded: dict[str, list[float]] = {}
                 answers: Answers = {}
                 for number in range(turns):
-                    tell(f"beside {flood}", number, turns)
+                    advance(f"beside {flood}", number, turns)
                     await _turn(client, calls, quiet)
                     with attacking(address, tokens[flood not in WITHIN], flood, answers):
                         await _turn(client, calls, flooded)

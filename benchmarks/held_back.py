@@ -1,9 +1,9 @@
-"""How well cards foretell a change: what is learned up to a commit, asked about the commits after it.
+"""How well cards predict a change: they are made up to a commit, and tested on the commits after it.
 
 The last 200 commits that touch at least two files are held back. For each of their files the question is which others
 the commit touches: the first five that change with it, and the first three of its tests. Two baselines answer the same
 questions: files with the same name, and the files that changed most often. Precision at k is the share of k answers
-that are right; who gives fewer answers leaves the rest wrong. A sweep of more than 30 files is no question.
+that are right; who gives fewer answers leaves the rest wrong. A sweep of more than 30 files is excluded.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.databases import Progress
+from pgmem.cards.companions import Companions
+from pgmem.cards.covering import Covering, is_test, name_matches, stem
+from pgmem.cards.facts import learned
+from pgmem.cards.history import MASS, Timeline
+from pgmem.cards.parsing import parse
 from pgmem.errors import InvalidArgument
-from pgmem.repository.companions import Companions
-from pgmem.repository.covering import Covering, is_test, name_matches, stem
-from pgmem.repository.facts import learned
-from pgmem.repository.git import Commit, Git, GitUnavailable
-from pgmem.repository.history import MASS, Timeline
-from pgmem.repository.parsing import parse
+from pgmem.workspace.git import Commit, Git, GitUnavailable
 
 HELD_BACK = 200
 FILES, TESTS = 5, 3
@@ -29,7 +29,7 @@ FILES, TESTS = 5, 3
 
 @dataclass(frozen=True, slots=True)
 class _Answers:
-    """What one way of foretelling says about a file: the files that change with it, and its tests, best first."""
+    """What one method predicts for a file: the files that change with it, and its tests, best first."""
 
     files: Callable[[str], list[str]]
     tests: Callable[[str], list[str]]
@@ -49,7 +49,7 @@ def measure(root: Path, progress: Progress, *, held_back: int = HELD_BACK, skip:
         best_possible: {files, tests}, ratio: {files, tests}}, where ratio is that of cards to the better baseline.
 
     Raises:
-        InvalidArgument: there is no history that is long enough.
+        InvalidArgument: the history is too short.
     """
     try:
         git = Git(root)

@@ -1,6 +1,6 @@
-"""How long a session waits for `pgmem hook`: each event as a process of its own, with the server running.
+"""How long a session waits for `pgmem hook`: each event in a separate process, with the server running.
 
-The time is that of the whole process, from its start to its end, as a client waits for it; beside it stands the
+The time is that of the whole process, from its start to its end, as a client waits for it; beside it is the
 processor time of the process alone, which other work on the machine changes little. The floor is a Python that does
 nothing, started between the events.
 """
@@ -98,11 +98,10 @@ def _row(name: str, times: list[float], cpu: list[float]) -> dict[str, Any]:
 
 
 def _repository(folder: Path) -> Path:
-    root = folder / "repository"
+    root = folder / _PROJECT
     root.mkdir()
     for arguments in (("init", "-q"), ("commit", "-q", "--allow-empty", "-m", "first")):
         subprocess.run(["git", "-c", "user.name=b", "-c", "user.email=b@b", *arguments], cwd=root, check=True)
-    (root / ".pgmem.toml").write_text(f'project = "{_PROJECT}"\n', "utf-8")
     return root
 
 

@@ -1,7 +1,7 @@
-"""What a further step from the best results of a search would bring: R@10 and NDCG@10 on LoCoMo and BEAM.
+"""The effect of one graph step from the best results of a search: R@10 and NDCG@10 on LoCoMo and BEAM.
 
-The step is taken over the best hundred of each search: what stands next to the best three, what is of their sessions,
-and what shares a rare name with them is ranked higher; `spread` lets a session bring so many results only, where a
+The step is taken over the best hundred of each search: what is adjacent to the best three, what is of their sessions,
+and what shares a rare name with them is ranked higher; `spread` limits the results of a session, where a
 question asks for a course of events. docs/decisions/0034 has the result.
 """
 
@@ -53,7 +53,7 @@ Step = Callable[[Asked], list[Found]]
 
 
 def nearby(weight: float) -> Step:
-    """Rank what stands next to the best three higher."""
+    """Rank memories adjacent to the best three higher."""
 
     def step(asked: Asked) -> list[Found]:
         best = [(one.session, one.place) for one in asked.found[:3]]

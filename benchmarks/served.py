@@ -1,4 +1,4 @@
-"""A server of pgmem as clients meet it, in a process of its own, and the processor time that its calls take."""
+"""A server of pgmem as clients meet it, in a separate process, and the processor time that its calls take."""
 
 from __future__ import annotations
 

@@ -24,9 +24,9 @@ from benchmarks.databases import PROJECT, Progress, connect_as, filled_database
 from benchmarks.decay import decay_rows
 from benchmarks.search import narrow_scope_rows, search_rows
 from benchmarks.timing import Report, SpeedRow, interleaved, quantile, ratio_row
-from pgmem.database.embedded import temporary_server
 from pgmem.memory import Memory
 from pgmem.programs import AGAIN
+from pgmem.server.embedded import temporary_server
 from pgmem.settings import load
 
 _BULK_BATCH = 100

@@ -1,4 +1,4 @@
-"""What the benches of conversations share: they write what was said, and put their questions talk by talk."""
+"""Common parts of the benchmarks of conversations: they save the turns, and ask the questions of each conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the bounded text arm loses and saves: its best ten beside those of BM25 over all that match, on texts of yours.
+"""The bounded text arm compared with BM25 over all matches, on your texts: best ten results and time.
 
 Each text becomes a memory of one project. A query is a few words of one of them. Every query is put twice: as the store
 is set, where only the rarest words of a query bring candidates, and with both limits lifted. An answer counts as kept
@@ -95,19 +95,19 @@ async def run(
     Raises:
         ValueError: the file holds no text.
     """
-    tell = progress or (lambda _step, _done, _total: None)
+    advance = progress or (lambda _step, _done, _total: None)
     known = read(file, texts)
     await memory.save_session("Texts of a file", PROJECT)
     for number, text in enumerate(known):
         await memory.save_context(text, PROJECT)
-        tell("texts saved", number + 1, len(known))
+        advance("texts saved", number + 1, len(known))
     given = queries(known, asked)
-    bounded, quick = await _ask(memory, given, "bounded", tell)
+    bounded, quick = await _ask(memory, given, "bounded", advance)
     before = {row.name: row.value for row in await memory.list_settings() if row.name in _LIMITS}
     try:
         for name in _LIMITS:
             await memory.admin.set_setting(name, _NO_LIMIT)
-        full, slow = await _ask(memory, given, "full", tell)
+        full, slow = await _ask(memory, given, "full", advance)
     finally:
         for name, value in before.items():
             await memory.admin.set_setting(name, value)
@@ -123,16 +123,18 @@ async def run(
 
 
 async def _ask(
-    memory: Memory, given: list[str], way: str, tell: Progress
+    memory: Memory, given: list[str], way: str, advance: Progress
 ) -> tuple[list[list[tuple[str, float]]], list[float]]:
     """Return the best ten of each query, as (id, score), and the milliseconds that it took."""
     found, took = [], []
     for number, query in enumerate(given):
         began = time.perf_counter()
-        hits = await memory._database.rows("fulltext_search", query=query, limit=_TOP, project_id=PROJECT)
+        hits = await memory.caller.database.rows(
+            "fulltext_search", query=query, limit=_TOP, project_id=PROJECT
+        )
         took.append((time.perf_counter() - began) * 1000)
         found.append([(str(hit["id"]), hit["score"]) for hit in hits])
-        tell(f"queries, {way}", number + 1, len(given))
+        advance(f"queries, {way}", number + 1, len(given))
     return found, took
 
 

@@ -1,4 +1,4 @@
-"""Figures of the speed benchmark, each beside the floor of the same run."""
+"""Figures of the speed benchmark, each with the floor of the same run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeedRow:
-    """One figure. `bar` is the target of its ratio, rate, share or time; `met` is None if there is no target."""
+    """One figure. `bar` is the target of its ratio, rate, share or time; `met` is None without a target."""
 
     name: str
     n: int

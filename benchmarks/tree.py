@@ -12,9 +12,9 @@ from time import perf_counter
 
 from benchmarks.databases import Progress, filled_database
 from benchmarks.timing import quantile
-from pgmem.database.embedded import temporary_server
 from pgmem.errors import InvalidArgument
 from pgmem.memory import Memory
+from pgmem.server.embedded import temporary_server
 from pgmem.settings import load
 
 _ROUNDS = 20

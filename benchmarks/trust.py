@@ -1,4 +1,4 @@
-"""What a search is worth to an agent: does it know when nothing answers, and what fits into a budget of tokens."""
+"""Figures of search for agents: whether it reports a question without an answer, and what fits into a token budget."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Talk(Protocol):
 
 
 async def abstention(memory: Memory, talks: Sequence[Talk]) -> dict[str, float]:
-    """How well the best relevance tells a project's own questions from those of the next project, and from nonsense.
+    """How well the best relevance separates the questions of a project from those of another, and from nonsense.
 
     Args:
         memory: the store.

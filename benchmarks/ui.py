@@ -1,4 +1,4 @@
-"""The pages of `pgmem ui` on a large store: the time that the server takes for each, and what each weighs.
+"""The pages of `pgmem ui` on a large store: the server time and the size of each.
 
 The store holds real texts where `--data` names some (LoCoMo's file, a folder of BEAM), repeated with other beginnings
 until it is as large as asked; else generated ones. Requests are made within the process, so the times are those of the
@@ -22,8 +22,8 @@ from benchmarks import beam, locomo
 from benchmarks.corpus import Corpus
 from benchmarks.databases import PROJECT, Progress, connect_as, filled_database
 from benchmarks.timing import quantile
-from pgmem.database.embedded import temporary_server
 from pgmem.memory import Memory
+from pgmem.server.embedded import temporary_server
 from pgmem.settings import Settings
 from pgmem.ui.local import local_app
 
@@ -95,8 +95,8 @@ def run(
             progress=progress,
         ) as filled,
     ):
-        tell = progress or (lambda _step, _done, _total: None)
-        rows = anyio.run(_measured, filled, folder, rounds, tell)
+        advance = progress or (lambda _step, _done, _total: None)
+        rows = anyio.run(_measured, filled, folder, rounds, advance)
     return {
         "memories": memories,
         "texts": len(texts),

@@ -1,4 +1,4 @@
-"""Alembic's entry: the connection, and the transaction around it, come from `pgmem.database.schema`."""
+"""Alembic's entry: the connection, and the transaction around it, come from `pgmem.install.schema`."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import op
 
-from pgmem.database.schema import run
+from pgmem.install.schema import run
 
 revision = ${repr(up_revision)}
 down_revision = ${repr(down_revision)}

@@ -9,12 +9,12 @@ import sys
 def main() -> None:
     """Run the command line; `pgmem hook` and `pgmem surface` do not import it, because an editor waits for them."""
     if sys.argv[1:2] == ["hook"]:
-        from pgmem.hook import events
+        from pgmem.editor import events
 
         if (call := events.read(sys.argv[2:])) is not None:
             events.main(call)
     if sys.argv[1:2] == ["surface"]:
-        from pgmem import surface
+        from pgmem.editor import surface
 
         if (question := surface.read(sys.argv[2:])) is not None:
             surface.main(question)

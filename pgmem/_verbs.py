@@ -5,9 +5,9 @@ Written by scripts/generate from the chapters of sql/; do not edit.
 
 from __future__ import annotations
 
-from pgmem.declared import Verb
+from pgmem.declaration import Field, Kind, Verb
 
-__all__ = ["VERBS", "WAYS_TO_REASON"]
+__all__ = ["KINDS", "VERBS", "WAYS_TO_REASON"]
 
 VERBS = {
     verb.name: verb
@@ -182,9 +182,6 @@ VERBS = {
                 "project_id": "The project it belongs to; unset: none.",
             },
         ),
-        Verb("merge_node", "repeat", "writer"),
-        Verb("read_node", "look", "reader"),
-        Verb("find_projects", "read", "reader"),
         Verb("list_tombstones", "look", "reader"),
         Verb(
             "retrieve_context",
@@ -349,6 +346,9 @@ VERBS = {
         Verb("read_graph", "look", "reader"),
         Verb("search_nodes", "look", "reader"),
         Verb("open_nodes", "look", "reader"),
+        Verb("merge_node", "repeat", "writer"),
+        Verb("read_node", "look", "reader"),
+        Verb("find_projects", "read", "reader"),
         Verb("enable_vector", "repeat", "owner"),
         Verb("register_model", "repeat", "writer"),
         Verb("activate_model", "repeat", "reviewer"),
@@ -557,7 +557,7 @@ VERBS = {
                 "answer": "Empty lists where nothing lasts; an object with the lists add (kind decision, fact or note; title, text, turn, quote), update (n, the number of a candidate; text, turn, quote) and invalidate (n, turn, quote).",
             },
         ),
-        Verb("spend_extraction_tokens", "write", "writer"),
+        Verb("spend_extraction_tokens", "write", "worker"),
         Verb("export_header", "look", "reader"),
         Verb("export_records", "look", "reader"),
         Verb("import_records", "write", "reviewer"),
@@ -576,17 +576,7 @@ VERBS = {
 
 WAYS_TO_REASON = {
     "sequential": (
-        [
-            "strategic",
-            "strategy",
-            "multi-factor",
-            "planning",
-            "roadmap",
-            "prioritize",
-            "milestone",
-            "initiative",
-            "phase",
-        ],
+        ["strategic", "strategy", "multi-factor", "planning", "roadmap", "prioritize"],
         [
             "Define the problem statement and success criteria.",
             "Gather relevant context from memory (retrieve_context).",
@@ -638,3 +628,203 @@ WAYS_TO_REASON = {
     ),
 }
 """The keywords of each way to reason about a task, and its steps."""
+
+KINDS = (
+    Kind(
+        label="Session",
+        verb="save_session",
+        summary="Save what a session did and what is open; this save alone creates its project.",
+        fields=(
+            Field(
+                name="objective",
+                type="text",
+                meaning="Its aim; one text.",
+                required=True,
+                hidden=False,
+                option=None,
+            ),
+            Field(
+                name="actions_taken",
+                type="texts",
+                meaning="What was done, in order.",
+                required=False,
+                hidden=False,
+                option="did",
+            ),
+            Field(
+                name="decisions_made",
+                type="texts",
+                meaning="What was decided; a few words each: save_decision keeps the reasons.",
+                required=False,
+                hidden=False,
+                option="decided",
+            ),
+            Field(
+                name="open_items",
+                type="texts",
+                meaning="What is not finished.",
+                required=False,
+                hidden=False,
+                option="open",
+            ),
+            Field(
+                name="next_actions",
+                type="texts",
+                meaning="What comes next.",
+                required=False,
+                hidden=False,
+                option="next",
+            ),
+        ),
+    ),
+    Kind(
+        label="Decision",
+        verb="save_decision",
+        summary="Save a decision: skip a repeat, supersede a near title, or hand a doubtful one to a reviewer.",
+        fields=(
+            Field(
+                name="title",
+                type="title",
+                meaning="What was decided; one line.",
+                required=True,
+                hidden=False,
+                option=None,
+            ),
+            Field(
+                name="rationale",
+                type="text",
+                meaning="Why it was decided.",
+                required=True,
+                hidden=False,
+                option=None,
+            ),
+            Field(
+                name="owner",
+                type="text",
+                meaning="Who decided it; a name.",
+                required=False,
+                hidden=False,
+                option=None,
+            ),
+            Field(
+                name="date",
+                type="date",
+                meaning="The day, YYYY-MM-DD; unset: today.",
+                required=False,
+                hidden=False,
+                option=None,
+            ),
+            Field(
+                name="confidence",
+                type="confidence",
+                meaning="How certain it is, 0 to 1.",
+                required=False,
+                hidden=False,
+                option=None,
+            ),
+        ),
+    ),
+    Kind(
+        label="Pattern",
+        verb="save_pattern",
+        summary="Save a repeatable way of working: when it applies and its steps.",
+        fields=(
+            Field(
+                name="trigger",
+                type="text",
+                meaning="When it applies.",
+                required=True,
+                hidden=False,
+                option=None,
+            ),
+            Field(
+                name="repeatable_steps",
+                type="texts",
+                meaning="In order; at least one.",
+                required=True,
+                hidden=False,
+                option="steps",
+            ),
+            Field(
+                name="exclusions",
+                type="texts",
+                meaning="When it does not apply.",
+                required=False,
+                hidden=False,
+                option="exclusion",
+            ),
+            Field(
+                name="last_validated_at",
+                type="time",
+                meaning="When the pattern last proved right; unset: now.",
+                required=False,
+                hidden=True,
+                option=None,
+            ),
+        ),
+    ),
+    Kind(
+        label="Context",
+        verb="save_context",
+        summary="Save a free piece of context under a topic; every call stores a new memory.",
+        fields=(
+            Field(
+                name="content",
+                type="text",
+                meaning="The text of the note.",
+                required=True,
+                hidden=False,
+                option=None,
+            ),
+            Field(name="topic", type="text", meaning="Its title.", required=False, hidden=False, option=None),
+            Field(
+                name="relevance_score",
+                type="relevance",
+                meaning="How relevant it is, 0 to 1; kept with the note, and no part of a ranking.",
+                required=False,
+                hidden=False,
+                option=None,
+            ),
+            Field(
+                name="valid_from",
+                type="time",
+                meaning="When the note began to hold, such as the time of a conversation; unset: now.",
+                required=False,
+                hidden=True,
+                option=None,
+            ),
+        ),
+    ),
+    Kind(
+        label="EntityFact",
+        verb="upsert_entity",
+        summary="Save the present fact about a named entity; the earlier fact stays in its history.",
+        fields=(
+            Field(
+                name="entity_name",
+                type="key",
+                meaning="What the fact is about.",
+                required=True,
+                hidden=False,
+                option="name",
+            ),
+            Field(
+                name="fact",
+                type="text",
+                meaning="What is true of it now.",
+                required=True,
+                hidden=False,
+                option=None,
+            ),
+            Field(
+                name="related_entities",
+                type="related_entities",
+                meaning="Entities that exist; each has entity_id or entity_name, and relationship_type.",
+                required=False,
+                hidden=False,
+                option="related",
+            ),
+        ),
+    ),
+)
+"""The kinds of memory that have a save verb."""

@@ -1,4 +1,4 @@
-"""The public Python API: all engines over one database."""
+"""The public Python API: the verbs over one database."""
 
 from __future__ import annotations
 
@@ -6,29 +6,33 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from functools import cached_property
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from psycopg import AsyncConnection
 
+from pgmem.calls import projects
+from pgmem.calls.caller import Caller
+from pgmem.calls.methods import Verbs
+from pgmem.calls.replay import replay_outbox
 from pgmem.database.attached import Attached
 from pgmem.database.database import Database
 from pgmem.embeddings import create_provider
 from pgmem.embeddings.protocol import EmbeddingProvider
-from pgmem.engines.maintenance import Maintenance
-from pgmem.engines.transfer import Transfer
 from pgmem.errors import MemoryNotOpen
 from pgmem.models import MemoryScope
 from pgmem.settings import Settings, load
 from pgmem.telemetry import attach
+from pgmem.worker import embedding, maintenance, transfer
 
 if TYPE_CHECKING:
-    from pgmem.engines.admin import Admin
+    from pgmem.calls.admin import Admin
 
 __all__ = ["Memory", "Opening"]
 
 
-class Memory(Maintenance, Transfer):
+class Memory(Verbs):
     """The verbs as methods. Each call is a transaction of its own, except on a connection of the caller (`on`).
 
     ```python
@@ -39,10 +43,32 @@ class Memory(Maintenance, Transfer):
     ```
     """
 
+    def __init__(self, database: Database, embedder: EmbeddingProvider | None = None) -> None:
+        super().__init__(Caller(database, embedder))
+
+    export_lines = transfer.export_lines
+    import_lines = transfer.import_lines
+    import_memories = transfer.import_memories
+    forget_notes = transfer.forget_notes
+    register_embedder = embedding.register_embedder
+    embedder_trouble = embedding.embedder_trouble
+    embed_waiting = embedding.embed_waiting
+    queue_embeddings = embedding.queue_embeddings
+    refresh_statistics = embedding.refresh_statistics
+    index_vectors = embedding.index_vectors
+    maintain = maintenance.maintain
+    trouble_now = maintenance.trouble_now
+    examine = maintenance.examine
+    watch = maintenance.watch
+    outbox_depth = maintenance.outbox_depth
+    replica_behind_s = maintenance.replica_behind_s
+    embedding_model = property(embedding.embedding_model)
+    replay_outbox = replay_outbox
+
     @cached_property
     def admin(self) -> Admin:
         """The verbs of operators: settings, tenants, tokens, upkeep and the decisions of people."""
-        from pgmem.engines.admin import Admin
+        from pgmem.calls.admin import Admin
 
         return Admin(self)
 
@@ -97,7 +123,16 @@ class Memory(Maintenance, Transfer):
     @property
     def dsn(self) -> str:
         """The DSN of the store, for your own connection; an embedded server runs as long as this memory is open."""
-        return self._database.dsn
+        return self.caller.database.dsn
+
+    async def project_of(self, folder: Path, *, create: bool = False) -> str:
+        """Return the project of a folder: the one that PGMEM_PROJECT or a trusted `.pgmem.toml` names, else its own.
+
+        Args:
+            folder: any folder of a work tree; one outside of any is known by its path.
+            create: make the project of a repository that has none; else the name is returned that it would have.
+        """
+        return await projects.project_of(self.caller, folder, create=create)
 
     def acting_as(
         self, scope: MemoryScope | None = None, *, source: str | None = None, made_at: datetime | None = None
@@ -109,11 +144,10 @@ class Memory(Maintenance, Transfer):
             source: the way in that is stamped on writes and decides how far they are trusted; None keeps it.
             made_at: when the writes were made, if that was earlier; None means now.
         """
-        database = self._database
-        other = type(self)(
-            database.acting_as(scope or database.scope, source=source, made_at=made_at), self._embedder
-        )
-        other._logged = self._logged
+        database = self.caller.database
+        acting = database.acting_as(scope or database.scope, source=source, made_at=made_at)
+        other = type(self)(acting, self.caller.embedder)
+        other.caller.logged = self.caller.logged
         return other
 
 

@@ -187,7 +187,7 @@ class SaveResult(Answer):
 
 
 class BatchSaveResult(Answer):
-    """The outcome of a batch: of the session, of each decision and pattern, and overall."""
+    """The outcome of a batch: of the session, of each decision, pattern and other memory, and overall."""
 
     overall: Literal["saved", "partial", "pending_retry", "failed", "blocked_scope"]
     session: SaveResult | None = None
@@ -196,6 +196,7 @@ class BatchSaveResult(Answer):
     message: str | None = None
     next_step: str | None = None
     save_id: UUID | None = None
+    memories: list[SaveResult] = field(default_factory=list)
 
 
 class KeyedMemory(Answer):

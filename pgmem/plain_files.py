@@ -1,4 +1,4 @@
-"""Files and folders that other people or a repository may have prepared: read and written without following a link.
+"""Files and folders that others may have tampered with: read and written without following a link.
 
 The module imports little, because a hook of an editor waits for it.
 """
@@ -23,7 +23,7 @@ def read(path: Path, most: int) -> bytes:
         most: bytes that the file may have.
 
     Raises:
-        FileNotFoundError: there is no such file.
+        FileNotFoundError: the file does not exist.
         OSError: it is a link, a folder, a pipe or a device, larger than `most`, or cannot be read.
     """
     _check(os.lstat(path))  # opening a device can already have an effect
@@ -85,7 +85,7 @@ def replace(
     like: os.stat_result | None = None,
     durable: bool = True,
 ) -> None:
-    """Write a file as a whole: who reads it meanwhile gets what was there before. A link there is replaced.
+    """Write a file atomically: a concurrent reader gets the previous content. A link is replaced.
 
     Args:
         path: the file; its folder must be there.
@@ -149,7 +149,7 @@ def make_private_folder(path: Path) -> None:
     make_folder(path)
     found = os.lstat(path)
     if os.name == "nt" or not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-        return  # the folder of somebody else, to which a link leads, is not pgmem's to close
+        return  # the mode of a folder that belongs to another user is not changed
     if stat.S_IMODE(found.st_mode) != 0o700:
         path.chmod(0o700)
 

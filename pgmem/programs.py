@@ -1,4 +1,4 @@
-"""Programs that are started: found where no folder of a repository can put another in their place."""
+"""Programs that pgmem starts: found in folders that a repository cannot change."""
 
 from __future__ import annotations
 

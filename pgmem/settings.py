@@ -32,8 +32,8 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from pgmem.data_folder import default_data_dir
 from pgmem.errors import InvalidArgument
-from pgmem.places import default_data_dir
 
 __all__ = [
     "ALL_TOOLSETS",
@@ -151,7 +151,7 @@ class EmbeddingSettings(BaseModel):
 
 
 class Settings(BaseSettings, EmbeddingSettings):
-    """The settings of one process; what is not given is read from the environment."""
+    """The settings of one process; settings that are not given are read from the environment."""
 
     model_config = SettingsConfigDict(case_sensitive=True, enable_decoding=False)
 
@@ -223,7 +223,7 @@ class Settings(BaseSettings, EmbeddingSettings):
         description="Level of the log: info adds every call and save; debug adds contents that libraries log.",
     )
     otel: bool = Field(
-        False, description="Make OpenTelemetry spans; OTEL_* set the destination. Needs the extra otel."
+        False, description="Create OpenTelemetry spans; OTEL_* set the destination. Needs the extra otel."
     )
     pool_size: int = Field(8, ge=1, le=100, description="Maximum number of connections of this process.")
     connect_timeout_s: float = Field(5.0, gt=0, description="Seconds to wait for a connection.")
@@ -240,7 +240,7 @@ class Settings(BaseSettings, EmbeddingSettings):
     vector_backend: Literal["pgvector", "postgres", "none"] | None = Field(
         None,
         validation_alias=_also("VECTOR_BACKEND"),
-        description="Store of vectors: pgvector, or none, which embeds nothing and searches by words.",
+        description="Store of vectors: pgvector, or none, which disables embedding; search is then by full text.",
     )
     embedding_patience_s: float = Field(
         5.0,
@@ -252,12 +252,12 @@ class Settings(BaseSettings, EmbeddingSettings):
     )
     extraction_model: str | None = Field(
         None,
-        description="Model that says what of the kept turns should last, asked by pgmem worker; if unset,"
-        " none is asked.",
+        description="Model that extracts memories from captured turns, called by pgmem worker; if unset,"
+        " extraction is off.",
     )
     extraction_url: str = Field(
         f"{OLLAMA_URL}/v1",
-        description="URL of its server, which speaks OpenAI's protocol; Ollama's if unset. It is sent the turns.",
+        description="URL of its server, which speaks OpenAI's protocol; Ollama's if unset. The turns are sent to it.",
     )
     extraction_api_key: SecretStr | None = Field(None, description="API key of that server.")
     outbox_days: float = Field(7.0, gt=0, description="Days after which a queued save is recorded as failed.")
@@ -267,13 +267,17 @@ class Settings(BaseSettings, EmbeddingSettings):
     project: str | None = Field(
         None, description="Project of every repository; if unset, each repository has its own."
     )
-    capture: bool = Field(True, description="Whether hooks keep what is said in a session.")
+    capture: bool = Field(True, description="Whether hooks store the turns of a session.")
     hook_tokens: int = Field(
-        1_200, ge=100, le=100_000, description="Maximum number of tokens that a session begins with."
+        1_200,
+        ge=100,
+        le=100_000,
+        description="Maximum number of tokens of context at the start of a session.",
     )
     repository: Path | None = Field(None, description="Repository whose cards this process keeps up to date.")
     repository_project: str | None = Field(
-        None, description="Project of that repository; if unset, the one that the repository has."
+        None,
+        description="Project of that repository; if unset, the project in its .pgmem.toml or derived from git.",
     )
     org_id: str = Field(
         "",
@@ -386,7 +390,7 @@ def given_as(setting: str) -> str:
 
 
 def misspelt(given: Iterable[str], rows: Iterable[str]) -> dict[str, str]:
-    """The variables that look like a setting and are none, each with the one that is probably meant.
+    """The variables that look like a setting but are unknown, each with the most similar setting.
 
     Args:
         given: names of variables.
@@ -415,7 +419,7 @@ def _written(file: Path) -> dict[str, str | None]:
 def _rows(given: Mapping[str, str | None]) -> dict[str, str]:
     """The variables that may set rows of the store, by the row; the store knows which it has.
 
-    `test_clock` is never one: it lets a session move the clock.
+    `test_clock` is never one, because it moves the clock of a session.
     """
     own = {name for setting in Settings.model_fields for name in variables(setting)} | {"PGMEM_TEST_CLOCK"}
     older = {row: given[row.upper()] for row in _ROWS if row.upper() in given}
@@ -424,4 +428,5 @@ def _rows(given: Mapping[str, str | None]) -> dict[str, str]:
         for name, value in given.items()
         if name.startswith("PGMEM_") and name not in own
     }
-    return {row: value.strip() for row, value in named.items() if value is not None}
+    # A blank value is no value, as in every other setting.
+    return {row: value.strip() for row, value in named.items() if value is not None and value.strip()}

@@ -1,4 +1,4 @@
-"""The story of a small team, as the memories that its agents and one person saved: what the pictures show."""
+"""The memories of a small team, saved by its agents and one person, which the pictures of the docs show."""
 
 from __future__ import annotations
 

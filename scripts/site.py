@@ -1,4 +1,4 @@
-"""What mkdocs does besides: sql/README.md, the map of the engine, and its chapters are on the site too."""
+"""A hook of mkdocs that adds sql/README.md, the map of the engine, and its chapters to the site."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ ROOT = Path(__file__).parent.parent
 
 def on_files(files: Any, config: Any) -> Any:
     """Add the page, and the chapters that it links to."""
-    for path in (ROOT / "sql" / "README.md", *(ROOT / "sql").glob("*.sql")):
-        files.append(File.generated(config, f"sql/{path.name}", abs_src_path=str(path)))
+    for path in (ROOT / "sql" / "README.md", *(ROOT / "sql").glob("*/*.sql")):
+        files.append(File.generated(config, str(path.relative_to(ROOT)), abs_src_path=str(path)))
     return files
 
 

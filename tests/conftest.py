@@ -25,7 +25,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow, dict_row
 
 from pgmem import Memory
-from pgmem.database import schema
+from pgmem.install import schema
 from pgmem.settings import Settings
 
 CREATE = "create database {} template {} strategy file_copy"
@@ -50,7 +50,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def chosen_server(config: pytest.Config) -> str:
     """Which server the tests use: their own containers, one of a DSN, the image of docker/, or the embedded one."""
     if config.getoption("markexpr") == "docker":
-        return "containers of their own, by docker/compose.yaml"
+        return "separate containers, by docker/compose.yaml"
     if is_managed():
         return "the server of PGMEM_TEST_DSN, as a plain role; its superuser by PGMEM_TEST_ADMIN_DSN"
     if "PGMEM_TEST_DSN" in os.environ:
@@ -110,7 +110,7 @@ def place() -> Iterator[Path]:
     anywhere closes the directory above tmp_path to other users again.
     """
     with TemporaryDirectory(prefix="pgmem-test-", dir="/tmp", ignore_cleanup_errors=True) as name:
-        Path(name).chmod(0o711)  # run by root, the server has a user of its own
+        Path(name).chmod(0o711)  # run by root, the server has a separate user
         yield Path(name).resolve()
 
 
@@ -152,9 +152,9 @@ def server(pytestconfig: pytest.Config) -> Iterator[str]:
                 host=host, port=port, user="postgres", password="only-for-tests", dbname="postgres"
             )
         return
-    from pgmem.database.embedded import EmbeddedServer
+    from pgmem.server.embedded import EmbeddedServer
 
-    # One server for all workers of a run, in a folder of its own: where root runs the tests, pytest closes its own
+    # One server for all workers of a run, in a separate folder: where root runs the tests, pytest closes its own
     # folder to the system user that the server runs as. The last worker takes it away.
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or uuid4().hex
     folder = roomy_place() / f"pgmem-tests-{run}"
@@ -162,7 +162,7 @@ def server(pytestconfig: pytest.Config) -> Iterator[str]:
         dsn = embedded.start()
         with psycopg.connect(dsn, autocommit=True) as admin:
             # The run's own server, thrown away in the end: it need not survive a power cut, and a database per test is
-            # a thousand files. Tests of crashes start servers of their own. Nor does it vacuum by itself: which tables
+            # a thousand files. Tests of crashes start separate servers. Nor does it vacuum by itself: which tables
             # have statistics, and so which plan a test meets, is up to the test.
             for setting in ("fsync", "synchronous_commit", "full_page_writes", "autovacuum"):
                 admin.execute(sql.SQL("alter system set {} = off").format(sql.Identifier(setting)))
@@ -195,7 +195,7 @@ def new_database(server: str, template: str) -> Iterator[str]:
 
 
 def prepare_vector(admin: psycopg.Connection[tuple[object, ...]], place: str = "extensions") -> None:
-    """Make pgvector in a schema of its own, as a provider does."""
+    """Make pgvector in a separate schema, as a provider does."""
     name = sql.Identifier(place)
     admin.execute(sql.SQL("create schema {0}; create extension vector schema {0}").format(name))
     admin.execute(sql.SQL("grant usage on schema {} to public").format(name))
@@ -239,7 +239,7 @@ def dsn(server: str, template: str) -> Iterator[str]:
 
 @pytest.fixture
 def connection(dsn: str) -> Iterator[psycopg.Connection[DictRow]]:
-    """An autocommit connection of the owner with a session of its own; rows are dicts."""
+    """An autocommit connection of the owner with a separate session; rows are dicts."""
     with psycopg.connect(past_the_pooler(dsn), autocommit=True, row_factory=dict_row) as connection:
         yield connection
 
@@ -259,7 +259,7 @@ def caller(connection: psycopg.Connection[DictRow]) -> Call:
 
     def call(verb: str, /, **arguments: object) -> DictRow:
         sent = {name: clean(name, value) for name, value in arguments.items()}
-        row = connection.execute(statement(verb, *sent), sent).fetchone()
+        row = connection.execute(statement(verb, sent), sent).fetchone()
         return row if row is not None else {}
 
     return call

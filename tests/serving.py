@@ -16,8 +16,8 @@ import anyio
 import httpx2
 import psutil
 
-from pgmem.mcp.auth import http_app
-from pgmem.mcp.listening import Server, configured
+from pgmem.mcp.http.auth import http_app
+from pgmem.mcp.http.listening import Server, configured
 from pgmem.settings import Settings
 
 
@@ -42,7 +42,7 @@ async def serving(dsn: str, folder: Path, **given: Any) -> AsyncIterator[str]:
 
 
 class Agent:
-    """A client with a token, speaking plain JSON-RPC; over a connection of its own each time, or over `client`."""
+    """A client with a token, speaking plain JSON-RPC; over a new connection each time, or over `client`."""
 
     def __init__(
         self,

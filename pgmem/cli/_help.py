@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["HELP"]
 
 HELP = {
-    "demo": "Show an agent that remembers, on a temporary PostgreSQL of its own.",
+    "demo": "Show an agent that remembers, on a separate, temporary PostgreSQL.",
     "init": "Create the schema, or upgrade it to this release.",
     "status": "Show the server, its version, the tier, the data directory and the number of memories.",
     "doctor": "Find problems and say how to solve them; exit code 1 if there is one.",
@@ -13,6 +13,7 @@ HELP = {
     "ui": "Open the page of the memory: see, ask, decide. Only this machine reaches it.",
     "worker": "Maintain the store: embed and index texts, send queued saves, delete what has expired.",
     "connect": "Connect a client: the MCP server, and hooks where it has them.",
+    "trust": "Let the .pgmem.toml of a folder name its project, whose memory then appears in the folder's sessions.",
     "hook": "Answer an event of a client: JSON on stdin, JSON on stdout; it never fails.",
     "save": "Save a session, decision, pattern, note, fact or batch, as an agent does.",
     "remember": "Create or update a thing by its name, and relate it to others by theirs.",
@@ -43,7 +44,7 @@ HELP = {
     "reindex": "Embed every text that has no vector yet. It can be stopped and started again at any time.",
     "export": "Write all visible data to a file of JSON lines: nodes, history, edges, cards, open saves.",
     "backup": "Back up the embedded server, and check the backup by restoring it. Agents may go on writing.",
-    "restore": "Restore a backup into the embedded server; rebuild and check the graph.",
+    "restore": "Restore a backup of your own into the embedded server; rebuild and check the graph.",
     "tenancy": "List tenants, and assign memories and logins to them.",
     "token": "Issue, list and revoke bearer tokens for HTTP.",
     "erase-subject": "Erase a user or an organisation from all tables, the graph and the outbox. Prints a receipt.",

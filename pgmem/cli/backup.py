@@ -11,9 +11,9 @@ import typer
 from rich.console import Console
 
 from pgmem.cli.options import AsJson, DataDir, EnvFile, exit_on_error, load_settings, print_json, stop
-from pgmem.database import backup as database
-from pgmem.database.embedded import EmbeddedServer
-from pgmem.neutral import counted
+from pgmem.escaping import counted
+from pgmem.server import backup as database
+from pgmem.server.embedded import EmbeddedServer
 
 if TYPE_CHECKING:
     from pgmem.settings import Settings
@@ -39,14 +39,15 @@ def backup(
 
 def restore(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A directory that pgmem backup wrote.")],
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Discard the memories that the server holds.")
-    ] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Discard the memories of the server.")] = False,
     data_dir: DataDir = None,
     env_file: EnvFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Restore a backup into the embedded server; rebuild and check the graph."""
+    """Restore a backup of your own into the embedded server; rebuild and check the graph.
+
+    A backup that another person prepared can run programs as you; take memories of others by export and import.
+    """
     settings = _embedded(data_dir, env_file)
     done = _with_server(
         settings, lambda server, report: database.restore(server, folder, replace=replace, progress=report)

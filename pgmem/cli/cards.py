@@ -18,6 +18,8 @@ from rich.progress import Progress, SpinnerColumn
 from rich.syntax import Syntax
 from rich.text import Text
 
+from pgmem.cards import scan
+from pgmem.cards.files import DOCUMENTS
 from pgmem.cli import options
 from pgmem.cli.options import (
     DryRun,
@@ -32,10 +34,8 @@ from pgmem.cli.options import (
     terminal,
 )
 from pgmem.errors import InvalidArgument
-from pgmem.neutral import counted
-from pgmem.repository import scan
-from pgmem.repository.files import DOCUMENTS
-from pgmem.repository.git import Git, GitUnavailable
+from pgmem.escaping import counted
+from pgmem.workspace.git import Git, GitUnavailable
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
@@ -46,7 +46,7 @@ app = typer.Typer(help="Engineering memory: cards about a code base.", no_args_i
 
 Root = Annotated[Path, typer.Option(help="Root of the repository.", exists=True, file_okay=False)]
 Project = Annotated[
-    str | None, typer.Option("--project", "-p", help="The project. Default: the one that the repository has.")
+    str | None, typer.Option("--project", "-p", help="The project. Default: the project of the repository.")
 ]
 Limit = Annotated[int, most("results", 100)]
 Card = Annotated[str, typer.Argument(metavar="ID", help="The card's id, or its first 8 letters.")]
@@ -191,7 +191,7 @@ def for_path(
     for digest in found.digests or ():
         _show_digest(console, digest)
     if found.truncated:
-        console.print("More paths than one answer holds; ask for fewer.", style="dim")
+        console.print("The answer does not include all paths; name fewer paths.", style="dim")
 
 
 def _show_digest(console: Console, digest: PathDigest) -> None:
@@ -205,7 +205,7 @@ def _show_digest(console: Console, digest: PathDigest) -> None:
             soft_wrap=True,
         )
     if not digest.cards:
-        console.print("  No card is about it.", style="dim")
+        console.print("  No card about it found.", style="dim")
     counts = ((digest.more, "more"), (digest.hidden_stale, "stale"), (digest.hidden_drafts, "drafts"))
     if hidden := ", ".join(f"{count} {word}" for count, word in counts if count):
         console.print(f"  not shown: {hidden} (--cards, --stale)", style="dim")
@@ -243,9 +243,9 @@ def why(repo: Repository, card_id: Card) -> None:
 
 
 _REASONS = {
-    "subject_fingerprint_drift": "what it is about has changed since it was written or approved.",
-    "symbol_gone": "the symbol that it is about is no longer there.",
-    "refresh_content_contradiction": "the repository now says something else.",
+    "subject_fingerprint_drift": "its subject has changed since it was written or approved.",
+    "symbol_gone": "its symbol no longer exists.",
+    "refresh_content_contradiction": "the repository now contradicts it.",
     "scope_files_changed": "a finished change touched its file.",
     "missing_from_refresh": "the last scan no longer found it.",
 }
@@ -299,7 +299,7 @@ def _changed(root: Path, commits: str) -> list[str]:
 def comment(changed: list[str], digests: list[PathDigest], *, markdown: bool) -> str:
     """A review comment about the files of a change."""
     bold, code = ("**", "`") if markdown else ("", "")
-    lines = [f"{bold}What memory knows of this change{bold} ({len(changed)} files)", ""]
+    lines = [f"{bold}Cards about this change{bold} ({len(changed)} files)", ""]
     known = [digest for digest in digests if digest.cards]
     for digest in known:
         lines += [f"{bold}{code}{digest.path}{code}{bold}", ""]
@@ -311,18 +311,18 @@ def comment(changed: list[str], digests: list[PathDigest], *, markdown: bool) ->
         lines.append("")
     stale = [card for digest in known for card in digest.cards if card.kind in ("approved", "decision")]
     if stale:
-        lines += [f"{bold}Check whether these still hold{bold}", ""]
+        lines += [f"{bold}Check whether these are still true{bold}", ""]
         lines += [f"- {card.statement} [{card.id}]" for card in stale]
         lines.append("")
     missing = _left_alone(changed, known)
     if missing:
-        lines += [f"{bold}Usually changed together, but not here{bold}", ""]
+        lines += [f"{bold}Usually changed together, but not in this change{bold}", ""]
         lines += [
             f"- {code}{other}{code}: with {code}{path}{code} in {share}" for other, path, share in missing
         ]
         lines.append("")
     if not known:
-        lines.append("No card is about these files.")
+        lines.append("No card about these files found.")
     return "\n".join(lines).rstrip()
 
 
@@ -369,12 +369,12 @@ def search(
 def trajectories(
     repo: Repository,
     query: Annotated[
-        str | None, typer.Argument(help="What kind of change, in words. Default: the newest.")
+        str | None, typer.Argument(help="Words that describe the change. Default: the newest work.")
     ] = None,
     path: Annotated[str | None, typer.Option(help="Only work on this file or below this folder.")] = None,
     limit: Limit = 20,
 ) -> None:
-    """Tell how such a change was made before: what each piece of work did, one line each."""
+    """Show earlier changes of this kind, one line for each piece of work."""
     answer = repo.store.run(
         lambda m: m.query_engineering_memory(
             repo.name, "trajectories", query=query, path=path, max_results=limit
@@ -387,7 +387,7 @@ def trajectories(
     for one in found:
         console.print(Text(one.line), soft_wrap=True)
     if not found:
-        console.print("No earlier work fits.")
+        console.print("No earlier work found.")
     if (left := (answer.payload.total_count or 0) - len(found)) > 0:
         console.print(f"{left} more (--limit).", style="dim")
 

@@ -1,4 +1,4 @@
-"""`pgmem connect`: put pgmem into the settings of a client. `pgmem hook`: what the client then calls."""
+"""`pgmem connect`: add pgmem to the settings of a client. `pgmem hook`: the command that its hooks call."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import typer
 from rich.text import Text
 
 from pgmem.cli.options import DataDir, DryRun, Dsn, exit_on_error, terminal
-from pgmem.neutral import visible
+from pgmem.escaping import visible
 
 if TYPE_CHECKING:
-    from pgmem.clients.connect import Edit
+    from pgmem.editor.connect import Edit
 
 _PASSWORD_LEFT_OUT = (
     "The password of PGMEM_DSN is left out, because the settings of a project are committed: put it into ~/.pgpass, or "
@@ -33,35 +33,36 @@ def connect(
     folder: Annotated[
         Path | None,
         typer.Option(
-            "--folder", exists=True, file_okay=False, help="Change the settings of this project, not yours."
+            "--folder",
+            exists=True,
+            file_okay=False,
+            help="Change the settings of this project instead of the user's.",
         ),
     ] = None,
     home: Annotated[
-        Path | None, typer.Option("--home", file_okay=False, help="Your home directory. Default: HOME.")
+        Path | None, typer.Option("--home", file_okay=False, help="The home directory. Default: HOME.")
     ] = None,
-    undo: Annotated[bool, typer.Option("--undo", help="Take pgmem out again.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Remove pgmem from the settings.")] = False,
     plugin: Annotated[
         bool, typer.Option("--plugin", help="Only print the folder of the plugin (claude-code).")
     ] = False,
     dry_run: DryRun = False,
 ) -> None:
     """Connect a client: the MCP server, and hooks where it has them."""
-    from pgmem.clients import catalog
-    from pgmem.clients.connect import edits, plugin_folder, write
+    from pgmem.editor import catalog
+    from pgmem.editor.connect import edits, plugin_folder, write
 
     if client not in catalog.CLIENTS:
         near = difflib.get_close_matches(client, catalog.CLIENTS, n=1, cutoff=0.5)
         wanted = f"Did you mean {near[0]}? " if near else ""
-        raise typer.BadParameter(
-            f"{client} is no client that pgmem knows. {wanted}Known: {', '.join(catalog.CLIENTS)}."
-        )
+        raise typer.BadParameter(f"Unknown client {client!r}. {wanted}Known: {', '.join(catalog.CLIENTS)}.")
     if plugin:
         if client != "claude-code":
-            raise typer.BadParameter("Only claude-code has a plugin.")
+            raise typer.BadParameter("--plugin is supported for claude-code only.")
         typer.echo(plugin_folder())
         return
     if folder is not None and client in ("claude-desktop", "windsurf"):
-        raise typer.BadParameter(f"{client} has no settings of a project: leave --folder out.")
+        raise typer.BadParameter(f"{client} has no project settings: omit --folder.")
     project = folder and folder.resolve()
     environment = {**os.environ} if project is None else _committed()
     changes = catalog.CLIENTS[client](home or Path.home(), project, environment)
@@ -73,14 +74,14 @@ def connect(
         _show(edit)
         if not dry_run:
             backup = exit_on_error(lambda edit=edit: write(edit))  # type: ignore[misc]
-            kept = f" What was there is in {backup}." if backup else ""
+            kept = f" The previous file is in {backup}." if backup else ""
             typer.echo(f"{edit.file} is {'removed' if edit.after is None else 'written'}.{kept}")
     if environment.get("PGMEM_DSN") != os.environ.get("PGMEM_DSN") and not undo:
         typer.echo(_PASSWORD_LEFT_OUT)
     if dry_run:
         typer.echo("Nothing is written (--dry-run).")
     elif not undo:
-        typer.echo(f"Start {client} anew. `pgmem connect {client} --undo` takes this back.")
+        typer.echo(f"Restart {client}. `pgmem connect {client} --undo` reverts this.")
 
 
 def _committed() -> dict[str, str]:
@@ -111,12 +112,12 @@ def _show(edit: Edit) -> None:
 def hook(
     event: Annotated[str, typer.Argument(metavar="EVENT", help="The event, as the client names it.")],
     client: Annotated[
-        str | None, typer.Option("--client", help="The client. Default: found out from its JSON.")
+        str | None, typer.Option("--client", help="The client. Default: detected from its JSON.")
     ] = None,
     dsn: Dsn = None,
     data_dir: DataDir = None,
 ) -> None:
     """Answer an event of a client: JSON on stdin, JSON on stdout; it never fails."""
-    from pgmem.hook import events
+    from pgmem.editor import events
 
     events.main(events.Call(event, client, dsn, str(data_dir) if data_dir else None))

@@ -19,9 +19,9 @@ from rich.table import Table
 from rich.text import Text
 
 from pgmem.cli.options import exit_on_error, load_settings, print_json, table, terminal
-from pgmem.database.embedded import EmbeddedServer
 from pgmem.errors import PgmemError
 from pgmem.programs import AGAIN
+from pgmem.server.embedded import EmbeddedServer
 
 if TYPE_CHECKING:
     from pgmem.settings import Settings
@@ -116,7 +116,7 @@ def demo(
         str | None,
         typer.Option(
             "--dsn",
-            help="A PostgreSQL to use instead: the demo adds a project to its store. PGMEM_DSN is not read.",
+            help="DSN of another PostgreSQL, to which the demo adds a project. PGMEM_DSN is ignored.",
         ),
     ] = None,
     conversation: Annotated[
@@ -127,7 +127,7 @@ def demo(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print every step as JSON.")] = False,
 ) -> None:
-    """Show an agent that remembers, on a temporary PostgreSQL of its own."""
+    """Show an agent that remembers, on a separate, temporary PostgreSQL."""
     with tempfile.TemporaryDirectory(prefix="pgmem-demo-") as folder:
         settings = load_settings(dsn, None, Path(folder)).model_copy(update={"dsn": dsn, "read_dsn": None})
         done = exit_on_error(lambda: anyio.run(_run, settings, conversation, as_json))

@@ -11,11 +11,11 @@ import typer
 from rich.text import Text
 
 from pgmem.cli.options import Store, exit_on_error, store_command, terminal
-from pgmem.clients.examination import examine_clients
 from pgmem.database.database import Database
-from pgmem.database.examine import Finding, examine_server
+from pgmem.doctor.clients import examine_clients
+from pgmem.doctor.database import Finding, examine_server
+from pgmem.doctor.examination import examine_outbox
 from pgmem.embeddings import EmbeddingConfigError, create_provider
-from pgmem.engines.examination import examine_outbox
 from pgmem.errors import PgmemError, first_line
 from pgmem.memory import Memory
 from pgmem.settings import Settings
@@ -27,7 +27,7 @@ _COLOURS = {"ok": "green", "hint": "yellow", "look": "red"}
 def doctor(store: Store) -> None:
     """Find problems and say how to solve them; exit code 1 if there is one.
 
-    Levels: look is a problem, hint is something that could be better, ok is neither.
+    Levels: look is an error, hint is a warning, ok is neither.
     """
     findings = exit_on_error(lambda: anyio.run(_examine, store.settings))
     findings += examine_clients(Path.home(), Path.cwd(), os.environ)

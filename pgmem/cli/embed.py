@@ -9,7 +9,7 @@ import typer
 
 from pgmem.cli.options import Store, embed_waiting, store_command
 from pgmem.errors import InvalidArgument
-from pgmem.neutral import counted
+from pgmem.escaping import counted
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
@@ -22,10 +22,10 @@ def reindex(
         str | None, typer.Option("--model", help="The provider's model. Default: PGMEM_EMBEDDING_MODEL.")
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Embed every text again, also those that have a vector.")
+        bool, typer.Option("--all", help="Embed every text again, including those that have a vector.")
     ] = False,
     activate: Annotated[
-        bool, typer.Option("--activate", help="Let search use this model once every text has a vector.")
+        bool, typer.Option("--activate", help="Switch search to this model once every text has a vector.")
     ] = False,
     drop: Annotated[
         str | None, typer.Option("--drop", metavar="NAME", help="Delete this other model and its vectors.")

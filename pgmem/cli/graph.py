@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from pgmem.cli.options import Store, plain_command, stop, store_command, table, terminal
-from pgmem.neutral import counted
+from pgmem.escaping import counted
 
 app = typer.Typer(help="Check or rebuild the graph beside the tables.", no_args_is_help=True)
 
@@ -25,7 +25,7 @@ def cypher(
     try:
         given = json.loads(params)
     except ValueError as error:
-        stop(f"--params is no JSON object: {error}", 2)
+        stop(f"--params is not a JSON object: {error}", 2)
     rows = store.run(lambda memory: memory.run_cypher(query, given))
     if store.print_json(rows):
         return

@@ -27,6 +27,7 @@ PANELS: dict[str, dict[str, str]] = {
         "ui": "serve:ui",
         "worker": "worker:worker",
         "connect": "connect:connect",
+        "trust": "trust:trust",
         "hook": "connect:hook",
     },
     "Save": {
@@ -138,7 +139,7 @@ class Commands(Group):
         return [name for commands in PANELS.values() for name in commands]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that the arguments name; a name that is none is compared with those of all commands."""
+        """Return the command that the arguments name; an unknown name is compared with those of all commands."""
         if args and args[0] in REMOVED:
             ctx.fail(REMOVED[args[0]])
         if args and args[0] not in self.list_commands(ctx):
@@ -153,7 +154,7 @@ class Commands(Group):
 
     @contextmanager
     def _all(self) -> Iterator[None]:
-        """Let every command stand there by its name and what it does."""
+        """Replace every command by its name and its help, so that none is imported."""
         from pgmem.cli._help import HELP
 
         kept = self.commands

@@ -8,18 +8,19 @@ import os
 import sys
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
+import psycopg
 import typer
 
-from pgmem import bounded
+from pgmem import documents
 from pgmem.cli.options import Store, embed_waiting, print_json, progress, stop, store_command
 from pgmem.embeddings.protocol import EmbeddingError
 from pgmem.errors import InvalidArgument, first_line
+from pgmem.escaping import counted
 from pgmem.importers import Source, Vocabulary, load, read, transcripts
-from pgmem.neutral import counted
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
@@ -44,8 +45,8 @@ IntoProject = Annotated[
     typer.Option(
         "--project",
         "-p",
-        help="The project for another system's memories; created if it does not exist. Unset for claude-code and "
-        "codex: that of the folder that a conversation was held in.",
+        help="The project for another system's memories; created if it does not exist. Default for claude-code "
+        "and codex: the project of the folder of a conversation.",
     ),
 ]
 
@@ -103,10 +104,10 @@ def import_(
     all_tenants: AllTenants = False,
     forget_deleted: Annotated[
         bool,
-        typer.Option("--forget-deleted", help="markdown: archive notes that are no longer in the folder."),
+        typer.Option("--forget-deleted", help="markdown: archive notes that were deleted from the folder."),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would become of every record of another system.")
+        bool, typer.Option("--dry-run", help="Only show how each record of another system would be imported.")
     ] = False,
 ) -> None:
     """Import an export of pgmem, or another system's memories. Safe to repeat: nothing is imported twice."""
@@ -134,14 +135,17 @@ def import_(
             if reembed or (source is not Source.pgmem and await memory.register_embedder()):
                 await _embed(memory, reembed)
             else:
-                await memory.refresh_statistics()
+                with suppress(
+                    psycopg.errors.InsufficientPrivilege
+                ):  # a login of a tenant: the worker counts the words
+                    await memory.refresh_statistics()
         return done
 
     show(store.run(run), store.as_json)
 
 
 async def _embed(memory: Memory, required: bool) -> None:
-    """Embed what was imported. What the provider does not embed waits for a worker, unless the vectors are required."""
+    """Embed the imported texts. The worker embeds the rest, unless the vectors are required."""
     waiting = await memory.queue_embeddings()
     try:
         await embed_waiting(memory, waiting)
@@ -157,22 +161,22 @@ def _require_fitting(
 ) -> None:
     """Exit with 2 if the options do not fit the system, or the file is not what that system writes."""
     if source is not Source.pgmem and project is None and source not in (Source.claude_code, Source.codex):
-        stop("--project: name the project that these memories belong to.", 2)
+        stop("--project is required: the project of the imported memories.", 2)
     if dry_run and source is Source.pgmem:
         stop("--dry-run is for memories of other systems: give --from, or import into an empty store.", 2)
     if forget_deleted and source is not Source.markdown:
         stop("--forget-deleted is for a folder of notes: give --from markdown.", 2)
     if source is Source.markdown and not file.is_dir():
-        stop(f"{file} is no directory.", 2)
+        stop(f"{file} is not a directory.", 2)
     if source.is_conversations and not file.exists():
-        stop(f"{file} is not there.", 2)
+        stop(f"{file} does not exist.", 2)
     if (
         source is not Source.markdown
         and not source.is_conversations
         and str(file) != "-"
         and not file.is_file()
     ):
-        stop(f"{file} is no file.", 2)
+        stop(f"{file} is not a file.", 2)
 
 
 async def _import_records(
@@ -247,7 +251,7 @@ def _writing(file: Path) -> Iterator[TextIO]:
 @contextmanager
 def _reading(file: Path) -> Iterator[Iterator[str]]:
     if str(file) == "-":
-        yield bounded.lines(sys.stdin, "stdin")
+        yield documents.lines(sys.stdin, "stdin")
         return
     with (gzip.open if file.suffix == ".gz" else open)(file, "rt", encoding="utf-8", newline="\n") as lines:
         yield _lines(file, lines)
@@ -255,8 +259,8 @@ def _reading(file: Path) -> Iterator[Iterator[str]]:
 
 def _lines(file: Path, lines: TextIO) -> Iterator[str]:
     try:
-        yield from bounded.lines(lines, file.name)
+        yield from documents.lines(lines, file.name)
     except (UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InvalidArgument(
-            f"{file} cannot be read to its end: {error}. Export it again, and import the whole file."
+            f"{file} is incomplete: {error}. Export it again, and import the whole file."
         ) from error

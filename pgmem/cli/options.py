@@ -19,7 +19,7 @@ from uuid import UUID
 import typer
 
 from pgmem.errors import InvalidArgument, PgmemError
-from pgmem.neutral import for_json, visible
+from pgmem.escaping import for_json, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,7 +61,7 @@ Which = Annotated[
     ),
 ]
 Project = Annotated[str | None, typer.Option("--project", "-p", help="Only this project.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 By = Annotated[str | None, typer.Option(help="The name to record as the decider. Default: your login name.")]
 
@@ -108,7 +108,7 @@ def facts(rows: Iterable[tuple[str, object]]) -> Table:
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr, if that is a terminal; what is yielded takes the finished units and their total."""
+    """A progress bar on stderr, if that is a terminal; yields a function of the finished units and their total."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -155,7 +155,7 @@ _COMMANDS = {
 
 
 def typed(advice: str) -> str:
-    """Advice of the engine, which names verbs and arguments, as it is typed; what stands in quotes is not changed."""
+    """Advice of the engine with its verbs replaced by commands; quoted text is not changed."""
     return re.sub(rf"(?<!')\b({'|'.join(_COMMANDS)})\b(?!')", lambda name: _COMMANDS[name[0]], advice)
 
 
@@ -173,13 +173,13 @@ async def named(memory: Memory, which: Sequence[str]) -> tuple[str, str]:
     except ValueError:
         words = " ".join(which)
         raise InvalidArgument(
-            f"{words!r} is no id: name a memory by its id, or by LABEL and KEY; quote a title of several words."
+            f"Invalid id {words!r}: name a memory by its id, or by LABEL and KEY; quote a title of several words."
         ) from None
     return (await memory.find_memory(sent)).label, str(sent)
 
 
 async def of_tenants(memory: Memory, settings: Settings) -> str:
-    """Whose memories a caller without a tenant does not see, and how to ask as that tenant; empty if there are none."""
+    """The tenants whose memories the caller cannot read, and the settings that show them; empty if none."""
     from pgmem.errors import NotPermitted
 
     if settings.org_id or settings.user_id:
@@ -195,7 +195,7 @@ async def of_tenants(memory: Memory, settings: Settings) -> str:
     more = f" and {len(theirs) - 1} more (pgmem tenancy list)" if len(theirs) > 1 else ""
     name = "/".join(filter(None, (first.org_id, first.user_id)))
     advice = naming(first.org_id, first.user_id)
-    return f"Memories of {name}{more} are here: set {advice} to ask as that tenant."
+    return f"This store has memories of {name}{more}: set {advice} to read them."
 
 
 def naming(org: str, user: str) -> str:
@@ -278,7 +278,7 @@ class Store:
     settings: Settings
     as_json: bool
     named_by: str = "PGMEM_DSN"
-    """What names the database, if it is no embedded one."""
+    """The option or setting whose value is the DSN."""
 
     def run(self, use: Callable[[Memory], Awaitable[T]]) -> T:
         """Open the memory, use it, close it."""
@@ -293,7 +293,7 @@ class Store:
     def print_table(
         self, found: Sequence[T], headings: Sequence[str], cells_of: Callable[[T], Iterable[object]]
     ) -> None:
-        """Print what was found: a row for each, or JSON if `--json` was given."""
+        """Print the results: a row for each, or JSON if `--json` was given."""
         if not self.print_json(found):
             terminal().print(table(headings, map(cells_of, found)))
 

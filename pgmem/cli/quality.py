@@ -19,7 +19,9 @@ from rich.text import Text
 from pgmem.cli import options
 from pgmem.cli.options import By, Project, Store, Yes, facts, most, stop, store_command, table, terminal
 from pgmem.cli.repair import repair_command
+from pgmem.cli.review import asked
 from pgmem.errors import MemoryNotFound
+from pgmem.escaping import visible
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
@@ -50,7 +52,7 @@ def hygiene(
     scope: Annotated[MemoryScope | None, typer.Option("--scope", "-s", help="Only this scope.")] = None,
     pending_only: Annotated[bool, typer.Option(help="Only unresolved saves; records no report.")] = False,
     limit: Annotated[int, most("findings")] = 50,
-    offset: Annotated[int, typer.Option(min=0, help="How many findings to pass over.")] = 0,
+    offset: Annotated[int, typer.Option(min=0, help="The number of findings to skip.")] = 0,
     html: Html = None,
 ) -> None:
     """Report duplicates, outdated memories and open saves, with the command that repairs each; changes no memory."""
@@ -67,7 +69,7 @@ def hygiene(
         return report, await _page(memory, await memory.memory_health(project), report)
 
     console = terminal(quiet=store.as_json)
-    with console.status("Looking at every memory…") if console.is_terminal else nullcontext():
+    with console.status("Checking every memory…") if console.is_terminal else nullcontext():
         report, text = store.run(look)
     _print_report(store, report, _hygiene(report), html, text)
 
@@ -117,7 +119,7 @@ def surface(
 ) -> None:
     """Print memories about a line or a path, for an editor's hook. Prints nothing when none fits; starts no server."""
     # `pgmem.__main__` answers most calls before this module is imported; --env-file and --help come here.
-    from pgmem import surface as quick
+    from pgmem.editor import surface as quick
 
     quick.main(
         quick.Question(query, project, limit, store.settings.dsn, store.settings.data_dir, store.as_json)
@@ -131,7 +133,7 @@ def merge(
     into: Annotated[str, typer.Argument(help="The entity to keep: name or id.")],
     project: Project = None,
     fact: Annotated[
-        str | None, typer.Option(help="The fact of the merged entity. Default: the fact of the kept one.")
+        str | None, typer.Option(help="The fact after the merge. Default: that of the kept entity.")
     ] = None,
     by: By = None,
     yes: Yes = False,
@@ -171,7 +173,8 @@ def retry(
     if not yes:
         found = store.run(lambda m: m.get_save_status("any", save_id=save_id))
         if found.status == "not_started":
-            stop(f"No save {save_id} is here; pgmem hygiene lists the open ones.")
+            stop(f"No save {save_id} found; pgmem hygiene lists the unresolved saves.")
+        typer.echo(visible(asked(store.run(lambda m: m.get_review(save_id)).arguments)))
         typer.confirm(f"Save {save_id} again?", abort=True)
     result = store.run(lambda m: m.retry_save(save_id, token))
     if not store.print_json(result):

@@ -69,10 +69,10 @@ def search(
     label: Annotated[list[str] | None, typer.Option(help="Only this label; repeatable.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show every part of each score.")] = False,
     min_relevance: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Leave out what is less relevant.")
+        float | None, typer.Option(min=0, max=1, help="Minimum relevance of a result.")
     ] = None,
     max_tokens: Annotated[
-        int | None, typer.Option(min=100, max=1_000_000, help="The most tokens of all results.")
+        int | None, typer.Option(min=100, max=1_000_000, help="Maximum number of tokens of all results.")
     ] = None,
 ) -> None:
     """Find memories by words or a question, best first."""
@@ -106,7 +106,9 @@ def search(
     if theirs or found.next_step:
         console.print(Text(theirs or typed(found.next_step or "")))
     if found.left_out:
-        console.print(Text(f"{found.left_out} more did not fit, or repeat what is shown.", "dim"))
+        console.print(
+            Text(f"{found.left_out} more were left out: over the limit, or repeats of these.", "dim")
+        )
     mode = found.search_mode
     if mode.reason:
         console.print(Text(f"{mode.mode}: {mode.reason}", "dim"))
@@ -144,7 +146,7 @@ def neighbours(
     if store.print_json(found):
         return
     if not found.nodes:
-        terminal().print("No memory is joined to it.")
+        terminal().print("It has no relations.")
         return
     headings = ("hops", "relations", "label", "title", "status", Column("id", no_wrap=True))
     rows = ((n.depth, " ".join(n.path), n.label, n.title, n.status, n.id) for n in found.nodes)
@@ -157,10 +159,10 @@ def calibrate(
     foreign_share: Annotated[
         float, typer.Option(min=0.0, max=0.5, help="How many foreign queries may count as answered.")
     ] = 0.1,
-    apply: Annotated[bool, typer.Option("--apply", help="Write the floors to the settings.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Write the thresholds to the settings.")] = False,
 ) -> None:
     """Measure at which relevance a search of this store counts as answered: own titles in other projects."""
-    from pgmem.engines.calibration import calibrate as measure
+    from pgmem.worker.calibration import calibrate as measure
 
     found = store.run(lambda m: measure(m, foreign_share, apply))
     if store.print_json(found):
@@ -173,4 +175,4 @@ def calibrate(
         f"answered: {found.own_answered:.0%} of own titles, {found.foreign_answered:.0%} of foreign ones"
     )
     if not found.applied:
-        console.print(Text("Nothing is changed; --apply writes these to the settings.", "dim"))
+        console.print(Text("Nothing was changed; --apply writes these to the settings.", "dim"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import json
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 from uuid import UUID
@@ -12,10 +13,13 @@ from rich.panel import Panel
 from rich.text import Text
 
 from pgmem.cli.options import By, Project, Store, chosen, print_json, stop, store_command, terminal
+from pgmem.escaping import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pgmem.memory import Memory
-    from pgmem.models import Review, SaveResult
+    from pgmem.models import Review, ReviewDetail, SaveResult
 
 Outcome = Literal["new", "supersede", "drop"]
 CHOICES: dict[str, Outcome] = {"n": "new", "s": "supersede", "d": "drop"}
@@ -46,7 +50,7 @@ def review(
     if not pending:
         console.print("No save is pending review.")
     for item in pending:
-        console.print(_panel(item))
+        console.print(_panel(item, store.run(partial(_detail, save=item))))
         answer = chosen("[n]ew, [s]upersede the old one, [d]rop, [l]ater, [q]uit")
         if answer == "q":
             return
@@ -56,13 +60,26 @@ def review(
             typer.echo(f"{result.status}: {result.message or result.dedup_outcome}")
 
 
+def asked(arguments: Mapping[str, object]) -> str:
+    """Every argument that a save is carried out with, one a line."""
+    return "\n".join(
+        f"      {name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+        for name, value in arguments.items()
+        if value not in (None, "", [], {})
+    )
+
+
 async def _resolve(memory: Memory, save: Review, outcome: Outcome, by: str) -> SaveResult:
     return await memory.resolve_review(save.save_id, outcome, by, save.candidate_id)
 
 
-def _panel(item: Review) -> Panel:
+async def _detail(memory: Memory, save: Review) -> ReviewDetail:
+    return await memory.get_review(save.save_id)
+
+
+def _panel(item: Review, detail: ReviewDetail) -> Panel:
     text = Text.assemble(
-        *(("new   ", "bold"), f"{item.title}\n      {item.rationale}\n\n"),
+        *(("new   ", "bold"), f"{detail.verb}\n{visible(asked(detail.arguments))}\n\n"),
         *(("kept  ", "bold"), f"{item.candidate_title}\n      {item.candidate_rationale}"),
     )
     title = Text(f"{item.project}: titles {item.score or 0:.0%} alike")

@@ -5,14 +5,16 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from functools import update_wrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
+from typer.models import ArgumentInfo
 
-from pgmem.bounded import parse
+from pgmem._verbs import KINDS
 from pgmem.cli.options import Store, stop, store_command, typed
+from pgmem.declaration import Field, Kind
+from pgmem.documents import parse
 from pgmem.errors import InvalidArgument, PgmemError
 
 if TYPE_CHECKING:
@@ -55,97 +57,65 @@ def _placed(
     """The options that every save of one memory takes."""
 
 
-def _saves(verb: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Make a command of a declaration, whose parameters are arguments of the verb; `_placed` declares the others."""
-
-    def command(declared: Callable[..., None]) -> Callable[..., None]:
-        def run(store: Store, /, **own: Any) -> None:
-            _save(store, verb, own.pop("given"), **own)
-
-        update_wrapper(run, declared)
-        parameters = [
-            parameter
-            for function in (declared, _placed)
-            for parameter in inspect.signature(function, eval_str=True).parameters.values()
-        ]
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        return save.command()(store_command(run))
-
-    return command
-
-
 def _related(given: list[str] | None) -> list[dict[str, str]] | None:
     """The related entities of RELATION=NAME pairs."""
     found = _pairs("--related", given)
     return [{"relationship_type": relation, "entity_name": name} for relation, name in found] or None
 
 
-@_saves("save_session")
-def session(
-    store: Store,
-    objective: Annotated[str | None, typer.Argument(help="The aim of the session; - reads stdin.")] = None,
-    actions_taken: Annotated[
-        list[str] | None, typer.Option("--did", help="What was done; repeatable.")
-    ] = None,
-    decisions_made: Annotated[
-        list[str] | None, typer.Option("--decided", help="What was decided, in a few words.")
-    ] = None,
-    open_items: Annotated[list[str] | None, typer.Option("--open", help="What is not finished.")] = None,
-    next_actions: Annotated[
-        list[str] | None, typer.Option("--next", help="What comes next; repeatable.")
-    ] = None,
-) -> None:
-    """Save what happened in a session. It creates the project if it is new."""
+def _parameter(field: Field, last: bool) -> inspect.Parameter:
+    """A field of a kind as a parameter of its command: an argument where it is required, else an option.
+
+    Args:
+        field: the field.
+        last: it is the last required text, which may be read from stdin.
+    """
+    word = field.option or field.name.replace("_", "-")
+    meaning = field.meaning.partition("; unset")[0].rstrip(".")
+    if field.required:
+        kind: Any = list[str] if field.type == "texts" else str
+        stdin = "; - reads stdin" if last and field.type == "text" else ""
+        given: Any = typer.Argument(metavar=word, help=f"{meaning}{stdin}.")
+    elif field.type == "related_entities":
+        kind, given = (
+            list[str],
+            typer.Option(
+                f"--{word}", callback=_related, help="A relation and a name, such as USES=Redis; repeatable."
+            ),
+        )
+    elif field.type == "texts":
+        kind, given = list[str], typer.Option(f"--{word}", help=f"{meaning}; repeatable.")
+    elif field.type in ("text", "title", "key", "date", "time"):
+        kind, given = str, typer.Option(f"--{word}", help=f"{meaning}.")
+    else:
+        kind, given = float, typer.Option(f"--{word}", min=0, max=1, help=f"{meaning}.")
+    return inspect.Parameter(
+        field.name,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        default=None,
+        annotation=Annotated[kind | None, given],
+    )
 
 
-@_saves("save_decision")
-def decision(
-    store: Store,
-    title: Annotated[str | None, typer.Argument(help="What was decided, on one line.")] = None,
-    rationale: Annotated[str | None, typer.Argument(help="Why; - reads stdin.")] = None,
-    owner: Annotated[str | None, typer.Option(help="Who decided it.")] = None,
-    date: Annotated[str | None, typer.Option(help="The day, such as 2026-05-01. Default: today.")] = None,
-    confidence: Annotated[float | None, typer.Option(min=0, max=1, help="How certain it is.")] = None,
-) -> None:
-    """Save a decision and why. A repeat is skipped, a near title is superseded or waits for review."""
+def _command(kind: Kind) -> None:
+    """Make the command that saves a memory of a kind; `_placed` declares the options that all of them take."""
+
+    def run(store: Store, /, **own: Any) -> None:
+        _save(store, kind.verb, own.pop("given"), **own)
+
+    run.__doc__ = kind.summary
+    required = [field for field in kind.fields if field.required]
+    own = [_parameter(field, field is required[-1]) for field in kind.fields if not field.hidden]
+    own.sort(key=lambda parameter: not isinstance(parameter.annotation.__metadata__[0], ArgumentInfo))
+    first = inspect.Parameter("store", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Store)
+    placed = inspect.signature(_placed, eval_str=True).parameters.values()
+    run.__signature__ = inspect.Signature([first, *own, *placed])  # type: ignore[attr-defined]
+    name = kind.verb.rpartition("_")[2]
+    save.command(name)(store_command(run))
 
 
-@_saves("save_pattern")
-def pattern(
-    store: Store,
-    trigger: Annotated[str | None, typer.Argument(help="When the pattern applies.")] = None,
-    repeatable_steps: Annotated[
-        list[str] | None, typer.Argument(metavar="steps", help="The steps, in order.")
-    ] = None,
-    exclusions: Annotated[
-        list[str] | None, typer.Option("--exclusion", help="When it does not apply; repeatable.")
-    ] = None,
-) -> None:
-    """Save a pattern: when it applies, and the steps to repeat."""
-
-
-@_saves("save_context")
-def context(
-    store: Store,
-    content: Annotated[str | None, typer.Argument(help="The text of the note; - reads stdin.")] = None,
-    topic: Annotated[str | None, typer.Option(help="What it is about; it becomes the title.")] = None,
-) -> None:
-    """Save a note about a project."""
-
-
-@_saves("upsert_entity")
-def entity(
-    store: Store,
-    entity_name: Annotated[str | None, typer.Argument(metavar="name", help="The name of the entity.")] = None,
-    fact: Annotated[str | None, typer.Argument(help="What is true of it now; - reads stdin.")] = None,
-    related_entities: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--related", callback=_related, help="A relation and a name, such as USES=Redis; repeatable."
-        ),
-    ] = None,
-) -> None:
-    """Save the fact that is true of an entity now; the earlier fact stays in its history."""
+for _kind in KINDS:
+    _command(_kind)
 
 
 @save.command()
@@ -372,7 +342,8 @@ def _show(result: SaveResult | BatchSaveResult) -> None:
     from pgmem.models import BatchSaveResult
 
     if isinstance(result, BatchSaveResult):
-        parts = [part for part in (result.session, *result.decisions, *result.patterns) if part is not None]
+        listed = (result.session, *result.decisions, *result.patterns, *result.memories)
+        parts = [part for part in listed if part is not None]
         kept = sum(part.status == "saved" for part in parts)
         typer.echo(f"{result.overall}: {kept} of {len(parts)} saved.")
         for part in parts:

@@ -29,12 +29,12 @@ from pgmem.cli.options import (
     store_command,
     terminal,
 )
-from pgmem.database import schema
 from pgmem.database.dsn import place
-from pgmem.database.embedded import EmbeddedServer
 from pgmem.errors import NotPermitted, PgmemError
-from pgmem.neutral import counted
+from pgmem.escaping import counted
+from pgmem.install import schema
 from pgmem.programs import installed
+from pgmem.server.embedded import EmbeddedServer
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
@@ -50,15 +50,11 @@ def init(
     dsn: Dsn = None,
     data_dir: DataDir = None,
     env_file: EnvFile = None,
-    sql: Annotated[
-        bool, typer.Option("--sql", help="Print the SQL for a DBA to run, and change nothing.")
-    ] = False,
+    sql: Annotated[bool, typer.Option("--sql", help="Only print the SQL, for a DBA to run.")] = False,
     roles: Annotated[
         bool, typer.Option("--roles", help="Create the roles for row-level security; needs CREATEROLE.")
     ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what an upgrade would do, and change nothing.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what an upgrade would do.")] = False,
 ) -> None:
     """Create the schema, or upgrade it to this release."""
     if sql:
@@ -185,7 +181,7 @@ async def _look(memory: Memory, settings: Settings) -> tuple[Status, list[Embedd
     found, nobody = await memory.status(), "none: one user"
     with suppress(NotPermitted):
         if (await memory.backlog()).tenants:
-            nobody = "none, and the store has tenants: set DEFAULT_ORG_ID or DEFAULT_USER_ID to save and to see theirs"
+            nobody = "none, and the store has tenants: set DEFAULT_ORG_ID or DEFAULT_USER_ID to save and to read theirs"
     if not found.memories and (theirs := await of_tenants(memory, settings)):
         nobody = f"none. {theirs}"
     return found, await memory.embedding_status(), nobody
@@ -242,7 +238,7 @@ def psql(
 ) -> None:
     """Open psql on the store, with any options of psql. Its views and verbs need no schema name."""
     settings = store.settings
-    with closing(_server(settings)) as server:  # a server of one's own is not started
+    with closing(_server(settings)) as server:  # a server that PGMEM_DSN names is not started
         target = settings.dsn or exit_on_error(server.start)
         if settings.dsn is None:
             store.run(lambda m: m.status())  # creates the schema of a new store
@@ -254,7 +250,7 @@ def psql(
             given = f"{given} -c search_path=pgmem,public".strip()
         else:
             advice = "write pgmem. before names, or connect to the server itself."
-            typer.echo(f"pgmem: This pooler takes no options: {advice}", err=True)
+            typer.echo(f"pgmem: This pooler does not accept options: {advice}", err=True)
         # Ctrl-C cancels a query in psql; it must not end the embedded server.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         done = subprocess.run(
@@ -269,21 +265,21 @@ def psql(
 def dsn_(
     store: Store,
     no_longer: Annotated[
-        bool, typer.Option("--stop", help="Let the embedded server stop again when nobody uses it.")
+        bool, typer.Option("--stop", help="Stop the embedded server when no program uses it.")
     ] = False,
 ) -> None:
     """Print the DSN of the store. An embedded server is started, and runs until `pgmem dsn --stop`."""
     settings = store.settings
     if settings.dsn is not None:
         if no_longer:
-            stop(f"{store.named_by} names a server of yours; pgmem does not stop it.", 2)
+            stop(f"{store.named_by} is set: pgmem stops only the embedded server.", 2)
         typer.echo(settings.dsn)
         return
     with closing(_server(settings)) as server:
         if no_longer:
             exit_on_error(server.start)  # as a user, the last of whom stops it
             exit_on_error(lambda: server.keep(False))
-            typer.echo("The embedded server stops when its last user leaves.", err=True)
+            typer.echo("The embedded server stops when its last client disconnects.", err=True)
             return
         store.run(lambda m: m.status())  # creates the schema of a new store
         exit_on_error(server.start)
@@ -321,7 +317,7 @@ def config_get(
     """Show the thresholds and limits of the store."""
     rows = [row for row in store.run(lambda m: m.list_settings()) if name in (None, row.name)]
     if not rows:
-        stop(f"There is no setting {name}; pgmem config get lists them.")
+        stop(f"Unknown setting {name}; pgmem config get lists all settings.")
     store.print_table(rows, ("setting", "value", "meaning"), lambda r: (r.name, r.value, r.description))
 
 

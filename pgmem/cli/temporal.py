@@ -20,7 +20,7 @@ from pgmem.cli.options import (
     terminal,
     typed,
 )
-from pgmem.neutral import counted, visible
+from pgmem.escaping import counted, visible
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
@@ -52,9 +52,9 @@ def history(store: Store, which: Which, project: Project = None) -> None:
 @store_command
 def decay(
     store: Store,
-    rate: Annotated[float | None, typer.Option(min=0, help="Decay per day, for this run alone.")] = None,
+    rate: Annotated[float | None, typer.Option(min=0, help="Decay per day, for this run only.")] = None,
     max_age: Annotated[
-        int | None, typer.Option(min=0, help="Days before decay begins, for this run alone.")
+        int | None, typer.Option(min=0, help="Days before decay begins, for this run only.")
     ] = None,
     archive_below: Annotated[
         float | None, typer.Option(min=0, max=1, help="Archive memories below this confidence.")
@@ -86,7 +86,8 @@ def forget(
     ] = None,
     purge: Annotated[bool, typer.Option("--purge", help="Delete permanently, with the history.")] = False,
     older_than: Annotated[
-        int | None, typer.Option(min=0, help="Instead of one memory: all unchanged for so many days.")
+        int | None,
+        typer.Option(min=0, help="Instead of one memory: all that are unchanged for this many days."),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="With --older-than: only count.")] = False,
     yes: Yes = False,
@@ -160,5 +161,5 @@ def revert(
 
 
 def _of_all(report: Callable[[int, int], None]) -> Callable[[int, int], None]:
-    """What tells a bar the units that are done and those that remain."""
+    """A report of progress by done and total from one by done and remaining."""
     return lambda done, remaining: report(done, done + remaining)

@@ -10,7 +10,7 @@ from uuid import UUID
 import typer
 
 from pgmem.cli.options import By, Store, Yes, naming, shown, stop, store_command, table, terminal
-from pgmem.neutral import counted
+from pgmem.escaping import counted
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
@@ -23,7 +23,9 @@ tenancy = typer.Typer(help="List tenants, and assign memories and logins to them
 token = typer.Typer(help="Issue, list and revoke bearer tokens for HTTP.", no_args_is_help=True)
 
 Org = Annotated[str, typer.Option("--org", help="The organisation.")]
-User = Annotated[str, typer.Option("--user", help="The user. Default: what the organisation shares.")]
+User = Annotated[
+    str, typer.Option("--user", help="The user. Default: none; the memories that the organisation shares.")
+]
 
 
 @tenancy.command("list")
@@ -45,10 +47,8 @@ def adopt(
     store: Store,
     org: Org = "",
     user: User = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count, and change nothing.")] = False,
-    back: Annotated[
-        bool, typer.Option("--back", help="The other way: from the tenant to no tenant.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
+    back: Annotated[bool, typer.Option("--back", help="Reverse: from the tenant to no tenant.")] = False,
 ) -> None:
     """Assign memories without a tenant to one: the step from one user to several. With --back, the way back."""
     done = store.run(lambda m: m.adopt(org, user, dry_run, back))
@@ -88,13 +88,13 @@ def issue(
     org: Org = "",
     user: User = "",
     name: Annotated[
-        str | None, typer.Option(help="Its purpose; recorded as the agent of what it writes.")
+        str | None, typer.Option(help="Name of the token; recorded as the agent of its writes.")
     ] = None,
     expires: Annotated[
         str | None, typer.Option(help="When it expires: a date, or 30d, 12h. Default: never.")
     ] = None,
     person: Annotated[
-        bool, typer.Option("--person", help="For a person to sign in to /ui with; it lets no agent in.")
+        bool, typer.Option("--person", help="For a person to sign in to /ui; agents cannot use it.")
     ] = False,
 ) -> None:
     """Issue a token for a tenant, or without --org and --user for the one user of a store.
@@ -155,7 +155,7 @@ def erase_subject(
     store: Store,
     org: Org = "",
     user: Annotated[str, typer.Option("--user", help="The user. Default: the whole organisation.")] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count, and change nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
     yes: Yes = False,
     by: By = None,
 ) -> None:
@@ -181,10 +181,7 @@ def erase_subject(
 
 
 def _nothing_erased(org: str, user: str) -> NoReturn:
-    stop(
-        f"Nothing is stored of {_name(org, user)}, so nothing was erased and there is no receipt. "
-        "pgmem tenancy list shows who there is."
-    )
+    stop(f"No rows of {_name(org, user)} found; nothing was erased. pgmem tenancy list shows the tenants.")
 
 
 def _name(org: str, user: str) -> str:

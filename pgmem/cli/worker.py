@@ -15,14 +15,14 @@ from pgmem.errors import DatabaseUnavailable, PgmemError, SchemaOutdated, summar
 from pgmem.telemetry import logs, tracing
 
 if TYPE_CHECKING:
-    from pgmem.engines.extractor import Extractor
     from pgmem.memory import Memory
     from pgmem.settings import Settings
+    from pgmem.worker.extractor import Extractor
 
 log = logging.getLogger("pgmem")
 
 _COUNTED = ("calls", "tokens", "stored", "for_review", "rejected", "unreadable")
-"""What a round of extraction counts."""
+"""The counts of a round of extraction."""
 _GRACE_S = 10.0  # for the current batch, after a signal to stop
 
 
@@ -52,7 +52,7 @@ def worker(
     """
     settings = store.settings
     if once:
-        from pgmem.engines.extractor import Extractor
+        from pgmem.worker.extractor import Extractor
 
         done = store.run(lambda m: _round(m, Extractor.of(settings)))
         if not store.print_json(done):
@@ -82,14 +82,14 @@ async def _round(
     if found.stopped is not None:
         log.warning("extraction stopped: %s; %s are spent", found.stopped, of_today)
     elif found.calls:
-        log.info("extraction is done; %s are spent", of_today)
+        log.info("extraction completed: %s spent", of_today)
     counted = {name: getattr(found, name) for name in _COUNTED}
     return {**done, **{f"extraction_{name}": count for name, count in counted.items()}}
 
 
 async def _rounds(settings: Settings, host: str, port: int | None) -> None:
-    from pgmem.engines.extractor import Extractor
     from pgmem.memory import Memory
+    from pgmem.worker.extractor import Extractor
 
     stopping = anyio.Event()
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
@@ -116,7 +116,7 @@ async def _rounds(settings: Settings, host: str, port: int | None) -> None:
                     from pgmem.telemetry.probes import Probes, serve
 
                     metrics = Metrics()
-                    memory.watch(metrics.tell)
+                    memory.watch(metrics.record)
                     await tasks.start(serve, Probes(memory, metrics, settings.metrics_token), host, port)
                 extractor = Extractor.of(settings)
                 every = f"every {settings.worker_interval_s:g} s"
@@ -131,7 +131,7 @@ async def _rounds(settings: Settings, host: str, port: int | None) -> None:
                 while not stopping.is_set():
                     try:
                         done = await _round(memory, extractor, stopping.is_set)
-                        log.info("a round is done", extra=done)
+                        log.info("maintenance completed", extra=done)
                         if metrics is not None:
                             metrics.worked(done)
                     except DatabaseUnavailable as error:

@@ -12,7 +12,7 @@ from psycopg import AsyncConnection
 from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow
 
-from pgmem.database.call import Request, Vector, VectorDumper
+from pgmem.database.call import Request
 from pgmem.database.database import Database
 from pgmem.database.identity import SET_FOR_TRANSACTION
 from pgmem.database.pool import Pool
@@ -22,14 +22,14 @@ from pgmem.models import DescribedLabel, MemoryScope
 from pgmem.settings import load
 
 _LABELS: WeakKeyDictionary[AsyncConnection[Any], dict[str, DescribedLabel]] = WeakKeyDictionary()
-"""The registry of labels that was read on a connection: programs attach to one connection again for every request."""
+"""The registry of labels read on a connection, kept because programs attach to a connection once per request."""
 
 
 class Attached(Database):
     """A connection of the caller: verbs run in its transaction, and nothing is committed or retried here.
 
     The identity stays set until that transaction ends. Outside a transaction, on a connection with autocommit, each
-    verb is a transaction of its own. There is no outbox, because only the caller commits.
+    verb is a separate transaction. The outbox is not used, because only the caller commits.
 
     Args:
         connection: of the caller, which also closes it.
@@ -42,8 +42,6 @@ class Attached(Database):
     ) -> None:
         super().__init__(load(), scope or MemoryScope(), source)
         self._connection = connection
-        # It may have taken its adapters from psycopg before pgmem was imported.
-        connection.adapters.register_dumper(Vector, VectorDumper)
         self._shared.labels = _LABELS.setdefault(connection, {})
 
     def acting_as(
@@ -73,14 +71,17 @@ class Attached(Database):
             yield connection
 
     async def rows(self, verb: str, /, timeout_s: float | None = None, **params: object) -> list[DictRow]:
-        """Call a verb in the caller's transaction and return its rows.
+        """Call a verb in the caller's transaction and return its rows; raises what `send` does."""
+        return await self.send(Request(verb, params), timeout_s)
+
+    async def send(self, request: Request, timeout_s: float | None = None) -> list[DictRow]:
+        """Send the call of a verb in the caller's transaction and return its rows.
 
         Raises:
             PgmemError: the verb refuses the call; the class depends on the SQLSTATE.
             psycopg.Error: any other error of the statement or the connection.
         """
-        request = Request(verb, params)
-        with observed(verb, self.notice) as seen, translate():
+        with observed(request.verb, self.notice) as seen, translate():
             async with self.transaction(timeout_s) as connection:
                 found = await request.send(connection)
             seen.rows = len(found)

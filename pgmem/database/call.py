@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from datetime import date
 from functools import cache
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
-import psycopg
+from pgvector import HalfVector, Vector
 from psycopg import AsyncConnection, sql
-from psycopg.adapt import Dumper
+from psycopg.adapt import PyFormat
 from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 from pydantic import TypeAdapter
@@ -23,35 +22,8 @@ from pgmem.errors import InvalidArgument
 T = TypeVar("T")
 
 
-class Vector(bytes):
-    """A `real[]` in binary: as text, 256 numbers take 0.2 ms more to write and to read."""
-
-    @classmethod
-    def of(cls, numbers: Sequence[float]) -> Vector:
-        """Return some numbers as one.
-
-        Raises:
-            OverflowError: a number is too large for `real`.
-            struct.error: an element is no number.
-        """
-        real, size = psycopg.adapters.types["float4"].oid, 4
-        # One dimension, no nulls, the length, the first index; then each number after its size.
-        elements = [part for number in numbers for part in (size, number)]
-        return cls(struct.pack(f">5i{'if' * len(numbers)}", 1, 0, real, len(numbers), 1, *elements))
-
-
-class VectorDumper(Dumper):
-    """What sends a vector."""
-
-    format = psycopg.pq.Format.BINARY
-    oid = psycopg.adapters.types["float4"].array_oid
-
-    def dump(self, obj: Vector) -> bytes:
-        """Return it as it is."""
-        return obj
-
-
-psycopg.adapters.register_dumper(Vector, VectorDumper)
+_MOST_REAL = 3.4028235677973366e38
+"""Greater numbers are rounded to infinity in single precision (IEEE 754)."""
 
 
 class Request:
@@ -68,7 +40,7 @@ class Request:
     def __init__(self, verb: str, params: Mapping[str, object]) -> None:
         self.verb = verb
         self._params = {name: clean(name, value) for name, value in params.items()}
-        self._statement = statement(verb, *self._params)
+        self._statement = statement(verb, self._params)
 
     async def send(self, connection: AsyncConnection[Any], *, commit: bool = False) -> list[DictRow]:
         """Execute it on a connection whose transaction has an identity, and return the rows.
@@ -106,11 +78,26 @@ class Request:
         return await cursor.fetchall()
 
 
+def statement(verb: str, params: Mapping[str, object]) -> bytes:
+    """Compose `select * from pgmem.verb(p_a => %(a)s, …)` for arguments that `clean` has returned."""
+    return _statement(verb, tuple(params), frozenset(n for n, value in params.items() if _is_vector(value)))
+
+
+def _is_vector(value: object) -> bool:
+    return isinstance(value, list) and any(isinstance(item, float) for item in value)
+
+
 @cache
-def statement(verb: str, *names: str) -> bytes:
-    """Compose `select * from pgmem.verb(p_a => %(a)s, …)`, once for the names of the arguments that a call gives."""
+def _statement(verb: str, names: tuple[str, ...], vectors: frozenset[str]) -> bytes:
+    """Compose a call once for the names of its arguments; vectors cross in binary, as text they take .4 ms more."""
     arguments = sql.SQL(", ").join(
-        sql.SQL("{} => {}").format(sql.Identifier(f"p_{name}"), sql.Placeholder(name)) for name in names
+        sql.SQL("{} => {}").format(
+            sql.Identifier(f"p_{name}"),
+            sql.SQL("{}::real[]").format(sql.Placeholder(name, PyFormat.BINARY))
+            if name in vectors
+            else sql.Placeholder(name),
+        )
+        for name in names
     )
     return sql.SQL("select * from {}({})").format(sql.Identifier("pgmem", verb), arguments).as_bytes(None)
 
@@ -119,7 +106,8 @@ def clean(name: str, value: object) -> Any:
     """Return a value in a form that PostgreSQL accepts.
 
     NUL becomes U+0001, because PostgreSQL stores no NUL and the verbs treat both alike: they strip control characters
-    from texts and refuse them in keys. Mappings and lists with mappings become jsonb, a list of floats a vector.
+    from texts and refuse them in keys. Mappings and lists with mappings become jsonb; vectors of
+    pgvector become lists of floats.
 
     Raises:
         InvalidArgument: a text holds a lone surrogate, which UTF-8 cannot encode, or a number is out of range.
@@ -136,11 +124,12 @@ def clean(name: str, value: object) -> Any:
         raise InvalidArgument(f"{name} is out of range; send a whole number below 2147483648.")
     if isinstance(value, Mapping):
         return Jsonb(_clean_json(name, value))
+    if isinstance(value, Vector | HalfVector):
+        value = value.to_list()
     if isinstance(value, list | tuple) and any(isinstance(item, float) for item in value):
-        try:
-            return Vector.of(value)
-        except (OverflowError, struct.error):
-            raise InvalidArgument(f"{name} is not a list of numbers of single precision.") from None
+        if not all(isinstance(item, int | float) and not _MOST_REAL < abs(item) < inf for item in value):
+            raise InvalidArgument(f"{name} is not a list of numbers of single precision.")
+        return list(map(float, value))
     if isinstance(value, list | tuple):
         if any(isinstance(item, Mapping) for item in value):
             return Jsonb(_clean_json(name, value))

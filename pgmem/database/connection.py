@@ -24,7 +24,7 @@ class Connection(AsyncConnection[DictRow]):
     """A connection that cancels its statement when the caller gives up, and whose pipelines work."""
 
     async def cancel_safe(self, *, timeout: float = _CANCEL_S) -> None:
-        """Ask the server to cancel the statement, which would run on for nobody; takes at most two seconds.
+        """Ask the server to cancel the statement, whose result is no longer needed; takes at most two seconds.
 
         It is shielded, because a cancel scope of anyio cancels every await again.
         """

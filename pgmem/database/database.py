@@ -1,4 +1,4 @@
-"""The database as the engines see it: verbs in, rows out, each call a transaction with the identity of one scope.
+"""The database as its callers see it: verbs in, rows out, each call a transaction with the identity of one scope.
 
 A call takes two round trips: the transaction begins and sets its identity; then the verb and its COMMIT go together.
 Every wait has an end: `connect_timeout_s` until the transaction has begun, then the statement timeout and
@@ -21,13 +21,10 @@ from psycopg import AsyncConnection, IsolationLevel
 from psycopg.rows import DictRow, dict_row
 
 from pgmem._verbs import VERBS
-from pgmem.database import schema
 from pgmem.database.call import Request
 from pgmem.database.connection import connecting, losing
 from pgmem.database.dsn import place, with_limits
-from pgmem.database.embedded import EmbeddedServer
 from pgmem.database.identity import Identity, opening
-from pgmem.database.outbox import Outbox
 from pgmem.database.pool import Pool, Pools, give_back
 from pgmem.database.replica import ON_PRIMARY, READS, Position, Replica
 from pgmem.database.retry import retry_once
@@ -40,14 +37,17 @@ from pgmem.errors import (
     PgmemError,
     translate,
 )
+from pgmem.install import schema
 from pgmem.models import DescribedLabel, MemoryScope
+from pgmem.outbox import Outbox
+from pgmem.server.embedded import EmbeddedServer
 from pgmem.settings import Settings
 
 T = TypeVar("T")
 Rows = Callable[..., Awaitable[list[DictRow]]]
 
 CHECKS = frozenset({"verify_token", "backlog"})
-"""Verbs that have connections of their own where tenants share a process, so that no tenant keeps them waiting."""
+"""Verbs that use a separate pool where tenants share a process, so that no tenant delays them."""
 
 _TAKE_NOTHING = READS | ON_PRIMARY | CHECKS  # their success says nothing of room for a save
 
@@ -65,7 +65,7 @@ _GONE = (
     psycopg.errors.UndefinedTable,
     psycopg.errors.UndefinedObject,
 )
-"""What a verb fails with whose function, arguments or columns another release has changed."""
+"""The errors of a verb whose function, arguments or columns were changed by another release."""
 
 _PROBE_S = 1.0  # statement timeout of wal_position, by which the replica is compared with the primary
 
@@ -313,14 +313,27 @@ class Database:
                 await give_back(connection, pool)
 
     async def rows(self, verb: str, /, timeout_s: float | None = None, **params: object) -> list[DictRow]:
-        """Call a verb in a transaction of its own and return its rows.
-
-        After a deadlock or a serialization failure the transaction is repeated once.
+        """Call a verb in a transaction and return its rows.
 
         Args:
             verb: name of the function.
             timeout_s: seconds that it may take; None takes `write_timeout_s`.
             params: its arguments, without `p_`.
+
+        Raises:
+            InvalidArgument: an argument cannot be sent.
+            PgmemError: as `send` does.
+        """
+        return await self.send(Request(verb, params), timeout_s)
+
+    async def send(self, request: Request, timeout_s: float | None = None) -> list[DictRow]:
+        """Send the call of a verb and return its rows.
+
+        After a deadlock or a serialization failure the transaction is repeated once.
+
+        Args:
+            request: the call; it can be sent again.
+            timeout_s: seconds that it may take; None takes `write_timeout_s`.
 
         Raises:
             PgmemError: the verb refuses the call; the class depends on the SQLSTATE.
@@ -331,8 +344,7 @@ class Database:
             MemoryNotOpen: the database is closed.
         """
         self._require_open()
-        request = Request(verb, params)
-        limit = timeout_s or self.settings.write_timeout_s
+        verb, limit = request.verb, timeout_s or self.settings.write_timeout_s
         replica, tenant = self._shared.replica, (self.scope.org_id, self.scope.user_id)
         with observed(verb, self.notice) as seen:
             self._shared.running += 1
@@ -371,7 +383,7 @@ class Database:
         return changed or error
 
     async def _check_or_send(self, request: Request, limit: float, verb: str) -> list[DictRow]:
-        """Call a verb on the primary: on the connections for checks, if it is one and they are there."""
+        """Call a verb on the primary; a check uses the connections for checks, if they exist."""
         pools = self._shared.pools
         if verb not in CHECKS or pools.checking is None:
             return await self._send(request, limit, pools.primary)
@@ -386,12 +398,12 @@ class Database:
         except (DatabaseUnavailable, psycopg.Error) as error:
             if isinstance(error, psycopg.errors.QueryCanceled):
                 raise  # it would take as long on the primary
-            # A replica also cancels statements that stand in the way of replay.
+            # A replica also cancels statements that conflict with replay.
             replica.failed(error)
             return None
 
     async def _send(self, request: Request, limit: float, pool: Pool | None) -> list[DictRow]:
-        """Call a verb in a transaction of its own on one of the servers and return its rows."""
+        """Call a verb in a separate transaction on one of the servers and return its rows."""
 
         async def attempt() -> list[DictRow]:
             try:
@@ -419,7 +431,7 @@ class Database:
     async def snapshot(self, timeout_s: float) -> AsyncIterator[Rows]:
         """Give `rows(verb, **params)`, whose calls all read the same snapshot in one read-only transaction.
 
-        It has a connection of its own, which it may hold for long.
+        It uses a separate connection, which it may hold for long.
 
         Args:
             timeout_s: seconds that each call may take.

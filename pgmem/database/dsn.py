@@ -60,7 +60,7 @@ def _parsed(dsn: str, setting: str) -> dict[str, Any]:
         return dict(conninfo_to_dict(dsn))
     except psycopg.ProgrammingError:
         raise InvalidArgument(
-            f"{setting} is no connection string; write postgresql://user@host/database or host=… dbname=…"
+            f"Invalid {setting}: use a connection string such as postgresql://user@host/database or host=… dbname=…"
         ) from None
 
 

@@ -20,14 +20,14 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
-from pgmem.database import schema
 from pgmem.database.call import Request
 from pgmem.database.connection import Connection, connecting, losing
 from pgmem.database.dsn import place, with_limits
-from pgmem.database.embedded import EmbeddedServer
 from pgmem.database.identity import Identity, opening
 from pgmem.database.shares import Shares
 from pgmem.errors import Busy, DatabaseUnavailable, OutcomeUnknown, OutOfResources, SchemaOutdated, first_line
+from pgmem.install import schema
+from pgmem.server.embedded import EmbeddedServer
 from pgmem.settings import Settings
 
 Pool = AsyncConnectionPool[Connection]
@@ -38,7 +38,7 @@ _REPLICA_S = 1.0  # to get a connection to the replica; after that the primary s
 _ON_THE_WAY_S = 1.0  # for the answer to a read after the statement timeout, which the server keeps
 _PROBE_S = 0.5  # for a primary that was found away, at each call until it answers
 _FULL = re.compile("too many (?:clients|connections)|connection slots|no more connections")
-"""What a server or a pooler says that answers and takes no further connection; libpq gives no SQLSTATE."""
+"""The messages of a server or pooler that accepts no further connection; libpq gives no SQLSTATE."""
 _RECOVERY_S = 4.0  # to start an embedded server that died; after that the call fails
 
 
@@ -171,7 +171,7 @@ class Pools:
             name=name,
             connection_class=Connection,
             # Prepared statements fail behind a pooler in transaction mode; the embedded server has none.
-            # What is sent in one round trip is one transaction by itself; another one begins and ends in so many words.
+            # What is sent in one round trip is one transaction by itself; another one sends begin and commit.
             kwargs={"row_factory": dict_row, "prepare_threshold": 2 if prepare else None, "autocommit": True},
         )
 
@@ -237,7 +237,7 @@ class Pools:
             return (await self._live(pool, open_transaction, patience))[0]
 
     async def read(self, pool: Pool, identity: Identity, request: Request, timeout_s: float) -> list[DictRow]:
-        """Call a verb that writes nothing, in a transaction of its own and in one round trip, and return its rows.
+        """Call a verb that writes nothing, in a separate transaction and in one round trip, and return its rows.
 
         Args:
             pool: `primary` or `reading`.
@@ -319,7 +319,7 @@ class Pools:
             with anyio.fail_after(_PROBE_S):
                 connection = await psycopg.AsyncConnection.connect(str(pool.conninfo), autocommit=True)
                 try:
-                    await connection.execute("select 1")  # a pooler lets clients in while its server is away
+                    await connection.execute("select 1")  # a pooler accepts clients while its server is down
                 finally:
                     await connection.close()
         except (TimeoutError, psycopg.OperationalError) as error:

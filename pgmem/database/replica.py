@@ -149,7 +149,7 @@ class Replica:
         wrong = _wrong(primary, replica)
         if wrong is not None or primary.log_bytes is None or replica.log_bytes is None:
             self._next_probe = monotonic() + _REST_S
-            self._report(wrong or "the servers do not tell how far their logs have come")
+            self._report(wrong or "the servers do not report their WAL positions")
             return
         self._positions.append((began, primary.log_bytes))
         passed = [at for at, position in self._positions if position <= replica.log_bytes]
@@ -174,5 +174,5 @@ def _wrong(primary: Position, replica: Position) -> str | None:
     if (primary.system, primary.database) != (replica.system, replica.database):
         return "it is another database; name a streaming replica of PGMEM_DSN"
     if not replica.recovering:
-        return "it is no replica (any more); name a streaming replica of PGMEM_DSN"
+        return "it is not a replica; name a streaming replica of PGMEM_DSN"
     return "PGMEM_DSN is a replica itself" if primary.recovering else None

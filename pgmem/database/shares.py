@@ -1,4 +1,4 @@
-"""The share of each tenant in what all use: a number of places, and a queue of its own before them."""
+"""The share of each tenant in a common resource: a number of slots, and a queue for them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class _Share:
 
 
 class Shares:
-    """Gives each tenant a number of places, in the order of its own requests; a tenant waits for no other.
+    """Limits each tenant to a number of slots, first come, first served; no tenant waits for another.
 
     Args:
-        places: how many a tenant holds at once.
-        queue: how many of its requests wait at most; None: any number.
-        patience_s: seconds that one waits at most.
+        places: slots that a tenant may hold at once.
+        queue: requests of a tenant that may wait; None: any number.
+        patience_s: seconds that a request waits at most.
     """
 
     def __init__(self, places: int, queue: int | None, patience_s: float) -> None:
@@ -43,7 +43,7 @@ class Shares:
         """
         share = self._of.setdefault(tenant, _Share(anyio.Semaphore(self.places, fast_acquire=True)))
         if self._most is not None and share.users >= self._most:
-            raise Busy(f"{share.users} requests of this tenant are under way; send it again in a moment.")
+            raise Busy(f"This tenant has {share.users} requests in progress; send it again in a moment.")
         share.users += 1
         try:
             try:
@@ -51,7 +51,7 @@ class Shares:
                     await share.free.acquire()
             except TimeoutError:
                 raise Busy(
-                    f"Other requests of this tenant took all {self.places} of its places for "
+                    f"Other requests of this tenant held all of its {self.places} slots for "
                     f"{self._patience_s:g} seconds; send it again in a moment."
                 ) from None
             try:

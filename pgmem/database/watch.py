@@ -61,7 +61,7 @@ def outcome_of(error: BaseException) -> Outcome:
 
 @dataclass(slots=True)
 class Observation:
-    """What a call under observation knows of itself in the end; the fields are those of `Call`."""
+    """The result of an observed call; the fields are those of `Call`."""
 
     rows: int = 0
     replica: bool = False

@@ -79,7 +79,7 @@ def batches(texts: list[str], size: int) -> Iterator[list[str]]:
 
 
 def dimensions_of(model: str, given: int | None, native: int | None) -> int:
-    """Return the length of a model's vectors, from the setting and from what is known of the model.
+    """Return the length of a model's vectors, from the setting or the known length of the model.
 
     Args:
         model: the model's name, for the message.

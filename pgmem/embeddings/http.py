@@ -43,7 +43,7 @@ class _Unreachable(EmbeddingError):
 class JsonServer:
     """A server that answers JSON with JSON.
 
-    A request is tried up to three times if there is no connection, no answer in time, or a 429 or 5xx, and Retry-After
+    A request is tried up to three times if the connection fails, it times out, or the answer is 429 or 5xx; Retry-After
     is obeyed; any other refusal is final. Redirects are not followed, so a key reaches no other host. The proxies of
     the environment are used, except for a server on this machine.
 
@@ -55,7 +55,7 @@ class JsonServer:
     key_setting: ClassVar[str] = "OPENAI_API_KEY"
     """Name of the setting that holds the key."""
     hints: ClassVar[Mapping[int, str]]
-    """What the user can do about an HTTP status."""
+    """The advice for an HTTP status."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class JsonServer:
 
     @property
     def endpoint(self) -> str:
-        """Scheme, host and port of the server, which are no secret."""
+        """Scheme, host and port of the server, without user and password."""
         return f"{self._url.scheme}://{self._url.netloc.decode('ascii')}"
 
     async def aclose(self) -> None:
@@ -145,7 +145,7 @@ class JsonServer:
         except (httpx2.NetworkError, httpx2.RemoteProtocolError, httpx2.ProxyError) as exc:
             raise _Unreachable(f"{where} cannot be reached ({type(exc).__name__})", transient=True) from exc
         except httpx2.HTTPError as exc:
-            raise EmbeddingError(f"{where} could not be understood ({type(exc).__name__})") from exc
+            raise EmbeddingError(f"{where} sent an invalid answer ({type(exc).__name__})") from exc
         self._unreachable = None
         if not response.is_success:
             raise self._refusal(where, response)
@@ -183,7 +183,7 @@ class JsonServer:
 
     def _address(self, text: str) -> tuple[httpx2.URL, tuple[str, str] | None]:
         """Split an address into one without credentials, which is safe to log, and the credentials."""
-        wrong = f"{self.url_setting}: needs an address such as http://localhost:11434"
+        wrong = f"{self.url_setting}: use an address such as http://localhost:11434"
         try:
             url = httpx2.URL(text)
         except (httpx2.InvalidURL, UnicodeError):  # its message would hold a part of the address
@@ -236,7 +236,7 @@ class HttpProvider(JsonServer, BaseProvider):
 def _usable(key: SecretStr | None, setting: str) -> SecretStr | None:
     value = key.get_secret_value().strip() if key else ""
     if not (value.isascii() and value.isprintable()):
-        raise EmbeddingConfigError(f"{setting}: has characters that no HTTP header can carry")
+        raise EmbeddingConfigError(f"{setting}: has characters that are not allowed in an HTTP header")
     return SecretStr(value) if value else None
 
 

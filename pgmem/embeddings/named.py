@@ -80,13 +80,13 @@ def _as_folder(model: str) -> Path | None:
         The folder; None if `model` is a name on the hub, such as `BAAI/bge-small-en-v1.5`.
 
     Raises:
-        EmbeddingConfigError: `model` looks like a path, and there is no such folder.
+        EmbeddingConfigError: `model` looks like a path, and the folder does not exist.
     """
     folder = Path(model).expanduser()
     if folder.is_dir():
         return folder
     if folder.is_absolute() or model.startswith(("~", ".", "\\")):
-        raise EmbeddingConfigError("EMBEDDING_MODEL: there is no such folder")
+        raise EmbeddingConfigError("EMBEDDING_MODEL: the folder does not exist")
     return None
 
 

@@ -37,7 +37,7 @@ def load_folder(folder: Path, *, provider: str, extra: str) -> Encoder:
     """Load a folder's model and tokenizer.
 
     Texts are truncated to 256 tokens and run in batches of 32 texts of similar length. The vectors of the tokens are
-    averaged; if the folder's 1_Pooling/config.json says so, the first one is taken instead.
+    averaged; if the folder's 1_Pooling/config.json selects CLS pooling, the first one is taken instead.
 
     Raises:
         EmbeddingError: a library is missing, or the model has other inputs.

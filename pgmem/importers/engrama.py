@@ -6,7 +6,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pgmem.bounded import read_bytes
+from pgmem.documents import read_bytes
 from pgmem.errors import InvalidArgument
 from pgmem.importers.records import Item, Link, Names, Reading, Vocabulary, json_lines, moment, proportion
 
@@ -56,7 +56,7 @@ def read(path: Path, known: Vocabulary) -> Reading:
             relation = _relation(kind, here[source], here[target_], known)
             if relation is None:
                 unknown[source].append(f"{kind} {target_[1]}")
-                reading.converted[f"{kind} relations: RELATED_TO, and the property relations_told"] += 1
+                reading.converted[f"{kind} relations: RELATED_TO, with the property relations_told"] += 1
             if record.get("properties"):
                 reading.left_out["properties of relations"] += 1
             reading.links.append(
@@ -68,7 +68,7 @@ def read(path: Path, known: Vocabulary) -> Reading:
 
 
 def _relation(kind: str, source: NodeKey, target: NodeKey, known: Vocabulary) -> str | None:
-    """The relation of the registry; SUPERSEDES stays what it is between decisions."""
+    """The relation of the registry; SUPERSEDES is kept between decisions."""
     if kind == "SUPERSEDES" and (source[0], target[0]) == ("Decision", "Decision"):
         return kind
     return known.relation(kind)
@@ -79,7 +79,7 @@ def _records(path: Path, reading: Reading) -> tuple[dict[NodeKey, dict[str, Any]
     records = json_lines(path, read_bytes(path).decode(), reading)
     if next(records, {}).get("engrama_export") != 1:
         raise InvalidArgument(
-            f"{path.name} is no export of engrama in format 1: write it with engrama export."
+            f"{path.name} is not an export of engrama in format 1: write it with engrama export."
         )
     nodes: dict[NodeKey, dict[str, Any]] = {}
     relations = []
@@ -118,7 +118,7 @@ def _item(
     status = str(kept.pop("status", None) or "active")
     if status not in _STATUSES:
         kept["status_told"] = status
-        reading.converted[f"nodes of the status {status}: active, and the property status_told"] += 1
+        reading.converted[f"nodes of the status {status}: active, with the property status_told"] += 1
         status = "active"
     if here[0] != node[0]:
         kept["entity_type"] = node[0]

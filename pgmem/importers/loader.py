@@ -1,4 +1,4 @@
-"""Read a file of another system, and store its records as they are; safe to repeat."""
+"""Read a file of another system, and store its records unchanged; safe to repeat."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from pgmem.memory import Memory
 from pgmem.models import Imported
 
 _LEFT_OUT = {
-    "forgotten": "memories that were forgotten or merged here",
-    "outranked": "memories that have more trust here than this import",
+    "forgotten": "memories that were forgotten or merged in this store",
+    "outranked": "memories with more trust in this store than this import has",
     "no end": "relations with an end that was not imported",
     "one end": "relations of a memory with itself",
 }
-"""What is said of records that `import_memories` leaves as they are."""
+"""The messages for records that `import_memories` does not change."""
 
 
 class Source(StrEnum):
@@ -55,7 +55,7 @@ def read(source: Source, path: Path, known: Vocabulary, user: str | None = None)
         InvalidArgument: the file is unreadable or not in that system's format.
     """
     if source is not Source.markdown and not path.is_file():
-        raise InvalidArgument(f"{path} is no file.")
+        raise InvalidArgument(f"{path} is not a file.")
     try:
         match source:
             case Source.mcp_memory:

@@ -8,7 +8,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pgmem.bounded import NESTING, UNPACKED_BYTES, check
+from pgmem.documents import NESTING, UNPACKED_BYTES, check
 from pgmem.errors import InvalidArgument
 from pgmem.importers.records import Item, Link, Names, Reading, Vocabulary, moment, proportion
 
@@ -16,8 +16,10 @@ _LINK = re.compile(r"\[\[([^\[\]|#^]+)(?:[#^][^\[\]|]*)?(?:\|[^\[\]]*)?\]\]")
 _BOUNDARY = re.compile(r"^-{3,}\s*$", re.MULTILINE)
 _TAG = re.compile(r"(?<![\w#/&\[])#([^\W\d][\w/-]*|\d[\w/-]*[^\W\d][\w/-]*)")
 """A tag in the text: # and a word with a letter, as Obsidian reads it; not a heading, a link or a colour in a URL."""
-_CODE = re.compile(r"(?s)```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`|\]\([^)]*\)|<[^>\n]*>|https?://\S+")
-"""Where # is no tag: code, addresses, HTML."""
+_CODE = re.compile(
+    r"(?s)```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`|\]\([^()\n]{0,2000}\)|<[^<>\n]{0,2000}>|https?://\S+"
+)
+"""Places where # does not begin a tag: code, addresses, HTML."""
 _STATUSES = {"active", "archived", "superseded", "expired", "stub"}
 _CREATED = ("created", "created_at", "date")
 _UPDATED = ("updated", "updated_at", "modified")
@@ -61,7 +63,7 @@ def _notes(folder: Path, reading: Reading) -> Notes:
         if any(part.startswith(".") for part in place.parts):
             continue
         if not path.is_file() or not path.resolve().is_relative_to(home):
-            reading.left_out["links to places outside of the folder, and what is no file"] += 1
+            reading.left_out["links to targets outside of the folder, or that are not files"] += 1
             continue
         reading.paths.append(place.as_posix())
         size += path.stat().st_size
@@ -84,7 +86,7 @@ def _split(text: str) -> tuple[dict[str, Any], str]:
     """The front matter of a note, and its text.
 
     Raises:
-        ValueError: the front matter is no YAML.
+        ValueError: the front matter is not YAML.
         InvalidArgument: it is nested too deeply.
     """
     parts = _BOUNDARY.split(text.strip(), maxsplit=2)
@@ -100,9 +102,11 @@ def _split(text: str) -> tuple[dict[str, Any], str]:
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > NESTING:
                 raise InvalidArgument("the front matter is nested too deeply")
+            if isinstance(event, yaml.ScalarEvent) and event.value == "<<":
+                raise InvalidArgument("the front matter merges objects")  # which can double it at each level
         found = yaml.load(parts[1], Loader=loader)  # a safe loader: it makes plain values only
     except yaml.YAMLError as error:
-        raise ValueError("the front matter is no YAML") from error
+        raise ValueError("the front matter is not YAML") from error
     return dict(found) if isinstance(found, dict) else {}, parts[2].strip()
 
 

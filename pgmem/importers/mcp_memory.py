@@ -6,7 +6,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from pgmem.bounded import read_bytes
+from pgmem.documents import read_bytes
 from pgmem.importers.records import Item, Link, Names, Reading, Vocabulary, json_lines
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pgmem.bounded import parse, read_bytes, unpack
+from pgmem.documents import archive, parse, read_bytes, unpack
 from pgmem.errors import InvalidArgument
 from pgmem.importers.records import (
     Item,
@@ -140,15 +140,15 @@ def _memories(found: list[Any], reading: Reading) -> Iterator[dict[str, Any]]:
         if isinstance(memory, dict):
             yield memory
         else:
-            reading.left_out["entries that are no JSON object"] += 1
+            reading.left_out["entries that are not JSON objects"] += 1
 
 
 def _text(path: Path) -> str:
     if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            name = next((name for name in archive.namelist() if name.rpartition("/")[2] == _LINES), None)
+        with archive(path) as opened:
+            name = next((name for name in opened.namelist() if name.rpartition("/")[2] == _LINES), None)
             if name is None:
                 raise InvalidArgument(f"{path.name} holds no {_LINES}: is this an export of OpenMemory?")
-            with archive.open(name) as packed:
+            with opened.open(name) as packed:
                 return unpack(packed, f"{name} in {path.name}").decode()
     return read_bytes(path).decode()

@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import Any
 
-from pgmem.bounded import parse
+from pgmem.documents import parse
 from pgmem.models import SchemaDescription
 
 _NAME_CHARS = 200  # the limit of a new store; the verb refuses a longer name
@@ -141,7 +141,7 @@ def json_lines(path: Path, text: str, reading: Reading) -> Iterator[dict[str, An
         if isinstance(record, dict):
             yield record
         else:
-            reading.left_out[f"lines of {path.name} that are no JSON object"] += 1
+            reading.left_out[f"lines of {path.name} that are not JSON objects"] += 1
 
 
 def excerpt(text: str, mark: str) -> str:

@@ -20,12 +20,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pgmem import bounded
+from pgmem import documents
+from pgmem.editor import transcripts
 from pgmem.errors import InvalidArgument, PgmemError
-from pgmem.hook import transcripts
 from pgmem.memory import Memory
 from pgmem.models import Imported
-from pgmem.repository.identity import chosen_project, identify
+from pgmem.workspace.identity import chosen_project, identify
 
 Turn = dict[str, str]
 
@@ -175,17 +175,17 @@ def _files(path: Path, pattern: str) -> list[Path]:
 def _lines(file: Path) -> Iterator[str]:
     size = 0
     with file.open(encoding="utf-8", errors="replace") as opened:
-        for line in bounded.lines(opened, file.name):
+        for line in documents.lines(opened, file.name):
             size += len(line)
-            if size > bounded.UNPACKED_BYTES:
-                raise InvalidArgument(f"{file.name} is larger than {bounded.UNPACKED_BYTES // 2**20} MiB.")
+            if size > documents.UNPACKED_BYTES:
+                raise InvalidArgument(f"{file.name} is larger than {documents.UNPACKED_BYTES // 2**20} MiB.")
             yield line
 
 
 def _entry(line: str) -> dict[str, Any]:
     """Return the entry of a line; an empty one where the line cannot be read or is nested too deeply."""
     try:
-        found = bounded.parse(line, "a line")
+        found = documents.parse(line, "a line")
     except (ValueError, PgmemError):
         return {}
     return found if isinstance(found, dict) else {}
@@ -282,9 +282,9 @@ def _turn(name: object, role: object, text: str, at: object) -> Turn | None:
 def _exported(path: Path) -> Iterator[dict[str, Any]]:
     for name, raw in _documents(path):
         try:
-            found = bounded.parse(raw, name)
+            found = documents.parse(raw, name)
         except ValueError as error:
-            raise InvalidArgument(f"{name} is no JSON: {error}.") from error
+            raise InvalidArgument(f"{name} is not JSON: {error}.") from error
         for conversation in found if isinstance(found, list) else [found]:
             if isinstance(conversation, dict):
                 yield conversation
@@ -294,17 +294,17 @@ def _documents(path: Path) -> Iterator[tuple[str, bytes]]:
     """Return conversations.json and its further parts (conversations-001.json) of a file, a folder or a zip file."""
     if path.is_dir():
         for file in sorted(path.glob("conversations*.json"))[:_EXPORTS]:
-            yield file.name, bounded.read_bytes(file)
+            yield file.name, documents.read_bytes(file)
     elif not path.is_file():
         raise InvalidArgument(f"{path} is neither a file nor a folder.")
     elif not zipfile.is_zipfile(path):
-        yield path.name, bounded.read_bytes(path)
+        yield path.name, documents.read_bytes(path)
     else:
-        with zipfile.ZipFile(path) as packed:
+        with documents.archive(path) as packed:
             names = sorted(n for n in packed.namelist() if Path(n).match("conversations*.json"))
             for name in names[:_EXPORTS]:
                 with packed.open(name) as member:
-                    yield name, bounded.unpack(member, name)
+                    yield name, documents.unpack(member, name)
 
 
 def _text(value: object) -> str | None:

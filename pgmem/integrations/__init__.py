@@ -1,1 +1,1 @@
-"""Doors into other systems: each has the shape that its system expects, and stores by the verbs. Each is an extra."""
+"""Integrations: each implements the interface of another system over the verbs, and is an extra of the package."""

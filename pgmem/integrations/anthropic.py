@@ -52,7 +52,7 @@ class _OverMemory(Generic[M]):
 
 
 class AsyncMemoryTool(_OverMemory[Memory], BetaAsyncAbstractMemoryTool):
-    """The tool for `AsyncAnthropic`: every edit is a version, and what is deleted can be reverted.
+    """The tool for `AsyncAnthropic`: every edit is a version, and a deletion can be reverted.
 
     ```python
     async with pgmem.Memory.connect() as memory:
@@ -148,7 +148,7 @@ class MemoryTool(_OverMemory[SyncMemory], BetaAbstractMemoryTool):
 
 @contextmanager
 def _refusals_as_answers() -> Iterator[None]:
-    """Tell the model the reason of a refusal: any other exception would end its turn."""
+    """Return the reason of a refusal to the model: any other exception would end its turn."""
     try:
         yield
     except PgmemError as error:

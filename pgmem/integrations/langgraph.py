@@ -44,7 +44,7 @@ Metric = Literal["cosine", "inner_product", "l2"]
 
 @dataclass(slots=True)
 class _Waiting:
-    """The operations of a caller, and what it waits for."""
+    """The operations of a caller, and the future of their results."""
 
     ops: list[Op]
     done: asyncio.Future[list[Result]]

@@ -16,7 +16,7 @@ from pgmem.sync import Memory as SyncMemory
 class PgmemSession:
     """A conversation that is kept: what `Runner.run(…, session=…)` takes.
 
-    Items are added all or none; of two calls at once, one stands whole before the other, and no item is popped twice.
+    Items are added all or none; concurrent calls do not interleave, and no item is popped twice.
     What is popped or cleared is hidden, and `revert` brings it back.
 
     ```python
@@ -78,7 +78,7 @@ class PgmemSession:
             )
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Take the last item out and return it; None where there is none."""
+        """Remove the last item and return it; None if there is none."""
         row = await self._reach.awaited(
             self._reach.memory.pop_message, self.session_id, project_id=self._project_id
         )

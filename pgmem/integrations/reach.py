@@ -1,4 +1,4 @@
-"""Calls of a memory from any event loop, and from none."""
+"""Calls of a memory from any event loop, and from code without one."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Approval by the person behind a client: a save that holds globally is shown to them, where their client can ask them.
+"""Approval by the person behind a client: a global save is shown to them, where their client supports it.
 
 The store decides what an answer counts for (the setting `approval`), and a token is good for the text that was shown.
-Where the client cannot ask, or the agent sends a token of its own, the save goes on as it is.
+Where the client cannot ask, or the agent sends a token, the save is passed on unchanged.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from mcp.server.elicitation import AcceptedElicitation, CancelledElicitation, El
 from mcp.server.mcpserver import Context, Elicit, Resolve
 from pydantic import BaseModel, Field
 
-from pgmem import neutral
-from pgmem.declared import Verb
+from pgmem import escaping
+from pgmem.declaration import Verb
 from pgmem.errors import NotPermitted
-from pgmem.mcp.app import App
+from pgmem.mcp.http.app import App
 from pgmem.memory import Memory
 
 _WITHIN_ANSWERS = "2026-07-28"
@@ -25,7 +25,7 @@ _WITHIN_ANSWERS = "2026-07-28"
 
 
 class Approval(BaseModel):
-    """What a person answers."""
+    """The answer of a person."""
 
     approve: bool = Field(title="Save it", description="For all your projects, until somebody forgets it.")
 
@@ -46,8 +46,8 @@ def injected(memory: Any, taken: Mapping[str, Any]) -> dict[str, Any]:
     async def preview(ctx: Context[App], memory: Memory, **arguments: Any) -> str:
         if arguments["governance_token"] or not _is_global(arguments) or not _can_ask(ctx):
             return ""
-        # The person sees what the token is for, so a character that nobody sees makes it good for nothing.
-        return neutral.visible(await memory.preview_global_write(arguments))
+        # The person must see the whole text that a token approves, so a text with invisible characters gets none.
+        return escaping.visible(await memory.preview_global_write(arguments))
 
     kinds = {"ctx": Context[App], "memory": memory, **taken}
     preview.__annotations__ = {**kinds, "return": str}
@@ -63,7 +63,7 @@ def injected(memory: Any, taken: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def token(memory: Memory, shown: str, approval: ElicitationResult[Approval]) -> str | None:
-    """Return the token of what a person approved; None if they gave no answer, which leaves it to the store.
+    """Return the token of an approved text; None if they gave no answer, which leaves it to the store.
 
     Raises:
         NotPermitted: the person declined.

@@ -15,9 +15,9 @@ from mcp.types import (
     ResourceTemplateReference,
 )
 
-from pgmem import neutral
+from pgmem import escaping
 from pgmem.errors import PgmemError, summary
-from pgmem.mcp.app import App
+from pgmem.mcp.http.app import App
 
 _COMPLETED = ("project_id", "focus", "label", "session_id")
 _MOST = 100
@@ -44,15 +44,15 @@ def add(server: MCPServer[App], app: App) -> None:
             )
         except (PgmemError, psycopg.Error) as error:
             raise MCPError(INTERNAL_ERROR, app.trouble or summary(error)) from error
-        values = [str(neutral.as_data(name.value)) for name in found[:_MOST]]
+        values = [str(escaping.as_data(name.value)) for name in found[:_MOST]]
         return Completion(values=values, has_more=len(found) > _MOST)
 
 
 async def _require(server: MCPServer[App], ref: PromptReference | ResourceTemplateReference) -> None:
-    """Raise MCPError (-32602) for a prompt or a template that is not here."""
+    """Raise MCPError (-32602) for an unknown prompt or template."""
     if isinstance(ref, PromptReference):
         name, known = ref.name, [prompt.name for prompt in await server.list_prompts()]
     else:
         name, known = ref.uri, [template.uri_template for template in await server.list_resource_templates()]
     if name not in known:
-        raise MCPError(INVALID_PARAMS, f"There is no {name[:80]!r} here; there are {', '.join(known)}.")
+        raise MCPError(INVALID_PARAMS, f"Unknown reference {name[:80]!r}. Known: {', '.join(known)}.")

@@ -17,8 +17,8 @@ from mcp.types import ToolAnnotations
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from pgmem import neutral
-from pgmem.mcp.app import App
+from pgmem import escaping
+from pgmem.mcp.http.app import App
 from pgmem.mcp.tools import opened, with_reasons
 from pgmem.memory import Memory
 
@@ -60,7 +60,7 @@ class OldObservations(TypedDict):
 
 
 class AddedToEntity(TypedDict):
-    """What was new of the observations of an entity."""
+    """The added observations of an entity."""
 
     entityName: str
     addedObservations: list[str]
@@ -124,14 +124,14 @@ class _Tool:
         return {name: [_in_order(item) for item in items] for name, items in asdict(answer).items()}
 
     def text(self, answer: Any) -> Any:
-        """What of an answer is its text: of a deletion the message, of what was made its list."""
+        """The text of an answer: the message of a deletion, the list of a creation."""
         fields = {"read": None, "make": next(iter(self.answer.__annotations__)), "delete": "message"}
         field = fields[self.effect]
         return answer if field is None else answer[field]
 
 
 def _in_order(item: dict[str, Any]) -> dict[str, Any]:
-    """Return an object with its fields in the order of the reference server; jsonb has one of its own."""
+    """Return an object with its fields in the order of the reference server, which jsonb does not keep."""
     return {name: item[name] for name in _ORDER if name in item}
 
 
@@ -224,11 +224,11 @@ def add(server: MCPServer[App], app: App) -> None:
         title="Knowledge Graph",
         description="The full knowledge graph with all entities and relations",
         mime_type="application/json",
-        meta=neutral.MARK,
+        meta=escaping.MARK,
     )
     async def knowledge_graph() -> str:
         graph = await _TOOLS["read_graph"].call(await app.memory())
-        return neutral.as_data_in_json(_json(neutral.as_data(graph)))
+        return escaping.as_data_in_json(_json(escaping.as_data(graph)))
 
 
 def text_of(tool: str, answer: Any) -> str | None:
@@ -236,7 +236,7 @@ def text_of(tool: str, answer: Any) -> str | None:
     if tool not in _TOOLS:
         return None
     found = _TOOLS[tool].text(answer)
-    return found if isinstance(found, str) else neutral.as_data_in_json(_json(found))
+    return found if isinstance(found, str) else escaping.as_data_in_json(_json(found))
 
 
 def _json(value: Any) -> str:

@@ -9,9 +9,9 @@ from dataclasses import asdict, is_dataclass
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 
-from pgmem import neutral
+from pgmem import escaping
 from pgmem.errors import DatabaseUnavailable, InvalidArgument, MemoryNotFound, PgmemError
-from pgmem.mcp.app import App
+from pgmem.mcp.http.app import App
 from pgmem.memory import Memory
 
 
@@ -22,42 +22,42 @@ def add(server: MCPServer[App], app: App) -> None:
         try:
             found = await what(await app.memory())
         except (MemoryNotFound, InvalidArgument) as error:
-            raise ResourceNotFoundError(neutral.as_data(str(error))) from error
+            raise ResourceNotFoundError(escaping.as_data(str(error))) from error
         except DatabaseUnavailable as error:
-            raise ResourceError(neutral.as_data(app.trouble or str(error))) from error
+            raise ResourceError(escaping.as_data(app.trouble or str(error))) from error
         except PgmemError as error:
-            raise ResourceError(neutral.as_data(str(error))) from error
+            raise ResourceError(escaping.as_data(str(error))) from error
         plain = asdict(found) if is_dataclass(found) and not isinstance(found, type) else found
-        text = json.dumps(neutral.as_data(plain), default=str, ensure_ascii=False, indent=2)
-        return neutral.as_data_in_json(text)
+        text = json.dumps(escaping.as_data(plain), default=str, ensure_ascii=False, indent=2)
+        return escaping.as_data_in_json(text)
 
-    @server.resource("pgmem://schema", mime_type="application/json", meta=neutral.MARK)
+    @server.resource("pgmem://schema", mime_type="application/json", meta=escaping.MARK)
     async def schema() -> str:
         """The labels and relations a memory can have."""
         return await read(Memory.describe_schema)
 
-    @server.resource("pgmem://status", mime_type="application/json", meta=neutral.MARK)
+    @server.resource("pgmem://status", mime_type="application/json", meta=escaping.MARK)
     async def status() -> str:
-        """The server, the tier, the release and what is kept, in numbers."""
+        """The server, the tier, the release and the counts of the store."""
         return await read(Memory.status)
 
-    @server.resource("pgmem://project/{project_id}", mime_type="application/json", meta=neutral.MARK)
+    @server.resource("pgmem://project/{project_id}", mime_type="application/json", meta=escaping.MARK)
     async def project(project_id: str) -> str:
-        """What is remembered of a project."""
-        return await read(lambda memory: memory.retrieve_context(neutral.as_sent(project_id), "project"))
+        """The memories of a project."""
+        return await read(lambda memory: memory.retrieve_context(escaping.as_sent(project_id), "project"))
 
-    @server.resource("pgmem://project/{project_id}/{focus}", mime_type="application/json", meta=neutral.MARK)
+    @server.resource("pgmem://project/{project_id}/{focus}", mime_type="application/json", meta=escaping.MARK)
     async def focus(project_id: str, focus: str) -> str:
-        """What is remembered of a focus area, with its project."""
-        project, area = neutral.as_sent(project_id), neutral.as_sent(focus)
+        """The memories of a focus area and its project."""
+        project, area = escaping.as_sent(project_id), escaping.as_sent(focus)
         return await read(lambda memory: memory.retrieve_context(project, "focus", area))
 
-    @server.resource("pgmem://memory/{label}/{key}", mime_type="application/json", meta=neutral.MARK)
+    @server.resource("pgmem://memory/{label}/{key}", mime_type="application/json", meta=escaping.MARK)
     async def memory(label: str, key: str) -> str:
         """One memory whole, by id, name or exact title."""
-        return await read(lambda memory: memory.get_node(neutral.as_sent(label), neutral.as_sent(key)))
+        return await read(lambda memory: memory.get_node(escaping.as_sent(label), escaping.as_sent(key)))
 
-    @server.resource("pgmem://session/{session_id}", mime_type="application/json", meta=neutral.MARK)
+    @server.resource("pgmem://session/{session_id}", mime_type="application/json", meta=escaping.MARK)
     async def session(session_id: str) -> str:
-        """A session and what was produced in it."""
-        return await read(lambda memory: memory.get_session(neutral.as_sent(session_id)))
+        """A session and the memories that it produced."""
+        return await read(lambda memory: memory.get_session(escaping.as_sent(session_id)))

@@ -17,11 +17,11 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult, TextContent, Tool
 from pydantic import ValidationError
 
-from pgmem import neutral
-from pgmem.database.schema import release
+from pgmem import escaping
+from pgmem.install.schema import release
 from pgmem.mcp import completion, knowledge, prompts, resources, tools
-from pgmem.mcp.app import App, lifespan
 from pgmem.mcp.arguments import refusal, unknown
+from pgmem.mcp.http.app import App, lifespan
 from pgmem.mcp.schemas import listed_answer, listed_arguments, meant
 from pgmem.mcp.stdio import answering_stdio
 from pgmem.settings import ALL_TOOLSETS, Settings
@@ -76,18 +76,18 @@ class Server(MCPServer[App]):
             ToolError: the tool refuses, or cannot read its arguments. The agent gets the message, which says what to
             send
                 instead.
-            MCPError: there is no such tool, an error of the protocol (-32602).
+            MCPError: the tool is unknown, an error of the protocol (-32602).
         """
         try:
             return framed(
-                name, await self._call(name, neutral.as_sent(arguments), context), self.optional(name)
+                name, await self._call(name, escaping.as_sent(arguments), context), self.optional(name)
             )
         except UnexpectedToolError:
             raise
         except ToolError as error:
-            raise ToolError(neutral.as_data(str(error))) from error
+            raise ToolError(escaping.as_data(str(error))) from error
         except MCPError as error:
-            raise MCPError(error.code, neutral.as_data(error.message)) from error
+            raise MCPError(error.code, escaping.as_data(error.message)) from error
 
     async def _call(
         self, name: str, arguments: dict[str, Any], context: Context[App, Any] | None
@@ -95,12 +95,12 @@ class Server(MCPServer[App]):
         tool = self._tool_manager.get_tool(name)
         if tool is None:
             known = ", ".join(tool.name for tool in self._tool_manager.list_tools())
-            raise MCPError(INVALID_PARAMS, f"There is no tool {name[:80]!r} here; there are {known}.")
+            raise MCPError(INVALID_PARAMS, f"Unknown tool {name[:80]!r}. Known: {known}.")
         if message := unknown(name, tool.parameters, arguments):
             raise ToolError(message)
         try:
             call = super().call_tool(name, meant(tool.parameters, arguments), context)
-            # An answer over HTTP carries nothing before itself, so nobody could be told.
+            # An answer over HTTP carries no notifications before it, so progress cannot be reported.
             if context is None or context.request_context.request is not None:
                 return await call
             return await reported(context, call)
@@ -128,12 +128,12 @@ class Server(MCPServer[App]):
         """Return a prompt with its arguments filled in.
 
         Raises:
-            MCPError: there is no such prompt, or its arguments are not those that it takes (-32602).
+            MCPError: the prompt is unknown, or its arguments are not those that it takes (-32602).
         """
         prompt = self._prompt_manager.get_prompt(name)
         if prompt is None:
             known = ", ".join(prompt.name for prompt in self._prompt_manager.list_prompts())
-            raise MCPError(INVALID_PARAMS, f"There is no prompt {name[:80]!r} here; there are {known}.")
+            raise MCPError(INVALID_PARAMS, f"Unknown prompt {name[:80]!r}. Known: {known}.")
         taken = prompt.arguments or []
         schema: dict[str, Any] = {"properties": {part.name: {} for part in taken}}
         if message := unknown(name, schema, arguments or {}):
@@ -190,7 +190,7 @@ def create_server(
 
 
 async def reported(context: Context[App, Any], call: Awaitable[R]) -> R:
-    """Return what a call returns; until then report progress every two seconds, if the client asked for it."""
+    """Return the result of a call; until then report progress every two seconds, if the client asked for it."""
 
     async def report() -> None:
         for ticks in itertools.count(1):
@@ -217,19 +217,19 @@ def framed(
     """Return an answer without nulls, its text as one line of JSON, marked and neutralised as data.
 
     Of the optional fields, those that say nothing (an empty list, zero, false) are left out too. The tools of the
-    reference server have texts of their own.
+    reference server keep its texts.
 
     A recalled text can close neither its quotes nor a tag around it, in the text and in the structured content.
     """
     if not isinstance(result, CallToolResult) or result.structured_content is None:
         return result
     telling = {k: v for k, v in result.structured_content.items() if v or k not in optional}
-    answer = neutral.as_data(without_nulls(telling))
-    text = knowledge.text_of(tool, answer) or neutral.as_data_in_json(
+    answer = escaping.as_data(without_nulls(telling))
+    text = knowledge.text_of(tool, answer) or escaping.as_data_in_json(
         json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
     )
     content = [TextContent(type="text", text=text)]
-    meta = {**(result.meta or {}), **neutral.MARK}
+    meta = {**(result.meta or {}), **escaping.MARK}
     return result.model_copy(update={"content": content, "structured_content": answer, "meta": meta})
 
 

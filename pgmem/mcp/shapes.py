@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, WithJsonSchema, with_config
 from typing_extensions import TypedDict
 
+from pgmem._verbs import KINDS
+
 _OPEN = ConfigDict(extra="allow")
 """Fields that no shape names reach SQL, which refuses or keeps them by name; pydantic would drop them silently."""
 _Text = Annotated[Any, WithJsonSchema({"type": "string"})]
@@ -19,34 +21,26 @@ _Texts = Annotated[Any, WithJsonSchema({"type": "array", "items": {"type": "stri
 _CLOSED = ConfigDict(extra="forbid")
 
 
-@with_config(_OPEN)
-class Session(TypedDict):
-    """The arguments of save_session without the place of the batch."""
-
-    objective: str
-    actions_taken: NotRequired[list[str]]
-    decisions_made: NotRequired[list[str]]
-    open_items: NotRequired[list[str]]
-    next_actions: NotRequired[list[str]]
+_FIELDS: Mapping[str, Any] = {"text": str, "title": str, "key": str, "date": str, "texts": list[str]}
+"""The types of the fields that a part of a batch shows; numbers and times have defaults that agents leave alone."""
 
 
-@with_config(_OPEN)
-class Decision(TypedDict):
-    """The arguments of save_decision without the place of the batch."""
-
-    title: str
-    rationale: str
-    owner: NotRequired[str]
-    date: NotRequired[str]
+def _part(label: str) -> Any:
+    """Return what a part of a batch holds: the arguments of the save verb of a kind without those of the batch."""
+    kind = next(kind for kind in KINDS if kind.label == label)
+    shown = {
+        field.name: _FIELDS[field.type] if field.required else NotRequired[_FIELDS[field.type]]
+        for field in kind.fields
+        if field.type in _FIELDS and not field.hidden
+    }
+    return with_config(_OPEN)(TypedDict(label, shown))  # type: ignore[operator]
 
 
 @with_config(_OPEN)
-class Pattern(TypedDict):
-    """The arguments of save_pattern without the place of the batch."""
+class Labelled(TypedDict):
+    """A memory of any kind that has a save verb: its label, and the arguments of the verb."""
 
-    trigger: str
-    repeatable_steps: list[str]
-    exclusions: NotRequired[list[str]]
+    label: str
 
 
 @with_config(_OPEN)
@@ -183,9 +177,10 @@ def _by_relation(targets: list[Target]) -> dict[str, list[dict[str, object]]]:
 
 
 SHAPES: Mapping[str, Any] = {
-    "session": Session,
-    "decisions": list[Decision],
-    "patterns": list[Pattern],
+    "session": _part("Session"),
+    "decisions": list[_part("Decision")],  # type: ignore[misc]
+    "patterns": list[_part("Pattern")],  # type: ignore[misc]
+    "memories": list[Labelled],
     "related_entities": list[RelatedEntity],
     "properties": Properties,
     "relations": Annotated[list[Target], BeforeValidator(_targets), AfterValidator(_by_relation)],

@@ -57,13 +57,11 @@ def answer_to(error: Exception) -> JSONRPCResponse | JSONRPCError:
         found = None
     request = found.get("id") if isinstance(found, dict) else None
     if not isinstance(request, int | str):
-        data = ErrorData(
-            code=PARSE_ERROR, message="This line is no JSON-RPC message: send one JSON object a line."
-        )
+        data = ErrorData(code=PARSE_ERROR, message="Invalid JSON-RPC message: send one JSON object a line.")
         return JSONRPCError(jsonrpc="2.0", id=None, error=data)
     if _is_well_formed(found):
         data = ErrorData(
-            code=INVALID_REQUEST, message="This is no JSON-RPC request: send jsonrpc, id, method and params."
+            code=INVALID_REQUEST, message="Invalid JSON-RPC request: send jsonrpc, id, method and params."
         )
         return JSONRPCError(jsonrpc="2.0", id=request, error=data)
     message = "An argument holds a lone surrogate (half of an emoji, say): send well-formed Unicode."

@@ -19,12 +19,12 @@ from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import Field, TypeAdapter
 
 from pgmem._verbs import VERBS
-from pgmem.declared import Verb
-from pgmem.engines.routing import SERVERLESS
-from pgmem.engines.verbs import RowLimit
+from pgmem.calls.methods import RowLimit
+from pgmem.calls.routing import SERVERLESS
+from pgmem.declaration import Verb
 from pgmem.errors import DatabaseUnavailable, PgmemError, summary
 from pgmem.mcp import approval as approvals
-from pgmem.mcp.app import App
+from pgmem.mcp.http.app import App
 from pgmem.mcp.shapes import SHAPES
 from pgmem.memory import Memory
 
@@ -35,7 +35,7 @@ log = logging.getLogger("pgmem")
 TOOLSETS = tuple(dict.fromkeys(verb.toolset for verb in VERBS.values() if verb.toolset))
 
 _RESOLVED = AcceptedElicitation[Any]
-"""The class in which the SDK wraps what it injects. pydantic keeps it only while it is referenced, and takes 8 ms
+"""The class in which the SDK wraps injected values. pydantic keeps it only while it is referenced, and takes 8 ms
 to make it, which the SDK asks for at every call."""
 
 _AGENT_ROWS = 100
@@ -129,7 +129,7 @@ def _tool(verb: Verb, app: App, injected: Any) -> Callable[..., Awaitable[Any]]:
 
 
 def _brief(meaning: str) -> str:
-    """Return the first clause of what an argument means; the rest is for people."""
+    """Return the first clause of the meaning of an argument; the rest is for people."""
     clause = re.split(r"[.;] |[.;]$", meaning, maxsplit=1)[0]
     return re.sub(r",? \d+ to \d+$", "", clause)  # the schema has the bounds
 
@@ -165,7 +165,7 @@ def with_reasons(app: App) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, 
                 return await function(*args, **kwargs)
             except DatabaseUnavailable as error:
                 trouble = (app.trouble or str(error)).rstrip(".")
-                kept = "; a save would be kept" if app.keeps_saves() else ""
+                kept = "; a save would be queued" if app.keeps_saves() else ""
                 raise ToolError(f"{trouble}. Try again later{kept}.") from error
             except PgmemError as error:
                 raise ToolError(str(error)) from error

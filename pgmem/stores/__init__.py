@@ -78,5 +78,5 @@ def _backend(config: Mapping[str, object], name: str) -> str:
     if name == "VECTOR_BACKEND" and given == "postgres":
         given = "pgvector"
     if given not in known:
-        raise InvalidArgument(f"{name}: there is no backend {given!r} here; it is one of {', '.join(known)}.")
+        raise InvalidArgument(f"Unknown backend {name}={given!r}. Known: {', '.join(known)}.")
     return given

@@ -54,7 +54,7 @@ class _OnDatabase:
 class PgGraphStore(_OnDatabase):
     """A `GraphStore` over the verbs.
 
-    Nodes of labels with a save verb of their own (Decision, Session, …) can be read like all others, but only that verb
+    Nodes of labels with a separate save verb (Decision, Session, …) can be read like all others, but only that verb
     writes them; `merge_node` raises and names it.
 
     Args:
@@ -240,7 +240,7 @@ class PgGraphStore(_OnDatabase):
     async def _require_vector(self, embedding: Sequence[float]) -> None:  # noqa: ARG002
         """Raise an error if this store cannot keep a vector."""
         if self._model is None:
-            raise InvalidArgument("This store was made without a model: say which one made the vector.")
+            raise InvalidArgument("This store has no model: name the model of the vector.")
 
     async def _read(self, label: str, key: str) -> dict[str, Any] | None:
         try:
@@ -285,7 +285,7 @@ class PgVectorStore(_OnDatabase):
         """Store the vectors of existing nodes; returns how many were stored.
 
         Raises:
-            InvalidArgument: an id is no UUID, the length of a vector is not the model's, or a vector is all zeros.
+            InvalidArgument: an id is not a UUID, the length of a vector is not the model's, or a vector is all zeros.
             TierMissing: the server has no pgvector.
         """
         if not items:
@@ -355,4 +355,4 @@ def _uuid(node_id: str) -> UUID:
     try:
         return UUID(str(node_id))
     except ValueError:
-        raise InvalidArgument(f"{node_id!r} is no node id; send the id of a node.") from None
+        raise InvalidArgument(f"Invalid node id {node_id!r}: send the UUID of a node.") from None

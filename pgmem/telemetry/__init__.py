@@ -17,9 +17,9 @@ def attach(database: Database, settings: Settings) -> None:
         InvalidArgument: `PGMEM_OTEL` is set and the extra otel is not installed.
     """
     if logging.getLogger("pgmem.calls").isEnabledFor(logging.INFO):
-        from pgmem.telemetry.logs import tell
+        from pgmem.telemetry.logs import log_seen
 
-        database.watch(tell)
+        database.watch(log_seen)
     if settings.otel:
         from pgmem.telemetry.tracing import tracer
 

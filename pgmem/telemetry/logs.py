@@ -64,7 +64,7 @@ def configure(settings: Settings) -> None:
         logging.getLogger(name).setLevel(max(root.level, logging.WARNING))
 
 
-def tell(seen: Call | Save) -> None:
+def log_seen(seen: Call | Save) -> None:
     """Log a call or a save at level info; a watcher."""
     if isinstance(seen, Save):
         _calls.info(

@@ -11,9 +11,9 @@ import psycopg
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 
-from pgmem.database.schema import release
 from pgmem.database.watch import Call, Save
 from pgmem.errors import PgmemError
+from pgmem.install.schema import release
 from pgmem.models import Backlog
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
@@ -78,7 +78,9 @@ class Metrics:
             registry=registry,
         )
         self._isolation_layers = Gauge(
-            "pgmem_isolation_layers", "Layers of isolation between tenants: 1 or 2.", registry=registry
+            "pgmem_isolation_layers",
+            "Layers of isolation between tenants: 1 (verbs) or 2 (and row-level security).",
+            registry=registry,
         )
         self._waiting = Gauge("pgmem_embeddings_waiting", "Texts without a vector.", registry=registry)
         self._refused = Gauge(
@@ -93,7 +95,7 @@ class Metrics:
         self._asked_at = -_FRESH_S
         self._asking = anyio.Lock()
 
-    def tell(self, seen: Call | Save) -> None:
+    def record(self, seen: Call | Save) -> None:
         """Count a call or a save; a watcher."""
         if isinstance(seen, Save):
             self._saves.labels(seen.verb, seen.status, seen.dedup_outcome or "").inc()

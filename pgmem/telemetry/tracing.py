@@ -5,9 +5,9 @@ OpenTelemetry's own variables, such as `OTEL_EXPORTER_OTLP_ENDPOINT`, set the de
 
 from __future__ import annotations
 
-from pgmem.database.schema import release
 from pgmem.database.watch import Call, Save, Watcher
 from pgmem.errors import InvalidArgument
+from pgmem.install.schema import release
 
 _MISSING = "PGMEM_OTEL needs the extra otel: pip install 'pgmem-agent[otel]'."
 
@@ -24,7 +24,7 @@ def tracer() -> Watcher:
         raise InvalidArgument(_MISSING) from None
     spans = trace.get_tracer("pgmem", release())
 
-    def tell(seen: Call | Save) -> None:
+    def record(seen: Call | Save) -> None:
         if isinstance(seen, Save):
             return
         span = spans.start_span(
@@ -44,7 +44,7 @@ def tracer() -> Watcher:
             span.set_attribute("error.type", seen.outcome)
         span.end(seen.began_ns + int(seen.seconds * 1e9))
 
-    return tell
+    return record
 
 
 def export() -> None:

@@ -22,7 +22,7 @@ _AT_ONCE = 6
 
 @dataclass(slots=True)
 class Stretch:
-    """What was done in one session, the latest first."""
+    """The activity of one session, newest first."""
 
     session_id: str | None
     agent: str | None
@@ -49,7 +49,7 @@ async def activity(visit: Visit) -> Page:
 
 async def live(visit: Visit) -> Response:
     """New events as they happen, as lines of HTML in server-sent events; it ends with the session."""
-    await visit.memory.get_scope_state(visit.project)  # a project that is not here is an error of the page
+    await visit.memory.get_scope_state(visit.project)  # an unknown project is an error of the page
     return _Live(visit)
 
 
@@ -63,7 +63,7 @@ class _Live(StreamingResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         follows, person = self._visit.sessions.follows, self._visit.session.person
         if follows[person] >= _AT_ONCE:
-            refused = "Too many of your pages follow the activity; close one."
+            refused = "Too many open activity pages; close one."
             await PlainTextResponse(refused, 503)(scope, receive, send)
             return
         follows[person] += 1

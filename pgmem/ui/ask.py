@@ -90,7 +90,7 @@ def _passage(result: SearchResult) -> str:
 
 
 def _values(result: SearchResult) -> list[Part]:
-    """The parts of a score, as the ranking adds them up; what they leave is what stands around the memory."""
+    """The parts of a score, as the ranking adds them; the rest comes from neighbouring memories."""
     parts = result.explanation or {}
     if not parts or parts.get("base") is None:
         return [Part("words", max(result.score, 0.0), 0, 0, 1)]

@@ -1,4 +1,4 @@
-"""Reports on the whole memory, made in the background: a page shows the last one and never waits for the next."""
+"""Reports on the whole store, made in the background: a page shows the last one and does not wait for the next."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pgmem.models import FreshnessReport, Health, HygieneReport, MemoryCounts
 from pgmem.ui.state import StateLine, state_of
 
 if TYPE_CHECKING:
-    from pgmem.database.examine import Finding
+    from pgmem.doctor.database import Finding
 
 Key = tuple[str, str, str | None]
 T = TypeVar("T")
@@ -78,14 +78,14 @@ class Checks:
         return await _last(self._near, key, lambda: _count_near(memory, key[2]), _NEAR_S)
 
     async def latest(
-        self, memory: Memory, key: Key, *, keeper: bool = False, anew: bool = False
+        self, memory: Memory, key: Key, *, administrator: bool = False, anew: bool = False
     ) -> tuple[Report | None, bool, str | None]:
         """Return the last report, whether another one is being made, and why the last try failed.
 
         Args:
             memory: acts for the person.
             key: organisation, user and project.
-            keeper: the report says what `pgmem doctor` says too.
+            administrator: include the findings of `pgmem doctor`.
             anew: begin another report, unless one is being made.
         """
         check = self._known.setdefault(key, _Check())
@@ -93,7 +93,9 @@ class Checks:
         while len(self._known) > _MOST:
             self._known.popitem(last=False)
         if check.task is None and (anew or (check.report is None and check.trouble is None)):
-            check.task = asyncio.create_task(self._make(check, lambda: _report(memory, key[2], keeper)))
+            check.task = asyncio.create_task(
+                self._make(check, lambda: _report(memory, key[2], administrator))
+            )
             await asyncio.wait({check.task}, timeout=_PATIENCE_S)
         return check.report, check.task is not None, check.trouble
 
@@ -106,7 +108,7 @@ class Checks:
             check.task = None
 
     def forget(self, key: Key) -> None:
-        """Drop what a decision or a repair has made untrue; the next look begins another one."""
+        """Drop the report that a decision or a repair made outdated; the next view starts another one."""
         self._known.pop(key, None)
         for other in [one for one in self._near if one[:2] == key[:2]]:
             del self._near[other]
@@ -146,10 +148,10 @@ async def _count_near(memory: Memory, project: str | None) -> int:
     return len(await memory.list_near_names(project, 100))
 
 
-async def _report(memory: Memory, project: str | None, keeper: bool) -> Report:
+async def _report(memory: Memory, project: str | None, administrator: bool) -> Report:
     health = await memory.memory_health(project, limit=12)
     hygiene = await memory.run_hygiene(project, limit=_FINDINGS)
     freshness = await memory.memory_freshness(project, limit=20)
-    lines = await state_of(memory, keeper=keeper)
-    doctor = await memory.examine() if keeper else None
+    lines = await state_of(memory, administrator=administrator)
+    doctor = await memory.examine() if administrator else None
     return Report(health, hygiene, freshness, lines, doctor, datetime.now(UTC))

@@ -16,10 +16,14 @@ from pgmem.ui.visit import Page, Redirect, Visit, whole
 Outcome = Literal["new", "supersede", "drop"]
 
 _CARDS = 12  # drafts of a page; each is one call
-_BESIDE = ("date", "owner", "confidence", "relevance_score", "last_validated_at")
-"""What stands beside the texts and is not compared."""
+_SAVES = 50  # open saves of a page; each is one call
+_BESIDE = (
+    *("date", "owner", "confidence", "relevance_score", "last_validated_at"),
+    *("project_id", "scope", "focus", "label", "key", "share"),
+)
+"""What is listed beside the texts and is not compared."""
 
-_NOT_SHOWN = ("project_id", "scope", "focus", "label", "key", "share")
+_TITLES = ("title", "entity_name", "trigger", "objective", "topic")
 
 HELD = ("forget", "revert", "remember")
 """Changes of a memory that wait for a person: made or dropped, never stored beside it."""
@@ -49,7 +53,7 @@ def _choices(found: ReviewDetail) -> list[Choice]:
     return [
         Choice("drop", "k", "Keep the old", "The new one is dropped; the memory stays."),
         Choice(
-            "supersede", "s", "Supersede", "The new one takes its place; the old one stays in its history."
+            "supersede", "s", "Supersede", "The new one replaces the old one, which stays in its history."
         ),
         Choice("new", "n", "Keep both", "The new one is saved beside the old one."),
     ]
@@ -67,7 +71,8 @@ async def reviews(visit: Visit) -> Page:
     tabs, found = await asyncio.gather(_tabs(visit), visit.memory.list_reviews(visit.project))
     waiting = [item for item in found if item.candidate_id is not None]
     first = await visit.memory.get_review(waiting[0].save_id) if waiting else None
-    return Page("decide.html", {**tabs, "reviews": waiting, "review": first}, _look(first) if first else {})
+    look = await _look(visit, first) if first else {}
+    return Page("decide.html", {**tabs, "reviews": waiting, "review": first}, look)
 
 
 async def approvals(visit: Visit) -> Page:
@@ -77,7 +82,7 @@ async def approvals(visit: Visit) -> Page:
     )
     waiting = [item for item in found if item.candidate_id is None]
     details = await asyncio.gather(*(visit.memory.get_review(item.save_id) for item in waiting[:20]))
-    shown = [{"detail": one, "texts": _texts(one.arguments), "choices": _choices(one)} for one in details]
+    shown = [{"detail": one, "texts": asked(one.arguments), "choices": _choices(one)} for one in details]
     return Page("approvals.html", {**tabs, "approvals": details, "given": given}, {"shown": shown})
 
 
@@ -93,7 +98,9 @@ async def saves(visit: Visit) -> Page:
         found += [
             {"project": name, "save": save} for save in state.saves if save.dedup_outcome != "manual_review"
         ]
-    return Page("saves.html", {**tabs, "saves": found[:100]})
+    found = found[:_SAVES]
+    details = await asyncio.gather(*(visit.memory.get_review(one["save"].save_id) for one in found))
+    return Page("saves.html", {**tabs, "saves": found}, {"texts": [asked(one.arguments) for one in details]})
 
 
 async def review(visit: Visit) -> Page:
@@ -102,11 +109,11 @@ async def review(visit: Visit) -> Page:
     waiting = [
         item for item in await visit.memory.list_reviews(visit.project) if item.candidate_id is not None
     ]
-    return Page("decide.html", {**tabs, "reviews": waiting, "review": found}, _look(found))
+    return Page("decide.html", {**tabs, "reviews": waiting, "review": found}, await _look(visit, found))
 
 
 async def resolve(visit: Visit) -> Redirect:
-    """Decide one review; the second person learns that it is decided, and by whom."""
+    """Decide one review; a second person is shown the decision and who made it."""
     save_id = visit.parts["id"]
     outcome = visit.field("outcome")
     if outcome not in ("new", "supersede", "drop", "retry"):
@@ -115,7 +122,7 @@ async def resolve(visit: Visit) -> Redirect:
     path = "/decide/saves" if visit.form.get("kind") == "saves" else path
     if outcome == "retry":
         done = await visit.memory.retry_save(save_id)
-        visit.tell(f"{done.status}: {done.message or done.next_step or ''}", wrong=done.status != "saved")
+        visit.flash(f"{done.status}: {done.message or done.next_step or ''}", wrong=done.status != "saved")
         return Redirect(visit.url(path))
     before = await visit.memory.get_review(save_id)
     if not before.is_open:
@@ -124,20 +131,20 @@ async def resolve(visit: Visit) -> Redirect:
     try:
         done = await visit.memory.resolve_review(save_id, cast(Outcome, outcome), visit.name, candidate)
     except MemoryNotFound:
-        # Another person has decided between the look and the decision.
+        # Another person decided after the read above.
         after = await visit.memory.get_review(save_id)
         if after.is_open:
             raise
         return _second(visit, after)
     undo = _undo(before, outcome, done.artifact_id)
-    link = (visit.url(f"/memory/{done.artifact_id}"), "Look at it") if done.artifact_id else None
-    visit.tell(_said(before, outcome), undo=undo, link=link)
+    link = (visit.url(f"/memory/{done.artifact_id}"), "View") if done.artifact_id else None
+    visit.flash(_said(before, outcome), undo=undo, link=link)
     return Redirect(visit.url(path))
 
 
 def _second(visit: Visit, found: ReviewDetail) -> Redirect:
-    visit.tell(
-        f"This was decided already, by {found.resolved_by or 'somebody else'}. Nothing was changed.",
+    visit.flash(
+        f"Already decided by {found.resolved_by or 'another person'}. Nothing was changed.",
         wrong=True,
     )
     return Redirect(visit.url(f"/decide/{found.save_id}"))
@@ -145,9 +152,9 @@ def _second(visit: Visit, found: ReviewDetail) -> Redirect:
 
 def _said(found: ReviewDetail, outcome: str) -> str:
     if outcome == "drop":
-        return "Dropped: nothing was saved." if found.verb not in HELD else "Dropped: nothing was changed."
+        return "Dropped. Nothing was saved." if found.verb not in HELD else "Dropped. Nothing was changed."
     if found.verb in HELD:
-        return "Done: the memory was changed."
+        return "The memory was changed."
     return {
         "new": "Saved beside the old one." if found.candidate_id else "Approved and saved.",
         "supersede": "Saved; the old one is superseded.",
@@ -155,7 +162,7 @@ def _said(found: ReviewDetail, outcome: str) -> str:
 
 
 def _undo(found: ReviewDetail, outcome: str, artifact: UUID | None) -> tuple[str, dict[str, str]] | None:
-    """The form that takes a decision back: what was saved is forgotten, what it replaced is live again."""
+    """The form that undoes a decision: the saved memory is archived, and the replaced one is active again."""
     if outcome == "drop" or artifact is None or found.verb in HELD:
         return None
     fields = {"artifact": str(artifact)}
@@ -165,7 +172,7 @@ def _undo(found: ReviewDetail, outcome: str, artifact: UUID | None) -> tuple[str
 
 
 async def undo(visit: Visit) -> Redirect:
-    """Take a decision back: forget what it saved, and put back what it replaced."""
+    """Undo a decision: forget the saved memory, and restore the replaced one."""
     made = await visit.memory.find_memory(visit.identity("artifact"))
     if made.status == "active":
         await visit.memory.forget(
@@ -179,10 +186,10 @@ async def undo(visit: Visit) -> Redirect:
             whole("version", visit.field("version"), 2**31 - 1),
             governance_token=await approval(visit, old, "Revert"),
         )
-    visit.tell(
-        "Taken back: the old one is live, the new one is forgotten."
+    visit.flash(
+        "Undone. The old one is active again; the new one is archived."
         if visit.form.get("candidate")
-        else "Taken back: it is forgotten."
+        else "Undone. The saved memory is archived."
     )
     return Redirect(
         visit.url(f"/memory/{visit.identity('candidate') if visit.form.get('candidate') else made.id}")
@@ -193,7 +200,7 @@ async def undo(visit: Visit) -> Redirect:
 
 
 async def insights(visit: Visit) -> Page:
-    """The insights that wait, the surest first, with the memories that they are drawn from."""
+    """The pending insights, highest confidence first, with their source memories."""
     tabs, found = await asyncio.gather(_tabs(visit), visit.memory.surface_insights(25))
     drawn_from = dict.fromkeys(i for insight in found.insights for i in insight.sources[:4])
     sources = {node.id: node for node in await visit.memory.find_memories(list(drawn_from))}
@@ -203,8 +210,8 @@ async def insights(visit: Visit) -> Page:
 async def reflect(visit: Visit) -> Redirect:
     """Look for patterns now."""
     done = await visit.memory.reflect()
-    visit.tell(
-        f"{done.created} new insights, {done.pending} to judge." if done.created else "Nothing new was seen."
+    visit.flash(
+        f"{done.created} new insights, {done.pending} pending." if done.created else "No new insights."
     )
     return Redirect(visit.url("/decide/insights"))
 
@@ -219,15 +226,15 @@ async def judge(visit: Visit) -> Redirect:
             str(visit.parts["id"]), cast(Literal["approve", "dismiss"], action)
         )
         said = (
-            "Approved: it is a memory now."
+            "Approved and saved as a memory."
             if done.status == "approved"
-            else "Dismissed: it does not come back."
+            else "Dismissed. It is not proposed again."
         )
-        visit.tell(
-            said, link=(visit.url(f"/memory/{done.id}"), "Look at it") if done.status == "approved" else None
+        visit.flash(
+            said, link=(visit.url(f"/memory/{done.id}"), "View") if done.status == "approved" else None
         )
     except InvalidArgument as error:
-        visit.tell(str(error), wrong=True)
+        visit.flash(str(error), wrong=True)
     return Redirect(visit.url("/decide/insights"))
 
 
@@ -235,7 +242,7 @@ async def judge(visit: Visit) -> Redirect:
 
 
 async def cards(visit: Visit) -> Page:
-    """The draft cards with their evidence, newest first; of one branch with `branch`, one alone with `card`."""
+    """The draft cards with their evidence, newest first; `branch` and `card` limit them to one."""
     branch, after, one = visit.text("branch"), visit.id("after"), visit.id("card")
     if one is not None:
         node = await visit.memory.find_memory(one)
@@ -272,7 +279,7 @@ async def _card(visit: Visit, identity: UUID, project: str | None) -> Card | Non
 
 
 async def decide_card(visit: Visit) -> Redirect:
-    """Approve, reject or archive a card; the second person learns that it is decided, and by whom."""
+    """Approve, reject or archive a card; a second person is shown the decision and who made it."""
     card, action = visit.parts["id"], visit.field("action")
     reason = visit.form.get("reason", "").strip() or None
     memory = visit.memory
@@ -285,28 +292,26 @@ async def decide_card(visit: Visit) -> Redirect:
         found = await _card(visit, card, (await visit.memory.find_memory(card)).project)
         if found is None:
             raise
-        by = found.approved_by or found.rejected_by or "somebody else"
-        visit.tell(
-            f"This was decided already: it is {found.status}, by {by}. Nothing was changed.", wrong=True
-        )
+        by = found.approved_by or found.rejected_by or "another person"
+        visit.flash(f"Already decided: {found.status} by {by}. Nothing was changed.", wrong=True)
     else:
         said = {
-            "approve": "Approved: agents get this card from now on.",
-            "reject": "Rejected: an agent that drafts it again learns that it was.",
-            "archive": "Archived: no agent gets it any more.",
+            "approve": "Approved. Agents get this card from now on.",
+            "reject": "Rejected. An agent that drafts it again is shown the rejection.",
+            "archive": "Archived. Agents no longer get it.",
         }
-        visit.tell(said[action], link=(visit.url(f"/memory/{card}"), "Look at it"))
+        visit.flash(said[action], link=(visit.url(f"/memory/{card}"), "View"))
     return Redirect(visit.url(f"/memory/{card}" if action == "archive" else "/decide/cards"))
 
 
 async def settle(visit: Visit) -> Redirect:
-    """Make the cards of a branch everybody's, where git cannot tell that it is merged."""
+    """Share the cards of a branch that was merged in a way that git does not show, such as a squash."""
     branch, project = visit.field("branch"), visit.field("of")
     done = await visit.memory.settle_branches(project, [{"branch": branch}])
-    visit.tell(
-        f"{done.shared} {'card' if done.shared == 1 else 'cards'} of {branch}: everybody's from now on."
+    visit.flash(
+        f"{done.shared} {'card' if done.shared == 1 else 'cards'} of {branch} shared with all branches."
         if done.shared
-        else f"No card is of branch {branch} alone any more.",
+        else f"No card found that is limited to branch {branch}.",
         wrong=not done.shared,
     )
     return Redirect(visit.url("/decide/cards"))
@@ -316,62 +321,74 @@ async def settle(visit: Visit) -> Redirect:
 
 
 async def names(visit: Visit) -> Page:
-    """The names that may be two spellings of one, the most alike first."""
+    """Pairs of names that may be spellings of one name, most similar first."""
     tabs, found = await asyncio.gather(_tabs(visit), visit.memory.list_near_names(visit.project))
     shown = [(pair, *words.spelled(pair.other_name, pair.name)) for pair in found]
     return Page("names.html", {**tabs, "pairs": found}, {"shown": shown})
 
 
 async def keep_two(visit: Visit) -> Redirect:
-    """Say that two names are two: they are joined as alike, and are not shown again."""
+    """Mark two names as different: they are related by SIMILAR_TO and not shown again."""
     pair = await visit.memory.list_near_names(visit.project, 100)
     one, other = visit.identity("one"), visit.identity("other")
     found = next((near for near in pair if (near.id, near.other_id) == (one, other)), None)
     if found is None:
-        visit.tell("These two do not wait any more: somebody has decided.", wrong=True)
+        visit.flash("This pair is no longer pending; another person decided.", wrong=True)
         return Redirect(visit.url("/decide/names"))
     await visit.memory.relate(
         found.label, str(found.id), "SIMILAR_TO", found.other_label, str(found.other_id)
     )
     visit.checks.forget(visit.key)
-    visit.tell(f"{found.name} and {found.other_name} are two; they are not shown again.")
+    visit.flash(f"{found.name} and {found.other_name} are marked as different and are not shown again.")
     return Redirect(visit.url("/decide/names"))
 
 
 # What is compared
 
 
-def _look(found: ReviewDetail) -> dict[str, Any]:
-    new = dict(_texts(found.arguments))
+async def _look(visit: Visit, found: ReviewDetail) -> dict[str, Any]:
+    """What is compared, and what else is carried out; an argument that is not compared is listed."""
+    given = dict(found.arguments)
     old = dict(words.texts(found.candidate_properties or {}))
-    title = next(
-        (new.pop(name) for name in ("title", "entity_name", "trigger", "objective", "topic") if name in new),
-        "",
-    )
+    title = next((str(given.pop(name)) for name in _TITLES if given.get(name)), "")
+    new: dict[str, str] = {}
     if found.verb == "remember":
-        new |= dict(words.texts(cast(dict[str, Any], found.arguments.get("properties") or {})))
-        new.pop("properties", None)
-        new.pop("relations", None)
+        new = dict(words.texts(cast(dict[str, Any], given.pop("properties", None) or {})))
+    elif found.verb == "revert":
+        new, title = await _earlier(visit, found)
+    elif found.verb != "forget":
+        new = {
+            name: text for name, text in words.texts(given) if isinstance(found.arguments[name], str | list)
+        }
+        new = {name: new[name] for name in new if name not in _BESIDE}
+        given = {name: value for name, value in given.items() if name not in new}
     rows = []
-    if found.verb in ("forget", "revert"):
-        new = {}
-    elif title and found.candidate_title:
+    if title and found.candidate_title:
         rows.append(("title", *words.compared(found.candidate_title, title)))
     for name in dict.fromkeys([*new, *old]):
-        if name in _BESIDE:
-            continue
         was, now = old.get(name, ""), new.get(name, "")
-        if was == found.candidate_title or (found.verb == "remember" and name not in new):
+        kept = found.verb == "remember" and name not in new
+        if (name in _BESIDE and not now) or kept or (was == found.candidate_title and now in ("", was)):
             continue
-        if found.verb in ("forget", "revert"):
-            now = was
-        rows.append((name, *words.compared(was[:20_000], now[:20_000])))
-    return {"rows": rows, "choices": _choices(found), "is_held": found.verb in HELD}
+        rows.append((name, *words.compared(was, was if found.verb == "forget" else now)))
+    return {
+        "rows": rows,
+        "also": asked(given),
+        "choices": _choices(found),
+        "is_held": found.verb in HELD,
+    }
 
 
-def _texts(arguments: dict[str, Any]) -> list[tuple[str, str]]:
-    return [
-        (name, words.plain(value))
-        for name, value in words.texts(arguments)
-        if name not in (*_NOT_SHOWN, *_BESIDE)
-    ]
+async def _earlier(visit: Visit, found: ReviewDetail) -> tuple[dict[str, str], str]:
+    """The texts and the title of the version that a revert puts back."""
+    if found.candidate_id is None or found.candidate_label is None:
+        return {}, ""
+    states = await visit.memory.memory_history(found.candidate_label, str(found.candidate_id))
+    wanted = found.arguments.get("version")
+    state = next((one for one in states.versions if one.version == wanted), None)
+    return (dict(words.texts(state.properties)), state.title) if state else ({}, "")
+
+
+def asked(arguments: dict[str, Any]) -> list[tuple[str, str]]:
+    """Every argument that a save or a change is carried out with, by name."""
+    return [(name, words.plain(value)) for name, value in words.texts(arguments)]

@@ -15,7 +15,7 @@ from pgmem.ui.charts import hue_of
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A memory: where it stands, how large it is, on which side its name is written, and whether it is."""
+    """A memory: its position and size, the side of its name, and whether the name is shown."""
 
     node: DrawnNode
     x: float
@@ -29,7 +29,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A relation: from where to where, and where its name stands."""
+    """A relation: its two ends, and the position of its name."""
 
     edge: DrawnEdge
     x1: float
@@ -57,7 +57,7 @@ def _short(text: str, most: int) -> str:
 
 
 def ego(graph: DrawnGraph, middle: str) -> Drawing | None:
-    """The memories around one on rings, each near the one it is reached from; None if there are none."""
+    """The memories around one on rings, each near its predecessor on the path; None if there are none."""
     nodes = {str(node.id): node for node in graph.nodes}
     if len(nodes) < 2 or middle not in nodes:
         return None
@@ -115,7 +115,7 @@ def _rings(
 
 
 def project(graph: DrawnGraph, sizes: Mapping[str, int] | None = None) -> Drawing | None:
-    """The memories of a project, or its clusters with their sizes: what is joined stands together, largest first."""
+    """The memories of a project, or its clusters with their sizes: each connected component together, largest first."""
     if not graph.nodes:
         return None
     near = _neighbours(graph)

@@ -14,7 +14,7 @@ _WHOLE = 1000  # memories that clusters are made of
 
 
 async def graph(visit: Visit) -> Page:
-    """The most connected memories, or clusters, or what is around one; as a list too for those who do not see it."""
+    """The most connected memories, clusters, or the neighbours of one memory; also as a list for screen readers."""
     limit, around = visit.count("limit", 120, 400), visit.id("around")
     by_cluster = visit.text("by") == "cluster"
     true_on, known_on = visit.moment("t"), visit.moment("k")

@@ -1,4 +1,4 @@
-"""Health: what hygiene finds with its repair, freshness, what waits, the tier, and the series as charts."""
+"""Health: hygiene findings with their repairs, freshness, pending work, the tier, and charts."""
 
 from __future__ import annotations
 
@@ -9,23 +9,24 @@ from pgmem.errors import InvalidArgument
 from pgmem.models import Finding
 from pgmem.ui import words
 from pgmem.ui.charts import histogram, ticks_to, timeline
+from pgmem.ui.decide import asked
 from pgmem.ui.visit import Page, Redirect, Visit
 
 _REPAIRS = {
-    "merge_entities": ("Merge two names of one thing", ("entity", "into")),
-    "supersede": ("Let one decision replace another", ("old", "new")),
+    "merge_entities": ("Merge two names of one entity", ("entity", "into")),
+    "supersede": ("Supersede a decision", ("old", "new")),
     "forget": ("Forget a memory", ("label", "key")),
     "archive_card": ("Archive a card", ("card_id",)),
-    "retry_save": ("Make a failed save again", ("save_id",)),
+    "retry_save": ("Retry a failed save", ("save_id",)),
 }
-"""What each repair does, and its arguments."""
+"""The name of each repair, and its arguments."""
 
 
 async def health(visit: Visit) -> Page:
     """The last report on the whole memory."""
     await visit.memory.get_scope_state(visit.project, None)
     report, busy, trouble = await visit.checks.latest(
-        visit.memory, visit.key, keeper=visit.session.person.keeper
+        visit.memory, visit.key, administrator=visit.session.person.administrator
     )
     data: dict[str, Any] = {"report": report, "busy": busy, "trouble": trouble}
     if report is None:
@@ -54,7 +55,9 @@ def _groups(findings: list[Finding]) -> list[dict[str, Any]]:
 
 async def check(visit: Visit) -> Redirect:
     """Look at the whole memory again."""
-    await visit.checks.latest(visit.memory, visit.key, keeper=visit.session.person.keeper, anew=True)
+    await visit.checks.latest(
+        visit.memory, visit.key, administrator=visit.session.person.administrator, anew=True
+    )
     return Redirect(visit.url("/health"))
 
 
@@ -63,7 +66,7 @@ async def check(visit: Visit) -> Redirect:
 
 def _arguments(verb: str, given: Any) -> dict[str, str]:
     if verb not in _REPAIRS:
-        raise InvalidArgument("This finding has no repair with a button; its text says what to do.")
+        raise InvalidArgument("This finding cannot be repaired on this page; see its text.")
     _, names = _REPAIRS[verb]
     missing = [name for name in names if not (given.get(name) or "").strip()]
     if missing:
@@ -77,7 +80,7 @@ def _turned(arguments: dict[str, str]) -> dict[str, str]:
 
 
 async def preview(visit: Visit) -> Page:
-    """What a repair would do, before it is done."""
+    """The effect of a repair, before confirmation."""
     verb = visit.text("verb") or ""
     arguments = _arguments(verb, visit.query)
     pair = []
@@ -87,13 +90,21 @@ async def preview(visit: Visit) -> Page:
         try:
             pair.append(await visit.memory.find_memory(UUID(value)))
         except ValueError:
-            raise InvalidArgument(f"{value[:40]!r} is no id of a memory.") from None
+            raise InvalidArgument(f"Invalid id of a memory: {value[:40]!r}.") from None
+    texts = []
+    if verb == "retry_save":
+        texts = asked((await visit.memory.get_review(UUID(arguments["save_id"]))).arguments)
     if len(pair) == 2:
         rows = words.side_by_side(*pair)
     return Page(
         "repair.html",
         {"verb": verb, "arguments": arguments, "memories": pair},
-        {"what": _REPAIRS[verb][0], "rows": rows, "turned": _turned(arguments) if len(pair) == 2 else None},
+        {
+            "what": _REPAIRS[verb][0],
+            "rows": rows,
+            "texts": texts,
+            "turned": _turned(arguments) if len(pair) == 2 else None,
+        },
     )
 
 
@@ -111,13 +122,13 @@ async def repair(visit: Visit) -> Redirect:
         undo = (f"/memory/{done.id}/revert", {"version": str(done.version - 1)})
     elif verb == "forget":
         gone = await memory.forget(given["label"], given["key"])
-        said = f"{gone.title} is forgotten; its history stays."
+        said = f"{gone.title} was archived; its history stays."
     elif verb == "archive_card":
         await memory.archive_card(UUID(given["card_id"]), visit.name)
-        said = "The card is archived."
+        said = "The card was archived."
     else:
         saved = await memory.retry_save(UUID(given["save_id"]))
         said = f"{saved.status}: {saved.message or saved.next_step or ''}"
     visit.checks.forget(visit.key)
-    visit.tell(said, undo=undo)
+    visit.flash(said, undo=undo)
     return Redirect(visit.url("/health"))

@@ -1,4 +1,4 @@
-"""Home: what needs a person, what is new, how the memory grows."""
+"""Home: pending decisions, new memories, and growth over time."""
 
 from __future__ import annotations
 

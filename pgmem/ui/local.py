@@ -24,7 +24,7 @@ _HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 @dataclass(slots=True)
 class Link:
-    """Makes the addresses by which the person of this machine signs in, each good for once."""
+    """Creates the one-time addresses by which the person of this machine signs in."""
 
     sessions: Sessions
     person: Person
@@ -45,7 +45,7 @@ def local_app(settings: Settings, name: str | None = None) -> tuple[Starlette, L
     """
     person_name = name or getpass.getuser()
     scope = MemoryScope(org_id=settings.org_id, user_id=settings.user_id, agent_id=person_name)
-    person = Person(person_name, scope, keeper=not (settings.org_id or settings.user_id))
+    person = Person(person_name, scope, administrator=not (settings.org_id or settings.user_id))
     sessions = Sessions()
     opened: list[Memory] = []
 

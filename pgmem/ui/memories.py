@@ -1,4 +1,4 @@
-"""Memories: the list, one of them with its history and relations, and what a person changes about it."""
+"""Memories: the list, one of them with its history and relations, and its changes by a person."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _VERSIONS = 30  # of a history that are compared
 REPLACING = {"Decision": "supersede", "EntityFact": "merge"}
 _BESIDE = ("date", "owner", "status", "relevance_score", "last_validated_at", "branch_commit")
 _NOT_SHOWN = ("branch",)
-"""What the head of the page says already."""
+"""The properties that the head of the page shows."""
 _SOURCES = ("source", "sources", "quote", "quotes", "url", "reference", "references", "evidence", "cited")
 
 
@@ -119,11 +119,11 @@ async def edit(visit: Visit) -> Redirect:
             changed[name] = value
     title = visit.form.get("title") if _has_own_title(node) else None
     if not changed and title in (None, node.title):
-        visit.tell("Nothing was changed.")
+        visit.flash("Nothing was changed.")
         return _back(visit, node.id)
     version = whole("version", visit.field("version"), 2**31 - 1)
     done = await visit.memory.edit_memory(node.id, version, changed, visit.name, title)
-    visit.tell(
+    visit.flash(
         f"Saved as version {done.version}.",
         undo=(f"/memory/{node.id}/revert", {"version": str(done.version - 1)}),
     )
@@ -131,11 +131,11 @@ async def edit(visit: Visit) -> Redirect:
 
 
 async def replace_form(visit: Visit) -> Page:
-    """Choose the memory that takes the place of this one."""
+    """Choose the memory that replaces this one."""
     node = await visit.memory.find_memory(visit.parts["id"])
     if node.label not in REPLACING:
         raise InvalidArgument(
-            f"A {node.label} is edited, not replaced: only decisions and facts have a line."
+            f"A {node.label} cannot be replaced: edit it. Only decisions and facts can be replaced."
         )
     question = visit.text("q")
     choices: list[SearchResult] = []
@@ -154,7 +154,7 @@ async def replace_form(visit: Visit) -> Page:
 
 
 async def replace(visit: Visit) -> Redirect:
-    """Let another memory take the place of this one."""
+    """Replace this memory by another one."""
     node = await visit.memory.find_memory(visit.parts["id"])
     other = visit.identity("by")
     if node.label == "EntityFact":
@@ -163,7 +163,7 @@ async def replace(visit: Visit) -> Redirect:
     else:
         done = await visit.memory.supersede(str(node.id), str(other), by=visit.name)
         said = "Replaced by"
-    visit.tell(
+    visit.flash(
         f"{said} {done.into_title}.", undo=(f"/memory/{node.id}/revert", {"version": str(done.version - 1)})
     )
     return _back(visit, node.id)
@@ -176,29 +176,27 @@ async def forget(visit: Visit) -> Redirect:
         node.label, str(node.id), governance_token=await approval(visit, node, "Forget")
     )
     undo = (f"/memory/{node.id}/revert", {"version": str(node.version)})
-    visit.tell(
-        "Forgotten: it is hidden everywhere, and its history stays."
-        if done.status == "archived"
-        else _held(done.next_step),
+    visit.flash(
+        "Archived. Its history stays." if done.status == "archived" else _held(done.next_step),
         undo=undo if done.status == "archived" else None,
     )
     return _back(visit, node.id)
 
 
 async def revert(visit: Visit) -> Redirect:
-    """Put a memory back to an earlier version."""
+    """Restore an earlier version of a memory."""
     node = await visit.memory.find_memory(visit.parts["id"])
     version = whole("version", visit.field("version"), 2**31 - 1)
     done = await visit.memory.revert(
         node.label, str(node.id), version, governance_token=await approval(visit, node, "Revert")
     )
-    said = f"Version {version} is back, as version {done.version}."
-    visit.tell(said if done.status != "failed" else _held(done.next_step))
+    said = f"Version {version} was restored as version {done.version}."
+    visit.flash(said if done.status != "failed" else _held(done.next_step))
     return _back(visit, node.id)
 
 
 async def purge_form(visit: Visit) -> Page:
-    """Say what a purge deletes and what remains, before it is done."""
+    """Show what a purge deletes and what remains, before confirmation."""
     node = await visit.memory.find_memory(visit.parts["id"])
     history, around = await asyncio.gather(
         visit.memory.memory_history(node.label, str(node.id)), visit.memory.memory_relations(node.id, 1, 1000)
@@ -208,39 +206,39 @@ async def purge_form(visit: Visit) -> Page:
 
 
 async def purge(visit: Visit) -> Redirect:
-    """Delete a memory for good, after its title was typed."""
+    """Delete a memory permanently, after confirmation."""
     node = await visit.memory.find_memory(visit.parts["id"])
     if visit.form.get("sure") != "yes":
-        raise InvalidArgument("Tick the box that says that you are sure; nothing was deleted.")
+        raise InvalidArgument("Nothing was deleted: tick the box to confirm.")
     done = await visit.memory.forget(
         node.label, str(node.id), True, governance_token=await approval(visit, node, "Forget")
     )
     if done.status == "failed":
-        visit.tell(_held(done.next_step))
+        visit.flash(_held(done.next_step))
         return _back(visit, node.id)
-    visit.tell(
-        f"Deleted for good, with {done.versions} earlier versions and {done.edges} relations. "
-        "That it was here, when it was deleted and by whom stays on record."
+    visit.flash(
+        f"Deleted permanently, with {done.versions} earlier versions and {done.edges} relations. "
+        "Its id, the time and the person of the deletion stay on record."
     )
     return Redirect(visit.url("/memories"))
 
 
 async def approval(visit: Visit, node: Node, verb: str) -> str | None:
-    """The approval of a change of what holds globally: the person has seen the memory and pressed the button."""
+    """The token for a change of a global memory, which the person approved by pressing the button."""
     if node.scope != "global":
         return None
     return (await visit.memory.request_global_write_approval(f"{verb}: {node.title}")).token
 
 
 def _held(next_step: str | None) -> str:
-    return f"Not done: it waits for a person. {next_step or ''}".strip()
+    return f"Pending: a person must approve it. {next_step or ''}".strip()
 
 
 # What the pages show
 
 
 async def _likeness(visit: Visit, node: Node) -> list[SearchResult]:
-    """What a search for its title finds: where this memory stands, and what is near it."""
+    """What a search for its title finds: the rank of this memory, and what is near it."""
     try:
         found = await visit.memory.search_memory(node.title[:300], 6, project_id=node.project)
     except PgmemError:

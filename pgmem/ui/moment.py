@@ -53,7 +53,7 @@ async def moment(visit: Visit) -> Page:
 
 
 def sliders(present: MemoryCounts, true_on: datetime | None, known_on: datetime | None) -> dict[str, Any]:
-    """What the two sliders need: their ends, steps and values, in seconds since 1970."""
+    """The ends, steps and values of the two sliders, in seconds since 1970."""
     first, last, step = _range(present)
     low = int(first.timestamp())
     # A whole number of steps, so that the right end of a slider is now.

@@ -1,4 +1,4 @@
-"""Templates to HTML: what every page needs beside its own values, and the files that pages load."""
+"""Templates to HTML: the values that every page needs, and the files that pages load."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ONE = anyio.CapacityLimiter(1)
 
 
 async def aside(work: Callable[[Unpack[Ts]], T], *arguments: *Ts) -> T:
-    """Do work of the processor in a thread, one piece at a time, so that the requests of others go on beside it."""
+    """Run processor-bound work in a thread, one piece at a time, so that other requests continue."""
     return await anyio.to_thread.run_sync(work, *arguments, limiter=_ONE)
 
 
@@ -111,7 +111,7 @@ def _shared(base: str, session: Session | None) -> dict[str, Any]:
         "person": session.person if session else None,
         "navigation": [
             *NAVIGATION,
-            *([("/tenants", "Tenants")] if session and session.person.keeper else []),
+            *([("/tenants", "Tenants")] if session and session.person.administrator else []),
         ],
         "file": _address,
         "now": datetime.now(UTC),

@@ -1,6 +1,6 @@
-"""The quality report: what the page shows of a health check, a hygiene report and the memories that they name.
+"""The quality report: a page of a health check, a hygiene report and the memories that they name.
 
-It is one self-contained file: its stylesheet is inline, and there is no script, font, picture or link from another
+It is one self-contained file: its stylesheet is inline, and it loads no script, font, picture or link from another
 origin.
 """
 
@@ -17,7 +17,7 @@ from pgmem.ui.layout import environment
 EXCERPT = 280
 """Characters of a memory's text that the page shows."""
 
-# Where a memory keeps the text that explains it, the most telling first.
+# The properties that explain a memory, the most specific first.
 _TEXTS = tuple("rationale fact content summary description details repeatable_steps statement".split())
 
 Command = Callable[[str, Mapping[str, object], str | None], str | None]
@@ -155,7 +155,7 @@ def _with_one_command(group: Group) -> Group:
 def _conflicts(
     items: Sequence[Conflict], memories: Mapping[str, Node], command: Command
 ) -> Iterator[Finding]:
-    """Two conflicting decisions each, the older one first; the command lets the newer one replace the older."""
+    """Pairs of conflicting decisions, the older one first; the command supersedes the older one."""
     for item in items:
         pair = [
             _entry(memories, str(item.id), item.title, "Decision"),

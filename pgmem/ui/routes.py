@@ -1,4 +1,4 @@
-"""Which page answers which path."""
+"""The table of paths and pages."""
 
 from __future__ import annotations
 

@@ -33,9 +33,7 @@ def listening(port: int | None) -> socket.socket:
             found.close()
             continue
         return found
-    raise InvalidArgument(
-        f"Another program listens at port {port}; give another --port, or none for a free one."
-    )
+    raise InvalidArgument(f"Port {port} is in use; use another --port, or omit it for a free one.")
 
 
 def run(
@@ -64,7 +62,7 @@ def run(
                     self.should_exit = True
                     return
                 print(
-                    f"{link.at(address)}\nThe link works once, within ten minutes. Ctrl+C ends the page.",
+                    f"{link.at(address)}\nThe link works once, within ten minutes. Ctrl+C stops the server.",
                     flush=True,
                 )
                 if open_browser:

@@ -25,14 +25,14 @@ class Person:
         name: recorded as the one who decides.
         scope: whose memories the pages show; None takes the identity of the process.
         token: the bearer token that was signed in with; None on this machine.
-        keeper: whether the pages of the keeper of the store are shown.
+        administrator: whether the pages for administrators are shown.
         decides: whether forms are taken; an agent's token only looks.
     """
 
     name: str
     scope: MemoryScope | None = None
     token: str | None = None
-    keeper: bool = False
+    administrator: bool = False
     decides: bool = True
 
 
@@ -60,7 +60,7 @@ class Session:
     """When the names of the projects were read, and the names."""
 
     def form_token(self) -> str:
-        """A token for a form: another one on each page, so that compression of the page tells nothing about it."""
+        """A token for a form: another one on each page, so that compression of the page does not reveal it."""
         salt = secrets.token_urlsafe(12)
         return f"{salt}.{self._seal(salt)}"
 

@@ -75,10 +75,10 @@ VerifyToken = Callable[[str], Awaitable[Person | None]]
 
 
 class Limit(Protocol):
-    """Counts what a caller does, and says how long it has to wait."""
+    """Counts the requests of a caller, and returns how long it must wait."""
 
     def wait(self, caller: Hashable) -> float:
-        """Return the seconds until the caller may go on; 0 means now."""
+        """Return the seconds until the next request is allowed; 0 means now."""
 
     def count(self, caller: Hashable, amount: float = 1) -> None:
         """Count so much more of the caller."""
@@ -113,7 +113,7 @@ class Site:
             another site, which a foreign server may have pointed here.
         base: where the pages begin.
         verify: finds the person of a bearer token; None where people come by a one-time link.
-        is_secure: whether the browser reaches the pages by https, so that the cookie says so.
+        is_secure: whether the browser reaches the pages by https, so that the cookie is marked Secure.
         attempts: how often an address may try to sign in; None does not limit it.
         requests: how often a tenant that is signed in may ask; None does not limit it.
         turn: gives a request its turn among those of its tenant; None gives all at once.
@@ -162,14 +162,14 @@ class Site:
         await _compress(request, answer)
         await answer(scope, receive, send)
 
-    # What is checked before a page
+    # Checks before a page
 
     def _check_host(self, request: Request) -> None:
         host = request.headers.get("host", "")
         if not any(re.fullmatch(pattern, host, re.IGNORECASE) for pattern in self._hosts):
             raise _Refused(
                 421,
-                "This address is not served here: pgmem mcp answers to the names in PGMEM_HTTP_ALLOWED_HOSTS.",
+                "Unknown host name: add it to PGMEM_HTTP_ALLOWED_HOSTS of pgmem mcp.",
             )
 
     def _check_origin(self, request: Request) -> None:
@@ -193,7 +193,7 @@ class Site:
         except TimeoutError:
             raise _Refused(408, f"The form did not arrive within {within_s:g} s; send it again.") from None
         except ClientDisconnect:
-            raise _Refused(400, "The form did not arrive as a whole.") from None  # read by nobody
+            raise _Refused(400, "The form is incomplete: send it again.") from None  # read by nobody
         try:
             fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=500)
         except ValueError:
@@ -267,7 +267,8 @@ class Site:
             form = await self._form(request)
             if not session.accepts(form.get("csrf", "")):
                 raise _Refused(
-                    403, "This form is not of your session. Go back, load the page again, and send it again."
+                    403,
+                    "This form belongs to another session. Go back, load the page again, and send it again.",
                 )
         if posts and path == "/leave":
             self.sessions.end(session)
@@ -275,13 +276,13 @@ class Site:
         if posts and not session.person.decides:
             raise _Refused(
                 403,
-                "You signed in with an agent's token, which looks and decides nothing. The keeper of the store issues "
+                "This agent's token is read-only. The administrator of the store issues "
                 "a person's token: pgmem token issue --person.",
                 session,
             )
         found = page_of("POST" if posts else "GET", path)
         if found is None:
-            return self._error(404, "There is no such page.", session, as_json)
+            return self._error(404, "Page not found.", session, as_json)
         handler, parts = found
         try:
             memory = await self._memory(session.person)
@@ -301,7 +302,7 @@ class Site:
             )
         except Exception:
             log.exception("The page %s failed.", path)
-            return self._error(500, "This page failed; the log of pgmem says why.", session, as_json)
+            return self._error(500, "This page failed; see the log of pgmem.", session, as_json)
 
     async def _memory(self, person: Person) -> Memory:
         memory = await self._open_memory()
@@ -334,7 +335,7 @@ class Site:
                 async with self._entries.place(address):
                     form = await self._form(request, ENTRY_BYTES, ENTRY_S)
             except Busy:
-                message = "Too many of these forms are on their way from your address: try again in 10 s."
+                message = "Too many forms from your address: try again in 10 s."
                 raise _Refused(429, message) from None
             token = form.get("token", "").strip()
             wanted = _own_path(form.get("next", ""), self.base)
@@ -352,7 +353,7 @@ class Site:
             return self._signed_in(request, person, wanted)
         if session is not None:
             return RedirectResponse(wanted, 303)
-        trouble = "This link was used already, or is too old." if link is not None else None
+        trouble = "This link was used before, or has expired." if link is not None else None
         page = render.enter(self.base, wanted, self._verify is not None, trouble)
         return Response(page, 403 if link is not None else 200, media_type="text/html")
 
@@ -422,12 +423,12 @@ def _json(data: object, status: int) -> Response:
 def _static(name: str) -> Response:
     kind = _STATIC.get(name)
     if kind is None:
-        raise _Refused(404, "There is no such file.")
+        raise _Refused(404, "File not found.")
     return Response(render.static(name), 200, {"cache-control": "private, max-age=31536000, immutable"}, kind)
 
 
 async def _compress(request: Request, answer: Response) -> None:
-    """Compress what is longer than a packet, a long one beside the other requests; a stream has no body to compress."""
+    """Compress bodies longer than a packet, long ones in a thread; a stream is not compressed."""
     body = getattr(answer, "body", b"")
     if len(body) > 1200 and "gzip" in request.headers.get("accept-encoding", ""):
         is_long = len(body) > 200_000

@@ -1,4 +1,4 @@
-"""The state of the store in lines: the server, what it can do, and what waits."""
+"""The state of the store in lines: the server, its tier, and pending work."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class StateLine:
     warns: bool = False
 
 
-async def state_of(memory: Memory, *, keeper: bool) -> list[StateLine]:
-    """Return the lines; what waits in the whole store and on this machine is for its keeper."""
+async def state_of(memory: Memory, *, administrator: bool) -> list[StateLine]:
+    """Return the lines; what is pending in the whole store and on this machine is for an administrator."""
     status = await memory.status()
     lines = [
         StateLine("Server", f"PostgreSQL {status.server_version}", f"pgmem {status.release}"),
@@ -28,23 +28,23 @@ async def state_of(memory: Memory, *, keeper: bool) -> list[StateLine]:
             status.tier,
             ""
             if status.tier == "full"
-            else "Some extensions are missing; docs/reference/servers.md says what that costs.",
+            else "Some extensions are missing; docs/reference/servers.md lists the effects.",
             status.tier != "full",
         ),
-        StateLine("Memories you see", f"{sum(status.memories.values()):,}"),
+        StateLine("Memories visible to you", f"{sum(status.memories.values()):,}"),
     ]
-    if not keeper:
+    if not administrator:
         return lines
     backlog, models = await asyncio.gather(memory.backlog(), memory.embedding_status())
     waiting, queued = backlog.embeddings_waiting, memory.outbox_depth()
     failed = sum(backlog.saves_open.values())
     lines += [
         StateLine("Texts to embed", f"{waiting:,}", "The worker embeds them." if waiting else ""),
-        StateLine("Open saves", f"{failed:,}", "Decide, failed saves." if failed else "", bool(failed)),
+        StateLine("Open saves", f"{failed:,}", "See Decide, Failed saves." if failed else "", bool(failed)),
         StateLine(
-            "Outbox of this machine",
+            "Queued on this machine",
             f"{queued:,}",
-            "They are sent when the database answers." if queued else "",
+            "Sent when the database answers." if queued else "",
             bool(queued),
         ),
         *(

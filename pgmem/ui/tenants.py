@@ -1,4 +1,4 @@
-"""Tenants, for the keeper of the store: who is there, tokens, erasure."""
+"""Tenants, for the administrator of the store: a list, tokens, erasure."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from pgmem.errors import InvalidArgument, NotPermitted
 from pgmem.ui.visit import Page, Redirect, Visit, whole
 
 
-def _require_keeper(visit: Visit) -> None:
-    if not visit.session.person.keeper:
-        raise NotPermitted("Tenants are for the keeper of the store: run pgmem ui where the store is kept.")
+def _require_administrator(visit: Visit) -> None:
+    if not visit.session.person.administrator:
+        raise NotPermitted(
+            "Tenants are for the administrator of the store: run pgmem ui on the machine of the store."
+        )
 
 
 async def tenants(visit: Visit) -> Page:
     """The tenants with their counts, and the tokens."""
-    _require_keeper(visit)
+    _require_administrator(visit)
     found, tokens = await asyncio.gather(visit.memory.list_tenants(), visit.memory.list_tokens())
     return Page("tenants.html", {"tenants": found, "tokens": tokens})
 
 
 async def issue(visit: Visit) -> Page:
     """Issue a token; this page alone shows it."""
-    _require_keeper(visit)
+    _require_administrator(visit)
     days = visit.form.get("days", "").strip()
     until = datetime.now(UTC) + timedelta(days=whole("days", days, 3660)) if days else None
     made = await visit.memory.issue_token(
@@ -40,15 +42,15 @@ async def issue(visit: Visit) -> Page:
 
 async def revoke(visit: Visit) -> Redirect:
     """Revoke a token at once."""
-    _require_keeper(visit)
+    _require_administrator(visit)
     done = await visit.memory.revoke_token(visit.parts["id"])
-    visit.tell(f"{done.name} is revoked: it lets nobody in from now on.")
+    visit.flash(f"Token {done.name} revoked.")
     return Redirect(visit.url("/tenants"))
 
 
 async def erase_form(visit: Visit) -> Page:
-    """What an erasure would delete, before it is done."""
-    _require_keeper(visit)
+    """The rows that an erasure would delete, before confirmation."""
+    _require_administrator(visit)
     org, user = visit.text("org") or "", visit.text("user") or ""
     counted = await visit.memory.erase_subject(org, user, True)
     return Page("erase.html", {"org": org, "user": user, "counted": counted, "receipt": None})
@@ -56,7 +58,7 @@ async def erase_form(visit: Visit) -> Page:
 
 async def erase(visit: Visit) -> Page:
     """Erase a tenant, after its name was typed; the answer is the receipt."""
-    _require_keeper(visit)
+    _require_administrator(visit)
     org, user = visit.form.get("org", ""), visit.form.get("user", "")
     name = "/".join(filter(None, (org, user)))
     if visit.form.get("typed", "").strip() != name:

@@ -1,4 +1,4 @@
-"""One request: who asks, for what, and the page that answers."""
+"""One request: the person, the arguments, and the page that answers."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """An answer to a form: go on to this path."""
+    """An answer to a form: a redirect to this path."""
 
     path: str
 
@@ -95,12 +95,12 @@ class Visit:
 
     @property
     def name(self) -> str:
-        """The name of the person, recorded with what is decided."""
+        """The name of the person, recorded with decisions."""
         return self.session.person.name
 
     @property
     def key(self) -> Key:
-        """What a report is kept under: organisation, user and project."""
+        """The key of a cached report: organisation, user and project."""
         scope = self.session.person.scope
         return (scope.org_id if scope else "", scope.user_id if scope else "", self.project)
 
@@ -130,7 +130,7 @@ class Visit:
         """An argument of the URL as `parse` reads it; None if it is empty.
 
         Raises:
-            InvalidArgument: it cannot be read; the message says that it is no value of the kind.
+            InvalidArgument: it cannot be read; the message names the kind.
         """
         value = self.text(name)
         if value is None:
@@ -174,7 +174,7 @@ class Visit:
         except ValueError:
             raise InvalidArgument(f"{name} is an id such as 0190c5a0-7d2e-7000-8000-000000000000.") from None
 
-    def tell(self, text: str, **more: Any) -> None:
+    def flash(self, text: str, **more: Any) -> None:
         """Show a sentence at the head of the next page."""
         self.session.notices.append(Notice(text, **more))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,8 +10,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
+from pgmem.escaping import visible
 from pgmem.models import Node
-from pgmem.neutral import visible
 
 _WORD = re.compile(r"\w+|\s+|[^\w\s]+")
 _PAIRS = 20_000  # of equal tokens in two texts that are compared; in prose of 700 words there are 10 000
@@ -61,7 +62,7 @@ Pair = tuple[list[Piece], list[Piece]]
 
 
 def compared(old: str, new: str) -> Pair:
-    """Two texts, each in pieces: what the old one alone has is gone, what the new one alone has is new."""
+    """Two texts, each in pieces; a piece that only one text has is marked as removed or as new."""
     old, new = plain(old), plain(new)
     first, second = _tokens(old), _tokens(new)
     if len(first) > _MOST or len(second) > _MOST:
@@ -144,6 +145,10 @@ def _add(pieces: list[Piece], text: str, kind: str) -> None:
         pieces.append(Piece(text, kind))
 
 
+def _part(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else str(value)
+
+
 def texts(properties: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Name and text of each property of a memory that is not empty; a list is one item a line."""
     found = []
@@ -151,9 +156,9 @@ def texts(properties: Mapping[str, Any]) -> list[tuple[str, str]]:
         if value in (None, "", []):
             continue
         if isinstance(value, list):
-            text = "\n".join(str(item) for item in value)
+            text = "\n".join(_part(item) for item in value)
         elif isinstance(value, dict):
-            text = "\n".join(f"{key}: {item}" for key, item in value.items())
+            text = "\n".join(f"{key}: {_part(item)}" for key, item in value.items())
         else:
             text = str(value)
         found.append((name, text))

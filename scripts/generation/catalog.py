@@ -12,8 +12,9 @@ import psycopg
 from psycopg.rows import class_row, dict_row
 
 from pgmem import errors
+from pgmem.declaration import Field, Kind
 
-__all__ = ["Argument", "Verb", "domains", "verbs", "ways"]
+__all__ = ["Argument", "Verb", "domains", "kinds", "verbs", "ways"]
 
 _VERBS = """
 select v.*, p.proretset as many, p.provolatile <> 'v' as stable, obj_description(p.oid, 'pg_proc') as comment,
@@ -145,3 +146,18 @@ def ways(connection: psycopg.Connection[Any]) -> dict[str, tuple[list[str], list
         "select mode, keywords, steps from pgmem.ways_to_reason() order by place"
     ).fetchall()
     return {mode: (keywords, steps) for mode, keywords, steps in rows}
+
+
+def kinds(connection: psycopg.Connection[Any]) -> list[Kind]:
+    """Return the kinds of memory that have a save verb, in the order of the chapters, with their fields."""
+    query = """
+        select l.name, v.name, v.summary, array_agg(row_to_json(f) order by f.place)
+        from pgmem.label l join pgmem.verb v on v.name = l.verb
+        join pgmem.field f on f.label = l.name and f.kept <> 'view'
+        group by l.name, v.name, v.summary, v.place order by v.place
+    """
+    names = ("name", "type", "meaning", "required", "hidden", "option")
+    return [
+        Kind(label, verb, summary, tuple(Field(**{name: field[name] for name in names}) for field in fields))
+        for label, verb, summary, fields in connection.execute(query).fetchall()
+    ]

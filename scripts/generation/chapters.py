@@ -33,9 +33,9 @@ def page(verbs: list[Verb]) -> str:
     """Return the table of contents of sql/."""
     declared = {chapter: list(group) for chapter, group in groupby(verbs, key=lambda verb: verb.chapter)}
     lines = [HEAD]
-    for path in sorted(SQL.glob("[0-9][0-9]-*.sql")):
+    for path in sorted(SQL.glob("*/[0-9][0-9]-*.sql"), key=lambda path: path.name):
         about = path.read_text(encoding="utf-8").splitlines()[0].removeprefix("-- ")
-        first = f"| [{path.name}]({path.name}) | {about} |"
+        first = f"| [{path.name}]({path.parent.name}/{path.name}) | {about} |"
         rows = declared.get(path.stem[3:], [])
         if not rows:
             lines.append(f"{first} | | | |\n")

@@ -1,4 +1,4 @@
-"""pgmem/engines/admin.py, the verbs of operators, and pgmem/_sync.py, the verbs without await."""
+"""pgmem/calls/admin.py, the verbs of operators, and pgmem/sync/methods.py, the verbs without await."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ __all__ = ["admin", "sync"]
 _OPERATORS = ("worker", "reviewer", "owner")
 
 ADMIN = '''\
-"""The verbs of operators as a class of their own; each calls the method of `Memory`.
+"""The verbs of operators as a separate class; each calls the method of `Memory`.
 
 {written}
 """
 
 from __future__ import annotations
 
-from pgmem.engines.operators import Operators, of
-from pgmem.engines.verbs import Verbs
+from pgmem.calls.operators import Operators, of
+from pgmem.calls.methods import Verbs
 
 __all__ = ["Admin"]
 
@@ -37,8 +37,8 @@ SYNC = '''\
 
 from __future__ import annotations
 
-from pgmem.engines import verbs
-from pgmem.portal import Operations, Portal, waiting
+from pgmem.calls import methods
+from pgmem.sync.thread import Operations, Portal, waiting
 
 __all__ = ["Admin", "Verbs"]
 
@@ -66,7 +66,7 @@ def admin(verbs: list[Verb]) -> str:
 def sync(verbs: list[Verb]) -> str:
     """Return the module of the verbs without await."""
     agents, operators = (
-        _members(verbs, "waiting(verbs.Verbs.{0})", operators=chosen) for chosen in (False, True)
+        _members(verbs, "waiting(methods.Verbs.{0})", operators=chosen) for chosen in (False, True)
     )
     return formatted(SYNC.format(written=WRITTEN, agents=agents, operators=operators))
 

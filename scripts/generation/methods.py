@@ -1,4 +1,4 @@
-"""pgmem/_verbs.py, the verbs as data, and pgmem/engines/verbs.py, the verbs as methods of `Memory`."""
+"""pgmem/_verbs.py, the verbs as data, and pgmem/calls/methods.py, the verbs as methods of `Memory`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import re
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
 from generation.catalog import Argument, Verb
 from pgmem import models
-from pgmem.engines.hooks import Hooks
+from pgmem.calls.around import AROUND
+from pgmem.declaration import Kind
 
 __all__ = ["methods", "table"]
 
@@ -37,6 +39,20 @@ PYTHON = {
 }
 
 
+CLASS = '''\
+class Verbs:
+    """The verbs as methods; `Memory` inherits them.
+
+    Args:
+        caller: what calls the verbs.
+    """
+
+    def __init__(self, caller: Caller) -> None:
+        self.caller = caller
+
+'''
+
+
 def methods(verbs: list[Verb], domains: dict[str, str]) -> str:
     """Return the module of the generated methods."""
     made = [verb for verb in verbs if verb.answer]
@@ -49,18 +65,18 @@ def methods(verbs: list[Verb], domains: dict[str, str]) -> str:
     names = sorted(classes & set(re.findall(r"\b[A-Z]\w+", re.sub(r'""".*?"""', "", body, flags=re.DOTALL))))
     aliases = "".join(f"{camel(name)} = {kind}\n" for name, kind in kinds.items())
     return formatted(
-        f'"""The verbs as methods; each calls its verb, or the hook of the verb.\n\n{WRITTEN}\n"""\n\n'
+        f'"""The verbs as methods; each calls its verb, or its function of calls/around.py.\n\n{WRITTEN}\n"""\n\n'
         "from __future__ import annotations\n\n"
         "from collections.abc import Callable, Mapping, Sequence\nfrom datetime import date as Date\n"
         "from datetime import datetime\nfrom typing import Annotated, Any, Literal\nfrom uuid import UUID\n\n"
         "from annotated_types import Ge, Le\nfrom pydantic import JsonValue\n\n"
-        "from pgmem.engines.hooks import Hooks\n"
-        f'from pgmem.models import {", ".join(names)}\n\n__all__ = ["Verbs"]\n\n{aliases}\n\n'
-        f'class Verbs(Hooks):\n    """The verbs as methods; `Memory` inherits them."""\n\n{body}\n'
+        f"from pgmem.calls import {', '.join(sorted({module(each) for each in AROUND.values()} | {'saves'}))}\n"
+        "from pgmem.calls.caller import Caller\n"
+        f'from pgmem.models import {", ".join(names)}\n\n__all__ = ["Verbs"]\n\n{aliases}\n\n{CLASS}{body}\n'
     )
 
 
-def table(verbs: list[Verb], ways: dict[str, tuple[list[str], list[str]]]) -> str:
+def table(verbs: list[Verb], ways: dict[str, tuple[list[str], list[str]]], kinds: list[Kind]) -> str:
     """Return the module of the verb table."""
     rows = []
     for verb in verbs:
@@ -77,7 +93,9 @@ def table(verbs: list[Verb], ways: dict[str, tuple[list[str], list[str]]]) -> st
                 f"arguments={meanings!r}",
             ]
         rows.append(f"        Verb({', '.join(parts)}),\n")
-    return formatted(TABLE.format(written=WRITTEN, rows="".join(rows), ways=repr(ways)))
+    return formatted(
+        TABLE.format(written=WRITTEN, rows="".join(rows), ways=repr(ways), kinds=repr(tuple(kinds)))
+    )
 
 
 TABLE = '''\
@@ -88,9 +106,9 @@ TABLE = '''\
 
 from __future__ import annotations
 
-from pgmem.declared import Verb
+from pgmem.declaration import Field, Kind, Verb
 
-__all__ = ["VERBS", "WAYS_TO_REASON"]
+__all__ = ["KINDS", "VERBS", "WAYS_TO_REASON"]
 
 VERBS = {{
     verb.name: verb
@@ -100,6 +118,9 @@ VERBS = {{
 
 WAYS_TO_REASON = {ways}
 """The keywords of each way to reason about a task, and its steps."""
+
+KINDS = {kinds}
+"""The kinds of memory that have a save verb."""
 '''
 
 
@@ -107,8 +128,8 @@ def method(verb: Verb, kinds: dict[str, str]) -> str:
     """Return a verb as a method."""
     types = {argument.name: python_type(argument, kinds) for argument in verb.sent}
     taken = [f"{a.name}: {types[a.name]}{default(a, types[a.name])}," for a in verb.sent]
-    hook = getattr(Hooks, f"_{verb.name}", None)
-    extra = list(inspect.signature(hook).parameters.values())[2:] if hook else []
+    around = AROUND.get(verb.name)
+    extra = list(inspect.signature(around).parameters.values())[2:] if around else []
     taken += [f"{p.name}: {p.annotation} = {p.default!r}," for p in extra]
     lines = [
         f"async def {verb.name}(",
@@ -124,7 +145,7 @@ def method(verb: Verb, kinds: dict[str, str]) -> str:
         lines.append(f"    params = {{\n{compact(verb.sent)}\n    }}  # fmt: skip")
         params = "params"
     passed = "".join(f", {p.name}={p.name}" for p in extra)
-    lines.append(f"    return await {call(verb, bool(hook), params, passed)}")
+    lines.append(f"    return await {call(verb, params, passed)}")
     if verb.answer == "None":
         lines[-1] = lines[-1].replace("return await", "await")
     return textwrap.indent("\n".join(lines), "    ")
@@ -137,36 +158,41 @@ def compact(arguments: list[Argument]) -> str:
     return textwrap.indent(filled.replace("\0", " "), "        ")
 
 
-def call(verb: Verb, has_hook: bool, params: str, passed: str) -> str:
-    """Return the call in a method: of its hook, of a save, or of the verb."""
+def module(function: Callable[..., object]) -> str:
+    """Return the name of the module of a function."""
+    return function.__module__.rpartition(".")[2]
+
+
+def call(verb: Verb, params: str, passed: str) -> str:
+    """Return the call in a method: of the function around the verb, of a save, or of the verb."""
     name, answer = verb.name, str(verb.answer)
-    if has_hook:
-        return f"self._{name}({params}{passed})"
+    if around := AROUND.get(name):
+        return f"{module(around)}.{name}(self.caller, {params}{passed})"
     if answer == "SaveResult" and any(argument.sent_by == "python" for argument in verb.arguments):
-        return f"self._save({name!r}, {params})"
+        return f"saves.save(self.caller, {name!r}, {params})"
     if answer == "None":
-        return f"self._rows({name!r}, {params})"
+        return f"self.caller.rows({name!r}, {params})"
     if answer in ("int", "str", "dict[str, JsonValue]"):
-        return f"self._value({name!r}, {answer}, {params})"
+        return f"self.caller.value({name!r}, {answer}, {params})"
     if match := re.fullmatch(r"list\[(\w+)\]", answer):
-        return f"self._all({name!r}, {match[1]}, {params})"
+        return f"self.caller.all({name!r}, {match[1]}, {params})"
     if answer.endswith("|None"):
-        return f"self._first({name!r}, {answer.removesuffix('|None')}, {params})"
+        return f"self.caller.first({name!r}, {answer.removesuffix('|None')}, {params})"
     if verb.many:
         (field,) = fields(getattr(models, answer))
         row = re.fullmatch(r"list\[(\w+)\]", str(field.type))
         if row is None:
-            raise ValueError(f"{answer}.{field.name} of {name} is no list of a class in models.")
-        return f"self._list({name!r}, {answer}, {row[1]}, {params})"
-    return f"self._one({name!r}, {answer}, {params})"
+            raise ValueError(f"{answer}.{field.name} of {name} is not a list of a class in models.")
+        return f"self.caller.listed({name!r}, {answer}, {row[1]}, {params})"
+    return f"self.caller.one({name!r}, {answer}, {params})"
 
 
 def docstring(verb: Verb) -> str:
     """Return the comment as a docstring with Args and Raises."""
     parts = [textwrap.fill(" ".join(p.split()), 100, break_on_hyphens=False) for p in verb.text.split("\n\n")]
     described = [f"{a.name}: {a.meaning}" for a in verb.sent if a.meaning]
-    hook = getattr(Hooks, f"_{verb.name}", None)
-    if hook and "progress" in inspect.signature(hook).parameters:
+    around = AROUND.get(verb.name)
+    if around and "progress" in inspect.signature(around).parameters:
         described.append("progress: Called after each batch with how many are done and how many remain.")
     for head, entries in (("Args", described), ("Raises", [f"{name}: {when}" for name, when in verb.raises])):
         if entries:
@@ -246,7 +272,7 @@ def formatted(code: str) -> str:
     root = Path(__file__).parent.parent.parent
     for command in (("check", "--fix", "--quiet", "--select=I,F401"), ("format", "--quiet")):
         code = subprocess.run(
-            [sys.executable, "-m", "ruff", *command, "--stdin-filename=pgmem/engines/verbs.py", "-"],
+            [sys.executable, "-m", "ruff", *command, "--stdin-filename=pgmem/calls/methods.py", "-"],
             input=code,
             capture_output=True,
             text=True,

@@ -101,7 +101,7 @@ def name_of(argument: Any) -> str:
 
 
 def usage_of(argument: Any) -> str:
-    """Return an argument as it stands after a command; one that may be left out, in brackets."""
+    """Return an argument as it is written after a command; an optional one in brackets."""
     name = name_of(argument)
     return name if argument.required or name.startswith("[") else f"[{name}]"
 
@@ -282,7 +282,7 @@ These exceptions have no SQLSTATE, because they are raised before or outside a v
 
 """
 ERRORS_STATUS = """
-## Outcomes that are no errors
+## Outcomes that are not errors
 
 A save returns a status, and raises only for arguments that cannot be read.
 
@@ -310,7 +310,7 @@ def verbs_page(connection: psycopg.Connection[dict[str, Any]]) -> str:
         if verb.chapter != chapter:
             chapter = verb.chapter
             parts.append(f"\n## {chapter.replace('-', ' ').capitalize()}\n")
-        doors = [
+        interfaces = [
             "SQL",
             *(["Python"] if hasattr(Memory, verb.name) else []),
             *(["MCP"] if verb.toolset else []),
@@ -321,7 +321,7 @@ def verbs_page(connection: psycopg.Connection[dict[str, Any]]) -> str:
         if verb.raises:
             parts.append(table(("raises", "when"), ((code(name), when) for name, when in verb.raises)) + "\n")
         parts.append(
-            f"From: {', '.join(doors)}. Effect: {EFFECTS[verb.effect]} Called by: {RIGHTS[verb.rights]}.\n"
+            f"From: {', '.join(interfaces)}. Effect: {EFFECTS[verb.effect]} Called by: {RIGHTS[verb.rights]}.\n"
         )
     return "".join(parts)
 
@@ -508,8 +508,8 @@ MCP_HEAD = """
 
 These are the tools of `pgmem mcp`. `PGMEM_TOOLSETS` selects toolsets, as in `core,graph`; by default it is `core`, and
 `all` means all of these. A tool returns the outcome as a status, and leaves out fields that are null; invalid arguments get an
-error that names the argument and says what to send. An agent is listed the arguments that it needs; all that are here are
-taken. Verbs that only a person may call (reviews, approval, erasure, settings) are no tools.
+error that names the argument and says what to send. The list that an agent gets holds the arguments that it needs; all arguments below
+are accepted. Verbs that only a person may call (reviews, approval, erasure, settings) are not tools.
 """
 
 

@@ -34,12 +34,12 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from pgmem import memory as public
-from pgmem.database import schema
-from pgmem.database.embedded import EmbeddedServer
+from pgmem.cards import scan
 from pgmem.embeddings.protocol import EmbeddingError
+from pgmem.install import schema
 from pgmem.memory import Memory
 from pgmem.models import MemoryScope
-from pgmem.repository import scan
+from pgmem.server.embedded import EmbeddedServer
 from pgmem.settings import Settings
 
 EXTENSIONS = {"one": ("vector", "age"), "tenants": ("vector", "age"), "vectors": ("vector",), "bare": ()}
@@ -185,7 +185,7 @@ async def fill_saves(fill: Fill, m: Memory) -> None:
                      project_id="shop")  # fmt: skip
     await m.remember("Tool", {"name": "new CI", "notes": "Forgejo"}, {"REPLACES": ["old CI"]}, valid_from=day("2024-07-01"),
                      project_id="shop")  # fmt: skip
-    # Batches: all saved; partly; refused as a whole. Learnings have no content of their own.
+    # Batches: all saved; partly; refused as a whole. Learnings have no separate content.
     await m.store_session_with_learnings(
         {"objective": "Learn from the outage", "actions_taken": ["read the log"], "open_items": ["Who watches at night?"]}, "shop",
         decisions=[{"title": "Alert on the lag of replicas", "rationale": "It was not seen."}],
@@ -216,7 +216,7 @@ async def fill_saves(fill: Fill, m: Memory) -> None:
 
 
 async def fill_graph(fill: Fill, m: Memory) -> None:
-    """A memory of every label that remember writes, an edge of every relation, stubs, and words of one's own."""
+    """A memory of every label that remember writes, an edge of every relation, stubs, and labels and relations that the store defines."""
     fill.sql("init_schema", labels=[{"name": "Recipe", "key_field": "name", "text_fields": ["notes"]}],
              relations=[{"name": "TASTES_LIKE"}])  # fmt: skip
     for label in fill.admin.execute(
@@ -243,7 +243,12 @@ async def fill_time(fill: Fill, m: Memory) -> None:
     for place in range(3):
         await old.save_context(f"An old note {place} on the ledger.", "shop", topic="ledger")
     await old.save_pattern("When the ledger is closed", ["count twice"], "shop")
-    await old.save_decision("Close the ledger by hand", "There was no program.", "shop", confidence=0.2)
+    await old.save_decision(
+        "Close the ledger by hand",
+        "There was no program.",  # words: as is
+        "shop",
+        confidence=0.2,
+    )
     fill.moment()
     # Facts: forgotten, forgotten and saved again, purged, brought back, merged.
     for name in ("Gone fact", "Purged fact", "Back again", "Redis Cache"):
@@ -281,7 +286,7 @@ async def fill_time(fill: Fill, m: Memory) -> None:
 
 
 async def fill_import(fill: Fill, m: Memory) -> None:
-    """Take in what another store wrote: a fact that is here already, and a pattern whose time is over, which is then saved anew."""
+    """Take in what another store wrote: a fact that the store has already, and a pattern whose time is over, which is then saved anew."""
     trigger, steps = "When the till is shut", ["lock it"]
     saved = await m.save_pattern(trigger, steps, "shop")
     text: list[str] = []
@@ -421,7 +426,7 @@ async def fill_tenants(fill: Fill) -> None:
     """An organisation with two users and what they share, another organisation, what is public, logins, tokens, an erasure."""
     async with fill.memory() as m:
         await m.save_session("Before there were tenants", "commons")
-        await m.save_decision("Leave the door open", "It is everybody's.", "commons")
+        await m.save_decision("Leave the door open", "It is everybody's.", "commons")  # words: as is
         await m.remember("Technology", {"name": "Public tool", "notes": "for all"})
         await m.adopt("initech")
         await m.save_session("For everybody", "public")
@@ -441,7 +446,7 @@ async def fill_tenants(fill: Fill) -> None:
             for place in range(2):
                 await m.save_decision(
                     f"Decision {place} of {user} about {('paint', 'glass')[place]}",
-                    f"{user} says so.",
+                    f"{user} says so.",  # words: as is
                     "shop",
                 )
                 await m.upsert_entity(f"Thing {place}", f"{user} has {place} of it.", "shop")

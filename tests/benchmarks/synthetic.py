@@ -50,7 +50,7 @@ def _conversation(number: int, sessions: int, chance: random.Random) -> dict[str
             turns += [(chance.choice(people), text) for text in chance.sample(_TALK, 4)]
             first = len(turns) + 1
             turns.append((speaker, f"I have news about the {thing}, it is all about {about} these days."))
-            turns.append((other, "Tell me more, where did that happen?"))
+            turns.append((other, "Go on, where did that happen?"))
             turns.append((speaker, f"It was in {town}, and I paid {chance.randint(20, 900)} for it."))
             # The other person says something similar, which no question is about.
             turns.append((other, f"I once had something like your {thing}, but I gave it away."))

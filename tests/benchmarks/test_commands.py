@@ -43,15 +43,24 @@ def test_locomo_prints_both_halves_and_writes_its_figures(benchmark: Benchmark, 
         "locomo", "--data", str(data), "--json", str(report), "--ablation", "--provider", "static"
     )  # fmt: skip
     assert result.exit_code == 0, result.stderr
-    told = json.loads(report.read_text(encoding="utf-8"))
-    assert (told["bench"], told["provider"]) == ("locomo", STATIC)
-    assert set(told["splits"]) == {"odd", "even", "all"}
-    n = told["splits"]["all"]["turn"]["n"]
-    assert n == told["splits"]["odd"]["turn"]["n"] + told["splits"]["even"]["turn"]["n"] == told["questions"]
-    assert {"R@1", "R@5", "R@10", "R@20", "NDCG@10", "MRR"} <= told["splits"]["odd"]["session"].keys()
+    content = json.loads(report.read_text(encoding="utf-8"))
+    assert (content["bench"], content["provider"]) == ("locomo", STATIC)
+    assert set(content["splits"]) == {"odd", "even", "all"}
+    n = content["splits"]["all"]["turn"]["n"]
+    assert (
+        n
+        == content["splits"]["odd"]["turn"]["n"] + content["splits"]["even"]["turn"]["n"]
+        == content["questions"]
+    )
+    assert {"R@1", "R@5", "R@10", "R@20", "NDCG@10", "MRR"} <= content["splits"]["odd"]["session"].keys()
     for half in ("odd", "even", "all"):
         assert f"LoCoMo, {half} conversations, {STATIC}" in result.stdout
-    assert set(told["ablation"]) > {"without names", "without window", "without date", "without all of these"}
+    assert set(content["ablation"]) > {
+        "without names",
+        "without window",
+        "without date",
+        "without all of these",
+    }
     assert "without window" in result.stdout
 
 

@@ -1,7 +1,7 @@
 """A gate on retrieval quality: made-up conversations, through the public API, with a floor for each arm and signal.
 
 Measured when this was written: all signals NDCG@10 87.1 and R@10 100, words with their signals 86.0 and 100. The floors
-stand a few points below; an arm or a signal that breaks costs more.
+are a few points below; an arm or a signal that breaks costs more.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ async def test_search_holds_its_floor_and_every_arm_and_signal_is_worth_its_pric
             return turn["R@10"], turn["NDCG@10"], session["R@1"]
 
         whole = await ask(memory)
-        words = await ask(Memory(memory._database))
+        words = await ask(Memory(memory.caller.database))
         undated = await ask(memory, "date")
         unnamed = await ask(memory, "source")
         bare = await ask(memory, *locomo.SIGNALS)

@@ -105,9 +105,9 @@ async def test_a_run_finds_the_evidence_by_session_and_by_turn(dsn: str, tmp_pat
         entry("q3_abs", "What is the name of my cat?", ["s_dog"]),
         entry("q4", "What does lentil soup need?", ["s_soup"], question_type="knowledge-update"),
     )
-    told: list[tuple[str, int, int]] = []
+    steps: list[tuple[str, int, int]] = []
     async with Memory.connect(load(dsn=dsn, data_dir=tmp_path)) as memory:
-        report = await longmemeval.run(memory, file, progress=lambda *step: told.append(step))
+        report = await longmemeval.run(memory, file, progress=lambda *step: steps.append(step))
     assert (report["bench"], report["questions"], report["left_out"]) == ("longmemeval", 3, 1)
     assert report["session"]["any@1"] == report["session"]["all@1"] == 100
     assert (report["turn"]["n"], report["turn"]["any@3"]) == (2, 100)  # q4 marks no turn
@@ -115,4 +115,4 @@ async def test_a_run_finds_the_evidence_by_session_and_by_turn(dsn: str, tmp_pat
         "single-session-user": 1,
         "knowledge-update": 2,
     }
-    assert told[-1] == ("questions", 3, 3)
+    assert steps[-1] == ("questions", 3, 3)

@@ -1,4 +1,4 @@
-"""The bounded text arm beside the full one: the texts that are read, and that the figures can tell a difference."""
+"""The bounded text arm beside the full one: the texts that are read, and that the figures show a difference."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_package_descriptions_and_lines_are_read(tmp_path: Path) -> None:
 
 
 async def test_a_bound_that_cuts_off_good_answers_shows(tmp_path: Path, dsn: str) -> None:
-    """R9: forty texts hold both words; a bound of three candidates loses most of the best ten, the store's loses none."""
+    """Forty texts hold both words; a bound of three candidates loses most of the best ten, the store's loses none."""
     file = tmp_path / "texts"
     file.write_text(
         "".join(f"{'river ' * (1 + i % 5)}bridge number {i}\n" for i in range(40)), encoding="utf-8"

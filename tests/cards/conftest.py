@@ -111,7 +111,7 @@ def setting(connection: psycopg.Connection[DictRow]) -> Set:
 def report(**changes: Any) -> dict[str, Any]:
     """A complete report of a small repository: two modules, one importing the other, a test, a document."""
     return {
-        "schema": "pgmem.repository/1",
+        "schema": "pgmem.cards/1",
         "complete": True,
         "fingerprint": "f1",
         "commit": "c0ffee",
@@ -148,7 +148,7 @@ def without(path: str) -> dict[str, Any]:
 
 
 def edited(path: str, digest: str = "changed") -> dict[str, Any]:
-    """The same repository after a file was edited in a way that changes no card of its own."""
+    """The same repository after a file was edited in a way that changes none of its cards."""
     made = report()
     made["files"][path] = digest
     return made

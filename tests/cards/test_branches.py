@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pgmem import ContractError, Memory
-from pgmem.repository import Reading, standing
+from pgmem.cards import Reading, standing
 from pgmem.settings import load
 from tests.cards.conftest import Committed, Git
 from tests.conftest import Call
@@ -47,14 +47,14 @@ def opened(dsn: str, tmp_path: Path, call: Call) -> Opened:
 
 @pytest.fixture
 def branched(git: Git, committed: Committed) -> None:
-    """A work tree on the branch rounding, which has no commit of its own yet."""
+    """A work tree on the branch rounding, without a commit on it yet."""
     committed(FILES, "Begin.", day=1)
     git("switch", "-q", "-c", "rounding")
 
 
 @pytest.fixture
 def rounded(branched: None, committed: Committed) -> None:
-    """A work tree on the branch rounding, which has one commit of its own."""
+    """A work tree on the branch rounding, with one commit on it."""
     committed({"pkg/till.py": '"""Rounds down."""\n'}, "Round.", day=2)
 
 
@@ -63,14 +63,14 @@ async def seen(memory: Memory, **more: Any) -> dict[str, str | None]:
     page = await memory.get_relevant_memory("shop", ["pkg/till.py"], detail_level="full", **more)
     found = {card.statement: card.branch for card in page.records or () if card.type == "risk_note"}
     digest = await memory.get_relevant_memory("shop", ["pkg/till.py"], **more)
-    told = {
+    named = {
         card.statement
         for one in digest.digests or ()
         for card in one.cards
         if card.kind in ("risk", "unproven")
     }
-    assert told <= set(found)  # of drafts a digest tells two
-    assert len(told) == min(len(found), 2)
+    assert named <= set(found)  # a digest names two drafts
+    assert len(named) == min(len(found), 2)
     for mode, given in (
         ("for_path", {"path": "pkg/till.py"}),
         ("search", {"query": "till rounds", "include_drafts": True}),
@@ -151,7 +151,7 @@ async def test_a_rewritten_branch_of_one_commit_is_known_by_its_change(
         await memory.get_relevant_memory("shop", ["pkg/till.py"])
         await record(memory)
         git("switch", "-q", "main")
-        committed({"README": "x"}, "Tell.", day=3)
+        committed({"README": "x"}, "Describe.", day=3)
         if way == "rebase":
             git("rebase", "-q", "main", "rounding", day=4)
             git("switch", "-q", "main")
@@ -278,7 +278,7 @@ def test_a_branch_without_a_commit_is_refused(
         )
 
 
-async def test_counts_and_coverage_tell_of_what_is_seen_on_the_branch(
+async def test_counts_and_coverage_are_of_the_cards_that_are_visible_on_the_branch(
     opened: Opened, git: Git, committed: Committed
 ) -> None:
     committed({"README": "A shop.\n"}, "Begin.", day=1)

@@ -132,7 +132,7 @@ def test_another_type_path_or_statement_is_another_card(
     assert query("status")["record_count"] == 2
 
 
-def test_a_rejected_card_may_be_proposed_again_and_the_answer_says_so(
+def test_a_rejected_card_may_be_proposed_again_and_the_answer_reports_the_rejection(
     call: Call, shop: str, draft: Draft
 ) -> None:
     rejected = draft("The cache is never cleared.")
@@ -165,9 +165,9 @@ def test_evidence_is_kept_with_its_kind(draft: Draft, card: Any) -> None:
 
 def test_unknown_evidence_is_an_error_that_lists_the_kinds(draft: Draft, query: Query) -> None:
     with pytest.raises(
-        psycopg.Error, match=r"Invalid evidence kind: 'hearsay'\. Allowed values: code, test, doc"
+        psycopg.Error, match=r"Invalid evidence kind: 'rumour'\. Allowed values: code, test, doc"
     ):
-        draft("One fact.", evidence=[{"kind": "hearsay", "ref": "somebody"}])
+        draft("One fact.", evidence=[{"kind": "rumour", "ref": "somebody"}])
     assert query("status")["record_count"] == 0
 
 

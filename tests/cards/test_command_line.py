@@ -29,7 +29,7 @@ def test_a_repository_becomes_cards_that_can_be_looked_into(run: Run, commit: Co
     assert preview.exit_code == 0
     assert "pkg.till: Takes money." in preview.stdout
     refused = run("status", "--json")
-    assert "Scope state: uncertain" in refused.stderr  # C9: looking makes no project
+    assert "Scope state: uncertain" in refused.stderr  # Looking makes no project
 
     made = run("init")
     assert made.exit_code == 0, made.output
@@ -44,7 +44,7 @@ def test_a_repository_becomes_cards_that_can_be_looked_into(run: Run, commit: Co
     assert "no cards removed" in run("vacuum").stdout
 
 
-def test_a_person_sees_all_branches_in_review_and_settles_what_git_cannot_tell(
+def test_a_person_sees_all_branches_in_review_and_settles_what_git_does_not_show(
     run: Run, commit: Commit, draft: Draft
 ) -> None:
     commit("2026-01-01")
@@ -60,32 +60,32 @@ def test_a_person_sees_all_branches_in_review_and_settles_what_git_cannot_tell(
     assert shown(run(*rounding))["records"][0].get("branch") is None
 
 
-def test_how_a_change_was_made_before_is_told_by_path_and_by_words(
+def test_how_a_change_was_made_before_is_lines_by_path_and_by_words(
     run: Run, tree: Path, commit: Commit
 ) -> None:
     commit("2026-01-01")
     (tree / "pkg/stock.py").write_text("def count():\n    return 2\n", encoding="utf-8")
     commit("2026-01-02")
     assert run("init").exit_code == 0
-    told = run("trajectories").stdout.splitlines()
-    assert [line[:10] for line in told] == ["2026-01-02", "2026-01-01"]
-    assert told[0].startswith("2026-01-02 2026-01-02: pkg/stock.py; merged (")
+    lines = run("trajectories").stdout.splitlines()
+    assert [line[:10] for line in lines] == ["2026-01-02", "2026-01-01"]
+    assert lines[0].startswith("2026-01-02 2026-01-02: pkg/stock.py; merged (")
     assert len(run("trajectories", "--path", "pkg/stock.py").stdout.splitlines()) == 2
     (line,) = run("trajectories", "--path", "tests").stdout.splitlines()
     assert "verified by tests/test_till.py" in line
     assert shown(run("trajectories", "--path", "pkg", "--json"))["record_count"] == 2
-    assert run("trajectories", "warehouse", "--path", "nowhere").stdout.strip() == "No earlier work fits."
+    assert run("trajectories", "warehouse", "--path", "nowhere").stdout.strip() == "No earlier work found."
     assert run("trajectories", "--limit", "1").stdout.splitlines()[1] == "1 more (--limit)."
 
 
 def test_without_git_init_goes_on_and_says_what_it_left_out(run: Run) -> None:
     made = run("init")
     assert made.exit_code == 0
-    assert "history, hot spots and commits are left out" in made.stdout
+    assert "history, hot spots and commits are skipped" in made.stdout
     assert "5 inserted" in made.stdout
 
 
-def test_refresh_of_a_project_that_is_not_there_says_so(run: Run) -> None:
+def test_refresh_of_an_unknown_project_reports_it(run: Run) -> None:
     result = run("refresh", "--project", "nope")
     assert result.exit_code == 1
     assert "Scope state: uncertain" in result.stderr

@@ -90,7 +90,7 @@ def test_a_decision_names_who_decides(call: Call, draft: Draft, card: Any, verb:
 
 
 @pytest.mark.parametrize("verb", ["approve_card", "reject_card", "archive_card", "vacuum_cards"])
-def test_a_login_that_is_no_reviewer_decides_nothing(
+def test_a_login_that_is_not_a_reviewer_decides_nothing(
     server: str, connection: psycopg.Connection[DictRow], dsn: str, draft: Draft, card: Any, verb: str
 ) -> None:
     card_id = draft("One fact.")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from pgmem.cards import scan
 from pgmem.cli import app
-from pgmem.repository import scan
 from tests.cards.conftest import Committed, Git
 from tests.conftest import Call
 
@@ -58,10 +58,10 @@ def bits(*lines: int) -> bytes:
     return bytes(made)
 
 
-def test_a_coverage_file_with_contexts_tells_which_tests_run_a_file(
+def test_a_coverage_file_with_contexts_shows_which_tests_run_a_file(
     committed: Committed, tmp_path: Path
 ) -> None:
-    """Neither test names or imports the module: only what was measured tells."""
+    """Neither test names or imports the module: only the measured coverage relates them."""
     committed({**MODULES, ".gitignore": ".coverage\n"}, "Begin.")
     root = tmp_path / "shop"
     assert ranked(root, "pkg/till.py") == []
@@ -86,7 +86,7 @@ def test_a_coverage_file_with_contexts_tells_which_tests_run_a_file(
     assert ranked(root, "pkg/stock.py") == []
 
 
-def test_an_lcov_file_tells_it_where_nothing_else_does(committed: Committed, tmp_path: Path) -> None:
+def test_an_lcov_file_shows_it_where_nothing_else_does(committed: Committed, tmp_path: Path) -> None:
     committed({**MODULES, ".gitignore": "lcov.info\n"}, "Begin.")
     root = tmp_path / "shop"
     records = "TN:tests/test_part.py\nSF:pkg/stock.py\nDA:4,1\nDA:5,0\nend_of_record\n"
@@ -146,7 +146,7 @@ def approved_card(call: Call, statement: str, path: str) -> str:
     return str(made["card_id"])
 
 
-def test_why_tells_what_a_card_rests_on_and_what_made_it_stale(
+def test_why_shows_the_evidence_of_a_card_and_what_made_it_stale(
     committed: Committed, run: Run, call: Call
 ) -> None:
     committed(MODULES, "Begin.", day=2)
@@ -154,12 +154,12 @@ def test_why_tells_what_a_card_rests_on_and_what_made_it_stale(
     card_id = approved_card(call, "`pay()` returns one coin.", "pkg/till.py")
     committed({"pkg/till.py": MODULES["pkg/till.py"].replace("return 1", "return 2")}, "Two coins.", day=3)
     run("refresh")
-    told = run("why", card_id[:8]).stdout
-    assert "`pay()` returns one coin." in told
-    assert "May be outdated: what it is about has changed since it was written or approved." in told
-    assert "approve by ada: I wrote it" in told
-    assert "-    return 1" in told
-    assert "+    return 2" in told
+    shown = run("why", card_id[:8]).stdout
+    assert "`pay()` returns one coin." in shown
+    assert "May be outdated: its subject has changed since it was written or approved." in shown
+    assert "approve by ada: I wrote it" in shown
+    assert "-    return 1" in shown
+    assert "+    return 2" in shown
     read = json.loads(run("why", card_id, "--json").stdout)
     assert read["record"]["stale_reason"] == "subject_fingerprint_drift"
     assert [one["action"] for one in read["revisions"]] == ["recorded", "approve", "stale"]
@@ -168,7 +168,7 @@ def test_why_tells_what_a_card_rests_on_and_what_made_it_stale(
     assert "May be outdated" not in run("why", card_id).stdout
 
 
-def test_a_review_comment_tells_what_is_known_what_is_stale_and_what_was_left_alone(
+def test_a_review_comment_lists_what_is_known_what_is_stale_and_what_was_not_changed(
     committed: Committed, git: Git, run: Run, call: Call
 ) -> None:
     committed(MODULES, "Begin.", day=1)
@@ -185,19 +185,19 @@ def test_a_review_comment_tells_what_is_known_what_is_stale_and_what_was_left_al
     card_id = approved_card(call, "`pay()` returns one coin.", "pkg/till.py")
     git("switch", "-q", "-c", "coins")
     committed({"pkg/till.py": MODULES["pkg/till.py"].replace("return 1", "return 2")}, "Coins.", day=9)
-    told = run("pr", "main..coins", "--format", "markdown").stdout
+    shown = run("pr", "main..coins", "--format", "markdown").stdout
     known, check, alone = (
-        told.index(one)
+        shown.index(one)
         for one in (
-            "**What memory knows of this change** (1 files)",
-            "**Check whether these still hold**",
-            "**Usually changed together, but not here**",
+            "**Cards about this change** (1 files)",
+            "**Check whether these are still true**",
+            "**Usually changed together, but not in this change**",
         )
     )
-    assert known < told.index("**`pkg/till.py`**") < check < alone
-    assert f"Approved: `pay()` returns one coin. [{card_id[:8]}]" in told
-    assert f"- `pay()` returns one coin. [{card_id[:8]}]" in told[check:alone]
-    assert "- `pkg/stock.py`: with `pkg/till.py` in 7 of 7 commits" in told[alone:]
+    assert known < shown.index("**`pkg/till.py`**") < check < alone
+    assert f"Approved: `pay()` returns one coin. [{card_id[:8]}]" in shown
+    assert f"- `pay()` returns one coin. [{card_id[:8]}]" in shown[check:alone]
+    assert "- `pkg/stock.py`: with `pkg/till.py` in 7 of 7 commits" in shown[alone:]
     plain = run("pr", "main..coins", "--format", "text").stdout
     assert "**" not in plain
     assert "pkg/stock.py: with pkg/till.py" in plain

@@ -1,4 +1,4 @@
-"""What goes wrong with engineering memory, one test a row of its failure table, through the doors where it goes wrong."""
+"""What goes wrong with engineering memory, one test a row of its failure table, in the interface where it goes wrong."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_init_needs_no_report_made_before_it_reads_the_repository_itself(run: Ru
     assert (made.exit_code, json.loads(made.stdout)["counts"]["inserted"]) == (0, 5)
 
 
-def test_init_of_what_is_no_folder_fails_in_one_line_that_says_so(run: Run) -> None:
+def test_init_of_a_path_that_is_not_a_folder_fails_in_one_line(run: Run) -> None:
     result = run("init", "--root", "nowhere")
     assert result.exit_code == 2
     assert "nowhere" in result.stderr

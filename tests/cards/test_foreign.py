@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pgmem.repository import decisions, languages, plain, scan
+from pgmem.cards import decisions, languages, plain, scan
 from tests.cards.conftest import Committed, Git, Query, Refresh, report
 
 
@@ -94,7 +94,7 @@ def test_packages_of_one_repository_import_each_other_by_name_and_their_own_file
     assert "packages/web/src/page.ts" in made["facts"]["packages/till/src/pay.ts"]["dependents"]
 
 
-def test_generated_files_say_so_and_of_foreign_ones_nothing_is_said(tmp_path: Path) -> None:
+def test_generated_files_are_marked_and_foreign_ones_are_not(tmp_path: Path) -> None:
     todo = "# TODO: round down\n"
     made = scanned(
         tmp_path,
@@ -162,7 +162,7 @@ def test_a_mark_goes_on_to_the_end_of_its_sentence() -> None:
     assert (second.rest, third.rest) == ("", "")
 
 
-def test_owners_that_all_files_have_are_not_told(committed: Committed, tmp_path: Path) -> None:
+def test_owners_that_all_files_have_are_not_listed(committed: Committed, tmp_path: Path) -> None:
     for day in range(1, 12):
         committed({"a.py": f"x = {day}\n"}, "Work.", day=day)
     root = tmp_path / "shop"
@@ -179,8 +179,8 @@ def test_a_revert_that_was_reverted_is_none(committed: Committed, tmp_path: Path
         ("Pay.", 'Revert "Pay." (#2)', 'Revert "Revert "Pay." (#2)" (#3)', 'Revert "Count."'), 1
     ):
         committed({"a.py": f"x = {day}\n"}, subject, day=day)
-    told = scan(tmp_path / "shop")["facts"]["a.py"]["reverts"]
-    assert [one["subject"] for one in told] == ["Count."]
+    reverts = scan(tmp_path / "shop")["facts"]["a.py"]["reverts"]
+    assert [one["subject"] for one in reverts] == ["Count."]
 
 
 def test_a_file_knows_what_came_after_the_last_release(
@@ -201,7 +201,7 @@ def test_a_file_knows_what_came_after_the_last_release(
     assert "unreleased" not in facts["b.py"]
 
 
-def test_a_release_is_no_piece_of_work(committed: Committed, tmp_path: Path) -> None:
+def test_a_release_is_not_a_piece_of_work(committed: Committed, tmp_path: Path) -> None:
     subjects = (
         "4.13.3",
         "Release v1.2",
@@ -223,7 +223,7 @@ def test_one_commit_in_another_language_without_tests_is_enough(committed: Commi
 
 
 def test_a_role_is_a_sentence_whatever_is_known(refresh: Refresh, query: Query) -> None:
-    """The first fact of a module that does not describe itself is told of its name."""
+    """The first fact of a module without a docstring is about its name."""
     long = "Sells things of every kind that a shop of this town may hold, " * 3
     modules = [
         {"path": "pkg/a.py", "module": "pkg.a", "imports": ["pkg/b.py"]},

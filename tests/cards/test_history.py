@@ -1,4 +1,4 @@
-"""What git tells: renames, what changes together, owners, reverts, reasons; on real git, read by nothing else."""
+"""What git records: renames, what changes together, owners, reverts, reasons; on real git, with no other reader."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pgmem import Memory
-from pgmem.repository import Reading, scan
+from pgmem.cards import Reading, scan
 from pgmem.settings import load
 from tests.cards.conftest import Committed, Git, Set
 from tests.conftest import Call
@@ -40,7 +40,7 @@ def shop_tree(committed: Committed, tmp_path: Path) -> Path:
 
 
 def test_a_file_keeps_its_history_through_a_rename(shop_tree: Path) -> None:
-    """C6: walking back, a rename says under which name of today everything older counts."""
+    """Walking back, a rename says under which name of today everything older counts."""
     made = scan(shop_tree)
     fact = made["facts"]["pkg/till.py"]
     assert made["renames"] == {"pkg/old.py": "pkg/till.py"}
@@ -69,7 +69,7 @@ def test_sweeps_and_formatting_say_nothing_about_what_belongs_together(
     assert all("companions" not in fact for fact in scan(tmp_path / "shop")["facts"].values())
 
 
-def test_only_what_changed_is_told_the_second_time(
+def test_only_what_changed_is_report_the_second_time(
     shop_tree: Path, committed: Committed, tmp_path: Path
 ) -> None:
     cache = tmp_path / "cache"
@@ -77,8 +77,8 @@ def test_only_what_changed_is_told_the_second_time(
     assert first.report()["complete"]
     (shop_tree / "pkg/till.py").write_text(body(6) + "# more\n", encoding="utf-8")
     second = Reading(shop_tree, cache)
-    told = second.report(first.fingerprint)
-    assert (told["complete"], told["removed"], list(told["files"])) == (False, [], ["pkg/till.py"])
+    report = second.report(first.fingerprint)
+    assert (report["complete"], report["removed"], list(report["files"])) == (False, [], ["pkg/till.py"])
     (shop_tree / "pkg/till.py").unlink()
     third = Reading(shop_tree, cache).report(second.fingerprint)
     assert third["removed"] == ["pkg/till.py"]
@@ -112,11 +112,11 @@ def test_names_of_today_are_not_said_to_be_renamed(committed: Committed, tmp_pat
 async def test_knowledge_survives_work(
     dsn: str, tmp_path: Path, shop_tree: Path, git: Git, call: Call, setting: Set
 ) -> None:
-    """C5, C6: a card about pay() outlives comments and a rename, is marked when pay() changes or goes, and comes back."""
+    """A card about pay() outlives comments and a rename, is marked when pay() changes or goes, and comes back."""
     settings = load(dsn=dsn, data_dir=tmp_path / "data", embedding_provider="none", repository=shop_tree)
 
     async with Memory.connect(settings) as memory:
-        await memory.get_relevant_memory("shop", ["pkg/till.py"])  # C9: an empty store begins with this
+        await memory.get_relevant_memory("shop", ["pkg/till.py"])  # An empty store begins with this
         made = await memory.record_candidate("contract_note", "`pay()` never raises.", "pkg/till.py", "shop")
         await memory.approve_card(made.card_id, "ada")
 
@@ -158,7 +158,7 @@ async def test_knowledge_survives_work(
 async def test_a_full_project_gives_up_a_scan_s_card_for_an_agent_s(
     dsn: str, tmp_path: Path, shop_tree: Path, call: Call, setting: Set
 ) -> None:
-    """C10: at capacity the least valuable card of a scan goes first."""
+    """At capacity the least valuable card of a scan goes first."""
     call("save_session", objective="o", project_id="shop")
     setting("max_records", 4)
     settings = load(dsn=dsn, data_dir=tmp_path / "data", embedding_provider="none", repository=shop_tree)

@@ -133,13 +133,15 @@ def test_proposing_is_all_or_nothing_and_names_what_is_there(
         call("propose_from_receipt", project_id=shop, receipt={"intent_id": str(uuid4())})
 
 
-def test_a_claim_that_memory_cannot_make_is_told_by_name(call: Call, shop: str) -> None:
+def test_a_claim_that_memory_cannot_make_is_named(call: Call, shop: str) -> None:
     assert call("validate_claims", text="MCP can approve drafts.", project_id=shop)["errors"] == [
         "Claim may grant permission memory cannot provide: approval by an agent."
     ]
 
 
-def test_a_claim_that_rests_on_a_stale_card_must_say_so(call: Call, approved: Draft, finish: Finish) -> None:
+def test_a_claim_that_rests_on_a_stale_card_must_be_marked(
+    call: Call, approved: Draft, finish: Finish
+) -> None:
     card_id = approved("About a changed file.", "pkg/a.py")
     finish(["pkg/a.py"])
     assert call("validate_claims", text=f"As card {card_id} says.")["warnings"] == [
@@ -191,7 +193,7 @@ def test_vacuum_removes_every_state_after_its_days(
     draft("Draft.", "c.py")
 
 
-def test_vacuum_removes_the_cards_of_files_that_are_gone(
+def test_vacuum_removes_the_cards_of_deleted_files(
     call: Call, clock: Callable[[str], None], refresh: Refresh, shop: str
 ) -> None:
     clock("2026-01-01")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pgmem.repository import decisions, languages, measured, scan
-from pgmem.repository.imports import Imports
-from pgmem.repository.source import Source
+from pgmem.cards import decisions, languages, measured, scan
+from pgmem.cards.imports import Imports
+from pgmem.cards.source import Source
 
 TREES: dict[str, dict[str, str]] = {
     "ts": {

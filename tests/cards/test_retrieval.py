@@ -27,7 +27,7 @@ def refused(call: Call, verb: str, **arguments: object) -> str:
     return str(error.value.diag.message_primary)
 
 
-def test_the_root_the_outside_and_nothing_are_no_scope(call: Call, draft: Draft, shop: str) -> None:
+def test_the_root_the_outside_and_nothing_are_not_a_scope(call: Call, draft: Draft, shop: str) -> None:
     draft("One fact.")
     for scope in (["."], [""], ["./"], [], ["pkg/mod.py", "."]):
         assert refused(call, "get_relevant_memory", project_id=shop, scope=scope) == ROOT

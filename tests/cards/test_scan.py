@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from pgmem import InvalidArgument
-from pgmem.repository import fingerprint, python, scan
-from pgmem.repository.imports import Imports
+from pgmem.cards import fingerprint, python, scan
+from pgmem.cards.imports import Imports
 from tests.cards.conftest import Commit
 
 
@@ -53,14 +53,14 @@ def test_what_cannot_be_read_is_left_out_and_said(tree: Path) -> None:
     (tree / "link.py").symlink_to(tree / "pkg/till.py")
     skipped = scan(tree)["skipped"]
     assert "pkg/broken.py: cannot be parsed (SyntaxError); only its name is kept" in skipped
-    assert any(line.startswith("git: ") and line.endswith("are left out") for line in skipped)
+    assert any(line.startswith("git: ") and line.endswith("are skipped") for line in skipped)
     assert "link.py" not in scan(tree)["files"]
 
 
-def test_without_git_installed_it_goes_on_and_says_so(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_git_installed_it_goes_on_and_reports_it(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tree))
     made = scan(tree)
-    assert made["skipped"][0] == "git: git is not installed; history, hot spots and commits are left out"
+    assert made["skipped"][0] == "git: git is not installed; history, hot spots and commits are skipped"
     assert (made["commit"], len(made["modules"])) == (None, 4)
 
 
@@ -97,14 +97,14 @@ def test_reading_changes_nothing_not_even_git_s_own_files(tree: Path, commit: Co
     assert picture(tree) == before
 
 
-def test_progress_is_told_file_by_file(tree: Path) -> None:
+def test_progress_is_modules_file_by_file(tree: Path) -> None:
     seen: list[tuple[int, int]] = []
     scan(tree, lambda done, total: seen.append((done, total)))
     assert seen == [(number, 6) for number in range(1, 7)]
 
 
 def test_a_folder_that_is_not_there_is_an_error(tree: Path) -> None:
-    with pytest.raises(InvalidArgument, match="is no directory"):
+    with pytest.raises(InvalidArgument, match="is not a directory"):
         scan(tree / "nowhere")
 
 
@@ -161,8 +161,8 @@ def test_files_of_other_languages_are_modules_by_path_with_the_comment_at_their_
         (tree / name).write_text(text, encoding="utf-8")
     commit("2026-01-01")
     made = scan(tree)
-    told = {m["path"]: (m["module"], m["doc"]) for m in made["modules"] if not m["path"].endswith(".py")}
-    assert told == {
+    modules = {m["path"]: (m["module"], m["doc"]) for m in made["modules"] if not m["path"].endswith(".py")}
+    assert modules == {
         "cmd/serve.go": ("cmd/serve.go", "Serves the shop over HTTP."),
         "src/stock.rs": ("src/stock.rs", None),
         "web/till.ts": ("web/till.ts", "Shows the till."),

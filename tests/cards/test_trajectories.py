@@ -11,9 +11,9 @@ import pytest
 from psycopg.rows import DictRow
 
 from pgmem import Memory
-from pgmem.repository import merges, scan
-from pgmem.repository.git import Commit
+from pgmem.cards import merges, scan
 from pgmem.settings import load
+from pgmem.workspace.git import Commit
 from tests.cards.conftest import Committed, Git, Query, Refresh, report
 from tests.conftest import Call
 
@@ -56,19 +56,19 @@ def worked(call: Call, shop: str, clock: Callable[[str], None]) -> Callable[...,
     """`worked(["pkg/a.py"], receipt={…})`: an intent declared in the morning and finished at noon of a day."""
 
     def worked(
-        changed: list[str], *, day: str = "2026-01-12", about: str | None = None, **told: object
+        changed: list[str], *, day: str = "2026-01-12", about: str | None = None, **more: object
     ) -> object:
         clock(f"{day}T08:00:00Z")
         intent = call("declare_intent", project_id=shop, paths=["pkg"], description=about)["intent_id"]
         clock(f"{day}T12:00:00Z")
-        call("finish_intent", project_id=shop, intent_id=intent, changed_paths=changed, **told)
+        call("finish_intent", project_id=shop, intent_id=intent, changed_paths=changed, **more)
         return intent
 
     return worked
 
 
 def stored(connection: psycopg.Connection[DictRow]) -> list[DictRow]:
-    """Every column of the trajectories and of their subjects that does not tell when the row was written."""
+    """Every column of the trajectories and of their subjects but the times at which the row was written."""
     return connection.execute(
         "select n.id, n.key, n.title, n.props, n.status, n.scope, n.project, n.tenant, n.source, n.trust_level,"
         " n.created_at, n.updated_at, n.begins_at, n.version, n.scope_key, n.tsv::text, n.text_length,"
@@ -78,7 +78,7 @@ def stored(connection: psycopg.Connection[DictRow]) -> list[DictRow]:
     ).fetchall()
 
 
-def test_a_finished_intent_is_told_in_order(lines: Lines, worked: Callable[..., Any]) -> None:
+def test_a_finished_intent_is_listed_in_order(lines: Lines, worked: Callable[..., Any]) -> None:
     worked(
         ["pkg/till.py", "tests/test_till.py"],
         about="Pay faster.",
@@ -105,7 +105,7 @@ def test_an_intent_claims_the_commit_of_its_work_and_no_other(
     ]
 
 
-def test_work_that_was_refused_says_so(lines: Lines, worked: Callable[..., Any]) -> None:
+def test_work_that_was_refused_is_marked(lines: Lines, worked: Callable[..., Any]) -> None:
     worked(["pkg/till.py"], about="Round", receipt={"status": "rejected"})
     worked(["pkg/till.py"], day="2026-01-13", about="Round again", receipt={"verify": "failed"})
     assert [line.partition("; ")[2] for line in lines()] == ["verification failed.", "rejected."]
@@ -183,7 +183,7 @@ def test_a_trajectory_follows_what_it_is_built_from(
     assert lines() == []
 
 
-def test_trajectories_are_no_memories(
+def test_trajectories_are_not_memories(
     connection: psycopg.Connection[DictRow], refresh: Refresh, shop: str
 ) -> None:
     """They are derived: no search, export or list of memories has them."""
@@ -200,7 +200,7 @@ def test_trajectories_are_no_memories(
     assert "Trajectory" not in counted
 
 
-def test_a_scan_tells_of_the_work_that_is_merged(committed: Committed, git: Git, tmp_path: Path) -> None:
+def test_a_scan_lists_the_work_that_is_merged(committed: Committed, git: Git, tmp_path: Path) -> None:
     committed({"pkg/till.py": "x = 1\n", "tests/test_till.py": ""}, "Pay.", day=2)
     committed({"pkg/till.py": "x=1\n"}, "style: run black", day=3)
     git("switch", "-q", "-c", "rounding")
@@ -216,7 +216,7 @@ def test_a_scan_tells_of_the_work_that_is_merged(committed: Committed, git: Git,
 def test_the_commits_of_a_pull_request_are_one_piece_of_work(
     committed: Committed, git: Git, tmp_path: Path
 ) -> None:
-    """Told by the title of the request, with the files of all its commits; what came to the branch meanwhile is none of it."""
+    """It has the title of the request and the files of all its commits, without what reached the branch meanwhile."""
     committed({"pkg/till.py": "x = 1\n", "pkg/stock.py": "x = 1\n"}, "Begin.", day=1)
     git("switch", "-q", "-c", "retry")
     committed({"pkg/retry.py": "x = 1\n"}, "wip", day=2)

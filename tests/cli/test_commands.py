@@ -13,7 +13,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from pgmem import InvalidArgument
 from pgmem.cli import app
-from pgmem.database.schema import release
+from pgmem.install.schema import release
 from pgmem.settings import Settings, load, variables
 from tests.cli.conftest import Run
 
@@ -42,7 +42,7 @@ def test_the_commands_are_there() -> None:
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
-def test_every_command_has_help_and_stands_in_the_reference(path: tuple[str, ...], run: Run) -> None:
+def test_every_command_has_help_and_is_in_the_reference(path: tuple[str, ...], run: Run) -> None:
     for name in ("--help", "-h"):
         shown = run(*path, name)
         assert shown.exit_code == 0
@@ -70,7 +70,7 @@ def test_without_a_command_the_help_is_shown(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["forgett"], "pgmem: No such command 'forgett'"),
         (
@@ -89,7 +89,7 @@ def test_without_a_command_the_help_is_shown(run: Run) -> None:
         ),
         (["search", "x", "--limit", "0"], "pgmem: Invalid value for '--limit'"),
         (["config", "set", "focus_limit"], "pgmem: Missing argument"),
-        (["cypher", "return 1", "--params", "[1"], "pgmem: --params is no JSON object"),
+        (["cypher", "return 1", "--params", "[1"], "pgmem: --params is not a JSON object"),
         (["review", "--save-id", "mine"], "pgmem: Invalid value for '--save-id'"),
         (
             ["review", "--save-id", "00000000-0000-4000-8000-000000000000"],
@@ -97,11 +97,13 @@ def test_without_a_command_the_help_is_shown(run: Run) -> None:
         ),
     ],
 )
-def test_wrong_usage_is_one_line_on_stderr_and_exit_code_2(run: Run, arguments: list[str], told: str) -> None:
+def test_wrong_usage_is_one_line_on_stderr_and_exit_code_2(
+    run: Run, arguments: list[str], message: str
+) -> None:
     result = run(*arguments)
     assert result.exit_code == 2
     assert result.stdout == ""
-    assert result.stderr.startswith(told)
+    assert result.stderr.startswith(message)
     assert result.stderr.count("\n") == 1
 
 
@@ -235,4 +237,4 @@ def test_a_dsn_that_is_none_is_named(run: Run) -> None:
     assert result.stderr.count("\n") == 1
     assert "PGMEM_DSN" in result.stderr
     option = run("status", "--dsn", "just some words").stderr
-    assert ("--dsn is no connection string" in option, "PGMEM_DSN" in option) == (True, False)
+    assert ("Invalid --dsn: use a connection string" in option, "PGMEM_DSN" in option) == (True, False)

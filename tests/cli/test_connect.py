@@ -1,4 +1,4 @@
-"""`pgmem connect`: what stands in the settings of a client stays, and everything can be taken back."""
+"""`pgmem connect`: the other settings of a client stay, and every change can be undone."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from pgmem.cli import app
-from pgmem.clients import jsonc
-from pgmem.clients.catalog import CLIENTS
-from pgmem.clients.connect import plugin_folder
+from pgmem.editor import jsonc
+from pgmem.editor.catalog import CLIENTS
+from pgmem.editor.connect import plugin_folder
 
 FILES = {
     "claude-code": (".claude.json", ".claude/settings.json"),
@@ -142,7 +142,7 @@ def test_hooks_of_others_stay_and_an_older_command_of_pgmem_is_replaced(tmp_path
     assert json.loads(path.read_text()) == {"hooks": {"Stop": [other]}}
 
 
-def test_a_file_that_is_no_json_is_left_alone_with_what_to_do(tmp_path: Path) -> None:
+def test_a_file_that_is_not_json_is_unchanged_and_the_remedy_is_printed(tmp_path: Path) -> None:
     (tmp_path / ".claude.json").write_text('{"mcpServers": }')
     done = CliRunner().invoke(app, ["connect", "claude-code", "--home", str(tmp_path)])
     assert done.exit_code == 1
@@ -150,7 +150,7 @@ def test_a_file_that_is_no_json_is_left_alone_with_what_to_do(tmp_path: Path) ->
     assert list(tree(tmp_path)) == [".claude.json"]
 
 
-def test_a_mistyped_client_is_told_the_known_ones(tmp_path: Path) -> None:
+def test_a_mistyped_client_is_an_error_with_the_known_ones(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["connect", "cluade-code", "--home", str(tmp_path)])
     assert done.exit_code != 0
     assert "Did you mean claude-code?" in done.output

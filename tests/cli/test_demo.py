@@ -76,7 +76,7 @@ def check(done: dict[str, Any]) -> None:
     assert done["cypher"] == done["sql"]
 
 
-def test_the_main_job_on_a_postgresql_of_its_own_and_not_in_the_store_of_the_environment() -> None:
+def test_the_main_job_on_a_separate_postgresql_and_not_in_the_store_of_the_environment() -> None:
     result = demo("--json", PGMEM_DSN="host=127.0.0.1 port=1 dbname=x")
     assert result.returncode == 0, result.stderr
     done = json.loads(result.stdout)
@@ -95,9 +95,9 @@ def test_the_main_job_in_your_own_database_with_a_conversation(dsn: str, call: C
     assert result.returncode == 0, result.stderr
     done = json.loads(result.stdout)
     check(done)
-    told = done["conversation"]
-    assert (told["turns"], told["saved"]) == (3, 3)
-    assert told["found"] == [
+    conversation = done["conversation"]
+    assert (conversation["turns"], conversation["saved"]) == (3, 3)
+    assert conversation["found"] == [
         "Ada (1 May 2026): The agency was closed",
         "Ada (1 May 2026): I went to the adoption agency today",
     ]
@@ -107,8 +107,8 @@ def test_the_main_job_in_your_own_database_with_a_conversation(dsn: str, call: C
 def test_the_demo_is_readable_in_a_terminal_of_a_hundred_columns() -> None:
     result = demo(COLUMNS="100")
     assert result.returncode == 0, result.stderr
-    for told in ("duplicate_skip", "supersede", "manual_review", "CONFLICTS_WITH", "The same in Cypher"):
-        assert told in result.stdout
+    for expected in ("duplicate_skip", "supersede", "manual_review", "CONFLICTS_WITH", "The same in Cypher"):
+        assert expected in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 100
 
 

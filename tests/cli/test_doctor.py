@@ -16,10 +16,10 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow
 
-from pgmem.database import examine
 from pgmem.database.database import Database
-from pgmem.database.outbox import QueuedSave
+from pgmem.doctor import database as examine
 from pgmem.models import MemoryScope
+from pgmem.outbox import QueuedSave
 from pgmem.settings import Settings, misspelt
 from tests.cli.conftest import Run
 from tests.conftest import Call, new_database, renew_sessions
@@ -233,7 +233,7 @@ def test_an_index_of_vectors_that_is_missing(
 def test_a_graph_whose_paths_are_answered_from_an_old_state(
     run: Run, doctor: Examine, connection: psycopg.Connection[DictRow]
 ) -> None:
-    # AGE 1.8 has this function; before it a stand-in of the same name has nothing to renew.
+    # AGE 1.8 has this function; before it a function of the same name replaces it and has nothing to renew.
     connection.execute(
         "do $$ begin if to_regprocedure('ag_catalog.age_invalidate_graph_cache()') is null then"
         " create function ag_catalog.age_invalidate_graph_cache() returns trigger language plpgsql"
@@ -291,7 +291,7 @@ def test_a_variable_that_looks_like_a_setting(doctor: Examine) -> None:
 @pytest.mark.parametrize(
     "name", ["PGMEM_CAPTURE", "PGMEM_EMBEDDED", "PGMEM_HOOKS", "PGMEM_PROJECT", "PGMEM_TEST_DSN"]
 )
-def test_other_variables_of_pgmem_are_no_misspelling(name: str) -> None:
+def test_other_variables_of_pgmem_are_not_misspellings(name: str) -> None:
     assert misspelt([name, "DEFAULT_ORG_ID", "PGMEM_DSN", "DSN"], []) == {}
 
 
@@ -366,7 +366,7 @@ def test_a_small_shared_memory(doctor: Examine, monkeypatch: pytest.MonkeyPatch)
 def test_a_replica_that_is_none(doctor: Examine, dsn: str) -> None:
     code, found = doctor(PGMEM_READ_DSN=dsn)
     assert (code, found["replica"]["level"]) == (1, "look")
-    assert "it is no replica" in str(found["replica"]["message"])
+    assert "it is not a replica" in str(found["replica"]["message"])
 
 
 def test_what_a_tenant_may_not_count_is_left_to_the_owner(doctor: Examine, server: str, dsn: str) -> None:

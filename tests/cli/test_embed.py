@@ -23,7 +23,7 @@ def remember(call: Call) -> None:
     call("save_decision", title="Use redis", rationale="It is fast.", project_id="shop")
 
 
-def test_without_a_provider_status_says_so_and_reindex_is_refused(run: Run, call: Call) -> None:
+def test_without_a_provider_status_reports_it_and_reindex_is_refused(run: Run, call: Call) -> None:
     remember(call)
     assert "none: no vectors, search is by full text" in run("status").stdout
     result = run("reindex")
@@ -36,13 +36,13 @@ def test_without_a_provider_status_says_so_and_reindex_is_refused(run: Run, call
 @pytest.mark.usefixtures("vectors")
 def test_reindex_embeds_what_waits_and_status_counts_it(run: Run, call: Call) -> None:
     remember(call)
-    told = json.loads(run("reindex", "--json", EMBEDDING_PROVIDER="static").stdout)
-    assert told == {"model": STATIC, "embedded": 2, "waiting": 0}
+    done = json.loads(run("reindex", "--json", EMBEDDING_PROVIDER="static").stdout)
+    assert done == {"model": STATIC, "embedded": 2, "waiting": 0}
     shown = run("status", EMBEDDING_PROVIDER="static").stdout
     assert f"{STATIC}: 2 vectors, 0 texts without one" in shown
-    told = json.loads(run("status", "--json", EMBEDDING_PROVIDER="static").stdout)["embedding"]
-    assert told["provider"] == "static"
-    (model,) = told["models"]
+    embedding = json.loads(run("status", "--json", EMBEDDING_PROVIDER="static").stdout)["embedding"]
+    assert embedding["provider"] == "static"
+    (model,) = embedding["models"]
     assert (model["model"], model["active"], model["vectors"], model["waiting"]) == (STATIC, True, 2, 0)
     again = run("reindex", EMBEDDING_PROVIDER="static")
     assert again.stdout == f"model {STATIC}, embedded 0, waiting 0\n"
@@ -141,7 +141,7 @@ def test_a_provider_that_refuses_is_named_once_a_round_and_by_the_doctor(
     assert "EMBEDDING_DIMENSIONS" in found["message"]
 
 
-def test_an_import_whose_provider_refuses_says_so_once(
+def test_an_import_whose_provider_refuses_reports_it_once(
     run: Run, refusing: dict[str, str | None], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     file = tmp_path / "memory.jsonl"

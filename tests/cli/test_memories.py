@@ -98,8 +98,8 @@ def test_a_review_shows_both_decisions_and_takes_the_answer(run: Run, call: Call
     call("save_decision", title="a b [d]", rationale="The second reason", project_id="shop")
     later = run("review", typed="l\n")
     assert later.exit_code == 0
-    for told in ("a b [c]", "a b [d]", "The first reason", "The second reason", "50% alike"):
-        assert told in later.stdout
+    for expected in ("a b [c]", "a b [d]", "The first reason", "The second reason", "50% alike"):
+        assert expected in later.stdout
     decided = run("review", "--by", "Ada", typed="s\n")
     assert "saved" in decided.stdout
     assert "No save is pending review." in run("review").stdout
@@ -182,7 +182,7 @@ def test_the_graph_is_compared_and_made_again(
     ids=lambda words: words[0],
 )
 def test_a_repair_of_what_does_not_exist_asks_nothing(run: Run, shop: str, command: tuple[str, ...]) -> None:
-    """B30: repairs asked [y/N] before they looked whether what they name exists."""
+    """Repairs asked [y/N] before they looked whether what they name exists."""
     refused = run(*command)
     assert (refused.exit_code, refused.stdout, refused.stderr.count("\n")) == (1, "", 1)
     assert refused.stderr.startswith("pgmem: No ")

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow
 
-from pgmem.database import schema
+from pgmem.install import schema
 from pgmem.settings import Settings, variable, variables
 from tests.cli.conftest import Run
 from tests.conftest import Call, is_managed, new_database, past_the_pooler, tier
@@ -55,6 +55,16 @@ def test_init_fills_the_settings_of_the_store_from_the_environment(run: Run, emp
     assert (values["focus_limit"], values["decay_rate"], values["global_limit"]) == ("3", "0.02", "5")
 
 
+def test_a_variable_without_a_value_sets_nothing(run: Run, empty: str) -> None:
+    """Files of variables often have lines such as `HYBRID_ALPHA=`."""
+    names = ("PGMEM_FOCUS_LIMIT", "HYBRID_ALPHA", "EMBEDDING_DIMENSIONS", "EMBEDDING_PROVIDER", "OLLAMA_URL")
+    made = run("init", PGMEM_DSN=empty, **dict.fromkeys(names, " "))
+    assert made.exit_code == 0, made.stderr
+    with psycopg.connect(empty) as connection:
+        values = connection.execute("select value from pgmem.setting where name = 'focus_limit'").fetchall()
+    assert values == [("10",)]
+
+
 def test_every_row_of_the_store_has_a_variable_but_the_clock(run: Run, empty: str, tmp_path: Path) -> None:
     file = tmp_path / "settings"
     file.write_text("PGMEM_TURN_DAYS=7\nPGMEM_FOCUS_LIMIT=4\nPGMEM_NO_ROW=1\nHYBRID_ALPHA=0.9\n")
@@ -82,7 +92,6 @@ def test_every_row_of_the_store_has_a_variable_but_the_clock(run: Run, empty: st
     [
         ("PGMEM_FOCUS_LIMIT", "ten"),
         ("PGMEM_FOCUS_LIMIT", "-1"),
-        ("PGMEM_FOCUS_LIMIT", ""),
         ("PGMEM_DEDUP_SUPERSEDE", "1.5"),
         ("PGMEM_REQUIRE_IDENTITY", "perhaps"),
         ("PGMEM_TEXT_CONFIG", "klingon"),
@@ -121,14 +130,14 @@ def test_status_names_the_server_the_tier_and_the_counts(
     assert found["memories"] == {"Decision": 1, "Session": 1}
     assert found["data_dir"] == str(tmp_path / "data")
     shown = run("status").stdout
-    for told in (
+    for expected in (
         found["server_version"],
         found["tier"],
         found["age_version"] or "AGE none",
         "1 Decision, 1 Session",
         schema.release(),
     ):
-        assert told in shown
+        assert expected in shown
 
 
 def test_psql_runs_what_is_piped_and_needs_no_schema_name(
@@ -154,7 +163,7 @@ def test_psql_ends_with_the_exit_code_of_psql(surroundings: dict[str, str | None
     done = psql(surroundings, "-c", "select 1 / 0")
     assert done.returncode == 1
     assert "division by zero" in done.stderr
-    assert ("This pooler takes no options" in done.stderr) is is_managed()
+    assert ("This pooler does not accept options" in done.stderr) is is_managed()
     assert "Traceback" not in done.stderr
 
 
@@ -176,8 +185,8 @@ def test_a_setting_is_shown_and_set_for_every_caller(run: Run, call: Call) -> No
     assert row["value"] == "3"
     call("save_session", objective="Open the shop", project_id="shop")
     for number in range(5):
-        call("save_context", content=f"note {number}", project_id="shop", focus="door", scope="focus")
-    bundle = json.loads(run("retrieve", "shop", "--scope", "focus", "--focus", "door", "--json").stdout)
+        call("save_context", content=f"note {number}", project_id="shop", focus="gate", scope="focus")
+    bundle = json.loads(run("retrieve", "shop", "--scope", "focus", "--focus", "gate", "--json").stdout)
     assert [item["scope"] for item in bundle["items"]].count("focus") == 3
 
 
@@ -211,7 +220,7 @@ def test_a_setting_that_does_not_exist_is_refused(run: Run) -> None:
 
 
 def test_options_of_psql_pass_through(surroundings: dict[str, str | None], tmp_path: Path) -> None:
-    """U10, B30: `pgmem psql` knew -c alone."""
+    """`pgmem psql` knew -c alone."""
     file = tmp_path / "question.sql"
     file.write_text("select :'word' as word;\n")
     done = psql(surroundings, "--csv", "-t", "-v", "word=tea", "-f", str(file))

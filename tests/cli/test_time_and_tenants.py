@@ -54,7 +54,7 @@ def test_a_memory_is_named_by_its_id_alone_too(run: Run, call: Call, shop: str) 
 @pytest.mark.parametrize(
     ("words", "code", "shown"),
     [
-        (("history", "Redis"), 1, "'Redis' is no id: name a memory by its id, or by LABEL and KEY"),
+        (("history", "Redis"), 1, "Invalid id 'Redis': name a memory by its id, or by LABEL and KEY"),
         (("forget", "Use", "one", "queue", "--yes"), 1, "quote a title of several words"),
         (("history", "00000000-0000-4000-8000-000000000000"), 1, "No memory 00000000-"),
         (("revert", "EntityFact", "Redis", "first"), 2, "then the number of the version"),
@@ -153,7 +153,7 @@ def test_without_a_tenant_a_command_says_whose_memories_it_asks(run: Run, call: 
     run("save", "session", "begin", "--project", "till", **alice)
     for command in (("retrieve", "till"), ("search", "till", "--project", "till"), ("search", "tea")):
         said = run(*command).stdout
-        assert "Memories of acme/alice are here: set DEFAULT_ORG_ID=acme" in said, said
+        assert "This store has memories of acme/alice: set DEFAULT_ORG_ID=acme" in said, said
         assert "not exist" not in said
     assert "Did you mean till? This project does not exist yet" in run("retrieve", "tilll", **alice).stdout
     assert (
@@ -169,11 +169,11 @@ def test_after_an_adoption_a_command_without_the_tenant_says_where_the_memories_
     for command in (("retrieve", shop), ("search", "shop"), ("status",)):
         said = " ".join(run(*command).stdout.split())
         assert (
-            "Memories of acme/alice are here: set DEFAULT_ORG_ID=acme and DEFAULT_USER_ID=alice to ask"
+            "This store has memories of acme/alice: set DEFAULT_ORG_ID=acme and DEFAULT_USER_ID=alice to read"
             in said
         )
         assert "not exist" not in said
-        assert "are here" not in run(*command, DEFAULT_ORG_ID="acme", DEFAULT_USER_ID="alice").stdout
+        assert "has memories of" not in run(*command, DEFAULT_ORG_ID="acme", DEFAULT_USER_ID="alice").stdout
 
 
 @pytest.mark.parametrize("expires", ["soon", "2001-01-01"])
@@ -221,18 +221,18 @@ def test_a_subject_is_erased_after_a_yes_and_the_receipt_counts(run: Run, call: 
 
 
 @pytest.mark.parametrize("sure", [("--yes",), ()], ids=["yes", "asked"])
-def test_an_erasure_that_erased_nothing_says_so_and_gives_no_receipt(
+def test_an_erasure_that_erased_nothing_is_an_error_without_a_receipt(
     run: Run, rows: Rows, sure: tuple[str, ...]
 ) -> None:
-    """B29: `--user bob` printed a receipt over 0 rows."""
+    """`--user bob` printed a receipt over 0 rows."""
     nothing = run("erase-subject", "--org", "acme", "--user", "nobody", *sure)
     assert (nothing.exit_code, nothing.stdout) == (1, "")
-    assert nothing.stderr.startswith("pgmem: Nothing is stored of acme/nobody, so nothing was erased")
+    assert nothing.stderr.startswith("pgmem: No rows of acme/nobody found; nothing was erased")
     assert rows("select from pgmem.erasure") == []
 
 
 def test_an_erasure_of_a_user_asks_for_the_organisation(run: Run, call: Call, rows: Rows) -> None:
-    """B29: without --org the bob of an organisation kept everything."""
+    """Without --org the bob of an organisation kept everything."""
     rows("select set_config('pgmem.org_id', 'acme', false), set_config('pgmem.user_id', 'bob', false)")
     call("save_session", objective="begin", project_id="shop")
     for more in (("--yes",), ("--dry-run",), ()):

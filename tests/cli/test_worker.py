@@ -21,8 +21,8 @@ import pytest
 from psycopg.rows import DictRow
 
 from pgmem.database.database import Database
-from pgmem.database.outbox import QueuedSave
 from pgmem.models import MemoryScope
+from pgmem.outbox import QueuedSave
 from pgmem.settings import Settings
 from tests.conftest import Call
 
@@ -88,7 +88,7 @@ def queue(dsn: str, folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("vectors")
-def test_a_worker_answers_probes_does_its_rounds_and_ends_when_told(
+def test_a_worker_answers_probes_does_its_rounds_and_ends_at_a_signal(
     start: Start, call: Call, dsn: str, tmp_path: Path, connection: psycopg.Connection[DictRow]
 ) -> None:
     call("save_session", objective=CANARY, project_id="shop")

@@ -1,4 +1,4 @@
-"""Sessions that are seen waiting, a gate between client and server, and writers in processes of their own."""
+"""Sessions that are seen waiting, a gate between client and server, and writers in separate processes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def wait_until_blocked(dsn: str, application_name: str, sessions: int = 1) -> No
 
 
 class Session:
-    """A database session of its own, in a transaction from its first call on."""
+    """A separate database session, in a transaction from its first call on."""
 
     def __init__(self, dsn: str, name: str) -> None:
         self._dsn, self._name = dsn, name
@@ -179,7 +179,7 @@ class Gate:
         self._cut_for_good, self._fatal = for_good, answer
 
     def cut(self) -> None:
-        """The server is gone: connections break, and new ones are refused."""
+        """The server stops: connections break, and new ones are refused."""
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -231,7 +231,7 @@ def settings(gate: Gate, tmp_path: Path) -> Configure:
 
 
 class Writer:
-    """tests.concurrency.writer in a process of its own."""
+    """tests.concurrency.writer in a separate process."""
 
     def __init__(self, folder: Path, *arguments: str, **environment: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)

@@ -26,7 +26,7 @@ from tests.waiting import until_the_server_says
 Connection = psycopg.Connection[DictRow]
 pytestmark = pytest.mark.anyio
 
-PATIENT = 20.0  # seconds, where a wait is no part of the test
+PATIENT = 20.0  # seconds for waits that the test does not measure
 SLACK = 3.0  # seconds, for a machine with other things to do
 
 
@@ -99,7 +99,7 @@ async def test_a_commit_not_heard_of_before_the_network_goes_is_replayed_to_its_
     assert waiting_files(tmp_path) == []
 
 
-async def test_a_global_save_that_may_have_been_made_says_so_and_is_not_made_twice(
+async def test_a_global_save_with_an_unknown_outcome_is_reported_and_not_made_twice(
     gate: Gate, settings: Configure, connection: Connection, tmp_path: Path
 ) -> None:
     async with Memory.connect(settings()) as memory:
@@ -278,7 +278,7 @@ async def test_saves_behind_one_that_a_silent_server_never_answers_are_queued(
 
     ann = session("ann")
     async with Memory.connect(given) as memory:
-        memory._database.share_out()
+        memory.caller.database.share_out()
         await memory.save_session("Set up", "shop")
         hold_the_scope(ann, "Decision")
         async with anyio.create_task_group() as group:
@@ -346,7 +346,7 @@ async def test_a_deadlock_is_retried_once_around_a_transaction_of_our_own(
 
         async with anyio.create_task_group() as group:
             group.start_soon(save)
-            await meet_in_a_deadlock(dsn, patient, str(save_id))  # returns when Bob was told
+            await meet_in_a_deadlock(dsn, patient, str(save_id))  # returns when Bob got his error
             await seen_waiting(dsn, "bob")  # and tries again
             patient.commit()
     assert [(result.status, result.dedup_outcome) for result in results] == [("saved", "new")]
@@ -359,17 +359,17 @@ async def test_a_deadlock_is_never_retried_inside_a_callers_transaction(
 ) -> None:
     save_id = uuid4()
     async with await psycopg.AsyncConnection.connect(dsn, application_name="bob") as own:
-        told = []
+        states = []
 
         async def save() -> None:
             with pytest.raises(psycopg.errors.DeadlockDetected) as error:
                 await Memory.on(own).save_decision(**DECISION, save_id=save_id)
-            told.append(error.value.sqlstate)
+            states.append(error.value.sqlstate)
 
         async with anyio.create_task_group() as group:
             group.start_soon(save)
             await meet_in_a_deadlock(dsn, patient, str(save_id))
-        assert told == ["40P01"]
+        assert states == ["40P01"]
         assert own.info.transaction_status == psycopg.pq.TransactionStatus.INERROR
         await own.rollback()
     assert connection.execute("select from pgmem.node where label = 'Decision'").fetchall() == []
@@ -378,7 +378,9 @@ async def test_a_deadlock_is_never_retried_inside_a_callers_transaction(
 # Errors and cancellation
 
 
-async def test_a_refused_call_tells_why_and_leaves_the_connection_good(dsn: str, tmp_path: Path) -> None:
+async def test_a_refused_call_reports_the_reason_and_leaves_the_connection_usable(
+    dsn: str, tmp_path: Path
+) -> None:
     async with Memory.connect(load(dsn=dsn, data_dir=tmp_path, pool_size=1, prepare=True)) as memory:
         for _ in range(8):  # more often than it takes for a statement to be prepared
             with pytest.raises(InvalidArgument, match="repeatable_steps must not be empty"):
@@ -401,7 +403,7 @@ async def test_a_cancelled_save_costs_the_pool_nothing(
                 group.start_soon(lambda: memory.save_decision(**DECISION))
                 await seen_waiting(dsn, "bob", 2)
                 group.cancel_scope.cancel()
-            # Nobody waits for the lock any more, which is still held: the server was told.
+            # Nobody waits for the lock any more, which is still held: the server got the cancellation.
             until_the_server_says(
                 "not exists (select from pg_locks where not granted and database ="
                 " (select oid from pg_database where datname = current_database()))",
@@ -446,7 +448,7 @@ async def test_a_dsn_of_an_unknown_database_is_an_error(dsn: str, settings: Conf
 
 
 async def test_a_malformed_dsn_is_named_without_its_secrets(settings: Configure) -> None:
-    with pytest.raises(InvalidArgument, match="PGMEM_DSN is no connection string") as error:
+    with pytest.raises(InvalidArgument, match="Invalid PGMEM_DSN: use a connection string") as error:
         async with Memory.connect(settings(dsn="postgres//ann:secret@server")):
             pass
     assert "secret" not in str(error.value)

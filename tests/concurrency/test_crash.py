@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from pgmem import Memory
-from pgmem.database.embedded import EmbeddedServer
+from pgmem.server.embedded import EmbeddedServer
 from pgmem.settings import load
 from tests.concurrency.conftest import StartWriter, Writer, read_until
 from tests.concurrency.writer import PROJECT

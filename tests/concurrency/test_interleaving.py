@@ -179,7 +179,7 @@ def test_two_sessions_that_relate_the_same_memories_make_one_edge(
 
 
 @pytest.mark.usefixtures("shop")
-def test_two_sessions_that_tell_of_an_entity_keep_both_facts(
+def test_two_sessions_that_save_an_entity_keep_both_facts(
     connection: Connection, session: OpenSession
 ) -> None:
     redis = {"entity_name": "Redis", "project_id": "shop"}
@@ -216,7 +216,7 @@ def test_a_save_waits_for_a_new_order_of_tokens_and_goes_by_it(
 def test_batches_over_the_same_places_in_any_order_never_deadlock(
     dsn: str, connection: Connection, call: Call
 ) -> None:
-    """Every round has projects and focus areas of its own, so that first uses meet too."""
+    """Every round has new projects and focus areas, so that first uses meet too."""
     threads, rounds = 4, 25
     connection.execute("select set_config('pgmem.org_id', 'acme', false)")
     for turn in range(rounds):

@@ -15,9 +15,9 @@ from psycopg.rows import DictRow
 
 from pgmem import Memory
 from pgmem.database.database import Database
-from pgmem.database.outbox import Outbox, QueuedSave, lane
 from pgmem.errors import SaveIdReused
 from pgmem.models import MemoryScope
+from pgmem.outbox import Outbox, QueuedSave, lane
 from tests.concurrency.conftest import Configure, Gate, StartWriter
 from tests.conftest import Call, new_database
 
@@ -95,8 +95,8 @@ async def test_that_saves_are_queued_is_logged_once_and_their_number_once_a_roun
         for n in range(5):
             assert (await memory.save_context(f"Later {n}.", "shop")).status == "pending_retry"
         assert (await memory.save_context("Later.", "bank")).status == "pending_retry"
-        told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-        assert len([line for line in told if "could not be sent" in line]) == 1
+        warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+        assert len([line for line in warnings if "could not be sent" in line]) == 1
         caplog.clear()
         assert await memory.replay_outbox() == 0
         (line,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
@@ -149,7 +149,7 @@ async def test_the_same_save_twice_waits_once_and_another_under_its_save_id_is_r
     assert written(connection, "Context", "content") == ["Later."]
 
 
-async def test_what_waits_is_told_while_the_database_is_away(gate: Gate, away: Configure) -> None:
+async def test_what_waits_is_warnings_while_the_database_is_away(gate: Gate, away: Configure) -> None:
     async with Memory.connect(away()) as memory:
         gate.cut()
         one = await memory.save_context("Later.", "shop")
@@ -353,7 +353,7 @@ def test_saves_keep_their_order_when_the_clock_is_set_back(
 ) -> None:
     queue = Queue(tmp_path, "host=somewhere dbname=pgmem")
     queue.put("First.")
-    monkeypatch.setattr("pgmem.database.outbox.time.time_ns", lambda: 1_000_000_000)
+    monkeypatch.setattr("pgmem.outbox.time.time_ns", lambda: 1_000_000_000)
     queue.put("Second.")
     saves = [queue.outbox.read(path) for path in queue.outbox.pending(lane(MemoryScope(), "shop"))]
     assert [save.params["content"] for save in saves if save is not None] == ["First.", "Second."]

@@ -17,8 +17,8 @@ import anyio
 import anyio.to_thread
 
 from pgmem import Memory
-from pgmem.database.outbox import Outbox
 from pgmem.models import SaveResult
+from pgmem.outbox import Outbox
 
 PROJECT = "shop"
 

@@ -55,7 +55,7 @@ async def test_a_statement_that_runs_out_of_time_on_a_callers_connection_is_noti
     ]
 
 
-async def test_a_value_that_cannot_be_sent_is_no_call(dsn: str) -> None:
+async def test_a_value_that_cannot_be_sent_makes_no_call(dsn: str) -> None:
     seen: list[Call | Save] = []
     async with await psycopg.AsyncConnection.connect(dsn) as connection:
         memory = Memory.on(connection)

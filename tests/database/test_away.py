@@ -12,9 +12,9 @@ from time import monotonic
 import pytest
 
 from pgmem import Memory
-from pgmem.database import schema
-from pgmem.database.embedded import EmbeddedServer
 from pgmem.errors import DatabaseUnavailable
+from pgmem.install import schema
+from pgmem.server.embedded import EmbeddedServer
 from pgmem.settings import load
 from tests.conftest import Call, roomy_place
 
@@ -39,7 +39,7 @@ def stopped() -> Iterator[tuple[str, Callable[[], object], Callable[[], object]]
 async def test_a_stopped_server_is_found_away_once(
     stopped: tuple[str, Callable[[], object], Callable[[], object]], tmp_path: Path
 ) -> None:
-    """B9: every call took five to ten seconds."""
+    """Every call took five to ten seconds."""
     dsn, stop, start = stopped
     settings = load(dsn=dsn, data_dir=tmp_path, connect_timeout_s=3.0, embedding_provider="none")
     async with Memory.connect(settings) as memory:
@@ -83,7 +83,7 @@ HINTS = [None, "debate", "socratic", "sequential", "Strategic planning", "compar
 
 
 async def test_routing_without_a_server_is_the_routing_of_the_verb(memory: Memory, call: Call) -> None:
-    """B9: the rules stand in SQL, and Python answers the same."""
+    """The rules are written in SQL, and Python answers the same."""
     for task in TASKS:
         for hint in HINTS:
             found = await memory.route_analysis(task, hint)

@@ -1,4 +1,4 @@
-"""A server that answers and has no connection left is busy, not away: callers are told when to come again."""
+"""A server that answers and has no connection left is busy, not away: callers are asked to retry after a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["make_login", "roles"]
 
 pytestmark = pytest.mark.anyio
 
-TOLD = "busy: no connection became free for 1 s. Nothing was read or saved; wait 1 s"
+BUSY = "busy: no connection became free for 1 s. Nothing was read or saved; wait 1 s"
 NOTE = ("Kept for later", "shop")
 
 
@@ -35,21 +35,21 @@ def settings(dsn: str, folder: Path, pool_size: int) -> Settings:
 
 async def busy(memory: Memory) -> None:
     """A read and a save meet a memory whose connections are all in use."""
-    with pytest.raises(Busy, match=TOLD):
+    with pytest.raises(Busy, match=BUSY):
         await memory.get_scope_state("shop")
     saved = await memory.save_context(*NOTE)
     assert (saved.status, saved.save_id is not None) == ("failed", True)
-    assert TOLD in str(saved.message)
+    assert BUSY in str(saved.message)
     assert "Save again with this save_id" in str(saved.next_step)
     # Nothing is kept for a server that answers: what waits would come on top of its load.
     assert memory.outbox_depth() == 0
-    assert not memory._database.is_away
+    assert not memory.caller.database.is_away
 
 
 async def test_a_pool_that_is_exhausted_is_busy_and_not_away(dsn: str, tmp_path: Path) -> None:
     async with Memory.connect(settings(dsn, tmp_path, 2)) as memory:
         await memory.save_session("open", "shop")
-        async with memory._database.transaction(), memory._database.transaction():
+        async with memory.caller.database.transaction(), memory.caller.database.transaction():
             await busy(memory)
         assert (await memory.save_context(*NOTE)).status == "saved"
 
@@ -62,6 +62,6 @@ async def test_a_server_without_a_free_connection_is_busy_and_not_away(
     call("save_session", objective="open", project_id="shop")
     limited = make_conninfo(dsn, user=name, password=PASSWORD)
     async with Memory.connect(settings(limited, tmp_path, 4)) as memory:
-        async with memory._database.transaction():
+        async with memory.caller.database.transaction():
             await busy(memory)
         assert (await memory.save_context(*NOTE)).status == "saved"

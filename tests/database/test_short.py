@@ -1,4 +1,4 @@
-"""A server without memory or disk space counts as away: saves are kept, reads say so, and the probe is not ready."""
+"""A server without memory or disk space counts as away: saves are queued, reads report it, and the probe is not ready."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import pytest
 from psycopg.rows import DictRow
 
 from pgmem import Memory
-from pgmem.database import schema
-from pgmem.database.embedded import EmbeddedServer
 from pgmem.errors import OutOfResources
+from pgmem.install import schema
+from pgmem.server.embedded import EmbeddedServer
 from pgmem.settings import load
 from tests.conftest import roomy_place
 from tests.serving import Agent, serving
@@ -94,7 +94,7 @@ async def test_a_save_that_the_server_has_no_room_for_is_kept_and_made_later(
             assert await memory.trouble_now() == "the database has no memory or disk space left"
             with pytest.raises(OutOfResources):
                 await memory.remember("Concept", {"name": "n"})
-        assert not memory._database.is_away
+        assert not memory.caller.database.is_away
         assert (await memory.save_context("after it", "shop")).status == "saved"
         assert memory.outbox_depth() == 0
         assert await memory.trouble_now() is None

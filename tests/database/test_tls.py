@@ -16,8 +16,8 @@ import trustme
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from pgmem import Memory
-from pgmem.database import schema
 from pgmem.errors import DatabaseUnavailable
+from pgmem.install import schema
 from pgmem.settings import Settings
 from tests.hygiene.test_freshness_and_surface import pgmem as surface
 
@@ -118,7 +118,7 @@ async def test_every_way_to_the_server_goes_by_the_certificate_that_is_trusted(
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("mode", ["verify-ca", "verify-full"])
-async def test_a_server_of_another_authority_is_refused_and_the_reason_told(
+async def test_a_server_of_another_authority_is_refused_with_the_reason(
     terminator: Terminator, trusting: Callable[[trustme.CA], str], tmp_path: Path, mode: str
 ) -> None:
     dsn = make_conninfo(terminator.dsn, sslmode=mode, sslrootcert=trusting(trustme.CA()))

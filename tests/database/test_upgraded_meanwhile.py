@@ -1,4 +1,4 @@
-"""A program whose store is upgraded while it runs: it says so, keeps saves, and a server ends to be started again."""
+"""A program whose store is upgraded while it runs: it reports the upgrade and queues saves, and a server exits to be restarted."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import psycopg
 import pytest
 
 from pgmem import Memory
-from pgmem.database import schema
 from pgmem.errors import SchemaOutdated
+from pgmem.install import schema
 from pgmem.settings import Settings
 from tests.conftest import past_the_pooler
 
@@ -24,8 +24,8 @@ Upgrade = Callable[[], None]
 
 # What a later release calls otherwise.
 RENAMED = {
-    "33-search-memory.sql": ("p_min_relevance", "p_least_relevance"),
-    "24-save-context.sql": ("p_relevance_score", "p_relevance"),
+    "reading/33-search-memory.sql": ("p_min_relevance", "p_least_relevance"),
+    "saving/24-save-context.sql": ("relevance_score", "relevance"),
 }
 
 
@@ -41,7 +41,7 @@ def upgrade(dsn: str, tmp_path: Path) -> Upgrade:
             assert old in text, (chapter, old)
             (folder / chapter).write_text(text.replace(old, new), encoding="utf-8")
         script = (
-            "import sys; from pathlib import Path; from pgmem.database import schema;"
+            "import sys; from pathlib import Path; from pgmem.install import schema;"
             " schema._SQL = Path(sys.argv[2]); schema.release = lambda: '99.0.0'; print(schema.upgrade(sys.argv[1], ()))"
         )
         done = subprocess.run(

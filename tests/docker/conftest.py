@@ -30,7 +30,7 @@ FIGURES: list[str] = []
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What a clone of this tree would hold, with the images built of it; skipped where no container can run."""
     if reason := missing():
-        # CI says so in words; who asks for these tests by hand wants to know.
+        # CI sets the variable; for a run by hand the reason is printed.
         pytest.skip(reason)
     folder = clone(tmp_path_factory.mktemp("clone"))
     builder = "BuildKit" if has_buildkit() else "the builder without BuildKit"

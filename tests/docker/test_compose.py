@@ -11,7 +11,7 @@ from time import monotonic
 import httpx2
 import pytest
 
-from pgmem.database.history import migrations
+from pgmem.install.history import migrations
 from tests.docker.conftest import FIGURES, images, tag
 from tests.docker.stack import (
     STAGES,
@@ -286,7 +286,7 @@ def test_a_volume_of_another_major_is_refused_with_a_way_out_that_works(tree: Pa
         )
         refusal = f"The volume holds a cluster of PostgreSQL {major}."
         until(lambda: refusal in services.compose("logs", "postgres"), "the volume is not refused")
-        # The way out, as the message tells it.
+        # The remedy that the message names.
         services.compose("up", "--detach", "--no-deps", "postgres")
         until(services.serves, "the old server does not come back")
         dump = services.exec("postgres", "sh", "-c", "pg_dump --format=custom memory | base64")

@@ -127,7 +127,7 @@ def compare(services: Stack, project: str, answers: Answers) -> None:
     assert [line for line in doctor if line["check"] == "graph" and line["level"] != "ok"] == []
 
 
-def tell(fault: str, answers: Answers, known: Iterable[str] = KNOWN) -> None:
+def print_answers(fault: str, answers: Answers, known: Iterable[str] = KNOWN) -> None:
     """Add a row to the table of docs/explanation/when-things-break.md; nothing is lost, nothing doubled."""
     said = ", ".join(f"{number} {status}" for status, number in sorted(answers.statuses.items()))
     row = (fault, said, f"{answers.slowest:.1f} s", answers.most_queued, f"{answers.recovered:.0f} s")
@@ -178,7 +178,7 @@ def pause(services: Stack, service: str) -> Iterator[None]:
 )
 def test_a_partition(broken: Stack, one: str, other: str) -> None:
     answers = save_through(broken, lambda services: cut(services, one, other))
-    tell(f"no packet between {one} and {other}", answers)
+    print_answers(f"no packet between {one} and {other}", answers)
     assert answers.statuses["saved"] < answers.total
     assert answers.slowest < 45
 
@@ -186,7 +186,7 @@ def test_a_partition(broken: Stack, one: str, other: str) -> None:
 @pytest.mark.parametrize("service", ["pooler", "worker", "postgres"])
 def test_a_process_is_killed(broken: Stack, service: str) -> None:
     answers = save_through(broken, lambda services: kill(services, service))
-    tell(f"{service} killed and started again", answers)
+    print_answers(f"{service} killed and started again", answers)
     assert (answers.statuses["saved"] == answers.total) is (service == "worker")
 
 
@@ -194,14 +194,14 @@ def test_the_program_is_killed(broken: Stack) -> None:
     answers = save_through(broken, lambda services: kill(services, "mcp"), seconds=10)
     # Nobody answers while it is away.
     nobody = {"ConnectError", "ReadError", "RemoteProtocolError"}
-    tell("mcp killed and started again", answers, KNOWN | nobody)
+    print_answers("mcp killed and started again", answers, KNOWN | nobody)
     assert nobody & set(answers.statuses)
 
 
 @pytest.mark.parametrize("service", ["postgres"])
 def test_a_container_is_paused_for_a_minute(broken: Stack, service: str) -> None:
     answers = save_through(broken, lambda services: pause(services, service), seconds=60)
-    tell(f"{service} paused for a minute", answers)
+    print_answers(f"{service} paused for a minute", answers)
     assert answers.slowest < 75
 
 
@@ -215,7 +215,7 @@ def test_a_slow_link(broken: Stack) -> None:
         inside(services, "mcp", "tc", "qdisc", "del", "dev", "eth0", "root")
 
     answers = save_through(broken, slow)
-    tell("256 kbit/s between mcp and everything", answers)
+    print_answers("256 kbit/s between mcp and everything", answers)
 
 
 def test_a_lossy_link(broken: Stack) -> None:
@@ -228,7 +228,7 @@ def test_a_lossy_link(broken: Stack) -> None:
         inside(services, "mcp", "iptables", "--flush")
 
     answers = save_through(broken, lossy)
-    tell("every tenth packet lost between mcp and pooler", answers)
+    print_answers("every tenth packet lost between mcp and pooler", answers)
 
 
 LINK = """
@@ -295,7 +295,7 @@ def test_a_link_that_is_late_or_cuts_connections(linked: tuple[Stack, Path], sta
         yield
         rewrite(file, "0 0")
 
-    tell(what, save_through(services, worse))
+    print_answers(what, save_through(services, worse))
 
 
 def rewrite(file: Path, text: str) -> None:
@@ -331,7 +331,7 @@ def test_the_kernel_kills_at_the_limit_of_memory(broken: Stack) -> None:
         run("docker", "update", "--memory", "16g", "--memory-swap", "16g", server)
 
     answers = save_through(broken, limit)
-    tell("postgres at its limit of memory, a process killed three times", answers)
+    print_answers("postgres at its limit of memory, a process killed three times", answers)
     assert broken.compose("logs", "postgres").count("terminated by signal 9") >= 3
     assert answers.statuses["saved"] < answers.total
 
@@ -385,7 +385,7 @@ def test_the_clock_jumps_by_an_hour_and_back(clocked: tuple[Stack, Path], second
         rewrite(file, "+0")
 
     answers = save_through(services, jump)
-    tell(f"the clock set {'ahead' if seconds > 0 else 'back'} by an hour, and right again", answers)
+    print_answers(f"the clock set {'ahead' if seconds > 0 else 'back'} by an hour, and right again", answers)
 
 
 def test_the_disk_of_the_server_is_full(tree: Path, tmp_path: Path) -> None:
@@ -406,5 +406,5 @@ def test_the_disk_of_the_server_is_full(tree: Path, tmp_path: Path) -> None:
 
     with stack(tree, override, **images()) as services:
         answers = save_through(services, full)
-        tell("the disk of postgres is full", answers)
+        print_answers("the disk of postgres is full", answers)
         services.wait_for_answer()

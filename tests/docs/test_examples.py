@@ -52,7 +52,7 @@ def run_sql(name: str, connection: psycopg.Connection[DictRow]) -> list[list[Dic
 def test_the_code_of_a_page_is_an_example_that_is_run(page: Path) -> None:
     for name, language, text in BLOCK.findall(page.read_text(encoding="utf-8")):
         if not name:
-            assert language in ("sh", "text"), f"this block of {page.name} is no example:\n{text}"
+            assert language in ("sh", "text"), f"this block of {page.name} is not an example:\n{text}"
             continue
         assert LANGUAGES[Path(name).suffix] == language, name
         assert text == (EXAMPLES / name).read_text(encoding="utf-8"), (
@@ -60,7 +60,7 @@ def test_the_code_of_a_page_is_an_example_that_is_run(page: Path) -> None:
         )
 
 
-def test_every_example_stands_in_a_page_and_is_run_here() -> None:
+def test_every_example_is_in_a_page_and_is_run() -> None:
     named = {name for page in PAGES for name, _, _ in BLOCK.findall(page.read_text(encoding="utf-8")) if name}
     files = {path.name for path in EXAMPLES.iterdir() if path.is_file()}
     transcripts = {name for name in files if name.endswith(".txt")}

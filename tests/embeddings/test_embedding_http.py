@@ -190,7 +190,7 @@ async def test_an_openai_index_that_names_no_text_is_refused(server: EmbeddingSe
         (Answer(raw=b"<html>a login page</html>"), "did not answer with JSON"),
         (Answer(raw=b"\xff\xfe"), "did not answer with JSON"),
         (Answer(raw=b""), "did not answer with JSON"),
-        (Answer(raw=b"{}", headers={"content-encoding": "gzip"}), "could not be understood"),
+        (Answer(raw=b"{}", headers={"content-encoding": "gzip"}), "sent an invalid answer"),
         (Answer(status=499), "answered 499"),
     ],
 )

@@ -204,6 +204,6 @@ async def test_documents_and_code_are_cut_as_the_library_cuts_them(both: tuple[P
         assert ours(text) == theirs.encode(text, add_special_tokens=False).ids, path
 
 
-async def test_half_a_character_is_no_error(both: tuple[Pieces, Tokenizer]) -> None:
+async def test_half_a_character_is_not_an_error(both: tuple[Pieces, Tokenizer]) -> None:
     ours, _ = both
     assert ours("a\ud800") == ours("a?")

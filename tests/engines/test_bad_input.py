@@ -206,10 +206,10 @@ async def test_what_is_refused_is_a_status_and_leaves_only_its_attempt(
 
 
 @pytest.mark.parametrize("project_id", [None, "", " "])
-async def test_a_save_without_a_project_answers_the_same_through_every_door(
+async def test_a_save_without_a_project_answers_the_same_in_every_interface(
     memory: Memory, call: Call, project_id: str
 ) -> None:
-    """B1: None in Python was a function that does not exist."""
+    """None in Python was a function that does not exist."""
     found = await memory.save_decision("T", "r", project_id)
     verb = call("save_decision", title="T", rationale="r", project_id=project_id)
     assert (found.status, found.message, found.next_step) == (

@@ -264,7 +264,7 @@ async def test_without_the_extension_cypher_names_what_is_missing(
             assert (await memory.status()).tier == "full text only"
 
 
-async def test_a_search_tells_how_it_was_made(memory: Memory, shop: str) -> None:
+async def test_a_search_reports_how_it_was_made(memory: Memory, shop: str) -> None:
     await memory.save_context("the gateway is slow", shop, "gateway")
     found = await memory.search_memory("gateway", project_id=shop)
     assert found.results[0].title == "gateway"

@@ -1,4 +1,4 @@
-"""Memories out of turns: what a quote bears out is stored once, and nothing else is."""
+"""Memories from turns: an item that its quote supports is stored once, and no other item is stored."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_turns_are_shown_numbered_with_the_memories_they_may_touch(call: Call, b
     assert set(begun["shape"]) == {"add", "update", "invalidate"}
 
 
-def test_what_its_quotes_bear_out_is_stored_with_them_and_no_more_trust_than_the_turn(
+def test_an_item_that_its_quotes_support_is_stored_with_them_and_no_more_trust_than_the_turn(
     begin: Begin, apply: Apply, connection: Rows
 ) -> None:
     note = item(
@@ -79,18 +79,18 @@ WRONG: tuple[tuple[dict[str, Any], str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("wrong", "told"), WRONG)
-def test_what_no_quote_bears_out_is_rejected_with_its_reason_and_the_rest_is_stored(
-    begin: Begin, apply: Apply, connection: Rows, wrong: dict[str, Any], told: str
+@pytest.mark.parametrize(("wrong", "reason"), WRONG)
+def test_an_item_that_no_quote_supports_is_rejected_with_its_reason_and_the_rest_is_stored(
+    begin: Begin, apply: Apply, connection: Rows, wrong: dict[str, Any], reason: str
 ) -> None:
     good = PORT if wrong.get("kind") == "decision" else QUEUE
     applied = apply(begin(), add=[wrong, good])
     assert outcomes(applied) == ["rejected", "new"]
-    assert told in applied["results"][0]["reason"]
+    assert reason in applied["results"][0]["reason"]
     assert len(memories(connection)) == 1
 
 
-def test_a_number_cut_out_of_a_longer_one_is_no_quote(begin: Begin, apply: Apply) -> None:
+def test_a_number_cut_out_of_a_longer_one_is_not_a_quote(begin: Begin, apply: Apply) -> None:
     begun = begin(("user", "The shed costs 12.50 euros a day, and the api-gateway is at 10.8443.5 or so."))
     cut = [
         item("the shed costs 12", 1, "The shed costs 12", title="costs of the shed"),
@@ -230,7 +230,7 @@ def test_an_extraction_of_another_tenant_is_not_there(begin: Begin, connection: 
         connection.execute("select * from pgmem.apply_extraction(%s, '{}')", (uuid4(),))
 
 
-def test_a_purged_turn_is_no_source_any_more(
+def test_a_purged_turn_is_removed_from_sources(
     begin: Begin, apply: Apply, connection: Rows, call: Call
 ) -> None:
     begun = begin()

@@ -1,4 +1,4 @@
-"""Whatever a model answers, nothing is stored that the turns do not bear out."""
+"""Whatever a model answers, nothing is stored that the turns do not support."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def numbers_of(text: str) -> set[str]:
 
 
 def supported(row: dict[str, Any]) -> bool:
-    """An oracle of its own: the quote stands in a turn, and holds every number and every capitalised word."""
+    """A separate oracle: the quote occurs in a turn, and holds every number and every capitalised word."""
     props = row["props"]
     quote = squeezed(props["quote"])
     if not any(quote in squeezed(said) for _, said in SAID):
@@ -124,7 +124,7 @@ def test_nothing_unsupported_is_ever_stored(
         for row in rows:
             assert supported(row), row
             assert row["trust_level"] <= 0.3
-        # What was saved on purpose has more trust than any turn: it stands as it stood.
+        # What was saved on purpose has more trust than any turn and is unchanged.
         assert state(connection, kept) == own
 
 

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 from pgmem import InvalidArgument, Memory
 from pgmem.cli import app
-from pgmem.engines.extractor import ChatModel, Extracted, Extractor
 from pgmem.settings import load
+from pgmem.worker.extractor import ChatModel, Extracted, Extractor
 from tests.conftest import Call
 from tests.embeddings.server import Answer, EmbeddingServer
 from tests.extraction.conftest import PORT, QUEUE, SAID
@@ -34,7 +34,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture
 def chat() -> Iterator[EmbeddingServer]:
-    """A server on a port of its own; a test scripts each answer."""
+    """A server on a separate port; a test scripts each answer."""
     with EmbeddingServer() as chat:
         yield chat
 
@@ -89,7 +89,7 @@ async def titles(memory: Memory) -> list[str]:
 
 
 @pytest.mark.usefixtures("turns")
-async def test_what_the_quotes_bear_out_is_stored_once_and_the_rest_refused(
+async def test_items_that_their_quotes_support_are_stored_once_and_the_rest_refused(
     chat: EmbeddingServer, memory: Memory
 ) -> None:
     invented = {**QUEUE, "title": "Kafka for events", "quote": "Then let us use Kafka 9 for all events."}
@@ -142,7 +142,7 @@ async def test_the_budget_stops_a_round_of_any_worker_and_the_next_day_goes_on(
 async def test_processes_at_once_share_the_tokens_of_their_tenant_and_no_other_s(
     dsn: str, budget: Budget
 ) -> None:
-    """Each of two processes, with a tenant of its own and one that they share, reserves as long as it is let."""
+    """Each of two processes, with a separate tenant and a common one, reserves until it is refused."""
     budget(10_000)
     code = (
         "import sys, anyio\n"
@@ -235,9 +235,7 @@ async def test_a_server_that_counts_no_tokens_is_charged_by_length(
 
 
 @pytest.mark.usefixtures("turns")
-def test_a_worker_asks_the_model_of_its_settings_and_tells_the_tokens(
-    chat: EmbeddingServer, dsn: str
-) -> None:
+def test_a_worker_asks_the_model_of_its_settings_and_logs_the_tokens(chat: EmbeddingServer, dsn: str) -> None:
     variables = {"PGMEM_DSN": dsn, "EMBEDDING_PROVIDER": "none"}
     plain = CliRunner().invoke(app, ["worker", "--once"], env=variables)
     assert (plain.exit_code, "extraction" in plain.stdout, chat.requests) == (0, False, [])

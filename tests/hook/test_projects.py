@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from pgmem import Memory
-from pgmem.repository.identity import identify, normalised
 from pgmem.settings import Settings
+from pgmem.workspace.identity import identify, normalised
+from pgmem.workspace.trust import trust
 from tests.hook.conftest import git, repository
 
 pytestmark = pytest.mark.anyio
@@ -100,6 +101,9 @@ async def test_a_setting_or_a_file_of_the_repository_overrides(
     root = repository(tmp_path / "webshop", SHOP)
     (root / "src").mkdir()
     (root / ".pgmem.toml").write_text('project = "shared"\n')
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    assert await project(memory, root / "src") != "shared"
+    trust(root / ".pgmem.toml", "shared")
     assert await project(memory, root / "src") == "shared"
     monkeypatch.setenv("PGMEM_PROJECT", "mine")
     assert await project(memory, root / "src") == "mine"

@@ -91,10 +91,10 @@ def turns(connection: psycopg.Connection[DictRow]) -> list[tuple[str, str]]:
 def test_a_whole_session_is_given_what_is_remembered(
     hook: Hook, call: Call, event: Callable[..., dict[str, Any]]
 ) -> None:
-    """U11: what reaches the model is hookSpecificOutput.additionalContext."""
+    """What reaches the model is hookSpecificOutput.additionalContext."""
     # The first session of a repository: nothing is stored, and the project is there from now on.
     text = context(hook(event("SessionStart", source="startup", model="claude-opus-4-5")), "SessionStart")
-    assert "project_id of the pgmem tools here: webshop" in text
+    assert 'project_id of the pgmem tools here: "webshop".' in text
     assert call("get_scope_state", project_id="webshop")["project_exists"] is True
 
     # What an agent saved by the tools comes back at the next start, the open ends first.
@@ -169,7 +169,7 @@ def test_a_whole_session_keeps_what_was_said_once(
     agents = "select agent from pgmem.turn where agent is not null"
     assert connection.execute(agents).fetchall() == [{"agent": "a1"}]
 
-    # A resumed or forked session repeats the turns before it in a file of its own, and the state of hooks may be lost.
+    # A resumed or forked session repeats the turns before it in a new file, and the state of hooks may be lost.
     fork = transcript.path.with_name("fork.jsonl")
     fork.write_text(transcript.path.read_text())
     assert hook(event("SessionEnd", session_id="fork", transcript_path=str(fork), reason="other")) is None
@@ -178,7 +178,7 @@ def test_a_whole_session_keeps_what_was_said_once(
     assert hook(event("SessionEnd", reason="other")) is None
     assert turns(connection) == kept
 
-    # Captured turns are no memories: the next session does not begin with them.
+    # Captured turns are not memories: the next session does not begin with them.
     text = context(hook(event("SessionStart", source="startup")), "SessionStart")
     assert "I looked at app.py" not in text
 
@@ -203,7 +203,7 @@ def test_a_file_brings_its_cards_and_what_mentions_it_once_a_session(
     path = root / "src" / "checkout.py"
     used = event("PreToolUse", tool_name="Edit", tool_input={"file_path": str(path)}, tool_use_id="t1")
     text = context(hook(used), "PreToolUse")
-    assert "about src/checkout.py" in text
+    assert 'about "src/checkout.py"' in text
     assert "only copy of the tax table" in text
     assert "rounds half to even" in text
     assert hook(used) is None
@@ -226,7 +226,7 @@ def test_a_session_on_a_branch_begins_with_what_holds_there_and_one_on_another_d
     start = event("SessionStart", source="startup")
     git(root, "switch", "-q", "-c", "feature/till")
     text = context(hook(start), "SessionStart")
-    assert "scope focus, focus feature/till" in text
+    assert 'scope focus, focus "feature/till"' in text
     assert "being replaced" in text
     assert "whole cents" in text
     for branch in ("other", "main"):

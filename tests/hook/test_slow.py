@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from psycopg.rows import DictRow
 
-from pgmem.hook import events, transcripts
-from pgmem.hook.libpq import Connection
-from pgmem.hook.state import Session
-from pgmem.hook.transcripts import said
+from pgmem.editor import events, transcripts
+from pgmem.editor.libpq import Connection
+from pgmem.editor.state import Session
+from pgmem.editor.transcripts import said
 from tests.hook.conftest import Hook, repository
 
 PIECES = ("<system-reminder", "<command-name", "</system-reminder>", "<", ">", '"', " ", "a", "\n")
@@ -43,11 +43,11 @@ def test_what_was_put_in_is_left_out_whatever_its_tag_holds() -> None:
 
 
 def test_the_limit_of_an_event_holds_while_a_pattern_is_matched(tmp_path: Path) -> None:
-    """A pattern that is matched lets no other thread run."""
+    """While a pattern is matched, no other thread runs."""
     program = f"""
 import pathlib, re
-from pgmem.hook import events
-from pgmem.hook.state import Session
+from pgmem.editor import events
+from pgmem.editor.state import Session
 folder = pathlib.Path({str(tmp_path)!r})
 events._give_up_after(0.2, events.Event("Stop", "keep", "claude-code", {{}}, Session(folder, "c", "s"), folder))
 re.match("(a+)+b", "a" * 60)

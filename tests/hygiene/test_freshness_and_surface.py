@@ -15,7 +15,7 @@ import pytest
 from mcp.client.client import Client
 from psycopg.rows import DictRow
 
-from pgmem import surface
+from pgmem.editor import surface
 from pgmem.mcp.server import create_server
 from pgmem.settings import load
 from tests.conftest import Call
@@ -163,7 +163,7 @@ def test_the_command_says_eight_hundred_characters_at_most() -> None:
     "away",
     [
         {"PGMEM_DSN": "host=127.0.0.1 port=1 dbname=x"},
-        {"PGMEM_DSN": "this is no dsn"},
+        {"PGMEM_DSN": "invalid dsn"},
         {"PGMEM_DSN": "", "PGMEM_DATA_DIR": "/nonexistent"},
     ],
 )
@@ -208,7 +208,7 @@ def test_only_a_plain_question_is_answered_without_the_whole_command_line(
 
 
 def test_the_command_imports_neither_the_server_nor_the_migrations() -> None:
-    code = "import sys; from pgmem import surface; import psycopg; print(*sys.modules)"
+    code = "import sys; from pgmem.editor import surface; import psycopg; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     loaded = set(done.stdout.split())
     assert "psycopg" in loaded
@@ -216,7 +216,7 @@ def test_the_command_imports_neither_the_server_nor_the_migrations() -> None:
 
 
 def test_the_command_answers_within_half_a_second_as_a_process(dsn: str, memories: str) -> None:
-    # What the processes of this machine take besides is no part of it: CPU time of the child, and the best of ten by
+    # The time of other processes of this machine is excluded: CPU time of the child, and the best of ten by
     # the clock.
     clocks, cpu = [], []
     for _ in range(10):

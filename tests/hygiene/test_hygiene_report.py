@@ -41,7 +41,7 @@ def test_a_decision_of_181_days_that_superseded_nothing_is_outdated_and_one_of_1
 ) -> None:
     clock(NOW)
     old = decide(call, "Sell tea", date="2025-12-31")
-    decide(call, "Paint doors", date="2026-01-01")
+    decide(call, "Paint walls", date="2026-01-01")
     decide(call, "Close on Monday", date="2026-01-02")
     report = call("run_hygiene", project_id=shop)
     assert ids_of(report, "outdated_decisions") == [[old]]
@@ -79,8 +79,7 @@ def test_a_pattern_validated_91_days_ago_is_obsolete_and_one_of_89_is_not(
     assert report["findings"][0]["verb"] == "forget"
 
 
-def test_two_spellings_of_one_entity_are_drift_and_the_newest_fact_stands(call: Call, shop: str) -> None:
-    """B12."""
+def test_two_spellings_of_one_entity_are_drift_and_the_newest_fact_is_kept(call: Call, shop: str) -> None:
     save = {"project_id": shop}
     first = call("upsert_entity", entity_name="Post-greSQL", fact="a database", **save)["artifact_id"]
     second = call("upsert_entity", entity_name="postgresql", fact="an elephant", **save)
@@ -100,7 +99,7 @@ def test_two_spellings_of_one_entity_are_drift_and_the_newest_fact_stands(call: 
 
 
 def test_spellings_with_hyphen_blank_and_underscore_are_reported(call: Call, shop: str) -> None:
-    """B12: they were not reported at all."""
+    """They were not reported at all."""
     for name in ("Payments-API", "payments api", "payments_api"):
         call("upsert_entity", entity_name=name, fact=f"as {name}", project_id=shop)
     assert call("run_hygiene", project_id=shop)["entity_drift_count"] == 2
@@ -137,7 +136,9 @@ def test_one_decision_kept_in_the_project_and_in_a_focus_area_is_a_duplicate(cal
     assert report["findings"][0]["verb"] == "supersede"
 
 
-def test_the_same_text_in_two_projects_or_of_two_tenants_is_no_duplicate(call: Call, act_as: ActAs) -> None:
+def test_the_same_text_in_two_projects_or_of_two_tenants_is_not_a_duplicate(
+    call: Call, act_as: ActAs
+) -> None:
     for user in ("alice", "bob"):
         act_as("acme", user)
         for project in ("a", "b"):
@@ -146,7 +147,7 @@ def test_the_same_text_in_two_projects_or_of_two_tenants_is_no_duplicate(call: C
     assert call("run_hygiene")["duplicates_found"] == 0
 
 
-def test_what_is_forgotten_is_no_duplicate_any_more(call: Call, shop: str) -> None:
+def test_an_archived_memory_is_not_a_duplicate(call: Call, shop: str) -> None:
     saved = [call("save_context", content=TEXT, topic="t", project_id=shop)["artifact_id"] for _ in range(2)]
     finding = call("run_hygiene", project_id=shop)["findings"][0]
     assert (finding["verb"], finding["arguments"]) == ("forget", {"label": "Context", "key": str(saved[1])})

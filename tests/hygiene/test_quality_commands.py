@@ -316,14 +316,14 @@ def test_a_repair_is_a_command_that_a_shell_reads_as_meant(
         )  # the options and arguments are known
 
 
-def test_the_page_of_an_empty_store_says_so(run: Any, dsn: str, tmp_path: Path) -> None:
+def test_the_page_of_an_empty_store_reports_no_memories(run: Any, dsn: str, tmp_path: Path) -> None:
     file = tmp_path / "report.html"
     assert run("health", "--html", str(file)).exit_code == 0
-    assert "Nothing is kept yet." in file.read_text(encoding="utf-8")
+    assert "No memories yet." in file.read_text(encoding="utf-8")
     assert run("health", "--html", str(tmp_path / "no" / "such" / "folder.html")).exit_code == 1
 
 
-if CHROMIUM is not None:  # a browser is no part of pgmem; where there is none, the page is parsed above
+if CHROMIUM is not None:  # a browser is optional; without one, the page is parsed above
 
     def test_a_browser_shows_the_page_without_a_word_in_its_console(
         run: Any, kept: str, tmp_path: Path

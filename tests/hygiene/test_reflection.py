@@ -84,7 +84,7 @@ def test_a_course_on_what_a_problem_is_about_is_a_training_opportunity(
 
 
 @pytest.mark.parametrize(("concepts", "confidence"), [(1, 0.6), (2, 0.7), (5, 0.9)])
-def test_a_technique_is_transferred_where_its_concepts_stand(
+def test_a_technique_is_transferred_where_its_concepts_occur(
     call: Call, each: Each, remember: Remember, concepts: int, confidence: float
 ) -> None:
     remember("Domain", "Shops")
@@ -149,7 +149,7 @@ def test_a_tag_that_names_a_memory_without_an_edge_is_found_and_one_with_an_edge
 
 
 @pytest.mark.parametrize(("things", "insights"), [(4, 0), (5, 5)])
-def test_few_relations_are_told_where_there_are_five_things(
+def test_few_relations_are_reported_from_five_things_on(
     call: Call, each: Each, remember: Remember, things: int, insights: int
 ) -> None:
     for number in range(things):
@@ -199,7 +199,7 @@ def test_a_pending_insight_is_not_live_and_an_approved_one_is_joined_to_its_sour
     edges = rows("select rel, to_id from pgmem.graph_edge where from_label = 'Insight' and rel = 'ABOUT'")
     assert edges == [{"rel": "ABOUT", "to_id": source}]
     assert {r["label"] for r in each("search_memory", query="does the rumour hold")} == {"Concept", "Insight"}
-    # An insight is no member of anything that is reflected on.
+    # An insight is not an input of reflection.
     assert call("reflect")["created"] == 0
 
 
@@ -228,7 +228,7 @@ def test_insights_are_their_tenants_alone(call: Call, each: Each, act_as: ActAs,
         call("review_insight", title="Does “Secret” still hold?", action="approve")
 
 
-def test_after_ten_memories_since_the_last_reflection_a_hint_says_so(call: Call, shop: str) -> None:
+def test_after_ten_memories_since_the_last_reflection_a_hint_suggests_one(call: Call, shop: str) -> None:
     def hint() -> object:
         return call("run_hygiene", project_id=shop, check_pending_only=True)["proactive_hint"]
 
@@ -241,13 +241,13 @@ def test_after_ten_memories_since_the_last_reflection_a_hint_says_so(call: Call,
     assert hint() is None
 
 
-def test_an_agent_is_told_where_it_works_anyway_and_counts_its_own_tenant_only(
+def test_the_hint_is_in_answers_that_an_agent_reads_anyway_and_counts_its_own_tenant_only(
     call: Call, act_as: ActAs, each: Each
 ) -> None:
     def hints() -> list[bool]:
         context = call("retrieve_context", project_id="shop", scope="project")
-        told = call("remember", label="Tool", properties={"name": "Hammer"})
-        return ["call reflect" in str(answer["proactive_hint"]) for answer in (context, told)]
+        remembered = call("remember", label="Tool", properties={"name": "Hammer"})
+        return ["call reflect" in str(answer["proactive_hint"]) for answer in (context, remembered)]
 
     act_as("acme", "bob")
     call("save_session", objective="x", project_id="shop")

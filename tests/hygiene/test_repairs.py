@@ -51,8 +51,10 @@ def test_a_merged_entity_leaves_the_context_and_keeps_its_history(
         ("Redis", "a cache in memory", "active"),
         ("redis", "in memory, fast", "merged"),
     ]
-    told = rows("select properties ->> 'fact' as fact from pgmem.memory_history('EntityFact', %s)", redis[1])
-    assert [row["fact"] for row in told] == ["in memory", "in memory, fast", "in memory, fast"]
+    versions = rows(
+        "select properties ->> 'fact' as fact from pgmem.memory_history('EntityFact', %s)", redis[1]
+    )
+    assert [row["fact"] for row in versions] == ["in memory", "in memory, fast", "in memory, fast"]
     context = call("retrieve_context", project_id=shop, scope="focus", focus="db", categories=["EntityFact"])
     assert [item["title"] for item in context["items"]] == ["Redis"]
     assert call("run_hygiene", project_id=shop)["total"] == 0
@@ -60,7 +62,7 @@ def test_a_merged_entity_leaves_the_context_and_keeps_its_history(
     assert edges == [{"props": {"by": "ada"}}]
 
 
-def test_a_merge_without_a_fact_keeps_the_one_that_stands(
+def test_a_merge_without_a_fact_keeps_the_fact_of_the_kept_entity(
     call: Call, rows: Rows, redis: tuple[str, str]
 ) -> None:
     done = call("merge_entities", entity=redis[1], into=redis[0])

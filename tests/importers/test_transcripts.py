@@ -239,14 +239,14 @@ async def test_an_import_that_broke_off_goes_on_where_it_was(
     whole = [entry(n, "user", f"turn {n}") for n in range(1, 1001)]
     place = tmp_path / "long.jsonl"
     place.write_text(lines(*whole))
-    told: list[int] = []
+    steps: list[int] = []
 
     class BrokenOff(Exception):
         """The user pressed Ctrl-C."""
 
     def stop(done: int, _of: int) -> None:
-        told.append(done)
-        if len(told) == 2:
+        steps.append(done)
+        if len(steps) == 2:
             raise BrokenOff
 
     with pytest.raises(BrokenOff):
@@ -259,26 +259,31 @@ async def test_an_import_that_broke_off_goes_on_where_it_was(
 
 DEEP = "[" * 5000 + "]" * 5000
 WRONG: tuple[tuple[str, str, str], ...] = (
-    ("chatgpt", "not json", "is no JSON"),
+    ("chatgpt", "not json", "is not JSON"),
     ("chatgpt", DEEP, "nested more than 100 levels"),
     ("claude", "{}", "holds no conversations of claude: is --from right"),
     ("chatgpt", json.dumps(CLAUDE), "holds no conversations of chatgpt"),
 )
 
 
-@pytest.mark.parametrize(("client", "text", "told"), WRONG)
+@pytest.mark.parametrize(("client", "text", "message"), WRONG)
 async def test_a_file_of_another_format_is_refused_and_nothing_is_kept(
-    memory: Memory, tmp_path: Path, connection: psycopg.Connection[DictRow], client: str, text: str, told: str
+    memory: Memory,
+    tmp_path: Path,
+    connection: psycopg.Connection[DictRow],
+    client: str,
+    text: str,
+    message: str,
 ) -> None:
     (tmp_path / "x.json").write_text(text)
-    with pytest.raises(InvalidArgument, match=told):
+    with pytest.raises(InvalidArgument, match=message):
         await transcripts.load(memory, client, tmp_path / "x.json", "p")
     assert kept(connection) == []
 
 
 @pytest.mark.parametrize("client", ["claude-code", "codex"])
 @pytest.mark.parametrize("text", ["", "hello\n", '{"a": 1}\n', "\xff\xfe\x00"])
-async def test_a_file_without_a_turn_is_no_history(
+async def test_a_file_without_a_turn_is_not_a_history(
     memory: Memory, tmp_path: Path, client: str, text: str
 ) -> None:
     """It was said that 0 were imported, as if nothing were wrong."""
@@ -303,7 +308,7 @@ async def test_a_turn_that_cannot_be_kept_leaves_out_itself_alone(memory: Memory
     assert (done.taken, sum(done.left_out.values())) == (2, 1)
 
 
-def test_the_command_imports_a_folder_and_tells_what_it_did(
+def test_the_command_imports_a_folder_and_reports_what_it_did(
     dsn: str, tmp_path: Path, histories: dict[str, Path]
 ) -> None:
     from typer.testing import CliRunner

@@ -115,7 +115,7 @@ async def _nothing() -> None:
 
 
 def add_corrupt(session_id: str, text: str) -> None:
-    """A row that is no message: a text in the place of an object."""
+    """A row that is not a message: a text instead of an object."""
     run("select pgmem.add_messages(%s, %s)", session_id, Jsonb([text]))
 
 

@@ -1,4 +1,4 @@
-"""What is written through a door is a memory like any other: found, dated, kept apart, exported, erased."""
+"""What an integration writes is a memory like any other: found, dated, kept apart, exported, erased."""
 
 from __future__ import annotations
 
@@ -271,7 +271,7 @@ class TestFiles:
             ("create", {"path": "/memories/n.md", "file_text": "a\0b"}, r"U\+0000"),
         ],
     )
-    def test_a_mistake_is_told_and_changes_nothing(
+    def test_a_mistake_is_reported_and_changes_nothing(
         self, tool: Callable[..., str], command: str, given: dict[str, str], said: str
     ) -> None:
         tool("create", path="/memories/f.md", file_text="x")
@@ -302,7 +302,7 @@ class TestMessages:
         assert await PgmemSession("s%", sync_memory).get_items() == []
 
     @pytest.mark.anyio
-    async def test_a_closed_memory_says_so(self, settings: Settings) -> None:
+    async def test_a_closed_memory_raises_a_clear_error(self, settings: Settings) -> None:
         memory = SyncMemory.connect(settings)
         with pytest.raises(MemoryNotOpen, match="is not open"):
             await PgmemSession("s", memory).get_items()
@@ -313,7 +313,7 @@ class TestMessages:
 
 
 def fill(memory: SyncMemory) -> None:
-    """One memory by each door."""
+    """One memory by each integration."""
     PgmemStore(memory).put(("users",), "k", {"text": "the item of lute players"})
     MemoryTool(memory).call(
         {"command": "create", "path": "/memories/f.md", "file_text": "the file of lute players"}
@@ -331,12 +331,12 @@ def labels(memory: SyncMemory) -> set[str]:
 ALL = {"Item", "File", "Message", "Concept"}
 
 
-def test_search_finds_what_every_door_wrote(sync_memory: SyncMemory) -> None:
+def test_search_finds_what_every_integration_wrote(sync_memory: SyncMemory) -> None:
     fill(sync_memory)
     assert labels(sync_memory) == ALL
 
 
-def test_tenants_do_not_see_each_other_through_any_door(sync_memory: SyncMemory) -> None:
+def test_tenants_do_not_see_each_other_through_any_integration(sync_memory: SyncMemory) -> None:
     ada, ben = sync_memory.acting_as(ADA), sync_memory.acting_as(BEN)
     fill(ada)
     assert labels(ada) == ALL
@@ -369,7 +369,7 @@ def test_an_agent_does_not_change_what_a_more_trusted_source_wrote(sync_memory: 
     assert labels(sync_memory) == ALL
 
 
-def test_an_export_carries_what_every_door_wrote(
+def test_an_export_carries_what_every_integration_wrote(
     sync_memory: SyncMemory, server: str, template: str, tmp_path: Path
 ) -> None:
     fill(sync_memory)
@@ -391,7 +391,7 @@ def test_an_export_carries_what_every_door_wrote(
             assert copy.read_graph() == sync_memory.read_graph()
 
 
-def test_an_erased_subject_is_gone_from_every_door(sync_memory: SyncMemory) -> None:
+def test_an_erased_subject_is_deleted_from_every_integration(sync_memory: SyncMemory) -> None:
     ada = sync_memory.acting_as(ADA)
     fill(ada)
     sync_memory.admin.erase_subject("acme", "ada", dry_run=False, by="the test")
@@ -399,7 +399,7 @@ def test_an_erased_subject_is_gone_from_every_door(sync_memory: SyncMemory) -> N
     assert (PgmemStore(ada).search(()), ada.view_files(), ada.list_messages("s")) == ([], [], [])
 
 
-def test_the_graph_follows_every_door(sync_memory: SyncMemory, dsn: str) -> None:
+def test_the_graph_follows_every_integration(sync_memory: SyncMemory, dsn: str) -> None:
     fill(sync_memory)
     sync_memory.create_relations(
         [{"from": "Lute", "to": "Wood", "relationType": t} for t in ("made_of", "USES", "x")]

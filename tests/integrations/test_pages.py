@@ -1,4 +1,4 @@
-"""docs/reference/doors.md says what is run and what is left out."""
+"""docs/reference/doors.md lists the tests that run and those that do not apply."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def test_every_test_that_is_left_out_is_named_with_its_reason() -> None:
 def test_what_is_left_out_is_in_the_suite(suite: str) -> None:
     found = folder(suite)
     if found is None:
-        pytest.skip("the tests of the other systems are not here: set PGMEM_UPSTREAM")
+        pytest.skip("the tests of the other systems were not found: set PGMEM_UPSTREAM")
     text = "".join(path.read_text(encoding="utf-8") for path in [*found.glob("*.py"), *found.glob("*.ts")])
     assert [name for name in EXCEPTIONS[suite] if name not in text] == []
 
 
 def test_the_numbers_of_the_page_are_those_of_this_run() -> None:
     if folder("langgraph-store") is None:
-        pytest.skip("the tests of the other systems are not here: set PGMEM_UPSTREAM")
+        pytest.skip("the tests of the other systems were not found: set PGMEM_UPSTREAM")
     command = [
         sys.executable,
         "-m",

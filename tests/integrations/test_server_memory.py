@@ -1,6 +1,6 @@
 """The toolset server-memory answers as the reference memory server of MCP does.
 
-The cases are those of its own tests (knowledge-graph.test.ts, resource.test.ts), over the protocol.
+The cases are those of the tests of the reference server (knowledge-graph.test.ts, resource.test.ts), over the protocol.
 docs/reference/doors.md names those that do not apply.
 """
 
@@ -149,7 +149,7 @@ async def test_a_deleted_entity_can_be_made_again_without_what_it_had(filled: Se
     assert graph == {"entities": [bare], "relations": []}
 
 
-async def test_what_is_not_here_can_be_deleted(nine: Server) -> None:
+async def test_an_unknown_entity_can_be_deleted(nine: Server) -> None:
     await nine("delete_entities", entityNames=["Nobody"])
     await nine("delete_observations", deletions=[{"entityName": "Nobody", "observations": ["x"]}])
     assert nine.text == "Observations deleted successfully"

@@ -1,4 +1,4 @@
-"""The client without await (U13)."""
+"""The client without await."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ def test_it_saves_and_finds(sync_memory: SyncMemory) -> None:
 
 
 def test_every_verb_has_the_signature_of_the_method_to_await() -> None:
-    """U13: mypy and editors see the same arguments and answers."""
+    """Mypy and editors see the same arguments and answers."""
     operators = ("worker", "reviewer", "owner")
     for name, verb in VERBS.items():
         awaited = getattr(Memory, name, None)
-        if awaited is None or awaited.__module__ != "pgmem.engines.verbs":
+        if awaited is None or awaited.__module__ != "pgmem.calls.methods":
             continue
         home = pgmem.sync.Admin if verb.rights in operators else SyncMemory
         assert inspect.signature(getattr(home, name)) == inspect.signature(awaited), name
         assert (getattr(home, name).__doc__ or "").split() == (awaited.__doc__ or "").split(), name
 
 
-def test_agents_verbs_and_operators_verbs_stand_apart(sync_memory: SyncMemory) -> None:
-    """U13: agent verbs and administration shared one class."""
+def test_agents_verbs_and_operators_verbs_are_separate(sync_memory: SyncMemory) -> None:
+    """Agent verbs and administration shared one class."""
     assert not hasattr(sync_memory, "erase_subject")
     assert not hasattr(sync_memory.admin, "save_decision")
     assert sync_memory.admin.list_tenants() == []
@@ -47,7 +47,7 @@ async def test_operators_verbs_are_in_admin(memory: Memory) -> None:
 
 
 def test_a_memory_that_is_not_open_says_how_to_open_it(settings: Settings) -> None:
-    """U13: use outside the block was a bare AttributeError, use after it a message about the database."""
+    """Use outside the block was a bare AttributeError, use after it a message about the database."""
     memory = SyncMemory.connect(settings)
     for use in (lambda: memory.search_memory("tea"), lambda: memory.admin.list_tenants()):
         with pytest.raises(MemoryNotOpen, match=r"is not open: .*with Memory\.connect"):
@@ -64,7 +64,7 @@ def test_a_memory_that_is_not_open_says_how_to_open_it(settings: Settings) -> No
 
 @pytest.mark.anyio
 async def test_the_memory_to_await_says_it_too(settings: Settings) -> None:
-    """U13: the same for `pgmem.Memory`."""
+    """The same for `pgmem.Memory`."""
     with pytest.raises(MemoryNotOpen, match=r"async with Memory\.connect\(\) as memory"):
         Memory.connect(settings).save_session  # type: ignore[attr-defined]  # noqa: B018
     async with Memory.connect(settings) as memory:

@@ -1,4 +1,4 @@
-"""Other projects' own tests, run against the doors; they lie outside the repository.
+"""Other projects' own tests, run against the integrations; they are kept outside the repository.
 
 In ../shared/upstream, or where PGMEM_UPSTREAM says. docs/reference/doors.md names every test of theirs that does not
 apply.
@@ -31,10 +31,10 @@ def folder(suite: str) -> Path | None:
 
 
 def load(suite: str, file: str, prepare: Mapping[str, ModuleType]) -> ModuleType:
-    """A file of a suite as a module. `prepare` holds the modules that it imports under names of its own project."""
+    """A file of a suite as a module. `prepare` holds the modules that it imports under the names of its project."""
     found = folder(suite)
     if found is None:
-        pytest.skip(f"the tests of {suite} are not here: set PGMEM_UPSTREAM", allow_module_level=True)
+        pytest.skip(f"the tests of {suite} were not found: set PGMEM_UPSTREAM", allow_module_level=True)
     name = f"upstream_{suite}_{file}".replace("-", "_").replace(".", "_")
     spec = importlib.util.spec_from_file_location(name, found / f"{file}.py")
     assert spec is not None
@@ -84,10 +84,10 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     },
     "anthropic-memory-tool": {
         "test_mkdir_parents_not_world_writable_under_permissive_umask": "of modes of files on disk",
-        "test_symlink_validation_reject_symlink_pointing_outside_memories": "there are no symbolic links",
-        "test_symlink_validation_reject_creating_files_through_symlink_pointing_outside": "there are no symbolic links",
-        "test_symlink_validation_reject_parent_directory_that_is_symlink_pointing_outside": "there are no symbolic links",
-        "test_validate_path_returns_resolved_path_not_symlink_target": "there are no symbolic links",
+        "test_symlink_validation_reject_symlink_pointing_outside_memories": "symbolic links do not exist",
+        "test_symlink_validation_reject_creating_files_through_symlink_pointing_outside": "symbolic links do not exist",
+        "test_symlink_validation_reject_parent_directory_that_is_symlink_pointing_outside": "symbolic links do not exist",
+        "test_validate_path_returns_resolved_path_not_symlink_target": "symbolic links do not exist",
     },
     "openai-agents-session": {
         "test_await_mutation_cancellation_hides_later_failure_without_loop_error": "of a function of theirs",

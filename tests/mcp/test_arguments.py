@@ -107,36 +107,34 @@ WRONG: tuple[tuple[str, Mapping[str, Any], str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("tool", "arguments", "told"), WRONG)
+@pytest.mark.parametrize(("tool", "arguments", "message"), WRONG)
 async def test_wrong_arguments_are_answered_with_what_to_send_and_write_nothing(
     client: Client,
     answer: Answer,
     connection: psycopg.Connection[DictRow],
     tool: str,
     arguments: Mapping[str, Any],
-    told: str,
+    message: str,
 ) -> None:
     await answer("save_session", objective="x", project_id="p")
     before = _rows(connection)
     result = await client.call_tool(tool, dict(arguments))
-    assert (result.is_error, text_of(result)) == (True, told)
+    assert (result.is_error, text_of(result)) == (True, message)
     assert _rows(connection) == before
 
 
 async def test_a_tool_that_does_not_exist_is_an_error_of_the_protocol_that_lists_those_that_do(
     client: Client,
 ) -> None:
-    """U1: the protocol has -32602 for an unknown tool."""
+    """The protocol has -32602 for an unknown tool."""
     with pytest.raises(MCPError) as caught:
         await client.call_tool("remember_everything", {})
     assert caught.value.code == -32602
-    assert caught.value.message.startswith(
-        "There is no tool 'remember_everything' here; there are get_scope_state, "
-    )
+    assert caught.value.message.startswith("Unknown tool 'remember_everything'. Known: get_scope_state, ")
 
 
 async def test_an_empty_optional_argument_is_an_absent_one(client: Client, answer: Answer) -> None:
-    """U2: in strict mode a model sends every argument, empty where it knows none."""
+    """In strict mode a model sends every argument, empty where it knows none."""
     await answer("save_session", objective="x", project_id="p", focus="", save_id="", governance_token="")
     saved = await answer(
         "save_decision", title="t", rationale="r", project_id="p", date="", owner="", focus=None
@@ -158,7 +156,7 @@ async def test_an_empty_optional_argument_is_an_absent_one(client: Client, answe
 
 
 async def test_relations_are_taken_as_a_list_of_targets_or_by_relation(answer: Answer) -> None:
-    """U2: the listed schema has a list, which converts to strict mode; the form of the verb is taken too."""
+    """The listed schema has a list, which converts to strict mode; the form of the verb is taken too."""
     for name, relations in (
         ("web", [{"type": "USES", "name": "Redis", "label": "Technology"}]),
         ("api", {"USES": ["Kafka", {"name": "Redis", "label": "Technology"}]}),
@@ -169,7 +167,7 @@ async def test_relations_are_taken_as_a_list_of_targets_or_by_relation(answer: A
 
 
 async def test_an_unknown_field_of_a_part_is_refused_and_not_dropped(client: Client, answer: Answer) -> None:
-    """U2: typed objects stay open, so that what SQL refuses reaches it."""
+    """Typed objects stay open, so that what SQL refuses reaches it."""
     await answer("save_session", objective="x", project_id="p")
     batch = await answer(
         "store_session_with_learnings",
@@ -207,7 +205,7 @@ async def test_sql_in_a_text_is_a_text(
 
 
 @pytest.mark.parametrize(
-    ("title", "rationale", "told"),
+    ("title", "rationale", "message"),
     [
         ("t" * 600, "r", "title has 600 characters; send at most 500 and put the rest into the text."),
         (
@@ -218,13 +216,13 @@ async def test_sql_in_a_text_is_a_text(
     ],
 )
 async def test_a_long_text_is_refused_and_not_cut(
-    client: Client, answer: Answer, title: str, rationale: str, told: str
+    client: Client, answer: Answer, title: str, rationale: str, message: str
 ) -> None:
     await answer("save_session", objective="x", project_id="p")
     result = await client.call_tool(
         "save_decision", {"title": title, "rationale": rationale, "project_id": "p"}
     )
-    assert (result.is_error, text_of(result)) == (True, told)
+    assert (result.is_error, text_of(result)) == (True, message)
 
 
 def _rows(connection: psycopg.Connection[DictRow]) -> DictRow | None:

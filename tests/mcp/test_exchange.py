@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from pgmem.mcp.exchange import Exchange
+from pgmem.mcp.http.exchange import Exchange
 from tests.conftest import Call
 from tests.serving import serving
 

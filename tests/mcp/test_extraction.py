@@ -46,7 +46,7 @@ async def test_a_model_reads_turns_and_keeps_what_they_say(
     assert (await answer("begin_extraction", session_id=""))["turns"] == []
 
 
-async def test_an_answer_of_another_shape_is_told_what_to_send(client: Client) -> None:
+async def test_an_answer_of_another_shape_gets_an_error_that_says_what_to_send(client: Client) -> None:
     wrong = {"extraction_id": "00000000-0000-4000-8000-000000000000", "answer": {"add": [{"kind": "guess"}]}}
     result = await client.call_tool("apply_extraction", wrong)
     assert result.is_error

@@ -24,21 +24,21 @@ pytestmark = pytest.mark.anyio
 
 PROJECT, FOCUS = "pgmem://project/{project_id}", "pgmem://project/{project_id}/{focus}"
 WRONG_PROMPTS: tuple[tuple[str, Mapping[str, str], str], ...] = (
-    ("begin", {}, "There is no prompt 'begin' here; there are start_session, "),
+    ("begin", {}, "Unknown prompt 'begin'. Known: start_session, "),
     ("start_session", {}, "start_session: project_id is missing, send text."),
     ("start_session", {"project_id": "p", "colour": "red"}, 'start_session has no argument "colour".'),
 )
 
 
-@pytest.mark.parametrize(("name", "arguments", "told"), WRONG_PROMPTS)
+@pytest.mark.parametrize(("name", "arguments", "message"), WRONG_PROMPTS)
 async def test_a_wrong_request_for_a_prompt_is_invalid_parameters(
-    client: Client, name: str, arguments: dict[str, str], told: str
+    client: Client, name: str, arguments: dict[str, str], message: str
 ) -> None:
-    """U1: -32602, which the protocol has for it; it was 0 or -32603."""
+    """-32602, which the protocol has for it; it was 0 or -32603."""
     with pytest.raises(MCPError) as caught:
         await client.get_prompt(name, dict(arguments))
     assert caught.value.code == -32602
-    assert caught.value.message.startswith(told)
+    assert caught.value.message.startswith(message)
 
 
 def requests(protocol: str) -> list[dict[str, Any]]:
@@ -78,7 +78,7 @@ def requests(protocol: str) -> list[dict[str, Any]]:
 def test_wrong_requests_get_their_codes_and_leave_stderr_empty(
     dsn: str, tmp_path: Path, protocol: str
 ) -> None:
-    """U1: each error over stdio printed a traceback of twenty lines, and the codes differed between protocols."""
+    """Each error over stdio printed a traceback of twenty lines, and the codes differed between protocols."""
     environment = {
         **os.environ,
         "PGMEM_DSN": dsn,
@@ -106,7 +106,7 @@ def test_wrong_requests_get_their_codes_and_leave_stderr_empty(
 
 
 def test_short_sessions_side_by_side_end_without_a_word(place: Path) -> None:
-    """U5: a session that ended while another stopped the embedded server said that it does not answer."""
+    """A session that ended while another stopped the embedded server said that it does not answer."""
     environment = {name: value for name, value in os.environ.items() if name != "PGMEM_DSN"}
     environment |= {"PGMEM_DATA_DIR": str(place / "data"), "EMBEDDING_PROVIDER": "none"}
     command, pipe = [sys.executable, "-m", "pgmem", "mcp"], subprocess.PIPE
@@ -162,18 +162,18 @@ async def test_a_focus_area_and_a_memory_are_resources_by_name(client: Client, a
     assert caught.value.code == -32602
 
 
-async def test_a_long_call_tells_its_progress(
+async def test_a_long_call_reports_its_progress(
     client: Client, answer: Answer, dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A client that sends a progress token hears from a call that waits for a lock; nobody else does."""
     monkeypatch.setattr(server_module, "_TICK_S", 0.05)
     await answer("save_session", objective="x", project_id="p")
-    told: list[float] = []
+    reported: list[float] = []
     enough = anyio.Event()
 
-    async def tell(progress: float, total: float | None, message: str | None) -> None:
-        told.append(progress)
-        if len(told) == 3:
+    async def note_progress(progress: float, total: float | None, message: str | None) -> None:
+        reported.append(progress)
+        if len(reported) == 3:
             enough.set()
 
     async with await psycopg.AsyncConnection.connect(dsn) as other:
@@ -182,11 +182,11 @@ async def test_a_long_call_tells_its_progress(
 
             async def save() -> None:
                 note = {"content": "n", "project_id": "p"}
-                result = await client.call_tool("save_context", note, progress_callback=tell)
+                result = await client.call_tool("save_context", note, progress_callback=note_progress)
                 assert not result.is_error
 
             tasks.start_soon(save)
             with anyio.fail_after(20):
                 await enough.wait()
             await other.rollback()
-    assert told == sorted(set(told))
+    assert reported == sorted(set(reported))

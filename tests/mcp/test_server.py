@@ -12,10 +12,10 @@ import pytest
 from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 
-from pgmem.database import embedded
-from pgmem.database.schema import release
 from pgmem.errors import InvalidArgument
+from pgmem.install.schema import release
 from pgmem.mcp.server import create_server
+from pgmem.server import embedded
 from pgmem.settings import Settings, load
 from tests.mcp.conftest import Answer, text_of
 
@@ -61,7 +61,7 @@ def away(dsn: str | None, data_dir: Path) -> Settings:
 # While the database is away
 
 
-async def test_a_client_is_greeted_and_told_the_tools_before_the_database_answers(silent: Settings) -> None:
+async def test_a_client_is_greeted_and_gets_the_tools_before_the_database_answers(silent: Settings) -> None:
     async with Client(create_server(silent)) as client:
         assert client.server_info is not None
         assert client.server_info.version == release()
@@ -109,7 +109,7 @@ async def test_a_context_is_failed_and_other_reads_say_why(nowhere: Settings) ->
             result = await client.call_tool(tool, arguments)
             assert result.is_error, tool
             assert text_of(result).startswith("PGMEM_DSN does not answer: "), tool
-            assert text_of(result).endswith("Try again later; a save would be kept."), tool
+            assert text_of(result).endswith("Try again later; a save would be queued."), tool
         with pytest.raises(MCPError, match="PGMEM_DSN does not answer"):
             await client.read_resource("pgmem://status")
 
@@ -158,7 +158,7 @@ async def test_an_embedded_server_that_is_being_started_elsewhere_delays_nothing
 
 
 async def test_without_a_choice_core_is_listed_and_the_other_tools_answer(dsn: str, tmp_path: Path) -> None:
-    """U3: the list is short; an agent that knows a tool by its name may call it."""
+    """The list is short; an agent that knows a tool by its name may call it."""
     settings = Settings(dsn=dsn, data_dir=tmp_path, prepare=True, embedding_provider="none")
     async with Client(create_server(settings)) as client:
         listed = {tool.name for tool in (await client.list_tools()).tools}
@@ -167,7 +167,7 @@ async def test_without_a_choice_core_is_listed_and_the_other_tools_answer(dsn: s
         assert not (await client.call_tool("route_analysis", {"task_description": "find a bug"})).is_error
     chosen = settings.model_copy(update={"toolsets": ("core",)})
     async with Client(create_server(chosen)) as client:
-        with pytest.raises(MCPError, match="There is no tool 'route_analysis' here"):
+        with pytest.raises(MCPError, match="Unknown tool 'route_analysis'"):
             await client.call_tool("route_analysis", {"task_description": "find a bug"})
 
 
@@ -185,7 +185,7 @@ async def test_toolsets_are_chosen_by_the_environment(dsn: str, monkeypatch: pyt
         load(dsn=dsn)
 
 
-async def test_what_is_decided_by_a_person_is_no_tool(client: Client) -> None:
+async def test_what_is_decided_by_a_person_is_not_a_tool(client: Client) -> None:
     listed = {tool.name for tool in (await client.list_tools()).tools}
     by_people = {
         *("resolve_review", "retry_save", "merge_entities", "supersede", "decay_scores", "forget_by_ttl"),
@@ -216,7 +216,7 @@ async def test_the_resources_are_the_schema_the_status_a_project_and_a_session(
 
 
 @pytest.mark.parametrize("session", ["00000000-0000-4000-8000-000000000000", "yesterday"])
-async def test_a_session_that_is_not_there_is_an_error_that_says_so(client: Client, session: str) -> None:
+async def test_an_unknown_session_is_an_error(client: Client, session: str) -> None:
     with pytest.raises(MCPError) as caught:
         await client.read_resource(f"pgmem://session/{session}")
     assert caught.value.code == -32602

@@ -120,7 +120,7 @@ def test_when_stdin_closes_the_process_ends_and_stops_the_server_it_started(plac
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_process_that_is_told_to_end_does_so_while_it_waits_for_a_line(
+def test_a_process_ends_at_a_signal_while_it_waits_for_a_line(
     dsn: str, tmp_path: Path, number: signal.Signals
 ) -> None:
     with process(tmp_path, dsn) as server:

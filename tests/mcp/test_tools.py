@@ -36,7 +36,7 @@ DAY: tuple[tuple[str, Mapping[str, Any], Mapping[str, Any]], ...] = (
     ),
     (
         "save_context",
-        {"content": "The door squeaks", "topic": "door", "project_id": "shop"},
+        {"content": "The gate squeaks", "topic": "gate", "project_id": "shop"},
         {"status": "saved"},
     ),
     (
@@ -69,8 +69,8 @@ DAY: tuple[tuple[str, Mapping[str, Any], Mapping[str, Any]], ...] = (
         {"rel_type": "CONFLICTS_WITH", "created": True},
     ),
     ("neighbours", {"label": "Decision", "key": "Sell tea", "project_id": "shop"}, {}),
-    ("search_memory", {"query": "what about the door?", "project_id": "shop"}, {}),
-    ("forget", {"label": "Context", "key": "door", "project_id": "shop"}, {"status": "archived"}),
+    ("search_memory", {"query": "what about the gate?", "project_id": "shop"}, {}),
+    ("forget", {"label": "Context", "key": "gate", "project_id": "shop"}, {"status": "archived"}),
     ("retrieve_context", {"project_id": "shop"}, {"retrieval_status": "conflicted", "conflicts_found": True}),
 )
 
@@ -130,7 +130,7 @@ async def test_an_output_schema_refuses_what_no_tool_answers(client: Client, ans
 async def test_the_list_of_tools_leaves_the_agent_its_context(
     settings: Settings, toolsets: str | None, tokens: int
 ) -> None:
-    """U3: the whole list as it is served, output schemas too, at four bytes a token."""
+    """The whole list as it is served, output schemas too, at four bytes a token."""
     tools = await tools_of(load(dsn=settings.dsn, data_dir=settings.data_dir, toolsets=toolsets))
     served = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in tools]
     size = len(json.dumps({"tools": served}, separators=(",", ":"), ensure_ascii=False).encode()) / 4
@@ -139,7 +139,7 @@ async def test_the_list_of_tools_leaves_the_agent_its_context(
 
 
 async def test_every_parameter_is_described_and_every_object_typed(settings: Settings) -> None:
-    """U2: an agent learns the arguments from the list, not from errors."""
+    """An agent learns the arguments from the list, not from errors."""
     for tool in await tools_of(settings):
         assert tool.title, tool.name
         for name, part in tool.input_schema["properties"].items():
@@ -153,7 +153,7 @@ async def test_every_parameter_is_described_and_every_object_typed(settings: Set
 async def test_no_schema_has_a_format_a_reference_or_a_null_that_a_client_may_refuse(
     settings: Settings,
 ) -> None:
-    """U2: some clients refuse formats but date-time, references and lists of types."""
+    """Some clients refuse formats but date-time, references and lists of types."""
     for tool in await tools_of(settings):
         for path, part in [
             *parts(tool.input_schema, tool.name),
@@ -165,7 +165,7 @@ async def test_no_schema_has_a_format_a_reference_or_a_null_that_a_client_may_re
 
 
 async def test_every_tool_converts_to_the_strict_mode_of_openai(settings: Settings) -> None:
-    """U2: 28 of 28, as openai-agents converts the tools of a server: an open object without fields is refused."""
+    """28 of 28, as openai-agents converts the tools of a server: an open object without fields is refused."""
     from agents.strict_schema import ensure_strict_json_schema
 
     tools = await tools_of(settings)
@@ -189,14 +189,14 @@ def parts(schema: Mapping[str, Any], path: str) -> Iterator[tuple[str, Mapping[s
 
 
 async def test_what_is_saved_asks_for_no_further_call(answer: Answer) -> None:
-    """U4: advice to confirm a save costs a call each time."""
+    """Advice to confirm a save costs a call each time."""
     await answer("save_session", objective="x", project_id="p")
     saved = await answer("save_decision", title="t", rationale="r", project_id="p")
     assert set(saved) == {"status", "artifact_id", "dedup_outcome", "save_id"}
 
 
 async def test_arguments_that_are_not_listed_are_taken(client: Client, answer: Answer) -> None:
-    """U3: what programs use and models do without costs no tokens."""
+    """What programs use and models do without costs no tokens."""
     (tool,) = [tool for tool in (await client.list_tools()).tools if tool.name == "save_session"]
     assert "save_id" not in tool.input_schema["properties"]
     first = await answer("save_session", objective="x", project_id="p", save_id=SAVE_ID)
@@ -234,7 +234,7 @@ async def test_a_refusal_by_the_rules_is_a_status_and_no_error(answer: Answer) -
 
 
 async def test_an_answer_is_sent_without_nulls_and_on_one_line(client: Client, answer: Answer) -> None:
-    """R9: an agent pays for every null and every blank of an indentation."""
+    """An agent pays for every null and every blank of an indentation."""
     await answer("save_session", objective="x", project_id="p")
     await answer("save_decision", title="keep it short", rationale="r", project_id="p")
     found = await client.call_tool("retrieve_context", {"project_id": "p"})
@@ -262,7 +262,7 @@ async def test_a_batch_answers_for_each_of_its_parts(answer: Answer) -> None:
     assert [part["dedup_outcome"] for part in batch["decisions"]] == ["new", "manual_review"]
 
 
-async def test_what_the_verbs_refuse_is_told_without_a_prefix(client: Client) -> None:
+async def test_the_message_of_a_refusing_verb_has_no_prefix(client: Client) -> None:
     result = await client.call_tool("neighbours", {"label": "Decision", "key": "unheard of"})
     assert (result.is_error, text_of(result)) == (True, "No Decision named 'unheard of' is here.")
     result = await client.call_tool("search_memory", {"query": "x", "labels": ["Rumour"]})
@@ -271,12 +271,12 @@ async def test_what_the_verbs_refuse_is_told_without_a_prefix(client: Client) ->
 
 
 async def test_an_agent_searches_the_past(client: Client, answer: Answer) -> None:
-    """B17: search_memory takes as_of and known_at."""
+    """Search_memory takes as_of and known_at."""
     await answer("save_session", objective="open", project_id="shop")
-    await answer("upsert_entity", entity_name="till", fact="beside the door", project_id="shop")
+    await answer("upsert_entity", entity_name="till", fact="beside the gate", project_id="shop")
     for when in ({"as_of": "2100-01-01"}, {"known_at": "2100-01-01"}):
-        found = await answer("search_memory", query="door", **when)
+        found = await answer("search_memory", query="gate", **when)
         assert [result["title"] for result in found["results"]] == ["till"]
         assert found["search_mode"]["mode"] == "fulltext_only"
         assert "recorded states" in found["search_mode"]["reason"]
-    assert (await answer("search_memory", query="door", as_of="1999-01-01"))["results"] == []
+    assert (await answer("search_memory", query="gate", as_of="1999-01-01"))["results"] == []

@@ -1,4 +1,4 @@
-"""The server as a process whose store is upgraded: it says so to its client and ends, to be started again."""
+"""The server as a process whose store is upgraded: it reports the upgrade to its client and exits, to be restarted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from pgmem.mcp.app import EXIT_CODE
+from pgmem.mcp.http.app import EXIT_CODE
 from tests.conftest import Call, past_the_pooler
 from tests.mcp.test_stdio import TIMEOUT, ask, greet, process
 from tests.mcp.test_stdio import call as line

@@ -99,10 +99,10 @@ class Thing:
         if day is None:
             number, fact = said[-1]
             assert known is not None
-            stands = (fact.valid_from is None or fact.valid_from <= known) and (
+            holds = (fact.valid_from is None or fact.valid_from <= known) and (
                 fact.end is None or known <= fact.end
             )
-            return (number, fact) if stands and fact.status in LIVE else None
+            return (number, fact) if holds and fact.status in LIVE else None
         for number, fact in reversed(said):
             if fact.status in WAS_LIVE and fact.holds(day, known or NOW):
                 return number, fact

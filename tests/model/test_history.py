@@ -90,8 +90,8 @@ def _do(call: Call, model: Thing, name: str, action: tuple[Any, ...], now: datet
         answer = call("remember", **arguments)
         assert answer["created"] == (last is None)
         assert (answer["conflict"] is not None) == (last is not None and last.end is not None)
-        told = model.remember(now, (name, props), valid_from, valid_to)
-        assert (answer["conflict"] and answer["conflict"]["action"]) == told
+        expected = model.remember(now, (name, props), valid_from, valid_to)
+        assert (answer["conflict"] and answer["conflict"]["action"]) == expected
     elif last is None:
         assert _refused(call, action[0], label="Concept", key=name, **_version(action)) == "PM002"
     elif action[0] == "forget":

@@ -32,7 +32,7 @@ States = Counter[str]
 
 
 class History:
-    """One project of a tenant of its own, and what was said in it."""
+    """One project of a separate tenant, and what was said in it."""
 
     def __init__(self, connection: psycopg.Connection[DictRow], call: Call, seed: int) -> None:
         self.connection, self.call, self.seed = connection, call, seed
@@ -97,8 +97,8 @@ class History:
         thing = self.things.setdefault(str(answer["id"]), Thing("Technology", str(answer["id"])))
         assert answer["created"] == (thing is not known)
         action = thing.remember(self.now, (name, {"name": name, **props}), valid_from, valid_to)
-        told = answer["conflict"]
-        assert (told and (told["conflict"], told["action"])) == (
+        conflict = answer["conflict"]
+        assert (conflict and (conflict["conflict"], conflict["action"])) == (
             action and ("revived" if ended else "has_end", action)
         )
 
@@ -134,7 +134,7 @@ class History:
         return None
 
     def expire(self, title: str, rationale: str) -> Thing | None:
-        """A decision whose end has passed gives way to the same one; else the one that says the same."""
+        """A decision whose end has passed is replaced by the same one; else the one with the same text."""
         twin = self.same_content(title, rationale)
         if twin is not None and twin.present.end is not None and twin.present.end < self.now:
             twin.become(self.now, "expired")
@@ -142,7 +142,7 @@ class History:
         return twin
 
     def supersede(self) -> None:
-        """A reviewer lets one decision supersede another; the store refuses a circle."""
+        """A reviewer supersedes one decision by another; the store refuses a cycle."""
         old, new = self.thing("Decision", status="active"), self.thing("Decision", status="active")
         if old is None or new is None or old is new:
             return
@@ -267,7 +267,7 @@ class History:
             assert found is not None, (self.seed, when)
             assert (node["version"], node["properties"]) == (found[0], found[1].content[1])
 
-    def tell(self) -> None:
+    def check_tables(self) -> None:
         """The history of each, state by state; and the present one, which a search sees when it is live."""
         for thing in self.things.values():
             rows = self.connection.execute(
@@ -275,7 +275,7 @@ class History:
                 " from pgmem.memory_history(%s, %s)",
                 (thing.label, thing.id),
             ).fetchall()
-            assert [tuple(row.values()) for row in rows] == [told(fact) for fact in thing.facts], self.seed
+            assert [tuple(row.values()) for row in rows] == [row_of(fact) for fact in thing.facts], self.seed
             node = self.call("get_node", label=thing.label, key=thing.id)
             assert node["status"] == thing.present.status
             assert (node["archived_at"] is None) == (thing.present.status != "archived")
@@ -310,7 +310,7 @@ def shown(
     return json.dumps([label, title, version, props, *map(str, (valid_from, valid_to))], sort_keys=True)
 
 
-def told(fact: Fact) -> tuple[object, ...]:
+def row_of(fact: Fact) -> tuple[object, ...]:
     """A fact as memory_history shows it."""
     begin = None if fact.begin.year == 1 else fact.begin
     nowhere = fact.revoked or (fact.closed is not None and fact.closed < fact.begin)
@@ -333,7 +333,7 @@ def play(history: History) -> None:
     history.compare(pairs, "here")
     for pair in pairs[:2]:
         history.read(*pair)
-    history.tell()
+    history.check_tables()
     if history.seed % 3 == 0:
         history.move()
         history.compare(pairs, "moved")
@@ -343,7 +343,7 @@ def play(history: History) -> None:
 def histories(
     connection: psycopg.Connection[DictRow], call: Call, clock: Callable[[str], None]
 ) -> Callable[[int, int], Iterator[History]]:
-    """`histories(first, last)`: histories in one database, each of a tenant of its own."""
+    """`histories(first, last)`: histories in one database, each of a separate tenant."""
     connection.execute("update pgmem.setting set value = '100' where name = 'project_limit'")
 
     def made(first: int, last: int) -> Iterator[History]:
@@ -355,7 +355,7 @@ def histories(
 def test_a_question_about_the_past_is_answered_as_the_facts_answer_it(
     histories: Callable[[int, int], Iterator[History]],
 ) -> None:
-    """B14, B15, B16: 200 histories of saves, edits, closings, reverts, merges, forgetting and moving."""
+    """200 histories of saves, edits, closings, reverts, merges, forgetting and moving."""
     for history in histories(0, 200):
         play(history)
 

@@ -20,10 +20,10 @@ from psycopg.rows import dict_row
 from typer.testing import CliRunner, Result
 
 from pgmem.cli import app
-from pgmem.database import schema
-from pgmem.database.backup import backup, restore
-from pgmem.database.embedded import EmbeddedServer
 from pgmem.errors import EmbeddedServerError, InvalidArgument
+from pgmem.install import schema
+from pgmem.server.backup import backup, restore
+from pgmem.server.embedded import EmbeddedServer
 from tests.conftest import Call, caller
 from tests.moving.conftest import NewStore, exported, imported
 
@@ -143,7 +143,7 @@ def test_a_backup_while_agents_write_is_one_moment_and_restores_whole(
     )
 
 
-def test_a_backup_is_its_owners_alone_and_stands_complete_or_not_at_all(
+def test_a_backup_is_readable_by_its_owner_alone_and_complete_or_absent(
     home: EmbeddedServer, folder: Path
 ) -> None:
     target = folder / "private"
@@ -166,15 +166,15 @@ def test_a_backup_is_its_owners_alone_and_stands_complete_or_not_at_all(
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from pgmem.database.backup import backup
-from pgmem.database.embedded import EmbeddedServer
+from pgmem.server.backup import backup
+from pgmem.server.embedded import EmbeddedServer
 
-def told(step):
+def fail(step):
     if step.startswith("restoring"):
-        import pgmem.database.backup as module
+        import pgmem.server.backup as module
         module._fill = lambda *_: os.kill(os.getpid(), signal.SIGKILL)  # the dump is there, and the database made
 
-backup(EmbeddedServer(Path(sys.argv[1])), Path(sys.argv[2]), told)
+backup(EmbeddedServer(Path(sys.argv[1])), Path(sys.argv[2]), fail)
 """
 
 
@@ -203,25 +203,25 @@ def test_a_dump_that_gives_other_rows_is_found_out(
     home: EmbeddedServer, spare: EmbeddedServer, folder: Path
 ) -> None:
     backup(home, folder / "good")
-    for name, spoil, told in (
-        ("cut", lambda path: os.truncate(path / "pgmem.dump", 1000), "is not the file that was written"),
-        ("lost", lambda path: (path / "pgmem.dump").unlink(), "is not the file that was written"),
-        ("empty", lambda path: (path / "manifest.json").unlink(), "is no backup that pgmem backup wrote"),
+    for name, spoil, message in (
+        ("cut", lambda path: os.truncate(path / "pgmem.dump", 1000), "does not match its checksum"),
+        ("lost", lambda path: (path / "pgmem.dump").unlink(), "does not match its checksum"),
+        ("empty", lambda path: (path / "manifest.json").unlink(), "is not a backup of pgmem backup"),
         (
             "odd",
             lambda path: (path / "manifest.json").write_text("[]"),
-            "is no backup that pgmem backup wrote",
+            "is not a backup of pgmem backup",
         ),
         ("later", lambda path: edit(path, pgmem_backup=2), "was written by a later pgmem"),
     ):
         shutil.copytree(folder / "good", folder / name)
         spoil(folder / name)
-        with pytest.raises(InvalidArgument, match=told):
+        with pytest.raises(InvalidArgument, match=message):
             restore(spare, folder / name, replace=True)
     tables = json.loads((folder / "good" / "manifest.json").read_text())["tables"]
     shutil.copytree(folder / "good", folder / "wrong")
     edit(folder / "wrong", tables={**tables, "node": [tables["node"][0], "1"]})
-    with pytest.raises(EmbeddedServerError, match="gives other rows in node"):
+    with pytest.raises(EmbeddedServerError, match="differs from the database in node"):
         restore(spare, folder / "wrong", replace=True)
     with psycopg.connect(spare.start()) as connection:
         names = [
@@ -231,8 +231,8 @@ def test_a_dump_that_gives_other_rows_is_found_out(
 
 
 def edit(path: Path, **changed: object) -> None:
-    told = json.loads((path / "manifest.json").read_text())
-    (path / "manifest.json").write_text(json.dumps({**told, **changed}))
+    manifest = json.loads((path / "manifest.json").read_text())
+    (path / "manifest.json").write_text(json.dumps({**manifest, **changed}))
 
 
 def test_memories_that_are_there_are_let_go_of_on_demand_only_and_never_under_a_client(
@@ -302,7 +302,7 @@ def test_a_store_moves_from_the_embedded_server_to_another_and_back(
     assert (done.taken, done.present) == (0, len(lines) - 2)
 
 
-def test_a_server_of_ones_own_is_backed_up_with_its_own_programs(run: Run, folder: Path) -> None:
+def test_another_server_is_backed_up_with_its_own_programs(run: Run, folder: Path) -> None:
     for command in ("backup", "restore"):
         refused = run(command, str(folder / "none"), PGMEM_DSN="host=127.0.0.1 port=1")
         assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)

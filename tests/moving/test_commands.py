@@ -43,17 +43,17 @@ def test_a_store_goes_into_a_file_and_out_of_it(
 
 
 def test_a_pipe_is_as_good_as_a_file(run: Run, new_store: NewStore) -> None:
-    told = run("export", "-")
-    assert told.stderr == "7 lines: 1 project, 2 nodes, 2 saves.\n"
-    assert [json.loads(line)["type"] for line in told.stdout.splitlines()] == [
+    exported = run("export", "-")
+    assert exported.stderr == "7 lines: 1 project, 2 nodes, 2 saves.\n"
+    assert [json.loads(line)["type"] for line in exported.stdout.splitlines()] == [
         "header",
         *["node"] * 3,
         *["save"] * 2,
         "end",
     ]
-    done = run("import", "-", "--json", typed=told.stdout, PGMEM_DSN=new_store())
-    told_here = json.loads(done.stdout)
-    assert {name: told_here[name] for name in ("taken", "present", "merged", "left_out")} == {
+    done = run("import", "-", "--json", typed=exported.stdout, PGMEM_DSN=new_store())
+    imported = json.loads(done.stdout)
+    assert {name: imported[name] for name in ("taken", "present", "merged", "left_out")} == {
         "taken": 5,
         "present": 0,
         "merged": 0,
@@ -83,16 +83,16 @@ def test_an_export_that_fails_leaves_no_file(run: Run, tmp_path: Path) -> None:
     assert (lost.exit_code, lost.stderr.count("\n")) == (1, 1)
 
 
-def test_what_cannot_be_read_is_told_in_one_line(run: Run, tmp_path: Path) -> None:
+def test_an_unreadable_file_is_reported_in_one_line(run: Run, tmp_path: Path) -> None:
     cut, binary = tmp_path / "cut.gz", tmp_path / "binary"
     cut.write_bytes(gzip.compress(b'{"pgmem_export": 1}\n' * 1000)[:-20])
     binary.write_bytes(b'{"pgmem_export": 1}\n\xff\xfe\n')
     for file in (cut, binary):
         result = run("import", str(file))
         assert (result.exit_code, result.stderr.count("\n")) == (1, 1), result.stderr
-        assert "cannot be read to its end" in result.stderr or "Line 2" in result.stderr
+        assert "is incomplete" in result.stderr or "Line 2" in result.stderr
     missing = run("import", str(tmp_path / "none"))
-    assert (missing.exit_code, missing.stderr) == (2, f"pgmem: {tmp_path / 'none'} is no file.\n")
+    assert (missing.exit_code, missing.stderr) == (2, f"pgmem: {tmp_path / 'none'} is not a file.\n")
 
 
 @pytest.mark.usefixtures("vectors")

@@ -33,12 +33,12 @@ MOMENT = "2026-01-01T00:00:00+00:00"
 
 def node(label: str = "Context", **more: object) -> str:
     """A line of a node, as little as it takes."""
-    told = {
+    fields = {
         "type": "node", "id": str(uuid4()), "label": label, "title": "t", "props": {"content": "c"}, "status": "active",
         "source": "sdk", "trust_level": 0.8, "initial_confidence": 1, "text_config": "english", "version": 1,
         "created_at": MOMENT, "updated_at": MOMENT, "recorded_at": MOMENT, "begins_at": MOMENT,
     }  # fmt: skip
-    return json.dumps({**told, **more}) + "\n"
+    return json.dumps({**fields, **more}) + "\n"
 
 
 def project(name: str = "shop", **more: object) -> str:
@@ -73,7 +73,7 @@ def test_the_same_file_again_changes_nothing(dsn: str, new_store: NewStore, call
 def test_what_has_changed_since_is_left_as_it_is(
     dsn: str, new_store: NewStore, call: Call, shop: str
 ) -> None:
-    call("upsert_entity", entity_name="Stripe", fact="told at home", project_id=shop)
+    call("upsert_entity", entity_name="Stripe", fact="stored at home", project_id=shop)
     lines, away = exported(dsn), new_store()
     imported(away, lines)
     with opened(away) as (_, there):
@@ -82,7 +82,7 @@ def test_what_has_changed_since_is_left_as_it_is(
         assert there("get_node", label="EntityFact", key="Stripe", project_id=shop)["version"] == 2
 
 
-def test_a_name_or_a_content_that_is_here_is_kept_and_what_hangs_on_it_joins_it(
+def test_an_existing_name_or_content_is_kept_and_related_memories_join_it(
     dsn: str, new_store: NewStore, call: Call, shop: str
 ) -> None:
     call("save_decision", title="Sell tea", rationale="r", project_id=shop)
@@ -170,7 +170,7 @@ def test_a_save_that_waits_for_a_person_waits_on_and_a_repeated_one_finds_its_re
 
 
 @pytest.mark.parametrize(
-    ("lines", "told"),
+    ("lines", "message"),
     [
         ([], "Line 1 is no JSON object"),
         (["[]\n"], "Line 1 is no JSON object"),
@@ -193,8 +193,8 @@ def test_a_save_that_waits_for_a_person_waits_on_and_a_repeated_one_finds_its_re
     ids=["empty", "list", "other", "newer", "tenants", "broken", "label", "title", "status", "trust", "time", "token",
          "project", "edge", "type", "cut", "gap"],
 )  # fmt: skip
-def test_a_file_that_is_not_right_is_refused_with_its_line(dsn: str, lines: list[str], told: str) -> None:
-    with pytest.raises(InvalidArgument, match=told):
+def test_a_file_that_is_not_right_is_refused_with_its_line(dsn: str, lines: list[str], message: str) -> None:
+    with pytest.raises(InvalidArgument, match=message):
         imported(dsn, lines)
 
 
@@ -243,12 +243,12 @@ def many_again(file: Path) -> list[str]:
 
 def sorted_keys(line: str) -> str:
     """A line with its keys as jsonb orders them."""
-    told = json.loads(line)
-    if told["type"] == "end":
+    row = json.loads(line)
+    if row["type"] == "end":
         return line
-    told = {"org_id": "", "user_id": "", **told}
+    row = {"org_id": "", "user_id": "", **row}
     return (
-        json.dumps({key: told[key] for key in sorted(told, key=lambda k: (len(k), k))}, ensure_ascii=False)
+        json.dumps({key: row[key] for key in sorted(row, key=lambda k: (len(k), k))}, ensure_ascii=False)
         + "\n"
     )
 
@@ -264,7 +264,7 @@ def town(dsn: str, call: Call, act_as: ActAs) -> str:
         act_as("acme", user)
         call("save_session", objective=f"open for {user}", project_id=f"house of {user}")
         call("save_decision", title=f"secret of {user}", rationale="r", project_id=f"house of {user}")
-        call("save_context", content=f"{user} was here", topic=f"note of {user}", project_id="square")
+        call("save_context", content=f"{user} entered", topic=f"note of {user}", project_id="square")
     call("save_session", objective="the board", project_id="office", share="org")
     act_as()
     return dsn

@@ -100,7 +100,7 @@ def test_the_memory_server_of_mcp(
     assert edges(rows) == {("Ada", "USES", "Redis"), ("Ada", "RELATED_TO", "Acme")}
     assert (done["taken"], done["present"]) == (5, 0)
     reasons = done["left_out"]
-    assert reasons.pop("lines of memory.jsonl that are no JSON object") == 1
+    assert reasons.pop("lines of memory.jsonl that are not JSON objects") == 1
     assert reasons.pop("relations with an end that is not in the file") == 1
     ((reason, count),) = reasons.items()
     assert (count, "at most 200" in reason) == (1, True)
@@ -145,7 +145,7 @@ def test_an_export_of_engrama(run: Run, rows: Rows, tmp_path: Path, call: Call) 
     assert done["archived"] == 1
     assert done["converted"] == {
         "Project nodes: Concept": 1,
-        "BELONGS_TO relations: RELATED_TO, and the property relations_told": 1,
+        "BELONGS_TO relations: RELATED_TO, with the property relations_told": 1,
     }
     assert done["left_out"] == {
         "Insight nodes: pgmem reflect makes new ones": 1,
@@ -162,8 +162,8 @@ def test_an_export_of_engrama(run: Run, rows: Rows, tmp_path: Path, call: Call) 
 @pytest.mark.parametrize("form", ["answer", "list", "lines"])
 def test_memories_of_mem0(run: Run, rows: Rows, tmp_path: Path, call: Call, form: str) -> None:
     file = tmp_path / "mem0.json"
-    told = {"answer": MEM0, "list": MEM0["results"]}.get(form)
-    file.write_text(json.dumps(told) if told else lines(*MEM0["results"]), encoding="utf-8")
+    content = {"answer": MEM0, "list": MEM0["results"]}.get(form)
+    file.write_text(json.dumps(content) if content else lines(*MEM0["results"]), encoding="utf-8")
     done = twice(run, rows, "mem0", file)
     assert done["left_out"] == {"memories without a text": 1}
     assert done["converted"].pop("names that another memory of the file has: made different") == 1
@@ -179,11 +179,11 @@ def test_memories_of_mem0(run: Run, rows: Rows, tmp_path: Path, call: Call, form
 
 def test_the_archive_of_openmemory(run: Run, rows: Rows, tmp_path: Path) -> None:
     file = tmp_path / "memories_export_ada.zip"
-    told = [{"id": "1", "content": "Ada prefers tea", "state": "active", "app": "cursor", "categories": ["food"]},
+    records = [{"id": "1", "content": "Ada prefers tea", "state": "active", "app": "cursor", "categories": ["food"]},
             {"id": "2", "content": "Ada hates tea", "state": "deleted"}]  # fmt: skip
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("memories.json", "{}")
-        archive.writestr("memories.jsonl.gz", gzip.compress(lines(*told).encode()))
+        archive.writestr("memories.jsonl.gz", gzip.compress(lines(*records).encode()))
     done = twice(run, rows, "mem0", file)
     assert (done["taken"], done["left_out"]) == (1, {"memories that were deleted there": 1})
     assert titles(rows) == {"Ada prefers tea": "Concept"}
@@ -239,25 +239,25 @@ def test_a_folder_of_notes(run: Run, rows: Rows, tmp_path: Path, call: Call) -> 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
-        (("--from", "engrama", "FILE", "-p", "shop"), "is no export of engrama in format 1"),
+        (("--from", "engrama", "FILE", "-p", "shop"), "is not an export of engrama in format 1"),
         (("--from", "mem0", "FILE", "-p", "shop"), "holds no memories: save the result of mem0's get_all"),
         (("--from", "mcp-memory", "FILE", "-p", "shop"), "holds no memories of mcp-memory: is --from right?"),
-        (("--from", "markdown", "FILE", "-p", "shop"), "is no directory"),
+        (("--from", "markdown", "FILE", "-p", "shop"), "is not a directory"),
         (("--from", "markdown", "FOLDER", "-p", "shop"), "holds no memories of markdown"),
-        (("--from", "mem0", "FILE"), "--project: name the project that these memories belong to"),
+        (("--from", "mem0", "FILE"), "--project is required: the project of the imported memories"),
         (("--from", "zep", "FILE"), "--from"),
     ],
     ids=["engrama", "mem0", "mcp-memory", "no folder", "empty folder", "no project", "unknown"],
 )
 def test_a_file_of_something_else_is_refused_in_one_line(
-    run: Run, tmp_path: Path, rows: Rows, arguments: tuple[str, ...], told: str
+    run: Run, tmp_path: Path, rows: Rows, arguments: tuple[str, ...], message: str
 ) -> None:
     (tmp_path / "file").write_text('{"some": "thing"}\n')
     (tmp_path / "folder").mkdir()
     names = {"FILE": str(tmp_path / "file"), "FOLDER": str(tmp_path / "folder")}
     result = run("import", *(names.get(argument, argument) for argument in arguments))
     assert result.exit_code in (1, 2)
-    assert (told in result.stderr, result.stderr.count("\n")) == (True, 1), result.stderr
+    assert (message in result.stderr, result.stderr.count("\n")) == (True, 1), result.stderr
     assert rows("select from pgmem.node where label = 'Project'") == []

@@ -86,7 +86,7 @@ def took(run: Run, file: Path, *more: str, source: str = "engrama", **variables:
 
 
 def test_no_field_of_a_foreign_file_is_lost(run: Run, rows: Rows, file: Path) -> None:
-    """B28: confidence, tags, alternatives, periods, status, trust and both of two near decisions are kept."""
+    """Confidence, tags, alternatives, periods, status, trust and both of two near decisions are kept."""
     done = took(run, file)
     assert (done["taken"], done["superseded"], done["archived"], done["left_out"]) == (12, 1, 1, {})
     here = {(row["label"], row["name"]): row for row in rows(SEEN)}
@@ -111,11 +111,11 @@ def test_no_field_of_a_foreign_file_is_lost(run: Run, rows: Rows, file: Path) ->
 
 
 def test_what_was_converted_is_counted_and_shown(run: Run, file: Path) -> None:
-    """B28: Projects become Concepts and BELONGS_TO RELATED_TO, and the import says so."""
+    """Projects become Concepts and BELONGS_TO RELATED_TO, and the import reports it."""
     assert took(run, file)["converted"] == {
         "Lecture nodes: Concept": 1,
         "Project nodes: Concept": 1,
-        "BELONGS_TO relations: RELATED_TO, and the property relations_told": 1,
+        "BELONGS_TO relations: RELATED_TO, with the property relations_told": 1,
         "names that another memory of the file has: made different": 2,
     }
     shown = run("import", "--from", "engrama", str(file), "-p", "other")
@@ -126,7 +126,7 @@ def test_what_was_converted_is_counted_and_shown(run: Run, file: Path) -> None:
 def test_a_superseded_decision_of_the_file_is_not_current_and_its_successor_points_to_it(
     run: Run, call: Call, rows: Rows, file: Path
 ) -> None:
-    """B28: a decision whose valid_to has passed came back as current."""
+    """A decision whose valid_to has passed came back as current."""
     took(run, file)
     shown = json.loads(run("retrieve", "shop", "--json").stdout)
     assert [item["title"] for item in shown["items"] if item["label"] == "Decision"] == [NEW]
@@ -142,7 +142,7 @@ def test_a_superseded_decision_of_the_file_is_not_current_and_its_successor_poin
 def test_an_import_and_an_export_later_every_field_is_the_same(
     run: Run, rows: Rows, file: Path, dsn: str, new_store: NewStore
 ) -> None:
-    """B28: engrama to pgmem to a file to another pgmem, compared field by field."""
+    """Engrama to pgmem to a file to another pgmem, compared field by field."""
     took(run, file)
     away = new_store()
     moved = exported(dsn)
@@ -153,21 +153,21 @@ def test_an_import_and_an_export_later_every_field_is_the_same(
     for record in NODES:
         given = record["properties"]
         name = record["key_value"]
-        told_as = [
+        renamed = [
             r for r in here.values() if r["props"].get("name_told") == name and r["label"] == record["label"]
         ]
         foreign = [r for r in here.values() if r["props"].get("entity_type") == record["label"]]
-        (found,) = (told_as if name == "redis" else []) or foreign or [here[record["label"], name]]
-        told = {**found["props"], **found, "confidence": found["initial_confidence"]}
+        (found,) = (renamed if name == "redis" else []) or foreign or [here[record["label"], name]]
+        stored = {**found["props"], **found, "confidence": found["initial_confidence"]}
         for name, value in given.items():
             if name in ("name", "title", "source"):
                 continue
-            same = str(told[name])[:10] == str(value)[:10] if name.endswith(("_at", "_from", "_to")) else told[name] == value  # fmt: skip
-            assert same, (record["key_value"], name, told[name], value)
+            same = str(stored[name])[:10] == str(value)[:10] if name.endswith(("_at", "_from", "_to")) else stored[name] == value  # fmt: skip
+            assert same, (record["key_value"], name, stored[name], value)
 
 
 def test_a_dry_run_says_the_same_and_writes_nothing(run: Run, rows: Rows, file: Path) -> None:
-    """B28: `--dry-run` shows what the import would do."""
+    """`--dry-run` shows what the import would do."""
     would = took(run, file, "--dry-run")
     assert rows("select from pgmem.node where label <> 'GlobalScope'") == []
     assert rows("select from pgmem.imported") == []
@@ -181,11 +181,11 @@ def test_a_dry_run_says_the_same_and_writes_nothing(run: Run, rows: Rows, file: 
 
 
 def test_what_a_later_file_says_anew_is_counted_as_updated(run: Run, call: Call, tmp_path: Path) -> None:
-    """B28: a second import counted what it updated as here already."""
+    """A second import counted what it updated as here already."""
     file = tmp_path / "engrama.ndjson"
     for rationale, status in (("one writer", "active"), ("two writers", "superseded")):
-        told = node("Decision", OLD, rationale=rationale, status=status, tags=["db"])
-        file.write_text(lines(HEADER, told, node("Concept", "tea")), encoding="utf-8")
+        decision = node("Decision", OLD, rationale=rationale, status=status, tags=["db"])
+        file.write_text(lines(HEADER, decision, node("Concept", "tea")), encoding="utf-8")
         done = took(run, file)
     assert (done["taken"], done["updated"], done["present"], done["superseded"]) == (0, 1, 1, 1)
     found = call("read_node", label="Decision", key=OLD)
@@ -200,14 +200,14 @@ def test_what_a_later_file_says_anew_is_counted_as_updated(run: Run, call: Call,
 
 
 def test_what_was_forgotten_or_decided_here_stays_so(run: Run, call: Call, file: Path) -> None:
-    """B28: a file says what was so when it was written."""
+    """A file says what was so when it was written."""
     took(run, file)
     call("forget", label="Concept", key="Webshop", project_id="shop")
-    call("save_decision", title=NEW + " of its own", rationale="faster", project_id="shop")
+    call("save_decision", title=NEW + " separately", rationale="faster", project_id="shop")
     done = took(run, file)
     assert (done["taken"], done["updated"]) == (0, 0)
     # Its relation is one of the memory that was forgotten, and stays.
-    assert done["left_out"] == {"memories that were forgotten or merged here": 1}
+    assert done["left_out"] == {"memories that were forgotten or merged in this store": 1}
     assert call("read_node", label="Concept", key="Webshop")["status"] == "archived"
 
 
@@ -227,7 +227,7 @@ def test_a_writer_gives_no_memory_more_trust_than_its_own(
 def test_a_note_that_was_deleted_is_named_and_forgotten_on_request(
     run: Run, rows: Rows, tmp_path: Path
 ) -> None:
-    """B28: a deleted note stayed active."""
+    """A deleted note stayed active."""
     vault = tmp_path / "vault"
     vault.mkdir()
     for name in ("tea", "milk"):
@@ -245,7 +245,7 @@ def test_a_note_that_was_deleted_is_named_and_forgotten_on_request(
 
 
 def test_tags_in_the_text_of_a_note_are_tags(run: Run, call: Call, rows: Rows, tmp_path: Path) -> None:
-    """B28: inline #tags were ignored."""
+    """Inline #tags were ignored."""
     vault = tmp_path / "vault"
     vault.mkdir()
     (vault / "tea.md").write_text(

@@ -35,7 +35,7 @@ FILL = """
 
 
 def peak_mb(dsn: str, folder: Path, *arguments: str) -> float:
-    """The most memory a command of its own process held."""
+    """The most memory that a command in a separate process held."""
     variables = {**os.environ, "PGMEM_DSN": dsn, "PGMEM_DATA_DIR": str(folder), "EMBEDDING_PROVIDER": "none"}
     done = subprocess.run(
         [sys.executable, "-c", PEAK, *arguments], env=variables, capture_output=True, text=True, check=True

@@ -83,7 +83,7 @@ def test_what_else_is_saved_again_after_the_import_is_known_too(store: str, call
     assert [old["key"] for old, new in zip(before, rows(read), strict=True) if old != new] == [NFC]
 
 
-def test_names_that_the_older_release_told_apart_lose_nothing(
+def test_names_that_the_older_release_kept_apart_lose_nothing(
     store: str, connection: psycopg.Connection[DictRow]
 ) -> None:
     found = connection.execute(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from psycopg import sql
 from psycopg.rows import DictRow
 
-from pgmem.engines import transfer
+from pgmem.worker import transfer
 from tests.conftest import Call, differences, new_database
 from tests.moving.conftest import exported, imported, opened
 
@@ -47,7 +47,7 @@ def project(chance: Random) -> dict[str, object]:
 
 
 def place(chance: Random) -> dict[str, object]:
-    focus = chance.choice((None, "door", "cellar"))
+    focus = chance.choice((None, "gate", "cellar"))
     return {
         **project(chance),
         "focus": focus,
@@ -115,7 +115,7 @@ def live_through(
     for person in PEOPLE[: 1 if one_user else None]:
         be(connection, person, now)
         for name in PROJECTS[: 1 if one_user else None]:
-            call("save_session", objective=f"open {name}", project_id=name, focus="door")
+            call("save_session", objective=f"open {name}", project_id=name, focus="gate")
     for act in acts:
         now += timedelta(hours=chance.randrange(1, 400), microseconds=chance.randrange(10**6))
         be(connection, PEOPLE[0] if one_user else chance.choice(PEOPLE), now)

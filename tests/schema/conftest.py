@@ -15,9 +15,9 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from pgmem.database import schema
-from pgmem.database.embedded import EmbeddedServer
 from pgmem.errors import EmbeddedServerError
+from pgmem.install import schema
+from pgmem.server.embedded import EmbeddedServer
 from tests.conftest import as_admin, as_client, give_to_client, new_database, without
 
 MakeDatabase = Callable[..., str]
@@ -56,7 +56,7 @@ def database(server: str) -> Iterator[MakeDatabase]:
 
 @pytest.fixture
 def role(server: str) -> Iterator[MakeRole]:
-    """`role(dsn)`: that database as seen by a login of its own, which owns it and is no superuser."""
+    """`role(dsn)`: that database as seen by a login that owns it and is not a superuser."""
     with ExitStack() as stack:
         admin = stack.enter_context(psycopg.connect(server, autocommit=True))
 

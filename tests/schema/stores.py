@@ -195,7 +195,7 @@ def answer(connection: psycopg.Connection[Any], question: Mapping[str, Any]) -> 
             cursor.execute(call, arguments)
             columns = [column.name for column in cursor.description or ()]
             found = [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
-            return _told(question["verb"], found)
+            return _summary(question["verb"], found)
     except psycopg.Error as error:
         return f"refused {error.sqlstate}"
     finally:
@@ -203,7 +203,7 @@ def answer(connection: psycopg.Connection[Any], question: Mapping[str, Any]) -> 
             connection.execute("reset session authorization")
 
 
-def _told(verb: str, found: Sequence[Mapping[str, Any]]) -> Any:
+def _summary(verb: str, found: Sequence[Mapping[str, Any]]) -> Any:
     """The part of an answer that a later release must give as well."""
     if verb == "retrieve_context":
         return sorted(item["id"] for item in found[0]["items"])

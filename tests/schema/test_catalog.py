@@ -13,7 +13,7 @@ from psycopg.rows import DictRow
 
 import pgmem
 from pgmem import errors, models
-from pgmem.database import schema
+from pgmem.install import schema
 
 GENERATED = re.compile(r"^(project_(node|edge)_(insert|update|delete)|label_number)$")
 Rows = Callable[..., list[DictRow]]
@@ -45,11 +45,24 @@ def declared(pattern: str) -> dict[str, list[str]]:
 FUNCTION = r"^create or replace function pgmem\.(\w+)"
 DECLARED_VIEW = r"^select pgmem\.declare_view\('(\w+)"
 VIEW = rf"{DECLARED_VIEW}|^create or replace view pgmem\.(\w+)"
+KIND = r"^select pgmem\.declare_kind\('(\w+)', '(\w+)'"
+
+
+def kinds(group: int) -> set[str]:
+    """The kinds of memory that are declared (1), or their save verbs (2)."""
+    texts = (path.read_text(encoding="utf-8") for path in sql_files())
+    return {match[group] for text in texts for match in re.finditer(KIND, text, re.MULTILINE)}
+
+
+def snake(label: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", label).lower()
 
 
 def test_the_database_holds_the_functions_of_the_files_and_no_others(rows: Rows) -> None:
     in_files = {name for names in declared(FUNCTION).values() for name in names}
     in_files |= {f"rows_of_{name}" for names in declared(DECLARED_VIEW).values() for name in names}
+    in_files |= kinds(2) | {name.format(snake(kind)) for kind in kinds(1) for name in ("{}_of", "rows_of_{}")}
+    in_files |= {"memory_hash", "named_only"}  # made of the registry
     in_database = {
         r["proname"] for r in rows("select proname from pg_proc where pronamespace = 'pgmem'::regnamespace")
     }
@@ -57,7 +70,9 @@ def test_the_database_holds_the_functions_of_the_files_and_no_others(rows: Rows)
 
 
 def test_the_database_holds_the_views_of_the_files_and_no_others(rows: Rows) -> None:
-    in_files = {name for names in declared(VIEW).values() for name in names}
+    in_files = {name for names in declared(VIEW).values() for name in names} | {
+        snake(kind) for kind in kinds(1)
+    }
     assert in_files == {
         r["viewname"] for r in rows("select viewname from pg_views where schemaname = 'pgmem'")
     }
@@ -70,7 +85,7 @@ def test_an_object_is_declared_once(pattern: str) -> None:
     assert sorted(names) == sorted(set(names))
 
 
-def test_views_stand_in_the_chapters_that_are_replaced_only_where_they_changed() -> None:
+def test_views_are_in_the_chapters_that_are_replaced_only_where_they_changed() -> None:
     assert {Path(file).stem for file in declared(VIEW)} == set(schema._VIEWS)
 
 
@@ -146,7 +161,7 @@ def test_no_function_that_forbids_scans_is_compiled(rows: Rows) -> None:
     assert [r["proname"] for r in found if not r["is_plain"]] == []
 
 
-def test_no_expression_stands_where_a_table_stands() -> None:
+def test_no_expression_is_used_in_place_of_a_table() -> None:
     """AGE 1.5 takes each such expression for a call of a function, and ends the server when it is none."""
     expression = r"\b(?:from|lateral)\s+(?:coalesce|nullif|greatest|least|case|array|row)\b\s*[\[(]"
     distinct = r"\bdistinct\s+from\s+\w+"
@@ -164,7 +179,7 @@ def test_no_verb_can_be_called_by_everyone(rows: Rows) -> None:
     assert found == []
 
 
-def test_arguments_and_locals_are_told_from_columns_by_their_prefix(rows: Rows) -> None:
+def test_arguments_and_locals_have_a_prefix_that_columns_lack(rows: Rows) -> None:
     found = rows(
         "select p.oid::regprocedure::text as function, a.name from pg_proc p"
         " cross join unnest(p.proargnames, coalesce(p.proargmodes, array_fill('i'::\"char\", array[p.pronargs]))) as a(name, mode)"
@@ -173,7 +188,7 @@ def test_arguments_and_locals_are_told_from_columns_by_their_prefix(rows: Rows) 
     assert found == []
 
 
-def test_a_function_says_use_column_only_where_a_name_of_its_own_could_be_a_column_s(rows: Rows) -> None:
+def test_a_function_says_use_column_only_where_one_of_its_names_could_be_a_column_s(rows: Rows) -> None:
     found = rows(
         "select proname, proargnames, prosrc from pg_proc where pronamespace = 'pgmem'::regnamespace"
         " and prosrc like '%%#variable_conflict%%'"

@@ -9,9 +9,9 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from pgmem.database import schema
-from pgmem.database.history import migrations
 from pgmem.errors import UnsuitableDatabase
+from pgmem.install import schema
+from pgmem.install.history import migrations
 from tests.conftest import caller, past_the_pooler
 from tests.schema.conftest import MakeDatabase, MakeRole, Program, schema_of
 from tests.schema.test_upgrade import has_what_was_saved, install_released
@@ -253,19 +253,19 @@ def test_a_server_that_fails_in_the_middle_is_answered_with_what_to_do(
     dsn = past_the_pooler(database())
     install_released(dsn, program)
     before = schema_of(dsn)
-    chapter = sql_folder / "95-triggers.sql"
+    chapter = sql_folder / "install/95-triggers.sql"
     text = chapter.read_text(encoding="utf-8")
     failing = f"do $$ begin raise exception using errcode = '{sqlstate}', message = 'it cannot'; end $$;"
     chapter.write_text(f"{text}\n{failing}\n", encoding="utf-8")
     with pytest.raises(UnsuitableDatabase) as refused:
         schema.upgrade(dsn, ())
-    assert str(refused.value) == f"it cannot. {advice} The store is as it was."
+    assert str(refused.value) == f"it cannot. {advice} The store was not changed."
     assert schema_of(dsn) == before
     chapter.write_text(text, encoding="utf-8")
     assert schema.upgrade(dsn, ()).changed is True
 
 
-def test_a_login_that_does_not_own_the_store_is_told_who_may_upgrade_it(
+def test_a_login_that_does_not_own_the_store_gets_the_name_of_the_owner(
     database: MakeDatabase, role: MakeRole, program: Program
 ) -> None:
     dsn = past_the_pooler(database())

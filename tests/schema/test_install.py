@@ -10,12 +10,12 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from pgmem.database import schema
 from pgmem.errors import InvalidArgument, SchemaOutdated, UnsuitableDatabase
+from pgmem.install import schema
 from tests.conftest import as_admin, caller, is_managed, past_the_pooler, prepare_vector
 from tests.schema.conftest import ROOT, MakeDatabase, MakeRole, Program, schema_of
 
-UPGRADE = "import sys; from pgmem.database import schema; print(schema.upgrade(sys.argv[1]).changed)"
+UPGRADE = "import sys; from pgmem.install import schema; print(schema.upgrade(sys.argv[1]).changed)"
 
 
 def works(dsn: str, project: str = "shop") -> None:
@@ -81,7 +81,7 @@ def test_an_upgrade_that_replaces_everything_changes_nothing_but_the_functions(e
 def test_a_changed_view_is_replaced_with_all_that_reads_it(empty: str, sql_folder: Path) -> None:
     schema.upgrade(empty)
     works(empty)
-    view = sql_folder / "07-visible.sql"
+    view = sql_folder / "base/07-visible.sql"
     view.write_text(
         view.read_text(encoding="utf-8").replace("select n.*", "select n.*, 1 as one", 1), encoding="utf-8"
     )
@@ -93,7 +93,7 @@ def test_a_changed_view_is_replaced_with_all_that_reads_it(empty: str, sql_folde
 
 
 def test_a_broken_file_leaves_nothing_behind(empty: str, sql_folder: Path) -> None:
-    (sql_folder / "20-saving.sql").write_text(
+    (sql_folder / "saving/20-saving.sql").write_text(
         "create function pgmem.saved() returns nonsense", encoding="utf-8"
     )
     with pytest.raises(Exception, match="no language specified"):
@@ -103,7 +103,7 @@ def test_a_broken_file_leaves_nothing_behind(empty: str, sql_folder: Path) -> No
 
 
 def test_a_broken_last_file_leaves_nothing_behind(empty: str, sql_folder: Path) -> None:
-    with (sql_folder / "95-triggers.sql").open("a", encoding="utf-8") as file:
+    with (sql_folder / "install/95-triggers.sql").open("a", encoding="utf-8") as file:
         file.write("\nselect 1 / 0;\n")
     with pytest.raises(Exception, match="division by zero"):
         schema.upgrade(empty)
@@ -114,7 +114,7 @@ def test_a_broken_upgrade_leaves_the_store_as_it_was(empty: str, sql_folder: Pat
     schema.upgrade(empty)
     works(empty)
     before = schema_of(empty)
-    saved = sql_folder / "20-saving.sql"
+    saved = sql_folder / "saving/20-saving.sql"
     whole = saved.read_text(encoding="utf-8")
     saved.write_text("select 1 / 0;", encoding="utf-8")
     with pytest.raises(Exception, match="division by zero"):
@@ -143,7 +143,7 @@ def test_a_setting_that_would_break_a_promise_is_refused_whole(empty: str, name:
     assert not exists(empty, "pgmem")
 
 
-def test_an_empty_database_is_told_apart_from_an_outdated_one(empty: str) -> None:
+def test_an_empty_database_and_an_outdated_one_get_different_errors(empty: str) -> None:
     with (
         psycopg.connect(empty) as connection,
         pytest.raises(SchemaOutdated, match=r"no pgmem schema yet. Run: pgmem init"),

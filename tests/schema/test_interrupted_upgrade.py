@@ -14,15 +14,15 @@ from typing import Any
 import psycopg
 import pytest
 
-from pgmem.database import schema
-from pgmem.database.embedded import EmbeddedServer
+from pgmem.install import schema
+from pgmem.server.embedded import EmbeddedServer
 from tests.schema import stores
 from tests.schema.conftest import ROOT, Program, schema_of
 from tests.schema.test_released_upgrade import RELEASE
 from tests.waiting import until_the_server_says
 
 pytestmark = pytest.mark.usefixtures("event_triggers")
-UPGRADE = "import sys; from pgmem.database import schema; print(schema.upgrade(sys.argv[1]).changed)"
+UPGRADE = "import sys; from pgmem.install import schema; print(schema.upgrade(sys.argv[1]).changed)"
 LOCK = 20261123
 
 # What happens at the n-th command that changes the schema: the migrations, the chapters and the graph are such commands.

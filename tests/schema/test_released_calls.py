@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from pgmem.database import schema
+from pgmem.install import schema
 from tests.conftest import past_the_pooler
 from tests.schema.conftest import ROOT, MakeDatabase
 from tests.sql.conftest import Rows, rows
@@ -65,7 +65,7 @@ def test_each_call_of_a_program_of_the_last_release_is_still_one(release: str, r
 @pytest.mark.parametrize(
     "verb", ["get_session", "revoke_token", "search_memory", "manage_engineering_memory"]
 )
-def test_what_only_a_former_client_sends_is_no_argument_of_a_method(verb: str) -> None:
+def test_an_argument_of_former_clients_is_not_an_argument_of_a_method(verb: str) -> None:
     import inspect
 
     from pgmem import Memory
@@ -132,5 +132,5 @@ def test_a_program_of_the_last_release_works_on_while_its_store_is_upgraded(
         outcomes[is_upgraded] = answer["outcomes"]
     # No step that the old store served fails on the new one.
     assert {
-        step: told for step, told in outcomes[True].items() if told != "ok" == outcomes[False][step]
+        step: outcome for step, outcome in outcomes[True].items() if outcome != "ok" == outcomes[False][step]
     } == {}

@@ -30,8 +30,9 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.types.json import Jsonb
 
 from pgmem import Memory
-from pgmem.database import backup, schema
-from pgmem.database.embedded import EmbeddedServer
+from pgmem.install import schema
+from pgmem.server import backup
+from pgmem.server.embedded import EmbeddedServer
 from pgmem.settings import Settings
 from tests.conftest import is_managed, without
 from tests.schema import stores
@@ -51,7 +52,7 @@ class Case:
     Attributes:
         store: which of the old release's.
         tier: which extensions it has afterwards.
-        login: superuser; plain: the owner of the database; roles: a superuser who makes roles; keeper: a plain login that
+        login: superuser; plain: the owner of the database; roles: a superuser who makes roles; granted: a plain login that
             may make roles, as Docker's; pooler: the same behind PgBouncer in transaction mode.
         way: in place; dumped: by pg_dump and pg_restore; restored: of `pgmem backup`; imported: of `pgmem export`.
     """
@@ -63,7 +64,7 @@ class Case:
 
     @property
     def roles(self) -> bool:
-        return self.login in ("roles", "keeper", "pooler")
+        return self.login in ("roles", "granted", "pooler")
 
     @property
     def extensions(self) -> tuple[str, ...]:
@@ -73,7 +74,7 @@ class Case:
 # Four of them run in every run of the tests: those that found most.
 _ALWAYS = (
     "one-full-superuser-in place",
-    "tenants-full-keeper-in place",
+    "tenants-full-granted-in place",
     "bare-none-plain-in place",
     "one-full-superuser-restored",
 )
@@ -81,7 +82,7 @@ _CASES = (
     Case("one", "full", "superuser", "in place"),
     Case("one", "full", "plain", "in place"),
     Case("one", "full", "roles", "in place"),
-    Case("one", "full", "keeper", "in place"),
+    Case("one", "full", "granted", "in place"),
     Case("one", "full", "pooler", "in place"),
     Case("vectors", "vectors", "superuser", "in place"),
     Case("vectors", "vectors", "pooler", "in place"),
@@ -91,7 +92,7 @@ _CASES = (
     Case("bare", "vectors", "superuser", "in place"),
     Case("bare", "full", "superuser", "in place"),
     Case("tenants", "full", "roles", "in place"),
-    Case("tenants", "full", "keeper", "in place"),
+    Case("tenants", "full", "granted", "in place"),
     Case("tenants", "full", "pooler", "in place"),
     Case("one", "full", "superuser", "dumped"),
     Case("one", "full", "plain", "dumped"),
@@ -393,7 +394,7 @@ def test_a_store_of_release_0_1_0_comes_whole_and_works(
     case: Case, come: Come, machines: Machines, pooler: Callable[[str], str], data_dir: Path
 ) -> None:
     store = come(case)
-    if case.way != "restored":  # on a server of its own
+    if case.way != "restored":  # on a separate server
         assert differing(picture(store.admin, store.login), fresh_install(machines, case, pooler)) == {}
     with psycopg.connect(store.admin, autocommit=True) as connection:
         after = stores.rows(connection)
@@ -448,19 +449,19 @@ RENAMED = {"version", "recorded_at", "updated_at"}
 
 
 def lost(before: Mapping[str, Rows], after: Mapping[str, Rows], case: Case) -> list[str]:
-    """What is gone, new or otherwise than it was, beyond what is declared."""
-    told = []
+    """Rows that were lost, added or changed, beyond what is declared."""
+    differences = []
     left_out = missing(before, after) if case.way == "imported" else set()
     for what in ("nodes", "versions", "edges"):
         gone = (key for key in before[what].keys() - after[what].keys() if not left_out & set(key.split()))
-        told += [f"{what}: gone {key} {before[what][key]}" for key in gone]
-    told += [f"nodes: new {key}" for key in after["nodes"].keys() - before["nodes"].keys()]
-    told += [f"edges: new {key}" for key in after["edges"].keys() - before["edges"].keys()]
+        differences += [f"{what}: gone {key} {before[what][key]}" for key in gone]
+    differences += [f"nodes: new {key}" for key in after["nodes"].keys() - before["nodes"].keys()]
+    differences += [f"edges: new {key}" for key in after["edges"].keys() - before["edges"].keys()]
     renamed = {
         key for key, row in before["nodes"].items() if row["key"] != after["nodes"].get(key, row)["key"]
     }
     versions = {key.split()[0] for key in after["versions"].keys() - before["versions"].keys()}
-    told += [f"versions: new of {key}" for key in versions - renamed]
+    differences += [f"versions: new of {key}" for key in versions - renamed]
     for key, row in before["nodes"].items():
         new = after["nodes"].get(key, row)
         for column, value in row.items():
@@ -468,15 +469,17 @@ def lost(before: Mapping[str, Rows], after: Mapping[str, Rows], case: Case) -> l
                 continue
             composed = column in ("title", "key", "props") and as_composed(value) == as_composed(new[column])
             if not (composed or column == "content_hash" or (column in RENAMED and key in renamed)):
-                told.append(f"{row['label']} {row['title'][:40]}: {column} {value!r} -> {new[column]!r}")
+                differences.append(
+                    f"{row['label']} {row['title'][:40]}: {column} {value!r} -> {new[column]!r}"
+                )
     for key, row in before["versions"].items():
         new = after["versions"].get(key, row)
-        told += [
+        differences += [
             f"version {key}: {column} {value!r} -> {new[column]!r}"
             for column, value in row.items()
             if new[column] != value
         ]
-    return told
+    return differences
 
 
 def missing(before: Mapping[str, Rows], after: Mapping[str, Rows]) -> set[str]:
@@ -518,17 +521,17 @@ MOVING = {
 def uncounted(connection: psycopg.Connection[Any], case: Case) -> list[str]:
     """Counts that are not those of the old release, beyond what is declared."""
     before, now = facts_of(case)["counts"], stores.counts(connection)
-    told = []
+    differences = []
     for part in ("memories", "relations", "saves", "tables"):
         for name, count in before[part].items():
             if now[part].get(name, 0) != count and not (part == "tables" and name in MOVING):
-                told.append(f"{part} {name}: {count} -> {now[part].get(name, 0)}")
-    return told
+                differences.append(f"{part} {name}: {count} -> {now[part].get(name, 0)}")
+    return differences
 
 
 def answered_otherwise(connection: psycopg.Connection[Any], case: Case, gone: Set[str]) -> list[str]:
     """Questions of the old release that get another answer, beyond what this release does better."""
-    told = []
+    differences = []
     for question in facts_of(case)["questions"]:
         before, now = question["answer"], stores.answer(connection, question)
         if isinstance(before, list) and before and isinstance(before[0], str):
@@ -549,15 +552,15 @@ def answered_otherwise(connection: psycopg.Connection[Any], case: Case, gone: Se
                 # A fact holds until the next one: the state that was true then is found, where the present one was.
                 same = [row[0] for row in now] == [row[0] for row in before] and now[0][3] < before[0][3]
         if not same:
-            told.append(
+            differences.append(
                 f"{ {name: value for name, value in question.items() if name != 'answer'} }: {before} -> {now}"
             )
-    return told
+    return differences
 
 
 def not_known_again(connection: psycopg.Connection[Any]) -> list[str]:
     """Memories that are saved again, as they are, and are not met as the same; nothing stays written."""
-    told = []
+    differences = []
     # What belongs to nobody is nobody's to save again in a store that has tenants.
     live = connection.execute(
         "select id::text, label, key, title, props, project, focus, scope, org_id, user_id from pgmem.node n"
@@ -605,8 +608,8 @@ def not_known_again(connection: psycopg.Connection[Any]) -> list[str]:
             if label in ("Decision", "Pattern"):  # what has a name is saved again as a new state of it
                 known = known and saved["dedup_outcome"] == "duplicate_skip"
             if not known:
-                told.append(f"{label} {title[:50]}: {saved}")
-    return told
+                differences.append(f"{label} {title[:50]}: {saved}")
+    return differences
 
 
 # Columns in which an imported memory may differ from the same one upgraded in place, and why.
@@ -639,16 +642,16 @@ def test_an_imported_store_is_the_upgraded_one_column_by_column(
     left_out = missing(before, rows)
     assert upgraded.keys() - imported.keys() == left_out
     assert imported.keys() - upgraded.keys() == set()
-    told = []
+    differences = []
     for key in imported:
         for column, value in upgraded[key].items():
             other = imported[key][column]
             # Of two that differ in how letters are composed one keeps its letters in place, and has composed ones imported.
             if column not in APART and as_composed(other) != as_composed(value):
-                told.append(
+                differences.append(
                     f"{upgraded[key]['label']} {upgraded[key]['title'][:40]}: {column} {value!r} -> {other!r}"
                 )
-    assert not told, "\n".join(told)
+    assert not differences, "\n".join(differences)
 
 
 def columns(connection: psycopg.Connection[Any]) -> Rows:

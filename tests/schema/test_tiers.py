@@ -10,8 +10,8 @@ import pytest
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import DictRow, dict_row
 
-from pgmem.database import schema
 from pgmem.errors import NotPermitted
+from pgmem.install import schema
 from tests.conftest import (
     Call,
     as_admin,

@@ -10,7 +10,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import dict_row
 
-from pgmem.database import schema
+from pgmem.install import schema
 from tests.conftest import as_admin, caller, past_the_pooler, without
 from tests.schema import stores
 from tests.schema.conftest import MakeDatabase, MakeRole, Program, schema_of
@@ -53,11 +53,15 @@ def has_what_was_saved(dsn: str) -> None:
 
 
 CHANGES = (
-    ("22-save-decision.sql", "  p_embedding real[]", "  p_tags text[] default null,\n  p_embedding real[]"),
-    ("28-remember.sql", "  p_valid_to timestamptz default null,\n", ""),
-    ("28-remember.sql", "coalesce(p_valid_to, ", "coalesce(null::timestamptz, "),
-    ("34-neighbours.sql", "  p_hops pgmem.hops", "  p_hops bigint"),
-    ("02-words.sql", "p_b text[]) returns float8", "p_b text[]) returns numeric"),
+    (
+        "saving/22-save-decision.sql",
+        "    pgmem.field('owner'",
+        "    pgmem.field('tags', 'texts', 'Its words.'),\n    pgmem.field('owner'",
+    ),
+    ("saving/28-remember.sql", "  p_valid_to timestamptz default null,\n", ""),
+    ("saving/28-remember.sql", "coalesce(p_valid_to, ", "coalesce(null::timestamptz, "),
+    ("reading/34-neighbours.sql", "  p_hops pgmem.hops", "  p_hops bigint"),
+    ("base/02-words.sql", "p_b text[]) returns float8", "p_b text[]) returns numeric"),
 )
 
 
@@ -184,9 +188,9 @@ def test_a_verb_of_an_installed_store_gains_loses_and_changes_an_argument(
     assert not {"save_decision", "remember", "neighbours", "jaccard"} & kept
 
 
-def test_a_function_that_is_gone_is_dropped(empty: str, sql_folder: Path) -> None:
+def test_a_function_that_was_removed_is_dropped(empty: str, sql_folder: Path) -> None:
     schema.upgrade(empty)
-    chapter = sql_folder / "61-routing.sql"
+    chapter = sql_folder / "quality/61-routing.sql"
     chapter.write_text(
         chapter.read_text(encoding="utf-8").replace("route_analysis", "routed"), encoding="utf-8"
     )
@@ -201,7 +205,7 @@ def test_a_verb_that_alone_is_changed_and_returns_rows_of_a_view_is_made_again(
 ) -> None:
     schema.upgrade(empty)
     before = functions(empty)
-    chapter = sql_folder / "35-time-travel.sql"
+    chapter = sql_folder / "reading/35-time-travel.sql"
     text = chapter.read_text(encoding="utf-8")
     head = "create or replace function pgmem.get_node(\n  p_label text,"
     assert head in text
@@ -212,17 +216,17 @@ def test_a_verb_that_alone_is_changed_and_returns_rows_of_a_view_is_made_again(
     assert after["get_node"] != before["get_node"]
 
 
-def test_a_view_gains_a_column_and_another_one_is_gone(empty: str, sql_folder: Path) -> None:
+def test_a_view_gains_a_column_and_another_view_is_dropped(empty: str, sql_folder: Path) -> None:
     schema.upgrade(empty)
-    chapter = sql_folder / "90-views.sql"
+    chapter = sql_folder / "install/90-views.sql"
     text = chapter.read_text(encoding="utf-8")
-    text = text.replace("select n.id, n.props ->> 'topic'", "select n.id, n.version, n.props ->> 'topic'")
+    text = text.replace("select p.id, p.key as name", "select p.id, p.version, p.key as name")
     chapter.write_text(
         text.replace("pgmem.turn", "pgmem.utterance").replace("'turn'", "'utterance'"), encoding="utf-8"
     )
     schema.upgrade(empty)
     with psycopg.connect(empty) as connection:
-        assert connection.execute("select version from pgmem.context").fetchall() == []
+        assert connection.execute("select version from pgmem.project").fetchall() == []
     assert {name for name in functions(empty) if name in ("rows_of_turn", "rows_of_utterance")} == {
         "rows_of_utterance"
     }
@@ -243,12 +247,12 @@ def test_a_failed_upgrade_names_the_chapter_and_the_line_and_changes_nothing(
 ) -> None:
     schema.upgrade(empty)
     before = schema_of(empty)
-    chapter = sql_folder / "34-neighbours.sql"
+    chapter = sql_folder / "reading/34-neighbours.sql"
     text = chapter.read_text(encoding="utf-8")
     chapter.write_text(text + "\nselect nothing from nowhere;\n", encoding="utf-8")
     with pytest.raises(Exception, match="nowhere") as caught:
         schema.upgrade(empty)
-    assert caught.value.__notes__ == [f"in sql/34-neighbours.sql, line {text.count(chr(10)) + 2}"]
+    assert caught.value.__notes__ == [f"in sql/reading/34-neighbours.sql, line {text.count(chr(10)) + 2}"]
     assert schema_of(empty) == before
 
 

@@ -23,15 +23,15 @@ COLUMNS = """
 
 
 def test_every_column_of_a_view_is_explained_and_has_a_plain_type(rows: Rows) -> None:
-    """U12: three of 367 columns had comments, and domain types are a risk in BI tools."""
+    """Three of 367 columns had comments, and domain types are a risk in BI tools."""
     found = rows(COLUMNS)
     assert len({row["view"] for row in found}) == 15
     assert [f"{row['view']}.{row['column']}" for row in found if not row["comment"]] == []
     assert [f"{row['view']}.{row['column']} {row['type']}" for row in found if row["kind"] != "b"] == []
 
 
-def test_the_views_of_the_verbs_are_no_analyst_s(rows: Rows) -> None:
-    """U12: internal views are out of the sight of readers, whose tools list what they may read."""
+def test_analysts_cannot_read_the_views_of_the_verbs(rows: Rows) -> None:
+    """Internal views are out of the sight of readers, whose tools list what they may read."""
     hidden = rows(
         "select c.relname from pg_class c where c.relnamespace = 'pgmem'::regnamespace and c.relkind = 'v'"
         " and not coalesce(c.reloptions @> '{security_invoker=true}', false)"
@@ -45,7 +45,7 @@ def test_the_views_of_the_verbs_are_no_analyst_s(rows: Rows) -> None:
     assert [row for row in said if row["comment"].startswith("Internal: ") is row["theirs"]] == []
 
 
-def test_all_kinds_of_memory_stand_in_one_view(call: Call, rows: Rows) -> None:
+def test_all_kinds_of_memory_are_in_one_view(call: Call, rows: Rows) -> None:
     call("save_session", objective="Open the shop", project_id="shop")
     call("save_decision", title="Sell tea", rationale="People ask", project_id="shop", confidence=0.5)
     call("remember", label="Technology", properties={"name": "Redis", "summary": "A cache"})
@@ -63,10 +63,10 @@ def test_all_kinds_of_memory_stand_in_one_view(call: Call, rows: Rows) -> None:
 
 @pytest.mark.usefixtures("clock")
 def test_a_series_by_day_has_no_gaps(call: Call, rows: Rows, connection: psycopg.Connection[DictRow]) -> None:
-    for day, title in (("2026-03-01", "Sell tea"), ("2026-03-04", "Paint the door")):
+    for day, title in (("2026-03-01", "Sell tea"), ("2026-03-04", "Paint the gate")):
         connection.execute("select set_config('pgmem.now', %s, false)", (f"{day}T12:00:00+00:00",))
         call("save_session", objective=title, project_id="shop")
-        call("upsert_entity", entity_name="Door", fact=title, project_id="shop")
+        call("upsert_entity", entity_name="Gate", fact=title, project_id="shop")
     found = rows("select * from pgmem.memory_by_day where label = 'EntityFact' order by day")
     assert [(row["day"], row["saved"], row["changed"], row["total"]) for row in found] == [
         (date(2026, 3, 1), 1, 0, 1),

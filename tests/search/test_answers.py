@@ -1,4 +1,4 @@
-"""What a search says of itself: whether it answers, which passage, how much is left out; the same from every door."""
+"""What a search reports: whether it answers, which passage, how much is left out; the same in every interface."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AXES = {"redis": [1.0, 0.0, 0.0], "oak": [0.0, 1.0, 0.0]}
 
 
 async def test_nonsense_is_not_answered(with_provider: Open) -> None:
-    """R6: the nearest vector of a search is near nothing when the query means nothing."""
+    """The nearest vector of a search is near nothing when the query means nothing."""
     memory = with_provider(StaticProvider())
     await memory.register_embedder()
     await memory.save_session("Build the service", "shop")
@@ -41,7 +41,7 @@ async def test_nonsense_is_not_answered(with_provider: Open) -> None:
 
 @pytest.mark.usefixtures("vectors")
 async def test_an_agent_gets_no_guesses(database: Database) -> None:
-    """R6: ten guesses would be read as ten answers."""
+    """Ten guesses would be read as ten answers."""
     agent = Memory(database, StaticProvider()).acting_as(MemoryScope(), source="mcp")
     await agent.register_embedder()
     await agent.save_session("Build the service", "shop")
@@ -53,7 +53,7 @@ async def test_an_agent_gets_no_guesses(database: Database) -> None:
 
 @pytest.mark.usefixtures("vectors")
 async def test_an_empty_answer_says_how_it_was_searched(with_provider: Open) -> None:
-    """R4: without rows too, a model that does not fit is named."""
+    """Without rows too, a model that does not fit is named."""
     memory = with_provider(Table(AXES))
     await memory.register_embedder()
     await memory.save_session("open the shop", "shop")
@@ -70,7 +70,7 @@ async def test_an_empty_answer_says_how_it_was_searched(with_provider: Open) -> 
 async def test_a_memory_without_a_vector_is_scored_by_its_words(
     with_provider: Open, connection: psycopg.Connection[DictRow]
 ) -> None:
-    """R3: what no provider has seen yet does not rank below what is merely near."""
+    """What no provider has seen yet does not rank below what is merely near."""
     memory = with_provider(Table({"shop": [1.0, 0.1, 0.0], "order": [1.0, 0.0, 0.0]}))
     await memory.register_embedder()
     await memory.save_session("Set up the shop", "shop")
@@ -104,7 +104,7 @@ async def test_turns_which_get_no_vectors_do_not_make_an_answer_degraded(with_pr
 async def test_what_was_saved_before_any_model_is_embedded(
     with_provider: Open, connection: psycopg.Connection[DictRow]
 ) -> None:
-    """R2: a save in psql before the first model waits in no queue; making a model active queues it."""
+    """A save in psql before the first model waits in no queue; making a model active queues it."""
     connection.execute("select pgmem.save_session(p_objective => 'begin', p_project_id => 'shop')")
     connection.execute("select pgmem.save_context(p_content => 'a house of oak', p_project_id => 'shop')")
     memory = with_provider(Table(AXES))
@@ -120,7 +120,7 @@ async def test_what_was_saved_before_any_model_is_embedded(
 async def test_a_word_that_nobody_counted_is_found_in_a_large_scope(
     plain: Memory, connection: psycopg.Connection[DictRow]
 ) -> None:
-    """R1: the newest word of a large project needs no worker to be found."""
+    """The newest word of a large project needs no worker to be found."""
     await plain.save_session("begin", "shop")
     connection.execute(
         "select pgmem.save_context(p_content => 'note number ' || i || ' about the shop', p_project_id => 'shop')"
@@ -136,10 +136,10 @@ async def test_a_word_that_nobody_counted_is_found_in_a_large_scope(
 
 
 @pytest.mark.usefixtures("vectors")
-async def test_every_door_ranks_alike_with_the_same_vector(
+async def test_every_interface_ranks_alike_with_the_same_vector(
     with_provider: Open, connection: psycopg.Connection[DictRow]
 ) -> None:
-    """R5: names are found inside the verb, with an embedder and without."""
+    """Names are found inside the verb, with an embedder and without."""
     memory = with_provider(Table({"train": [1.0, 0.0, 0.0], "boat": [0.9, 0.1, 0.0]}))
     await memory.register_embedder()
     session = await memory.save_session("a trip", "trip")
@@ -170,7 +170,7 @@ async def test_every_door_ranks_alike_with_the_same_vector(
 
 
 async def test_a_long_text_answers_with_the_passage_that_holds_the_words(plain: Memory) -> None:
-    """R7: not the first 160 characters."""
+    """Not the first 160 characters."""
     filler = "The meeting went on about many other things that nobody wrote down. " * 400
     text = f"{filler}\nIn the end we chose the walnut veneer for the counter. {filler}"
     assert len(text) > 50_000
@@ -183,8 +183,8 @@ async def test_a_long_text_answers_with_the_passage_that_holds_the_words(plain: 
     assert set(result.matched) == {"veneer", "counter"}
 
 
-async def test_a_budget_passes_over_what_does_not_fit_and_tells_copies_once(plain: Memory) -> None:
-    """R7: max_tokens holds for the whole answer; what is left out is counted."""
+async def test_a_budget_skips_what_does_not_fit_and_shows_copies_once(plain: Memory) -> None:
+    """Max_tokens holds for the whole answer; what is left out is counted."""
     await plain.save_session("begin", "shop")
     for number in range(4):
         await plain.save_context(
@@ -204,7 +204,7 @@ async def test_a_budget_passes_over_what_does_not_fit_and_tells_copies_once(plai
 async def test_cards_come_only_where_they_are_asked_for(
     plain: Memory, connection: psycopg.Connection[DictRow]
 ) -> None:
-    """R8: three thousand scanned files do not bury a decision."""
+    """Three thousand scanned files do not bury a decision."""
     await plain.save_session("begin", "shop")
     await plain.save_decision("Wrap rich text by cells", "Wide characters take two.", "shop")
     connection.execute(
@@ -228,7 +228,7 @@ async def test_cards_come_only_where_they_are_asked_for(
 async def test_common_words_cost_no_more_than_a_bounded_number_of_memories(
     plain: Memory, connection: psycopg.Connection[DictRow], query: str
 ) -> None:
-    """R1: every word in half of the memories, one word, 200 words: bounded, and an answer."""
+    """Every word in half of the memories, one word, 200 words: bounded, and an answer."""
     await plain.save_session("begin", "shop")
     connection.execute(
         "select pgmem.save_context(p_content => concat_ws(' ', 'note', i, case when i % 2 = 0 then 'alpha' end,"
@@ -254,7 +254,7 @@ async def test_common_words_cost_no_more_than_a_bounded_number_of_memories(
 
 
 async def test_a_context_stays_within_its_tokens(database: Database) -> None:
-    """R7: ten notes of 95 kB are no context."""
+    """Ten notes of 95 kB do not fit into a context."""
     memory = Memory(database)
     await memory.save_session("begin", "shop")
     for number in range(10):

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from pgmem import Memory
+from pgmem.calls.fusion import HybridConfig, HybridSearchEngine
 from pgmem.database.database import Database
 from pgmem.embeddings.none import NullProvider
-from pgmem.engines.search import HybridConfig, HybridSearchEngine
 from pgmem.errors import InvalidArgument
 from pgmem.settings import load
 from pgmem.stores import NullGraphStore, NullVectorStore, PgGraphStore, PgStore, PgVectorStore
@@ -40,7 +40,7 @@ async def test_without_a_provider_alpha_is_zero_and_search_is_by_full_text(plain
     assert (mode.mode, mode.degraded, mode.reason) == ("fulltext_only", False, "no embedding provider")
 
 
-async def test_on_a_server_without_pgvector_search_is_by_full_text_and_says_so(
+async def test_on_a_server_without_pgvector_search_is_by_full_text_and_reports_it(
     server: str, template_text_only: str, tmp_path: Path
 ) -> None:
     with new_database(server, template_text_only) as dsn:
@@ -252,7 +252,7 @@ class Broken:
 
 
 async def test_a_foreign_part_that_raises_costs_its_arm_alone() -> None:
-    """B23: no exception of a foreign embedder or store escapes a search."""
+    """No exception of a foreign embedder or store escapes a search."""
     broken = Broken()
     by_text = await HybridSearchEngine(NullGraphStore(), NullVectorStore(), broken).search("redis")  # type: ignore[arg-type]
     assert list(by_text) == []
@@ -266,6 +266,5 @@ async def test_a_foreign_part_that_raises_costs_its_arm_alone() -> None:
     "weights", [{"alpha": 2}, {"graph_beta": -1}, {"fusion": "x"}, {"vector_k": 0}, {"rrf_k": -1}]
 )
 def test_a_config_that_no_ranking_can_have_is_refused(weights: dict[str, object]) -> None:
-    """B23."""
     with pytest.raises(InvalidArgument, match=next(iter(weights))):
         HybridConfig(**weights)  # type: ignore[arg-type]

@@ -232,9 +232,9 @@ async def test_two_worker_processes_at_once_embed_each_text_once(
     finally:
         for process in workers:
             process.send_signal(signal.SIGTERM)
-        told = [process.communicate(timeout=60)[1] for process in workers]
-    assert [process.returncode for process in workers] == [0, 0], told
-    assert all("Traceback" not in text for text in told), told
+        errors = [process.communicate(timeout=60)[1] for process in workers]
+    assert [process.returncode for process in workers] == [0, 0], errors
+    assert all("Traceback" not in text for text in errors), errors
     asked = Counter(text for request in provider_server.requests for text in request.body["input"])
     assert len(asked) == total + 1
     assert set(asked.values()) == {1}
@@ -328,7 +328,7 @@ async def test_a_worker_without_leave_for_all_tenants_is_given_the_texts_it_may_
 
 
 @pytest.mark.usefixtures("vectors")
-async def test_models_stand_side_by_side_until_one_is_activated_and_the_other_dropped(
+async def test_models_are_kept_side_by_side_until_one_is_activated_and_the_other_dropped(
     with_provider: Open, connection: psycopg.Connection[DictRow]
 ) -> None:
     old = with_provider(Table({"stone": [1.0, 0.0]}, model="test:old"))

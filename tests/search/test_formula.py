@@ -2,7 +2,7 @@
 
 Five nodes. Cosines with the query: a 1, b 0.8, c 0.6, e 0; d has no vector. Occurrences of the word in the query: b 1,
 d 2, c 4; with k1 = 1 and b = 0 their BM25 is as 1 : 4/3 : 8/5. Over foreign stores min-max makes that 0, 5/9 and 1; SQL
-divides by the best. c stands next to a and d. An agent wrote e, a program the others.
+divides by the best. c is adjacent to a and d. An agent wrote e, a program the others.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from pgmem import Memory
+from pgmem.calls.fusion import Hit, HybridConfig, HybridSearchEngine, fuse
 from pgmem.database.database import Database
-from pgmem.engines.search import Hit, HybridConfig, HybridSearchEngine, fuse
 from pgmem.errors import InvalidArgument
 from pgmem.models import MemoryScope
 from pgmem.settings import load
@@ -205,11 +205,11 @@ async def test_the_parts_of_a_score_that_explain_gives_add_up_to_it(database: Da
         )
         assert len(found.results) >= 3
         for result in found.results:
-            told = result.explanation
-            assert told is not None
-            weights = told["weights"]
-            parts = sum(told[part] for part in ("base", "question", "session", "prior")) + sum(
-                float(weights[f"hybrid_{weight}"]) * told[part]
+            explanation = result.explanation
+            assert explanation is not None
+            weights = explanation["weights"]
+            parts = sum(explanation[part] for part in ("base", "question", "session", "prior")) + sum(
+                float(weights[f"hybrid_{weight}"]) * explanation[part]
                 for weight, part in (
                     ("trust_gamma", "trust"),
                     ("confidence_weight", "confidence"),
@@ -218,16 +218,16 @@ async def test_the_parts_of_a_score_that_explain_gives_add_up_to_it(database: Da
                 )
             )
             parts += float(weights["hybrid_graph_beta"]) * min(
-                told["graph"], float(weights["hybrid_boost_cap"])
+                explanation["graph"], float(weights["hybrid_boost_cap"])
             )
             assert result.score == pytest.approx(parts, abs=1e-9)
             if fusion == "linear":
-                alpha = told["alpha"]
-                assert told["base"] == pytest.approx(
+                alpha = explanation["alpha"]
+                assert explanation["base"] == pytest.approx(
                     alpha * result.vector + (1 - alpha) * result.fulltext, abs=1e-9
                 )
-            likeness = 0.5 * told["cosine"] + 0.5 * (told["bm25"] or 0) / told["most"]
-            assert told["likeness"] == pytest.approx(likeness, abs=1e-9)
+            likeness = 0.5 * explanation["cosine"] + 0.5 * (explanation["bm25"] or 0) / explanation["most"]
+            assert explanation["likeness"] == pytest.approx(likeness, abs=1e-9)
             assert result.relevance == pytest.approx(1 / (1 + math.exp(-15 * (likeness - 0.3))), abs=1e-9)
     sources = {result.title: (result.explanation or {})["source"] for result in found.results}
     assert set(sources.values()) == {0.0, 1.0}  # Ann's memories, and the session itself

@@ -19,7 +19,7 @@ async def test_every_text_of_every_kind_of_memory_is_found(plain: Memory) -> Non
     await plain.save_session(
         "open the walnut shop",
         "shop",
-        actions_taken=["painted the sycamore door"],
+        actions_taken=["painted the sycamore gate"],
         decisions_made=["buy from the larch mill"],
         open_items=["order hazel shelves"],
         next_actions=["call the poplar merchant"],

@@ -198,7 +198,7 @@ async def test_a_vector_that_cannot_be_kept_is_refused_with_a_sentence(
 
 
 @pytest.mark.usefixtures("vectors")
-async def test_the_vectors_of_archived_memories_are_gone_those_of_superseded_ones_left_out(
+async def test_the_vectors_of_archived_memories_are_deleted_those_of_superseded_ones_left_out(
     connection: psycopg.Connection[DictRow], with_provider: Open
 ) -> None:
     memory = with_provider(Table({"stone": [1.0, 0.0], "wood": [0.0, 1.0]}))
@@ -239,8 +239,8 @@ def test_an_index_is_built_without_workers_where_pgvector_is_not_safe_with_them(
     (statement,) = call("index_vectors")["wanted"]
     connection.execute("set min_parallel_table_scan_size = 0; set max_parallel_maintenance_workers = 2")
     connection.execute("set client_min_messages = debug1")
-    told: list[str] = []
-    connection.add_notice_handler(lambda notice: told.append(str(notice.message_primary)))
+    messages: list[str] = []
+    connection.add_notice_handler(lambda notice: messages.append(str(notice.message_primary)))
     connection.execute(statement.encode())
-    building = [message for message in told if message.startswith('building index "embedding_hnsw_')]
+    building = [message for message in messages if message.startswith('building index "embedding_hnsw_')]
     assert [message.endswith("serially") for message in building] == [alone]

@@ -118,7 +118,7 @@ async def test_a_person_who_says_no_is_heard(
 async def test_without_an_answer_the_write_waits(
     working: Callable[..., Any], rows: Rows, call: Call, person: Person | None
 ) -> None:
-    """What is not answered is no approval; it is kept, and a person decides later."""
+    """A request without an answer is not approved; it is kept, and a person decides later."""
     rows("select * from pgmem.set_setting('approval', 'client')")
     async with working(person) as agent:
         held = await agent.save()
@@ -146,7 +146,7 @@ async def test_an_agent_does_not_answer_for_its_person(working: Callable[..., An
 
 
 def test_a_bound_login_does_not_say_that_a_person_was_asked(alice: Session, connection: Session) -> None:
-    """Only the server's own login says so; psql is no client that asks."""
+    """Only the login of the server can report an approval; psql cannot ask a person."""
     call = caller(alice)
     connection.execute("select * from pgmem.set_setting('approval', 'client')")
     text = f"{RULE['title']}\n{RULE['rationale']}"
@@ -156,7 +156,7 @@ def test_a_bound_login_does_not_say_that_a_person_was_asked(alice: Session, conn
 
 
 @pytest.mark.anyio
-async def test_where_a_reviewer_decides_nobody_is_asked_in_vain(
+async def test_where_a_reviewer_decides_the_client_is_not_asked(
     working: Callable[..., Any], rows: Rows
 ) -> None:
     rows("select * from pgmem.set_setting('approval', 'person')")

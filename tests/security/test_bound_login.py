@@ -6,8 +6,8 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from pgmem.database import schema
-from pgmem.database.examine import Finding, examine_server
+from pgmem.doctor.database import Finding, examine_server
+from pgmem.install import schema
 from tests.conftest import Call, caller
 from tests.security.conftest import Session, refused, value
 from tests.tenancy.test_roles import of_installer
@@ -22,7 +22,7 @@ def save(session: Session, title: str) -> object:
     return caller(session)("save_decision", title=title, **WORDS)["status"]
 
 
-# S3: locks
+# Locks
 
 
 EXHAUSTING = [
@@ -87,16 +87,16 @@ def test_an_installer_who_may_not_revoke_makes_the_roles_all_the_same(of_install
     own = make_conninfo(of_installer, user="installer")
     schema.upgrade(own, (), roles=True)
     with psycopg.connect(own, autocommit=True) as connection:
-        told: list[str] = []
-        connection.add_notice_handler(lambda notice: told.append(str(notice.message_primary)))
+        messages: list[str] = []
+        connection.add_notice_handler(lambda notice: messages.append(str(notice.message_primary)))
         connection.execute("select pgmem.make_roles()")
         (left,) = (str(row[0]) for row in connection.execute("select pgmem.open_to_all()"))
     assert left.startswith("revoke execute on function lo_creat(integer), ")
-    assert [message for message in told if "revoke" in message] == []
+    assert [message for message in messages if "revoke" in message] == []
 
 
 def test_no_function_takes_an_advisory_lock(connection: Session) -> None:
-    """S3: any login can hold an advisory lock, whatever its key."""
+    """Any login can hold an advisory lock, whatever its key."""
     takers = connection.execute(
         "select proname from pg_proc where pronamespace = 'pgmem'::regnamespace and prokind = 'f'"
         r" and pg_get_functiondef(oid) ~ 'advisory_\w*lock\w*\s*\('"
@@ -105,7 +105,7 @@ def test_no_function_takes_an_advisory_lock(connection: Session) -> None:
 
 
 def test_pg_locks_shows_no_key_of_a_tenant(alice: Session, carol: Session, connection: Session) -> None:
-    """S3: pg_locks showed the scope keys of others, and whoever knew a key could hold it."""
+    """Pg_locks showed the scope keys of others, and whoever knew a key could hold it."""
     with carol.transaction():
         assert save(carol, "Keep the till open") == "saved"
         seen = alice.execute(
@@ -134,13 +134,13 @@ def test_pg_locks_shows_no_key_of_a_tenant(alice: Session, carol: Session, conne
     ],
 )
 def test_a_client_cannot_take_a_lock_of_ours(alice: Session, attack: str) -> None:
-    """S3: locks are rows and tables to which clients have no rights."""
+    """Locks are rows and tables to which clients have no rights."""
     with refused("42501"), alice.transaction():
         alice.execute(attack.encode())
 
 
 def test_a_save_leaves_no_lock_row_of_its_save_id(call: Call, connection: Session, shop: str) -> None:
-    """S3: the rows that stand for locks do not grow by one a save."""
+    """The rows that stand for locks do not grow by one a save."""
     for number in range(20):
         call(
             "save_context",

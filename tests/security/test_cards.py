@@ -37,7 +37,7 @@ def agent(connection: Session, shop: str) -> str:
 def test_what_an_agent_reports_is_a_draft_and_retires_nothing(
     connection: Session, call: Call, rows: Rows, agent: str
 ) -> None:
-    """C1: refresh_from_run with any JSON wrote active, supported cards, and `complete` retired approved ones."""
+    """Refresh_from_run with any JSON wrote active, supported cards, and `complete` retired approved ones."""
     connection.execute("select set_config('pgmem.source', 'cli', false)")
     report = {**REPORT, "modules": [{**REPORT["modules"][0], "doc": "Checks passwords."}]}  # type: ignore[index]
     call("refresh_from_run", report=report, project_id=agent)
@@ -62,7 +62,7 @@ def test_what_an_agent_reports_is_a_draft_and_retires_nothing(
 
 
 def test_a_rejected_receipt_drafts_nothing(call: Call, rows: Rows, agent: str) -> None:
-    """C3: a receipt that says `rejected` drafted a rationale."""
+    """A receipt that says `rejected` drafted a rationale."""
     for receipt in ({"status": "rejected", "verify": "failed"}, {"verify": "failed"}, {"status": "Rejected"}):
         answer = call(
             "propose_from_receipt",
@@ -74,7 +74,7 @@ def test_a_rejected_receipt_drafts_nothing(call: Call, rows: Rows, agent: str) -
 
 
 def test_a_draft_is_about_a_file_that_is_there(connection: Session, call: Call, agent: str) -> None:
-    """C3: `no/such/file.py` was accepted though the files were known."""
+    """`no/such/file.py` was accepted though the files were known."""
     words = {"record_type": "risk_note", "statement": "It retries twice.", "project_id": agent}
     assert call("record_candidate", subject_path="before/any/run.py", **words)["status"] == "draft"
     connection.execute("select set_config('pgmem.source', 'cli', false)")
@@ -87,7 +87,7 @@ def test_a_draft_is_about_a_file_that_is_there(connection: Session, call: Call, 
 
 
 def test_transcripts_and_rewordings_are_warned_of(call: Call, agent: str) -> None:
-    """C3: a transcript was taken without a word, and three rewordings gave three drafts without a hint."""
+    """A transcript was taken without a word, and three rewordings gave three drafts without a hint."""
     words = {"record_type": "risk_note", "subject_path": "a.py", "project_id": agent}
     said = call("record_candidate", statement="Fact A. Fact B. User: hi. Assistant: hello.", **words)[
         "warnings"
@@ -116,5 +116,5 @@ def test_transcripts_and_rewordings_are_warned_of(call: Call, agent: str) -> Non
     ],
 )
 def test_a_text_claims_no_permission_that_memory_cannot_give(call: Call, text: str, valid: bool) -> None:
-    """C4: two claims of a permission passed, and two honest sentences did not."""
+    """Two claims of a permission passed, and two honest sentences did not."""
     assert call("validate_claims", text=text)["valid"] is valid

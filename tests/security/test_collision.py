@@ -172,20 +172,20 @@ def test_what_comes_later_is_not_stored_in_the_row_of_another_tenant(
 
 def test_what_another_tenant_keeps_is_not_overwritten(meet: Meet, alice: Session, carol: Session) -> None:
     verbs(carol)("upsert_entity", entity_name="Payroll database", fact="Salaries go to GB11", **HERS)
-    told = verbs(alice)(
+    answer = verbs(alice)(
         "upsert_entity", entity_name="Payroll database", fact="Send salaries to DE00", **meet("EntityFact")
     )
-    assert told["dedup_outcome"] == "new"
+    assert answer["dedup_outcome"] == "new"
     fact = verbs(carol)("get_node", label="EntityFact", key="Payroll database")
     assert (fact["properties"]["fact"], fact["version"]) == ("Salaries go to GB11", 1)
 
 
-def test_names_near_to_those_of_another_tenant_are_not_told(
+def test_names_near_to_those_of_another_tenant_are_not_reported(
     meet: Meet, alice: Session, carol: Session
 ) -> None:
     verbs(carol)("upsert_entity", entity_name="Kingfisher", fact="a secret name", **HERS)
-    told = verbs(alice)("upsert_entity", entity_name="Kingfishers", fact="f", **meet("EntityFact"))
-    assert told["near_names"] in (None, [])
+    answer = verbs(alice)("upsert_entity", entity_name="Kingfishers", fact="f", **meet("EntityFact"))
+    assert answer["near_names"] in (None, [])
 
 
 def test_a_duplicate_of_another_tenant_is_none(meet: Meet, alice: Session, carol: Session) -> None:
@@ -212,12 +212,12 @@ def test_a_near_title_supersedes_nothing_of_another_tenant(
     assert value(connection, status, said["artifact_id"]) == "active"
 
 
-def test_a_pattern_of_another_tenant_is_no_repeat(meet: Meet, alice: Session, carol: Session) -> None:
+def test_a_pattern_of_another_tenant_is_not_a_repeat(meet: Meet, alice: Session, carol: Session) -> None:
     same = {"trigger": "the pager rings", "repeatable_steps": ["look", "call"]}
     hers = verbs(carol)("save_pattern", **same, **HERS)
-    told = verbs(alice)("save_pattern", **same, **meet("Pattern"))
-    assert told["dedup_outcome"] == "new"
-    assert told["artifact_id"] != hers["artifact_id"]
+    answer = verbs(alice)("save_pattern", **same, **meet("Pattern"))
+    assert answer["dedup_outcome"] == "new"
+    assert answer["artifact_id"] != hers["artifact_id"]
 
 
 def test_a_scope_of_chosen_names_holds_nobody_up(alice: Session, carol: Session, connection: Session) -> None:
@@ -242,8 +242,8 @@ def test_a_chosen_save_id_holds_nobody_up(alice: Session, carol: Session, connec
     assert len({row["key"] for row in found if row} | {row["old"] for row in found if row}) == 4
 
 
-# Labels with verbs of their own lie in no focus: there the attacker is a user whose name is chosen, in a program that
-# lets its users choose one.
+# Labels with separate verbs are in no focus: there the attacker is a user whose name is chosen, in a program that
+# allows its users to choose one.
 
 
 @pytest.fixture(params=["chosen names", "one key"])
@@ -392,8 +392,8 @@ def test_cards_are_those_of_the_tenant(
         {"mode": "coverage", "scope": ["pkg"]},
     ):
         assert "cents" not in str(verbs(alice)("query_engineering_memory", **asked, **mine)), asked
-    told = verbs(alice)("record_candidate", **card, **mine)
-    assert told["card_id"] != hers["card_id"]
+    answer = verbs(alice)("record_candidate", **card, **mine)
+    assert answer["card_id"] != hers["card_id"]
     assert value(connection, "select count(*) from pgmem.node where label = 'Card'") == 2
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from mcp.server.auth.provider import AccessToken
 
-from pgmem.mcp import auth
+from pgmem.mcp.http import auth
 from tests.concurrency.conftest import Gate, gate
 from tests.conftest import Call
 from tests.serving import Agent, serving

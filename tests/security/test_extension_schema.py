@@ -7,9 +7,9 @@ import re
 import psycopg
 import pytest
 
-from pgmem.database import schema
-from pgmem.database.examine import examine_server
+from pgmem.doctor.database import examine_server
 from pgmem.errors import UnsuitableDatabase
+from pgmem.install import schema
 from tests.conftest import Call
 from tests.security.conftest import Session, value
 from tests.sql.conftest import ActAs, Rows
@@ -19,7 +19,7 @@ UNNAMED = re.compile(r"(?<![.])(<=>|<->|<#>|<\+>)|::\s*(?:halfvec|vector|sparsev
 
 
 def test_no_function_has_a_schema_in_its_path_where_others_may_create(rows: Rows, roles: list[str]) -> None:
-    """S2: `public` stood in the path of functions that run as the owner."""
+    """`public` stood in the path of functions that run as the owner."""
     found = rows(
         "select p.proname, s.name, coalesce(r.rolname, 'public') as grantee from pg_proc p"
         " cross join unnest(p.proconfig) as c(setting)"
@@ -40,7 +40,7 @@ def test_no_function_has_a_schema_in_its_path_where_others_may_create(rows: Rows
 
 
 def test_every_function_that_runs_code_pins_its_path_or_is_bound_when_it_is_made(rows: Rows) -> None:
-    """S2: a plpgsql function without a path takes that of its caller."""
+    """A plpgsql function without a path takes that of its caller."""
     free = rows(
         "select p.proname from pg_proc p where p.pronamespace = 'pgmem'::regnamespace and p.prosqlbody is null"
         " and not exists (select from unnest(p.proconfig) c where c like 'search_path=%') and p.prosecdef"
@@ -49,7 +49,7 @@ def test_every_function_that_runs_code_pins_its_path_or_is_bound_when_it_is_made
 
 
 def test_operators_of_extensions_are_called_by_name_with_their_schema(rows: Rows) -> None:
-    """S2: `1 - (a <=> b)` took the first `-` of the path that fits integer and float8."""
+    """`1 - (a <=> b)` took the first `-` of the path that fits integer and float8."""
     sources = rows("select proname, prosrc from pg_proc where pronamespace = 'pgmem'::regnamespace")
     graph = {
         "project_node",
@@ -65,7 +65,7 @@ def test_operators_of_extensions_are_called_by_name_with_their_schema(rows: Rows
 def test_an_operator_in_the_schema_of_the_extension_is_not_run(
     connection: Session, alice: Session, carol: Session, call: Call, act_as: ActAs
 ) -> None:
-    """S2: alice's operator ran as the owner, in her search and in carol's."""
+    """Alice's operator ran as the owner, in her search and in carol's."""
     place = value(
         connection,
         "select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where extname = 'vector'",
@@ -100,7 +100,7 @@ def test_an_operator_in_the_schema_of_the_extension_is_not_run(
 def test_init_refuses_and_doctor_reports_an_extension_schema_where_others_may_create(
     connection: Session, dsn: str
 ) -> None:
-    """S2: on clusters that came from PostgreSQL 14, everybody may create in `public`."""
+    """On clusters that came from PostgreSQL 14, everybody may create in `public`."""
     place = value(
         connection,
         "select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where extname = 'vector'",

@@ -157,7 +157,7 @@ def test_provenance_is_not_an_argument(alice: Session, rows: Rows) -> None:
 def test_no_verb_of_a_client_changes_anything_for_one_who_owns_nothing(
     connection: Session, nobody: Session, rows: Rows
 ) -> None:
-    """S7: every verb granted to readers and writers, called with nothing, by a login that is no tenant."""
+    """Every verb granted to readers and writers, called with nothing, by a login without a tenant."""
     tables = [
         row["name"]
         for row in rows(
@@ -189,7 +189,7 @@ def test_no_verb_of_a_client_changes_anything_for_one_who_owns_nothing(
     assert picture() == before
 
 
-def test_the_keepers_words_are_still_there(alice: Session, carol: Session, call: Call) -> None:
+def test_the_words_of_the_administrator_are_still_there(alice: Session, carol: Session, call: Call) -> None:
     """What the attacks above were about: each tenant reads its own and nothing else."""
     assert value(alice, SEES) == "said alice"
     assert value(carol, SEES) == "said carol"

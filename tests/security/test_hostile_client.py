@@ -18,7 +18,7 @@ import httpx2
 import psycopg
 import pytest
 
-from pgmem.mcp import connections, fairness
+from pgmem.mcp.http import connections, fairness
 from tests.serving import Agent, serving
 from tests.tenancy.test_http import token
 
@@ -36,7 +36,7 @@ async def status(address: str, header: str | None) -> int:
 async def test_one_token_has_one_allowance_however_its_header_is_spelled(
     dsn: str, tmp_path: Path, token: Issue
 ) -> None:
-    """S10: 64 spellings of `bEaReR` had 64 allowances."""
+    """64 spellings of `bEaReR` had 64 allowances."""
     secret = token("acme", "alice")
     spellings = ["".join(letters) for letters in itertools.product(*((c, c.upper()) for c in "bearer"))]
     assert len(spellings) == 64
@@ -48,7 +48,7 @@ async def test_one_token_has_one_allowance_however_its_header_is_spelled(
 async def test_invalid_tokens_count_for_their_address_and_valid_ones_go_on(
     dsn: str, tmp_path: Path, token: Issue
 ) -> None:
-    """S10: 900 invalid tokens never met 429."""
+    """900 invalid tokens never met 429."""
     secret, late = token("acme", "alice"), token("acme", "bob")
     async with serving(dsn, tmp_path, http_unverified_per_minute=1) as address:
         assert await status(address, f"Bearer {secret}") == 200
@@ -67,7 +67,7 @@ async def test_invalid_tokens_count_for_their_address_and_valid_ones_go_on(
 
 
 async def test_a_header_of_a_proxy_makes_no_other_address(dsn: str, tmp_path: Path) -> None:
-    """An address that the client itself names would have an allowance of its own."""
+    """An address that the client itself names would have a separate allowance."""
     async with serving(dsn, tmp_path, http_unverified_per_minute=3) as address:
         codes = [
             (
@@ -81,8 +81,8 @@ async def test_a_header_of_a_proxy_makes_no_other_address(dsn: str, tmp_path: Pa
         assert {(await agent.post("tools/list")).status_code for agent in behind} == {401}
 
 
-async def test_an_agent_is_told_how_long_to_wait(dsn: str, tmp_path: Path, token: Issue) -> None:
-    """U15: a client shows its agent the message of a JSON-RPC error, and waits for what Retry-After says."""
+async def test_an_agent_gets_the_time_to_wait(dsn: str, tmp_path: Path, token: Issue) -> None:
+    """A client shows its agent the message of a JSON-RPC error, and waits for what Retry-After says."""
     agent_token = token("acme", "alice")
     async with serving(dsn, tmp_path, http_requests_per_minute=1) as address:
         agent = Agent(address, agent_token)
@@ -104,11 +104,11 @@ async def test_a_tenant_never_holds_more_than_its_share_of_the_connections(
     connection: psycopg.Connection[dict[str, object]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """S5: nine saves at once took all connections; token checks, probes and other tenants waited for them."""
+    """Nine saves at once took all connections; token checks, probes and other tenants waited for them."""
     monkeypatch.setattr(os, "cpu_count", lambda: 2)  # a share of one connection
     alice, carol = token("acme", "alice"), token("globex", "carol")
     busy = "select count(*) as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
-    # On a connection of its own: inside a transaction the statistics stand still.
+    # On a separate connection: inside a transaction the statistics do not change.
     with psycopg.connect(dsn, autocommit=True) as watching:
         await _flooded_by_nine(dsn, tmp_path, alice, carol, connection, lambda: _count(watching, busy))
 
@@ -191,7 +191,7 @@ async def test_what_does_not_fit_into_the_queue_of_a_tenant_is_refused(
 async def test_a_database_that_goes_away_is_503_and_nothing_else(
     dsn: str, tmp_path: Path, token: Issue, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """S5: a 503 was sent after the 500 of Starlette, which ended in a RuntimeError."""
+    """A 503 was sent after the 500 of Starlette, which ended in a RuntimeError."""
     with socket.socket() as taken, caplog.at_level(logging.ERROR):
         taken.bind(("127.0.0.1", 0))
         away = f"host=127.0.0.1 port={taken.getsockname()[1]} dbname=x user=somebody"
@@ -217,7 +217,7 @@ async def is_closed(stream: anyio.abc.SocketStream) -> bool:
 async def test_a_connection_that_sends_no_request_is_closed(
     dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """S14: 400 connections without a request stayed for 37 seconds."""
+    """400 connections without a request stayed for 37 seconds."""
     monkeypatch.setattr(connections, "_HEADERS_S", 0.2)
     begun = (b"", b"POST /mcp HT", b"POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\nx: ")
     async with serving(dsn, tmp_path) as address:
@@ -269,7 +269,7 @@ async def test_a_body_that_does_not_end_is_408(
 
 @pytest.mark.parametrize("path", ["/metrics", "/health/ready", "/health/live"])
 async def test_a_page_of_another_name_reads_no_probe(dsn: str, tmp_path: Path, path: str) -> None:
-    """S14: /metrics was answered under `Host: evil.com`, so a page could rebind its name to this machine."""
+    """/metrics was answered under `Host: evil.com`, so a page could rebind its name to this machine."""
     async with (
         serving(dsn, tmp_path, http_allowed_hosts="memory.acme.test") as address,
         httpx2.AsyncClient() as client,
@@ -292,7 +292,7 @@ async def test_a_page_of_another_name_reads_no_probe(dsn: str, tmp_path: Path, p
 async def test_a_list_of_150_000_is_refused_before_it_is_handled(
     dsn: str, tmp_path: Path, token: Issue
 ) -> None:
-    """S5: nine patterns of 150 000 steps at once kept everybody waiting for 5 to 6 seconds."""
+    """Nine patterns of 150 000 steps at once kept everybody waiting for 5 to 6 seconds."""
     async with serving(dsn, tmp_path) as address:
         agent = Agent(address, token("acme", "alice"))
         await agent.call("save_session", objective="open", project_id="shop")
@@ -309,7 +309,7 @@ async def test_a_list_of_150_000_is_refused_before_it_is_handled(
 async def test_who_sends_much_waits_before_the_next_and_nobody_else_does(
     dsn: str, tmp_path: Path, token: Issue
 ) -> None:
-    """S5: reading requests takes time that all tenants share, so each has an allowance of it."""
+    """Reading requests takes time that all tenants share, so each has an allowance of it."""
     async with serving(dsn, tmp_path, http_max_request_bytes=100_000) as address:
         alice, carol = Agent(address, token("acme", "alice")), Agent(address, token("globex", "carol"))
         codes = []
@@ -320,7 +320,7 @@ async def test_who_sends_much_waits_before_the_next_and_nobody_else_does(
             codes.append(answer.status_code)
         assert codes == [200, 200, 429, 429]
         assert int(answer.headers["retry-after"]) >= 1
-        assert json.loads(answer.text)["error"]["message"].startswith("Too much at once; wait ")
+        assert json.loads(answer.text)["error"]["message"].startswith("Too much data at once; wait ")
         assert (await carol.post("tools/list")).status_code == 200
 
 

@@ -1,4 +1,4 @@
-"""The attacker, or a slip of the hand, names a directory that serves others as the data directory (S11, S14, U5)."""
+"""The attacker, or a slip of the hand, names a directory that serves others as the data directory."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ import anyio
 import psycopg
 import pytest
 
-from pgmem import places
-from pgmem.database import account, schema
-from pgmem.database.embedded import EmbeddedServer
+from pgmem import data_folder
 from pgmem.errors import EmbeddedServerError
-from pgmem.mcp.app import App, lifespan
+from pgmem.install import schema
+from pgmem.mcp.http.app import App, lifespan
+from pgmem.server import account
+from pgmem.server.embedded import EmbeddedServer
 from pgmem.settings import Settings
 
 pytestmark = pytest.mark.embedded
@@ -32,7 +33,7 @@ def picture(folder: Path) -> dict[str, tuple[int, int, int]]:
 
 
 def test_a_directory_that_holds_other_files_is_refused_and_left_as_it_is(place: Path) -> None:
-    """S11: it became 0700 and belonged to the server's user."""
+    """It became 0700 and belonged to the server's user."""
     folder = place / "photos"
     folder.mkdir()
     folder.chmod(0o755)
@@ -47,7 +48,7 @@ def test_a_directory_that_holds_other_files_is_refused_and_left_as_it_is(place: 
 
 @ROOT_ONLY
 def test_no_directory_above_the_data_is_opened(place: Path) -> None:
-    """S11: a parent of mode 0700 became 0701."""
+    """A parent of mode 0700 became 0701."""
     closed = place / "home"
     closed.mkdir(mode=0o700)
     with pytest.raises(EmbeddedServerError, match=r"cannot enter .*home: set PGMEM_DATA_DIR to a directory"):
@@ -56,7 +57,7 @@ def test_no_directory_above_the_data_is_opened(place: Path) -> None:
 
 
 def test_a_directory_of_an_earlier_release_is_taken_for_ours(place: Path) -> None:
-    """S11: it has no marker, and nothing that pgmem did not make."""
+    """It has no marker, and nothing that pgmem did not make."""
     with EmbeddedServer(place / "data"):
         pass
     (place / "data" / ".pgmem").unlink()
@@ -70,7 +71,7 @@ def test_a_directory_of_an_earlier_release_is_taken_for_ours(place: Path) -> Non
 
 
 def test_an_empty_directory_and_the_root_of_a_file_system_are_taken(place: Path) -> None:
-    """S11: as a volume of a container is."""
+    """As a volume of a container is."""
     (place / "data" / "lost+found").mkdir(parents=True)
     with EmbeddedServer(place / "data") as server, psycopg.connect(server.start()) as connection:
         assert connection.execute("select 1").fetchone() == (1,)
@@ -78,7 +79,7 @@ def test_an_empty_directory_and_the_root_of_a_file_system_are_taken(place: Path)
 
 @ROOT_ONLY
 def test_programs_that_the_user_of_the_server_cannot_read_are_copied_and_stay_closed(place: Path) -> None:
-    """S11: a virtual environment in root's home was opened to everybody."""
+    """A virtual environment in root's home was opened to everybody."""
     spec = find_spec("pgserver")
     assert spec is not None
     assert spec.origin is not None
@@ -101,17 +102,17 @@ def test_programs_that_the_user_of_the_server_cannot_read_are_copied_and_stay_cl
 def test_root_keeps_its_data_where_the_server_can_reach_it(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """S11: the default of root was in its home, which was opened for it."""
+    """The default of root was in its home, which was opened for it."""
     monkeypatch.setenv("HOME", str(place))
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
-    assert places.default_data_dir() == Path("/var/lib/pgmem")
+    assert data_folder.default_data_dir() == Path("/var/lib/pgmem")
     old = place / ".local" / "share" / "pgmem"
     (old / "postgres").mkdir(parents=True)
-    assert places.default_data_dir() == old
+    assert data_folder.default_data_dir() == old
 
 
 def test_a_link_to_a_directory_of_others_is_the_directory(place: Path) -> None:
-    """S11: held, and stays so."""
+    """Held, and stays so."""
     (place / "theirs").mkdir()
     (place / "theirs" / "a.txt").write_text("a", encoding="utf-8")
     (place / "data").symlink_to(place / "theirs")
@@ -120,7 +121,7 @@ def test_a_link_to_a_directory_of_others_is_the_directory(place: Path) -> None:
 
 
 def test_the_log_of_the_server_keeps_no_text_of_a_failed_statement(place: Path) -> None:
-    """S14: PostgreSQL logs failed statements with what is in them."""
+    """PostgreSQL logs failed statements with what is in them."""
     with EmbeddedServer(place / "data") as server:
         dsn = server.start()
         with psycopg.connect(dsn, autocommit=True) as connection:
@@ -144,7 +145,7 @@ def test_the_log_of_the_server_keeps_no_text_of_a_failed_statement(place: Path) 
 async def test_a_session_that_ends_while_its_database_opens_ends_in_peace(
     place: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """U5: the server was stopped under a thread that still used it; the log then told of a lost connection."""
+    """The server was stopped under a thread that still used it; the log then reported a lost connection."""
     inside, closed = threading.Event(), threading.Event()
     check, close = schema.check_version, EmbeddedServer.close
 

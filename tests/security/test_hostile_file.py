@@ -1,4 +1,4 @@
-"""The attacker hands over a file to import, or gets a secret of the user's into what an agent saves (S14, C2)."""
+"""The attacker hands over a file to import, or gets a secret of the user's into what an agent saves."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from pgmem import InvalidArgument, Memory, bounded
+from pgmem import InvalidArgument, Memory, documents
 from pgmem._verbs import VERBS
+from pgmem.calls.secrets import scrubbed
 from pgmem.cli import app
-from pgmem.engines.secrets import scrubbed
 from pgmem.importers import Source, Vocabulary, read, transcripts
 from pgmem.settings import Settings
 from tests.conftest import Call
@@ -33,12 +33,12 @@ def nested(depth: int) -> str:
     return '{"name": "x", "memory": ' + "[" * depth + "]" * depth + "}"
 
 
-@pytest.mark.parametrize("depth", [bounded.NESTING + 2, DEEP])
+@pytest.mark.parametrize("depth", [documents.NESTING + 2, DEEP])
 @pytest.mark.parametrize("source", JSON_SOURCES)
 def test_json_that_is_nested_deeply_is_refused_in_one_sentence(
     tmp_path: Path, source: Source, depth: int
 ) -> None:
-    """S14: RecursionError and a traceback."""
+    """RecursionError and a traceback."""
     file = tmp_path / "memories.json"
     file.write_text(nested(depth), encoding="utf-8")
     with pytest.raises(InvalidArgument, match=r"memories\.json is nested more than 100 levels deep\.$"):
@@ -47,7 +47,7 @@ def test_json_that_is_nested_deeply_is_refused_in_one_sentence(
 
 @pytest.mark.anyio
 async def test_a_nested_line_of_an_export_is_refused_by_its_number(memory: Memory) -> None:
-    """S14: in the format of pgmem's own exports too."""
+    """In the format of pgmem's own exports too."""
     header = json.dumps({"pgmem_export": 1, "nodes": 1})
     with pytest.raises(InvalidArgument, match=r"^Line 2 is nested more than 100 levels deep\.$"):
         await memory.import_lines([f"{header}\n", nested(DEEP)])
@@ -58,8 +58,8 @@ async def test_a_nested_line_of_an_export_is_refused_by_its_number(memory: Memor
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> int:
     """Bounds of a test's size; the code reads no more than one byte above them."""
-    monkeypatch.setattr(bounded, "UNPACKED_BYTES", 2**20)
-    monkeypatch.setattr(bounded, "LINE_CHARS", 2**20)
+    monkeypatch.setattr(documents, "UNPACKED_BYTES", 2**20)
+    monkeypatch.setattr(documents, "LINE_CHARS", 2**20)
     return 2**20
 
 
@@ -69,7 +69,7 @@ def zeros(size: int) -> bytes:
 
 @pytest.mark.parametrize("source", JSON_SOURCES)
 def test_a_small_file_that_unfolds_is_refused(tmp_path: Path, small: int, source: Source) -> None:
-    """S14: 2.9 MB of gzip unfolded to more than the memory."""
+    """2.9 MB of gzip unfolded to more than the memory."""
     file = tmp_path / "memories.json"
     file.write_bytes(zeros(8 * small))
     assert file.stat().st_size < small / 10
@@ -78,7 +78,7 @@ def test_a_small_file_that_unfolds_is_refused(tmp_path: Path, small: int, source
 
 
 def test_gzip_inside_zip_that_unfolds_is_refused(tmp_path: Path, small: int) -> None:
-    """S14: as in the archive of OpenMemory, at both layers."""
+    """As in the archive of OpenMemory, at both layers."""
     for inner in (zeros(8 * small), b" " * (8 * small)):
         file = tmp_path / "export.zip"
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -90,7 +90,6 @@ def test_gzip_inside_zip_that_unfolds_is_refused(tmp_path: Path, small: int) -> 
 
 
 def test_a_file_that_only_looks_packed_is_refused(tmp_path: Path) -> None:
-    """S14."""
     (tmp_path / "memories.json").write_bytes(b"\x1f\x8b" + os.urandom(100))
     with pytest.raises(InvalidArgument, match="cannot be"):
         read(Source.mem0, tmp_path / "memories.json", KNOWN)
@@ -98,7 +97,7 @@ def test_a_file_that_only_looks_packed_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("packed", [True, False])
 def test_the_import_command_bounds_a_line(dsn: str, tmp_path: Path, small: int, packed: bool) -> None:
-    """S14: an export is read line by line, and one line can be all of it."""
+    """An export is read line by line, and one line can be all of it."""
     text = json.dumps({"pgmem_export": 1}).encode() + b"\n" + b" " * (8 * small)
     file = tmp_path / ("export.jsonl.gz" if packed else "export.jsonl")
     file.write_bytes(gzip.compress(text) if packed else text)
@@ -108,15 +107,15 @@ def test_the_import_command_bounds_a_line(dsn: str, tmp_path: Path, small: int, 
     assert "Traceback" not in done.output
 
 
-def test_a_pipe_is_no_file(tmp_path: Path) -> None:
-    """S14: reading it would wait for ever."""
+def test_a_pipe_is_not_a_file(tmp_path: Path) -> None:
+    """Reading it would wait for ever."""
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(InvalidArgument, match=r"pipe is no file\.$"):
+    with pytest.raises(InvalidArgument, match=r"pipe is not a file\.$"):
         read(Source.mem0, tmp_path / "pipe", KNOWN)
 
 
 def test_notes_whose_front_matter_unfolds_are_left_out(tmp_path: Path) -> None:
-    """S14: each alias of YAML repeats what it names, and names others."""
+    """Each alias of YAML repeats what it names, and names others."""
     bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
     for number in range(1, 12):
         bomb += f"a{number}: &a{number} [{', '.join([f'*a{number - 1}'] * 9)}]\n"
@@ -132,7 +131,7 @@ def test_notes_whose_front_matter_unfolds_are_left_out(tmp_path: Path) -> None:
 
 
 def test_notes_outside_of_the_folder_are_not_read(tmp_path: Path) -> None:
-    """S14: a link in a folder of notes to a file of the user's."""
+    """A link in a folder of notes to a file of the user's."""
     private = tmp_path / "private.md"
     private.write_text("The combination of the safe is 12-34.", encoding="utf-8")
     folder = tmp_path / "notes"
@@ -148,7 +147,6 @@ def test_notes_outside_of_the_folder_are_not_read(tmp_path: Path) -> None:
 
 
 def test_more_notes_than_fit_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """S14."""
     monkeypatch.setattr("pgmem.importers.markdown.UNPACKED_BYTES", 2**20)
     (tmp_path / "large.md").write_bytes(b" " * (2**20 + 1))
     with pytest.raises(InvalidArgument, match="holds more than 1 MiB of notes"):
@@ -170,7 +168,7 @@ KEYS = {
 
 @pytest.mark.parametrize("kind", KEYS)
 def test_a_secret_is_found_in_texts_lists_objects_and_keys(kind: str) -> None:
-    """S14: the scrubber missed these forms, and secrets that are keys of an object."""
+    """The scrubber missed these forms, and secrets that are keys of an object."""
     secret = KEYS[kind]
     given = {
         "text": f"use {secret} now",
@@ -188,14 +186,13 @@ def test_a_secret_is_found_in_texts_lists_objects_and_keys(kind: str) -> None:
 
 
 def test_a_secret_that_only_its_key_gives_away_is_found() -> None:
-    """S14: forty letters alone are no secret."""
+    """Forty letters alone are not a secret."""
     value = "wJalrXUtnFEMI/K7MDENG/bPxRfiCY" + "EXAMPLEKEY"
     found = scrubbed({"env": {"AWS_SECRET_ACCESS_KEY": value, "commit": value}}, "redact")
     assert found == {"env": {"AWS_SECRET_ACCESS_KEY": "[redacted: AWS Secret Key]", "commit": value}}
 
 
 def test_keys_that_are_redacted_alike_both_stay() -> None:
-    """S14."""
     other = KEYS["AWS Access Key"].replace("EXAMPLE", "EXAMPLF")
     found = scrubbed({"env": {KEYS["AWS Access Key"]: 1, other: 2}}, "redact")
     assert sorted(found["env"].values()) == [1, 2]
@@ -226,7 +223,7 @@ WRITES: dict[str, Write] = {
 @pytest.mark.anyio
 @pytest.mark.parametrize("verb", WRITES)
 async def test_every_verb_that_stores_something_refuses_a_secret(dsn: str, tmp_path: Path, verb: str) -> None:
-    """C2: cards stored an AWS key although secrets were to be refused."""
+    """Cards stored an AWS key although secrets were to be refused."""
     settings = Settings(dsn=dsn, data_dir=tmp_path, scrub_secrets="refuse", embedding_provider="none")
     async with Memory.connect(settings) as memory:
         await memory.save_session("open", "shop")
@@ -236,7 +233,6 @@ async def test_every_verb_that_stores_something_refuses_a_secret(dsn: str, tmp_p
 
 @pytest.mark.anyio
 async def test_an_intent_is_finished_without_a_secret(dsn: str, tmp_path: Path, call: Call) -> None:
-    """C2."""
     settings = Settings(dsn=dsn, data_dir=tmp_path, scrub_secrets="redact", embedding_provider="none")
     async with Memory.connect(settings) as memory:
         await memory.save_session("open", "shop")
@@ -247,7 +243,7 @@ async def test_an_intent_is_finished_without_a_secret(dsn: str, tmp_path: Path, 
 
 
 def test_every_verb_of_agents_that_stores_something_is_scrubbed_by_its_declared_effect() -> None:
-    """C2: one rule for all of them, so that a new verb needs no line of its own."""
+    """One rule for all of them, so that a new verb needs no separate line."""
     storing = {verb.name for verb in VERBS.values() if verb.effect in ("write", "repeat")}
     wanted = {
         "record_candidate",
@@ -261,7 +257,7 @@ def test_every_verb_of_agents_that_stores_something_is_scrubbed_by_its_declared_
 
 @pytest.mark.anyio
 async def test_what_was_saved_under_a_secret_can_be_forgotten_by_it(dsn: str, tmp_path: Path) -> None:
-    """S14: a verb that removes stores nothing; refusing it would keep the secret for ever."""
+    """A verb that removes stores nothing; refusing it would keep the secret for ever."""
     off = Settings(dsn=dsn, data_dir=tmp_path, scrub_secrets="off", embedding_provider="none")
     async with Memory.connect(off) as memory:
         await memory.save_session("open", "shop")
@@ -274,12 +270,12 @@ async def test_what_was_saved_under_a_secret_can_be_forgotten_by_it(dsn: str, tm
 @pytest.mark.anyio
 @pytest.mark.parametrize("mode", ["redact", "refuse"])
 async def test_an_import_brings_no_secret_in(dsn: str, tmp_path: Path, mode: str) -> None:
-    """S14: an export of a store that did not scrub, in one that does."""
+    """An export of a store that did not scrub, in one that does."""
     lines = io.StringIO()
     off = Settings(dsn=dsn, data_dir=tmp_path, scrub_secrets="off", embedding_provider="none")
     async with Memory.connect(off) as memory:
         await memory.save_session("open", "shop")
-        await memory.save_context(f"as told: {SECRET}", "shop")
+        await memory.save_context(f"as noted: {SECRET}", "shop")
         await memory.export_lines(lines.write)
         assert SECRET in lines.getvalue()
     scrubbing = Settings(dsn=dsn, data_dir=tmp_path, scrub_secrets=mode, embedding_provider="none")

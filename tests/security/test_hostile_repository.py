@@ -1,4 +1,4 @@
-"""The attacker ships a repository with its .git directory, such as in an archive, and somebody reads it with pgmem (S1)."""
+"""The attacker ships a repository with its .git directory, such as in an archive, and somebody reads it with pgmem."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from pgmem import Memory
-from pgmem.repository import fingerprint, scan
-from pgmem.repository.git import Git
-from pgmem.repository.identity import chosen_project
+from pgmem.cards import fingerprint, scan
 from pgmem.settings import load
+from pgmem.workspace.git import Git
+from pgmem.workspace.identity import chosen_project
+from pgmem.workspace.trust import trust
 from tests.conftest import Call
 
 FILES = {
@@ -82,7 +83,7 @@ def hostile(tmp_path: Path) -> Hostile:
 
 
 def monitored(hostile: Hostile) -> None:
-    """S1 (a): a file system monitor."""
+    """a file system monitor."""
     hostile.git("-c", f"core.fsmonitor={hostile.evil}", "update-index", "--fsmonitor")
     hostile.config(core__fsmonitor=str(hostile.evil))
 
@@ -98,13 +99,13 @@ def without_tree(hostile: Hostile) -> None:
 
 
 def promised(hostile: Hostile) -> None:
-    """S1 (b): a remote whose upload-pack is a program."""
+    """a remote whose upload-pack is a program."""
     without_tree(hostile)
     hostile.config(remote__origin__uploadpack=f"{hostile.evil} < /dev/null; git-upload-pack")
 
 
 def external(hostile: Hostile) -> None:
-    """S1 (c): a remote whose address is a program."""
+    """a remote whose address is a program."""
     without_tree(hostile)
     hostile.config(remote__origin__url=f"ext::{hostile.evil} %S", protocol__ext__allow="always")
 
@@ -129,7 +130,7 @@ WORKING = (monitored, promised, external, over_ssh, through_a_proxy)
 def test_reading_a_repository_runs_none_of_its_programs(
     hostile: Hostile, attack: Callable[[Hostile], None]
 ) -> None:
-    """S1: the attack works on plain git, and not on a scan."""
+    """The attack works on plain git, and not on a scan."""
     attack(hostile)
     hostile.ran()
     hostile.git("ls-files", "--others", "--exclude-standard", check=False)
@@ -239,7 +240,7 @@ def alternate(hostile: Hostile) -> None:
 def test_no_setting_of_a_repository_names_a_program_to_run(
     hostile: Hostile, attack: Callable[[Hostile], None]
 ) -> None:
-    """S1: programs that git runs in other commands, or in these with other settings."""
+    """Programs that git runs in other commands, or in these with other settings."""
     attack(hostile)
     hostile.ran()
     made = scan(hostile.root)
@@ -254,7 +255,7 @@ def test_no_setting_of_a_repository_names_a_program_to_run(
 async def test_a_retrieval_that_refreshes_runs_no_program_of_the_repository(
     hostile: Hostile, attack: Callable[[Hostile], None], dsn: str, tmp_path: Path, call: Call
 ) -> None:
-    """S1: get_relevant_memory with cards_sync_policy=refresh_when_stale reads the repository, and is a read tool."""
+    """Get_relevant_memory with cards_sync_policy=refresh_when_stale reads the repository, and is a read tool."""
     call("save_session", objective="o", project_id="shop")
     call("set_setting", name="cards_sync_policy", value="refresh_when_stale")
     settings = load(dsn=dsn, data_dir=tmp_path / "data", retry_wait_s=0, repository=hostile.root)
@@ -270,7 +271,7 @@ async def test_a_retrieval_that_refreshes_runs_no_program_of_the_repository(
 def test_variables_that_point_git_elsewhere_are_not_passed_on(
     hostile: Hostile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """S1: an editor or a hook may have set them for another repository."""
+    """An editor or a hook may have set them for another repository."""
     for name in (
         "GIT_SSH_COMMAND",
         "GIT_EXTERNAL_DIFF",
@@ -291,7 +292,7 @@ def test_variables_that_point_git_elsewhere_are_not_passed_on(
 def test_a_program_named_git_in_the_repository_is_not_git(
     hostile: Hostile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """S1: with a relative entry in PATH."""
+    """With a relative entry in PATH."""
     (hostile.root / "git").write_bytes(hostile.evil.read_bytes())
     (hostile.root / "git").chmod(0o755)
     monkeypatch.chdir(hostile.root)
@@ -301,7 +302,7 @@ def test_a_program_named_git_in_the_repository_is_not_git(
 
 
 def test_a_bare_repository_that_was_checked_out_as_files_is_none(hostile: Hostile) -> None:
-    """S1: it comes by an ordinary clone, with a configuration of its own."""
+    """It comes by an ordinary clone, with its own configuration."""
     hostile.config(core__fsmonitor=str(hostile.evil), core__bare="false", core__worktree=str(hostile.root))
     bare = hostile.root / "docs"
     (hostile.root / ".git").rename(bare)
@@ -315,7 +316,7 @@ def test_a_bare_repository_that_was_checked_out_as_files_is_none(hostile: Hostil
 def test_a_repository_of_another_user_is_read_only_if_the_user_trusts_it(
     hostile: Hostile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """S1: the protection of safe.directory is as git has it; no other setting of the user's files is in force."""
+    """The protection of safe.directory is as git has it; no other setting of the user's files is in force."""
     for path in (hostile.root, *hostile.root.rglob("*")):
         os.chown(path, 4711, 4711)
     home = tmp_path / "person"
@@ -340,10 +341,10 @@ def test_a_repository_of_another_user_is_read_only_if_the_user_trusts_it(
 
 
 def test_a_file_list_that_git_reads_for_ever_ends(hostile: Hostile, monkeypatch: pytest.MonkeyPatch) -> None:
-    """S1: a pipe in the place of a file of settings or names that git opens."""
+    """A pipe in the place of a file of settings or names that git opens."""
     os.mkfifo(hostile.root / "pipe")
     hostile.config(core__excludesFile=str(hostile.root / "pipe"))
-    monkeypatch.setattr("pgmem.repository.git._TIMEOUT_S", 1.0)
+    monkeypatch.setattr("pgmem.workspace.git._TIMEOUT_S", 1.0)
     made = scan(hostile.root)
     assert any("git does not answer" in line for line in made["skipped"])
     assert set(made["files"]) == set(FILES)
@@ -363,7 +364,7 @@ def test_files_behind_a_link_are_not_read(hostile: Hostile, tmp_path: Path) -> N
 
 
 def test_links_pipes_and_submodules_are_not_read(hostile: Hostile, tmp_path: Path) -> None:
-    """Held in the first attack: what is no ordinary file of this repository is left out."""
+    """Held in the first attack: what is not an ordinary file of this repository is left out."""
     (tmp_path / "secret.py").write_text('"""The combination is 12-34."""\n', encoding="utf-8")
     (hostile.root / "link.py").symlink_to(tmp_path / "secret.py")
     os.mkfifo(hostile.root / "pipe.py")
@@ -390,7 +391,7 @@ ODD = (
 async def test_odd_file_names_are_skipped_by_name_and_do_not_end_the_run(
     hostile: Hostile, dsn: str, tmp_path: Path
 ) -> None:
-    """C8: `cards init` ended with an error that named no file."""
+    """`cards init` ended with an error that named no file."""
     for name in ODD:
         path = hostile.root / name
         path.parent.mkdir(exist_ok=True)
@@ -406,7 +407,7 @@ async def test_odd_file_names_are_skipped_by_name_and_do_not_end_the_run(
     made = scan(hostile.root)
     for name in ODD:
         shown = repr(name)
-        if name.endswith(".py"):  # others are no Python files
+        if name.endswith(".py"):  # others are not Python files
             assert any(line.startswith(f"{shown}: ") for line in made["skipped"]), name
         assert name not in made["files"]
     assert any("\\udcff" in line for line in made["skipped"])
@@ -427,7 +428,9 @@ async def test_odd_file_names_are_skipped_by_name_and_do_not_end_the_run(
 
 
 @pytest.mark.parametrize("attack", ["link", "pipe", "deep", "long", "directory"])
-def test_a_project_file_without_an_end_ends(hostile: Hostile, attack: str) -> None:
+def test_a_project_file_without_an_end_ends(
+    hostile: Hostile, attack: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A link to /dev/zero is a file of the repository; every hook reads `.pgmem.toml` before anything else."""
     place = hostile.root / ".pgmem.toml"
     match attack:
@@ -441,10 +444,12 @@ def test_a_project_file_without_an_end_ends(hostile: Hostile, attack: str) -> No
             place.write_text("project = 'other'\n" + "# more\n" * 1_000_000, "utf-8")
         case _:
             place.mkdir()
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     assert chosen_project(hostile.root) is None
     if attack not in ("directory",):
         place.unlink()
         place.write_text("project = 'chosen'\n", "utf-8")
+        trust(place, "chosen")
         assert chosen_project(hostile.root / "shop") == "chosen"
 
 
@@ -471,7 +476,7 @@ def test_settings_that_are_read_for_ever_end(hostile: Hostile, monkeypatch: pyte
     """A pipe in the place of an included file of settings: git waits before it does anything."""
     os.mkfifo(hostile.root / ".git" / "more")
     hostile.config(include__path="more")
-    monkeypatch.setattr("pgmem.repository.git._TIMEOUT_S", 1.0)
+    monkeypatch.setattr("pgmem.workspace.git._TIMEOUT_S", 1.0)
     assert scan(hostile.root)["commit"] is None
     (hostile.root / ".git" / "config").unlink()
 

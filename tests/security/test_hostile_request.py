@@ -24,7 +24,7 @@ HEAD = {"accept": "application/json, text/event-stream", "mcp-protocol-version":
 
 
 def calling(tool: str, arguments: str) -> str:
-    """The body of a call, with arguments as they stand."""
+    """The body of a call, with its arguments unchanged."""
     return f'{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments}}}}}'
 
 

@@ -19,7 +19,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from pgmem.cli import app
-from pgmem.clients.catalog import CLIENTS
+from pgmem.editor.catalog import CLIENTS
 
 ROOT = Path(__file__).parents[2]
 NOWHERE = "host=127.0.0.1 port=1 dbname=x user=x"
@@ -335,7 +335,7 @@ UNREADABLE: dict[Callable[[Path], None], str] = {
 
 
 @pytest.mark.parametrize("make", UNREADABLE)
-def test_settings_that_are_no_settings_are_refused_in_one_sentence(
+def test_unknown_settings_are_refused_in_one_sentence(
     connect: Connect, victim: Path, make: Callable[[Path], None]
 ) -> None:
     make(victim.parent / ".claude.json")

@@ -1,4 +1,4 @@
-"""A reader, in psql: it asks plans, errors and functions of its own what others hold."""
+"""A reader, in psql: it asks plans, errors and its own functions what others hold."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CAROLS = "pgmem.tenant_of('globex', 'carol')"
     ],
 )
 def test_a_plan_of_a_table_is_refused(alice: Session, carol: Session, question: str) -> None:
-    """S9: EXPLAIN ANALYZE said "Rows Removed by Filter: 1" of a row that another tenant has."""
+    """EXPLAIN ANALYZE said "Rows Removed by Filter: 1" of a row that another tenant has."""
     # A plan alone does not call a function.
     for how in ("", "explain (analyze, buffers) ", *(() if "select pgmem." in question else ("explain ",))):
         with refused("42501"):
@@ -58,7 +58,7 @@ def plan(session: Session, query: str) -> str:
 def test_the_plan_of_a_view_is_the_same_whether_others_hold_a_row_or_not(
     alice: Session, carol: Session, connection: Session, rows: Rows, view: str
 ) -> None:
-    """S9: conditions on columns were evaluated before the policy of the table."""
+    """Conditions on columns were evaluated before the policy of the table."""
     columns = {
         "project": "name",
         "graph_edge": "from_title",
@@ -86,7 +86,7 @@ def test_the_plan_of_a_view_is_the_same_whether_others_hold_a_row_or_not(
 def test_a_function_that_leaks_sees_no_row_of_others(
     alice: Session, carol: Session, connection: Session
 ) -> None:
-    """Tried and held: a cheap function in a temporary schema, or an operator of its own, in a condition on a view."""
+    """Tried and held: a cheap function in a temporary schema, or its own operator, in a condition on a view."""
     alice.execute("create table pg_temp.caught (what text)")
     alice.execute(
         "create function pg_temp.leak(what text) returns boolean language plpgsql cost 0.0000001 as"
@@ -107,7 +107,7 @@ def test_a_function_that_leaks_sees_no_row_of_others(
 def test_errors_and_answers_are_the_same_whether_others_hold_a_name_or_not(
     alice: Session, carol: Session
 ) -> None:
-    """S9: nothing is confirmed by an error or by an outcome."""
+    """Nothing is confirmed by an error or by an outcome."""
     known, unknown = (
         [
             value(alice, "select scope_state from pgmem.get_scope_state(%s)", name),

@@ -1,4 +1,4 @@
-"""The attacker is another tenant of the same machine, and guesses the ids of saves (S12)."""
+"""The attacker is another tenant of the same machine, and guesses the ids of saves."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from uuid import uuid4
 
 import pytest
 
-from pgmem.database.outbox import Outbox, QueuedSave
 from pgmem.errors import SaveIdReused
 from pgmem.models import MemoryScope
+from pgmem.outbox import Outbox, QueuedSave
 
 Queue = Callable[..., QueuedSave]
 ALICE, CAROL = MemoryScope(org_id="acme", user_id="alice"), MemoryScope(org_id="globex", user_id="carol")
@@ -34,7 +34,7 @@ def save() -> QueuedSave:
 def test_a_save_id_of_another_tenant_neither_swallows_nor_refuses_a_save(
     tmp_path: Path, save: QueuedSave, title: str
 ) -> None:
-    """S12: with the same arguments the second was acknowledged and lost; with others it was refused."""
+    """With the same arguments the second was acknowledged and lost; with others it was refused."""
     outbox = Outbox(tmp_path, "here")
     outbox.put(save)
     outbox.put(replace(save, scope=CAROL, params={**save.params, "title": title}))
@@ -48,14 +48,14 @@ def test_a_save_id_of_another_tenant_neither_swallows_nor_refuses_a_save(
 
 
 def test_a_save_id_in_another_database_is_another_save(tmp_path: Path, save: QueuedSave) -> None:
-    """S12: the directory holds the saves of every database that this machine writes to."""
+    """The directory holds the saves of every database that this machine writes to."""
     Outbox(tmp_path, "here").put(save)
     Outbox(tmp_path, "there").put(replace(save, params={**save.params, "title": "Use another one"}))
     assert len(Outbox(tmp_path, "here").pending()) == len(Outbox(tmp_path, "there").pending()) == 1
 
 
 def test_within_a_tenant_a_save_id_stays_unique(tmp_path: Path, save: QueuedSave) -> None:
-    """S12: what was right stays so, for any of the tenant's agents."""
+    """What was right stays so, for any of the tenant's agents."""
     outbox = Outbox(tmp_path, "here")
     outbox.put(save)
     outbox.put(replace(save, scope=replace(ALICE, agent_id="other")))
@@ -65,7 +65,7 @@ def test_within_a_tenant_a_save_id_stays_unique(tmp_path: Path, save: QueuedSave
 
 
 def test_tenants_whose_names_join_to_the_same_text_are_two(tmp_path: Path, save: QueuedSave) -> None:
-    """S12: acme/x and acm/ex."""
+    """Acme/x and acm/ex."""
     outbox = Outbox(tmp_path, "here")
     outbox.put(replace(save, scope=MemoryScope(org_id="acme", user_id="x")))
     outbox.put(replace(save, scope=MemoryScope(org_id="acm", user_id="ex")))

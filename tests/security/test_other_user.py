@@ -19,9 +19,9 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser, expect
 
-from pgmem.database.outbox import Outbox, QueuedSave
+from pgmem.cards.cache import Cache
 from pgmem.models import MemoryScope
-from pgmem.repository.cache import Cache
+from pgmem.outbox import Outbox, QueuedSave
 from tests.hook.conftest import Hook, data_dir, hook, repository
 from tests.ui.conftest import chromium
 
@@ -87,7 +87,7 @@ def test_a_data_folder_that_was_there_keeps_its_mode(tmp_path: Path, data_dir: P
 
 
 @pytest.mark.parametrize("make", [os.symlink, lambda _, path: os.mkfifo(path)], ids=["link", "pipe"])
-def test_a_log_that_is_no_file_is_not_written(
+def test_a_log_that_is_not_a_file_is_not_written(
     tmp_path: Path, data_dir: Path, hook: Hook, make: Callable[[Path, Path], None]
 ) -> None:
     victim = tmp_path / "victim"
@@ -159,7 +159,7 @@ def pages(dsn: str, tmp_path: Path) -> Iterator[Pages]:
     started.end()
 
 
-def test_the_link_of_the_pages_is_no_argument_of_a_program(pages: Pages, tmp_path: Path) -> None:
+def test_the_link_of_the_pages_is_not_an_argument_of_a_program(pages: Pages, tmp_path: Path) -> None:
     assert pages.opened[0] == "browser"
     assert pages.opened[1].startswith("file:///")
     assert "token" not in pages.opened[1]

@@ -49,7 +49,7 @@ def test_what_a_session_sets_changes_nothing_that_is_stored(
     connection.execute(
         "delete from pgmem.node where org_id = 'acme' and label in ('Decision', 'Concept', 'Context') and title not like 'Deploy%'"
     )
-    # In a session of its own: a function is read once in a session.
+    # In a separate session: a function is read once in a session.
     with fresh(alice) as other:
         other.execute(settings.encode())
         use(other)
@@ -79,8 +79,10 @@ def test_no_plan_of_the_owner_is_printed_for_a_tenant(
         "select oid::text as oid from pg_class where relnamespace = 'pgmem'::regnamespace and relkind <> 'v'"
     )
     tables = {row["oid"] for row in rows(ours)}
-    told: list[str] = []
-    alice.add_notice_handler(lambda notice: told.append(f"{notice.message_primary} {notice.message_detail}"))
+    messages: list[str] = []
+    alice.add_notice_handler(
+        lambda notice: messages.append(f"{notice.message_primary} {notice.message_detail}")
+    )
     alice.execute("set client_min_messages = debug5")
     alice.execute(f"set {printed} = on".encode())
     for statement in (
@@ -89,11 +91,11 @@ def test_no_plan_of_the_owner_is_printed_for_a_tenant(
         "select * from pgmem.save_context('c', 'proj-alice')",
         "select * from pgmem.fulltext_search('deploy')",
     ):
-        told.clear()
+        messages.clear()
         alice.execute(statement.encode())
         # Its own statement, and the checks of its arguments, which run with its rights; no table of ours.
-        assert told
-        assert tables.isdisjoint(re.findall(r":relid (\d+)", "".join(told))), statement
+        assert messages
+        assert tables.isdisjoint(re.findall(r":relid (\d+)", "".join(messages))), statement
 
 
 @pytest.mark.parametrize(
@@ -194,7 +196,7 @@ def test_no_function_keeps_a_type_that_a_session_made(alice: Session) -> None:
 
 
 def test_what_a_client_may_call_finds_the_types_of_its_variables_by_itself(rows: Rows) -> None:
-    """Clients may call what changes nothing: it declares types of the grammar, or has a search_path of its own."""
+    """Clients may call what changes nothing: it declares types of the grammar, or has its own search_path."""
     found = rows(
         "select p.proname, p.prosrc from pg_proc p join pg_language l on l.oid = p.prolang"
         " where p.pronamespace = 'pgmem'::regnamespace and l.lanname = 'plpgsql' and p.provolatile <> 'v'"
@@ -253,8 +255,8 @@ def test_no_back_way_to_a_table_or_to_the_server(alice: Session, carol: Session,
 
 def test_notifications_reach_nothing_of_ours(alice: Session, carol: Session, rows: Rows) -> None:
     """pgmem neither notifies nor listens, and keeps nothing in large objects, which anybody may make."""
-    told = r"select proname from pg_proc where pronamespace = 'pgmem'::regnamespace and prosrc ~* '(notify|lo_(get|put|creat|from)\w*\s*\()'"
-    assert rows(told) == []
+    functions = r"select proname from pg_proc where pronamespace = 'pgmem'::regnamespace and prosrc ~* '(notify|lo_(get|put|creat|from)\w*\s*\()'"
+    assert rows(functions) == []
     alice.execute("listen pgmem")
     caller(carol)("save_context", content="c", project_id="proj-carol")
     assert list(alice.notifies(timeout=0)) == []

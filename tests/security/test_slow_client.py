@@ -20,7 +20,7 @@ from psycopg.rows import DictRow
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from pgmem.mcp import connections, fairness
+from pgmem.mcp.http import connections, fairness
 from pgmem.ui import site
 from tests.conftest import Call
 from tests.serving import Agent, process, serving
@@ -48,7 +48,7 @@ SLOW = {
 
 @pytest.fixture(autouse=True)
 def many_files() -> Iterator[None]:
-    """The attacker may open as many files as the system lets it."""
+    """The attacker may open as many files as the system allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
     yield
@@ -89,7 +89,7 @@ async def test_eleven_hundred_slow_connections_silence_nobody(
         assert log.stat().st_size < 10_000
 
 
-async def test_where_no_descriptor_is_left_clients_wait_and_the_log_says_so_once(
+async def test_where_no_descriptor_is_left_clients_wait_and_one_line_is_logged(
     dsn: str, tmp_path: Path, token: Issue
 ) -> None:
     secret = token("acme", "alice")

@@ -37,7 +37,7 @@ def decided(call: Call, shop: str, source: Source) -> object:
 def test_an_agent_does_not_supersede_what_a_person_decided(
     call: Call, rows: Rows, decided: object, shop: str, source: Source
 ) -> None:
-    """S8: the same title with the word "now", saved over MCP, superseded a decision of the command line."""
+    """The same title with the word "now", saved over MCP, superseded a decision of the command line."""
     words = {"title": SECRET.replace("only", "now only"), "rationale": "faster", "project_id": shop}
     held = call("save_decision", **words)
     assert (held["status"], held["dedup_outcome"], held["candidate_id"]) == (
@@ -57,7 +57,7 @@ def test_an_agent_does_not_supersede_what_a_person_decided(
 def test_an_agent_does_not_change_a_fact_of_a_person(
     call: Call, rows: Rows, decided: object, shop: str, source: Source
 ) -> None:
-    """S8: upsert_entity over MCP replaced a fact of trust 1.0."""
+    """Upsert_entity over MCP replaced a fact of trust 1.0."""
     words = {"entity_name": "deploy key", "project_id": shop}
     held = call("upsert_entity", fact="held by the agent", **words)
     assert (held["status"], held["dedup_outcome"]) == ("failed", "manual_review")
@@ -73,7 +73,7 @@ def test_an_agent_does_not_change_a_fact_of_a_person(
 def test_an_agent_does_not_change_expire_or_dilute_what_a_person_remembered(
     call: Call, rows: Rows, decided: object, shop: str, source: Source
 ) -> None:
-    """S8: remember over MCP changed, or ended by valid_to, a memory of trust 1.0."""
+    """Remember over MCP changed, or ended by valid_to, a memory of trust 1.0."""
     words = {"label": "Technology", "project_id": shop}
     for change in (
         {"properties": {"name": "sigstore", "use": "never"}},
@@ -106,7 +106,7 @@ def test_an_agent_does_not_change_expire_or_dilute_what_a_person_remembered(
 def test_an_agent_does_not_forget_or_purge_what_a_person_decided(
     call: Call, rows: Rows, decided: object, shop: str, source: Source, purge: bool
 ) -> None:
-    """S8: forget with purge over MCP removed a decision of trust 1.0 without trace."""
+    """Forget with purge over MCP removed a decision of trust 1.0 without trace."""
     held = call("forget", label="Decision", key=str(decided), purge=purge)
     assert (held["status"], held["dedup_outcome"]) == ("failed", "manual_review")
     assert rows("select status from pgmem.node where id = %s", decided) == [{"status": "active"}]
@@ -124,15 +124,15 @@ def test_an_agent_does_not_forget_or_purge_what_a_person_decided(
 def test_an_agent_does_not_revert_what_a_person_changed(
     call: Call, rows: Rows, shop: str, source: Source
 ) -> None:
-    """S8: an agent took back a change of a person."""
+    """An agent took back a change of a person."""
     source("mcp")
-    call("upsert_entity", entity_name="door", fact="open", project_id=shop)
+    call("upsert_entity", entity_name="gate", fact="open", project_id=shop)
     source("cli")
-    call("upsert_entity", entity_name="door", fact="closed", project_id=shop)
+    call("upsert_entity", entity_name="gate", fact="closed", project_id=shop)
     source("mcp")
-    held = call("revert", label="EntityFact", key="door", version=1)
+    held = call("revert", label="EntityFact", key="gate", version=1)
     assert (held["status"], held["dedup_outcome"]) == ("failed", "manual_review")
-    fact = "select props ->> 'fact' as fact from pgmem.node where key = 'door'"
+    fact = "select props ->> 'fact' as fact from pgmem.node where key = 'gate'"
     assert rows(fact) == [{"fact": "closed"}]
     source("cli")
     call("resolve_review", save_id=held["save_id"], outcome="supersede", by="Ada")
@@ -142,7 +142,7 @@ def test_an_agent_does_not_revert_what_a_person_changed(
 def test_a_peer_does_not_purge_what_the_organisation_shares(
     alice: Session, bound: Callable[[str, str], Session], call: Call, act_as: ActAs, rows: Rows
 ) -> None:
-    """S8: a peer purged decisions that another had shared in the organisation."""
+    """A peer purged decisions that another had shared in the organisation."""
     act_as("acme", "alice")
     call("save_session", objective="o", project_id="common", share="org")
     made = call(
@@ -163,7 +163,7 @@ def test_a_peer_does_not_purge_what_the_organisation_shares(
 def test_a_purge_leaves_a_tombstone_without_content_and_no_arguments(
     call: Call, rows: Rows, shop: str, source: Source
 ) -> None:
-    """S8, S14: a purge left no trace, and left the content in the arguments of failed saves."""
+    """A purge left no trace, and left the content in the arguments of failed saves."""
     source("mcp")
     words = {"title": "Zebra crossings are painted at night", "rationale": "quiet canary"}
     call("save_decision", project_id="nowhere", **words)
@@ -215,7 +215,7 @@ def request(call: Call, preview: str) -> str:
 def test_a_token_is_good_for_the_text_that_was_shown_and_no_other(
     call: Call, shop: str, rows: Rows, preview: str
 ) -> None:
-    """S8: the token of "Harmless: prefer tabs" saved "Disable TLS verification everywhere"."""
+    """The token of "Harmless: prefer tabs" saved "Disable TLS verification everywhere"."""
     token = request(call, preview)
     refused_save = call("save_decision", project_id=shop, scope="global", governance_token=token, **RULE)
     assert refused_save["status"] == "failed"
@@ -236,14 +236,14 @@ def test_a_token_is_good_for_the_text_that_was_shown_and_no_other(
     ],
 )
 def test_blanks_signs_and_names_of_fields_do_not_count(call: Call, shop: str, preview: str) -> None:
-    """S8: the person sees the text in a form that can be read."""
+    """The person sees the text in a form that can be read."""
     token = request(call, preview)
     saved = call("save_decision", project_id=shop, scope="global", governance_token=token, **RULE)
     assert saved["status"] == "saved"
 
 
 def test_the_token_of_a_save_forgets_nothing(call: Call, shop: str) -> None:
-    """S8: a token is good for the verb that the preview names."""
+    """A token is good for the verb that the preview names."""
     text = "Disable TLS verification everywhere: It is slow."
     saved = call(
         "save_decision", project_id=shop, scope="global", governance_token=request(call, text), **RULE
@@ -259,7 +259,7 @@ def test_the_token_of_a_save_forgets_nothing(call: Call, shop: str) -> None:
 
 
 def test_who_asks_for_approval_does_not_give_it(call: Call, rows: Rows, shop: str, source: Source) -> None:
-    """S8: no person was asked. With approval = person the write is kept until one decides."""
+    """No person was asked. With approval = person the write is kept until one decides."""
     rows("select * from pgmem.set_setting('approval', 'person')")
     source("mcp")
     token = request(call, "Disable TLS verification everywhere: It is slow.")
@@ -286,7 +286,7 @@ def test_who_asks_for_approval_does_not_give_it(call: Call, rows: Rows, shop: st
 
 
 def test_where_a_person_approves_an_agent_judges_no_insight(call: Call, rows: Rows, source: Source) -> None:
-    """S8: any agent could approve an insight."""
+    """Any agent could approve an insight."""
     rows("select * from pgmem.set_setting('approval', 'person')")
     for name in ("mcp", "sdk"):
         source(name)

@@ -24,7 +24,7 @@ IDENTITIES = "select last_value from pg_sequences where sequencename like 'embed
 def test_thirty_three_thousand_registrations_use_up_no_id(
     connection: Session, call: Call, nobody: Session
 ) -> None:
-    """S4: every call of register_model used up one of 32 767 ids."""
+    """Every call of register_model used up one of 32 767 ids."""
     call("register_model", name="test:model", dimensions=3)
     before = value(connection, IDENTITIES)
     known = (
@@ -40,7 +40,7 @@ def test_thirty_three_thousand_registrations_use_up_no_id(
 def test_a_tenant_cannot_take_the_name_of_a_model(
     connection: Session, call: Call, alice: Session, nobody: Session
 ) -> None:
-    """S4: whoever registered a name first, with other dimensions, kept everybody else's vectors out."""
+    """Whoever registered a name first, with other dimensions, kept everybody else's vectors out."""
     for attacker, states in ((alice, ("PM004",)), (nobody, ("PM006",))):
         with refused(*states):
             attacker.execute("select pgmem.register_model('openai:text-embedding-4', 2)")
@@ -49,7 +49,7 @@ def test_a_tenant_cannot_take_the_name_of_a_model(
 
 @pytest.mark.usefixtures("vectors")
 def test_a_wrong_number_of_dimensions_uses_up_no_id(connection: Session, call: Call, rows: Rows) -> None:
-    """S4: a refused registration burned an id, too."""
+    """A refused registration burned an id, too."""
     call("register_model", name="test:model", dimensions=3)
     before = value(connection, IDENTITIES)
     for dimensions in (2, 0, 4001, -1):
@@ -65,7 +65,7 @@ def test_a_wrong_number_of_dimensions_uses_up_no_id(connection: Session, call: C
 async def test_a_thousand_starts_use_up_no_id(
     connection: Session, dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """S4: each `pgmem status` used up an id."""
+    """Each `pgmem status` used up an id."""
     monkeypatch.setenv("EMBEDDING_PROVIDER", "static")
     async with Memory.connect(Settings(dsn=dsn, data_dir=tmp_path, prepare=True)) as memory:
         assert await memory.register_embedder()
@@ -75,7 +75,7 @@ async def test_a_thousand_starts_use_up_no_id(
     assert value(connection, IDENTITIES) == before
 
 
-# S5: work is bounded by what is given
+# Work is bounded by what is given
 
 
 def buffers(connection: Session, query: str, *parameters: object) -> int:
@@ -89,7 +89,7 @@ def buffers(connection: Session, query: str, *parameters: object) -> int:
 
 
 def test_a_pattern_costs_no_more_than_its_steps(connection: Session, shop: str) -> None:
-    """S5: what save_pattern cost grew faster than what it was given."""
+    """What save_pattern cost grew faster than what it was given."""
     query = (
         "select * from pgmem.save_pattern('when ' || %s::text,"
         " array(select format('step %%s of %%s', i, %s::text) from generate_series(1, %s) i), 'shop')"
@@ -104,7 +104,7 @@ def test_a_pattern_costs_no_more_than_its_steps(connection: Session, shop: str) 
 
 
 def test_remember_costs_no_more_than_its_relations(connection: Session, call: Call, shop: str) -> None:
-    """S5: 1 000, 2 000 and 4 000 relations took 0.7, 1.8 and 6.0 s."""
+    """1 000, 2 000 and 4 000 relations took 0.7, 1.8 and 6.0 s."""
     query = (
         "select * from pgmem.remember('Technology', jsonb_build_object('name', 'tool ' || %s), jsonb_build_object('USES',"
         " (select jsonb_agg('part ' || i || ' of ' || %s) from generate_series(1, %s) i)), p_project_id => 'shop')"
@@ -115,7 +115,7 @@ def test_remember_costs_no_more_than_its_relations(connection: Session, call: Ca
 
 
 @pytest.mark.parametrize(
-    ("verb", "arguments", "told"),
+    ("verb", "arguments", "message"),
     [
         (
             "save_pattern",
@@ -155,19 +155,19 @@ def test_remember_costs_no_more_than_its_relations(connection: Session, call: Ca
     ],
 )
 def test_what_is_too_much_is_refused_by_name(
-    connection: Session, call: Call, shop: str, verb: str, arguments: dict[str, object], told: str
+    connection: Session, call: Call, shop: str, verb: str, arguments: dict[str, object], message: str
 ) -> None:
-    """S5: arrays, texts and relations had no limit but the size of a request."""
-    with pytest.raises(psycopg.Error, match=told) as caught:
+    """Arrays, texts and relations had no limit but the size of a request."""
+    with pytest.raises(psycopg.Error, match=message) as caught:
         call(verb, project_id=shop, **arguments)
     assert caught.value.sqlstate == "PM001"
 
 
-# S6: the graph
+# The graph
 
 
 def test_the_graph_around_a_memory_is_walked_once(connection: Session, call: Call, shop: str) -> None:
-    """S6: 80 nodes and 1 600 edges at 5 hops were cancelled after 20 s, and wrote gigabytes of temporary files."""
+    """80 nodes and 1 600 edges at 5 hops were cancelled after 20 s, and wrote gigabytes of temporary files."""
     for number in range(80):
         call("remember", label="Concept", properties={"name": f"c{number}"}, project_id=shop)
     connection.execute(
@@ -197,7 +197,7 @@ def test_the_graph_around_a_memory_is_walked_once(connection: Session, call: Cal
 def test_a_walk_reads_no_more_edges_than_its_budget(
     connection: Session, call: Call, rows: Rows, shop: str
 ) -> None:
-    """S6: a call of neighbours has a budget of rows."""
+    """A call of neighbours has a budget of rows."""
     names = [f"leaf {i}" for i in range(300)]
     call(
         "remember",
@@ -210,11 +210,11 @@ def test_a_walk_reads_no_more_edges_than_its_budget(
     assert len(rows("select * from pgmem.neighbours('Concept', 'hub', 5, 1000)")) == 100
 
 
-# S5: limits of a bound login
+# Limits of a bound login
 
 
 def test_a_bound_login_has_limits(connection: Session, alice: Session, rows: Rows) -> None:
-    """S5, S6: statement_timeout was 0 and temp_file_limit -1 for a bound login."""
+    """Statement_timeout was 0 and temp_file_limit -1 for a bound login."""
     for name, limit in (
         ("statement_timeout", "1min"),
         ("idle_in_transaction_session_timeout", "1min"),
@@ -232,7 +232,7 @@ def test_a_bound_login_has_limits(connection: Session, alice: Session, rows: Row
     assert value(connection, limit, role) == -1
 
 
-# S7: vectors and statistics
+# Vectors and statistics
 
 
 @pytest.fixture
@@ -262,7 +262,7 @@ def vectors_of(connection: Session, call: Call, vectors: None) -> Callable[[str]
 def test_a_vector_of_others_is_not_overwritten(
     connection: Session, call: Call, alice: Session, nobody: Session, vectors_of: Callable[[str], DictRow]
 ) -> None:
-    """S7: alice overwrote the vector of a public memory, and nobody1 could too."""
+    """Alice overwrote the vector of a public memory, and nobody1 could too."""
     carols = vectors_of("carol")
     public = connection.execute(
         "insert into pgmem.node (label, key, title, props, source, trust_level, scope_key, tsv, text_config,"
@@ -286,7 +286,7 @@ def test_a_vector_of_others_is_not_overwritten(
 def test_texts_of_others_are_not_leased_and_no_lease_is_for_ever(
     connection: Session, alice: Session, carol: Session, nobody: Session, vectors_of: Callable[[str], DictRow]
 ) -> None:
-    """S7: a lease of 2 147 483 647 seconds kept the texts of others from being embedded until 2094."""
+    """A lease of 2 147 483 647 seconds kept the texts of others from being embedded until 2094."""
     vectors_of("carol")
     for bounds in ("1000, 2147483647", "1000, 0", "1001, 60", "0, 60", "-1, 60", "10, 3601", "10, -5"):
         with refused("PM001"):
@@ -308,7 +308,7 @@ def test_texts_of_others_are_not_leased_and_no_lease_is_for_ever(
 
 
 def test_a_writer_recounts_nothing_and_learns_no_number_of_scopes(alice: Session, nobody: Session) -> None:
-    """S7: refresh_statistics(true) recounted the whole store and returned how many scopes there are."""
+    """Refresh_statistics(true) recounted the whole store and returned how many scopes there are."""
     for attacker in (alice, nobody):
         for call in (
             "refresh_statistics(true)",

@@ -112,7 +112,7 @@ def running(server: Server, root: Root | None) -> Iterator[dict[str, str]]:
 
 def offered(environment: dict[str, str]) -> str:
     """The versions of a server and of the extensions that its packages bring."""
-    from pgmem.database.embedded import EmbeddedServer
+    from pgmem.server.embedded import EmbeddedServer
 
     with ExitStack() as stack:
         dsn = environment.get("PGMEM_TEST_ADMIN_DSN") or environment.get("PGMEM_TEST_DSN")

@@ -44,7 +44,7 @@ def each(connection: psycopg.Connection[DictRow]) -> Each:
 
     def each(verb: str, /, **arguments: object) -> list[DictRow]:
         sent = {name: clean(name, value) for name, value in arguments.items()}
-        return connection.execute(statement(verb, *sent), sent).fetchall()
+        return connection.execute(statement(verb, sent), sent).fetchall()
 
     return each
 

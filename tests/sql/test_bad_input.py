@@ -77,7 +77,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("save_decision", {"scope": ""}, "scope is global, project or focus"),
     ("save_pattern", {"trigger": ""}, "trigger must not be empty"),
     ("save_pattern", {"trigger": HUGE}, "trigger has 999999 characters"),
-    ("save_pattern", {"repeatable_steps": []}, "repeatable_steps must not be empty; send at least one step"),
+    ("save_pattern", {"repeatable_steps": []}, "repeatable_steps must not be empty; send at least one text"),
     ("save_pattern", {"repeatable_steps": ["", " "]}, "repeatable_steps must not be empty"),
     ("save_pattern", {"repeatable_steps": None}, "repeatable_steps must not be empty"),
     ("save_pattern", {"repeatable_steps": [HUGE]}, "repeatable_steps has 999999 characters"),
@@ -88,7 +88,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("save_context", {"topic": HUGE}, "topic has 999999 characters"),
     ("save_context", {"relevance_score": 2.0}, "relevance_score must be a number from 0 to 1"),
     ("save_context", {"relevance_score": float("nan")}, "relevance_score must be a number from 0 to 1"),
-    ("upsert_entity", {"entity_name": ""}, "entity_name must not be empty; send the name"),
+    ("upsert_entity", {"entity_name": ""}, "entity_name must not be empty; send a name"),
     ("upsert_entity", {"entity_name": None}, "entity_name must not be empty"),
     ("upsert_entity", {"entity_name": "a\x00b"}, "entity_name holds a control character"),
     ("upsert_entity", {"entity_name": "a\x7fb"}, "entity_name holds a control character"),
@@ -264,7 +264,7 @@ def test_a_number_that_no_float_holds_is_read_or_refused(
 def test_texts_too_long_together_for_one_index_entry_are_kept_and_found_by_their_beginning(
     call: Call, connection: psycopg.Connection[DictRow]
 ) -> None:
-    # R7: a tsvector holds 1 MB; the memory itself holds all of it.
+    # A tsvector holds 1 MB; the memory itself holds all of it.
     words = [" ".join(f"w{item}x{number}" for number in range(9_000)) for item in range(40)]
     result = call("save_session", objective="o", project_id="shop", actions_taken=words)
     assert result["status"] == "saved"

@@ -239,7 +239,7 @@ def test_a_batch_of_the_wrong_shape_is_an_error_that_says_what_to_send(
         for name, value in {"session": SESSION, "decisions": [], "patterns": [], **parts}.items()
     }
     with pytest.raises(
-        psycopg.Error, match="Send session as an object, decisions and patterns as lists of objects"
+        psycopg.Error, match="Send session as an object, decisions, patterns and memories as lists of objects"
     ):
         connection.execute(
             "select pgmem.store_session_with_learnings(%(session)s, 'shop', %(decisions)s, %(patterns)s)",
@@ -269,7 +269,7 @@ def test_a_save_made_in_a_session_is_joined_to_it(call: Call, rows: Rows, act_as
 @pytest.mark.parametrize(
     "session_id", ["my session", "00000000-0000-4000-8000-000000000009", "'; drop schema pgmem; --"]
 )
-def test_a_session_that_is_no_memory_is_only_noted(
+def test_an_unknown_session_name_is_only_recorded(
     call: Call, rows: Rows, act_as: ActAs, shop: str, session_id: str
 ) -> None:
     act_as(session_id=session_id)

@@ -54,7 +54,7 @@ def test_a_word_of_all_memories_finds_some_where_the_rare_one_is_filtered_out(ca
     assert len(rows("select * from pgmem.search_memory('the report of a tent', 10, 'shop')")) == 10
 
 
-def test_overlapping_forms_of_a_word_are_no_word_of_all_memories(call: Call, rows: Rows) -> None:
+def test_overlapping_forms_of_a_word_are_not_words_of_all_memories(call: Call, rows: Rows) -> None:
     call("save_session", objective="begin", project_id="shop")
     rows(
         "select pgmem.save_context(concat('note ', i, case when i % 5 in (0, 1) then ' go' end, case when i % 5 in (1, 2)"

@@ -183,13 +183,13 @@ def test_two_steps_are_not_one_step_of_the_same_words(call: Call, shop: str) -> 
     assert (one["dedup_outcome"], one["artifact_id"] != two["artifact_id"]) == ("new", True)
 
 
-def test_every_context_is_a_row_of_its_own(call: Call, rows: Rows, shop: str) -> None:
+def test_every_context_is_a_separate_row(call: Call, rows: Rows, shop: str) -> None:
     first, second = (call("save_context", content="same", project_id=shop) for _ in range(2))
     assert first["artifact_id"] != second["artifact_id"]
     assert rows("select count(*) from pgmem.node where label = 'Context'")[0]["count"] == 2
 
 
-def test_every_session_is_a_row_of_its_own(call: Call, rows: Rows) -> None:
+def test_every_session_is_a_separate_row(call: Call, rows: Rows) -> None:
     first, second = (call("save_session", objective="same", project_id="shop") for _ in range(2))
     assert first["artifact_id"] != second["artifact_id"]
     assert rows("select count(*) from pgmem.node where label = 'Session'")[0]["count"] == 2

@@ -14,7 +14,7 @@ from tests.conftest import Call
 from tests.sql.conftest import ActAs, Each, Picture, Rows
 
 GLOBAL: dict[str, dict[str, object]] = {
-    "save_session": {"objective": "tell everybody"},
+    "save_session": {"objective": "inform everybody"},
     "save_decision": {"title": "Use UTC everywhere", "rationale": "no doubt"},
     "save_pattern": {"trigger": "a release", "repeatable_steps": ["tag it"]},
     "save_context": {"content": "the office is closed in august"},
@@ -393,7 +393,7 @@ def test_a_waiting_save_retried_meets_the_same_candidate(call: Call, waiting: UU
     assert call("retry_save", save_id=waiting)["dedup_outcome"] == "manual_review"
 
 
-def test_a_waiting_save_retried_after_its_candidate_has_gone_is_saved(
+def test_a_waiting_save_retried_after_its_candidate_was_deleted_is_saved(
     call: Call, connection: psycopg.Connection[DictRow], each: Each, waiting: UUID
 ) -> None:
     connection.execute("select pgmem.set_status(seq, 'archived') from pgmem.node where title = 'a b c'")

@@ -151,14 +151,14 @@ def test_the_driver_of_age_reads_the_same_graph(dsn: str, cypher: Any, kept: str
     finally:
         graph.close()
 
-    def told(thing: Any) -> dict[str, Any]:
+    def plain(thing: Any) -> dict[str, Any]:
         between = {"start_id": thing.start_id, "end_id": thing.end_id} if thing.gtype == age.TP_EDGE else {}
         return {"id": thing.id, "label": thing.label, "properties": thing.properties, **between}
 
     ours = cypher(question)
     assert len(ours) == len(read) > 10
     assert {row["r"]["id"]: row for row in ours} == {
-        r.id: {"a": told(a), "r": told(r), "b": told(b), "p": [told(part) for part in p]}
+        r.id: {"a": plain(a), "r": plain(r), "b": plain(b), "p": [plain(part) for part in p]}
         for a, r, b, p in read
     }
 
@@ -317,7 +317,7 @@ def test_damage_to_the_graph_is_found_and_mended(
     assert cypher(EVERYTHING) == before
 
 
-def test_a_graph_that_is_gone_is_found_and_made_again(
+def test_a_graph_that_was_dropped_is_noticed_and_made_again(
     dsn: str, call: Call, each: Each, cypher: Any, kept: str
 ) -> None:
     before = cypher("match (a)-[r]->(b) return count(r) as edges")

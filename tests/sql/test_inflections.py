@@ -23,7 +23,7 @@ def found(call: Call, query: str, label: str = "Context") -> list[str]:
     return [each["passage"] for each in call("search_answer", query=query, labels=[label])["results"]]
 
 
-def test_a_form_stands_in_one_group(groups: list[list[str]]) -> None:
+def test_a_form_is_in_one_group(groups: list[list[str]]) -> None:
     forms = [form for group in groups for form in group]
     assert len(forms) > 300
     assert sorted(forms) == sorted(set(forms))
@@ -55,7 +55,7 @@ def test_a_form_is_what_the_stemmer_leaves(
 
 
 @pytest.mark.parametrize("lexeme", ["postgresql", "en", "o", ";", "g.", "", "*", "go went", "ground"])
-def test_any_other_lexeme_stands_alone(rows: Rows, lexeme: str) -> None:
+def test_any_other_lexeme_is_alone(rows: Rows, lexeme: str) -> None:
     (row,) = rows("select pgmem.inflections(%s) as forms", lexeme)
     assert row["forms"] == [lexeme]
 

@@ -24,7 +24,7 @@ NONE = (
     "You got this, never give up!",
     "I have always wanted to see the northern lights.",
     "The index is always rebuilt at night by the worker.",
-    "Should we ever meet, tell me.",
+    "Should we ever meet, tell me.",  # words: as is
     "x" * 400 + ". Always include warranty details when I ask about laptops.",
 )
 

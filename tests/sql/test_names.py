@@ -15,7 +15,7 @@ NFC, NFD = "caf\u00e9", "cafe\u0301"
 
 
 def test_a_name_in_another_composition_is_the_same(call: Call, rows: Rows) -> None:
-    """B10: NFC and NFD were different everywhere."""
+    """NFC and NFD were different everywhere."""
     call("save_session", objective="o", project_id=f"{NFD}-proj")
     assert call("get_scope_state", project_id=f"{NFC}-proj")["scope_state"] == "resolved"
     place = {"project_id": f"{NFC}-proj"}
@@ -36,7 +36,6 @@ def test_a_name_in_another_composition_is_the_same(call: Call, rows: Rows) -> No
 
 
 def test_a_name_keeps_the_spelling_that_it_was_made_with(call: Call, shop: str) -> None:
-    """B10."""
     call("upsert_entity", entity_name="HarbourDB", fact="a", project_id=shop)
     call("upsert_entity", entity_name="harbourdb", fact="b", project_id=shop)
     (item,) = call("retrieve_context", project_id=shop, categories=["EntityFact"])["items"]
@@ -48,7 +47,7 @@ def test_a_name_keeps_the_spelling_that_it_was_made_with(call: Call, shop: str) 
 def test_a_name_with_a_hidden_character_is_refused_and_a_title_loses_it(
     call: Call, shop: str, hidden: str
 ) -> None:
-    """B10: keys accepted U+200B and U+202E."""
+    """Keys accepted U+200B and U+202E."""
     with pytest.raises(psycopg.Error, match=rf"entity_name holds U\+{ord(hidden):04X}"):
         call("upsert_entity", entity_name=f"pay{hidden}ments", fact="f", project_id=shop)
     with pytest.raises(psycopg.Error, match="project_id holds U"):
@@ -61,7 +60,7 @@ def test_a_name_with_a_hidden_character_is_refused_and_a_title_loses_it(
     "name", ["\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\U0001f469\u200d\U0001f4bb"]
 )
 def test_joiners_stay_where_they_belong(call: Call, shop: str, name: str) -> None:
-    """B10: Persian words and joined emoji."""
+    """Persian words and joined emoji."""
     assert call("upsert_entity", entity_name=name, fact="f", project_id=shop)["status"] == "saved"
     assert call("get_node", label="EntityFact", key=name)["key"] == name
 
@@ -78,7 +77,7 @@ def test_joiners_stay_where_they_belong(call: Call, shop: str, name: str) -> Non
 def test_titles_are_compared_by_what_they_hold(
     call: Call, shop: str, first: str, second: str, outcome: str
 ) -> None:
-    """B10: a second emoji was lost as a repeat, and CJK titles one character apart never met."""
+    """A second emoji was lost as a repeat, and CJK titles one character apart never met."""
     call("save_decision", title=first, rationale="launch", project_id=shop)
     rationale = "launch" if outcome == "new" else "later"
     assert (
@@ -87,7 +86,7 @@ def test_titles_are_compared_by_what_they_hold(
 
 
 def test_own_comes_before_the_organisations_before_public(call: Call, act_as: ActAs, each: Each) -> None:
-    """B11: a private copy made the name ambiguous for its owner."""
+    """A private copy made the name ambiguous for its owner."""
     public = call("remember", label="Concept", properties={"name": "Radio rules"})
     act_as("acme", "alice")
     shared = call("remember", label="Concept", properties={"name": "Radio rules", "notes": "n"}, share="org")
@@ -105,7 +104,7 @@ def test_own_comes_before_the_organisations_before_public(call: Call, act_as: Ac
 
 
 def test_an_ambiguous_name_is_an_error_with_projects_owners_and_the_argument(call: Call, shop: str) -> None:
-    """B11: it printed internal numbers."""
+    """It printed internal numbers."""
     call("save_session", objective="o", project_id="bank")
     for project in (shop, "bank"):
         call("upsert_entity", entity_name="api", fact="f", project_id=project)
@@ -118,8 +117,8 @@ def near(found: DictRow) -> list[tuple[str, str, str]]:
     return [(item["new_name"], item["label"], item["name"]) for item in found["near_names"]]
 
 
-def test_a_stub_that_resembles_a_name_says_so_in_the_answer(call: Call) -> None:
-    """B13: Kestrell beside Kestrel was made silently."""
+def test_a_stub_that_resembles_a_name_is_reported_in_the_answer(call: Call) -> None:
+    """Kestrell beside Kestrel was made silently."""
     kestrel = call("remember", label="Technology", properties={"name": "Kestrel"})
     assert kestrel["near_names"] == []
     found = call("remember", label="Tool", properties={"name": "wing"}, relations={"USES": ["Kestrell"]})
@@ -135,7 +134,7 @@ def test_a_stub_that_resembles_a_name_says_so_in_the_answer(call: Call) -> None:
 
 
 def test_what_makes_a_near_name_lists_it(call: Call, shop: str) -> None:
-    """B10, B13: My_Shop beside my-shop was made without a hint."""
+    """My_Shop beside my-shop was made without a hint."""
     made = call("save_session", objective="o", project_id="my-shop")
     assert near(made) == []
     assert near(call("save_session", objective="o", project_id="My_Shop")) == [
@@ -153,7 +152,6 @@ def test_what_makes_a_near_name_lists_it(call: Call, shop: str) -> None:
 
 
 def test_near_names_of_another_tenant_are_not_shown(call: Call, act_as: ActAs) -> None:
-    """B13."""
     act_as("acme", "alice")
     call("remember", label="Technology", properties={"name": "Kestrel"})
     act_as("acme", "bob")
@@ -162,7 +160,7 @@ def test_near_names_of_another_tenant_are_not_shown(call: Call, act_as: ActAs) -
 
 @pytest.mark.parametrize("value", ["Zenithium", ["first", "Zenithium"]])
 def test_every_text_property_is_searched_and_embedded(call: Call, each: Each, rows: Rows, value: Any) -> None:
-    """B26: only nine fields were."""
+    """Only nine fields were."""
     call("remember", label="Technology", properties={"name": "wing", "vendor": value, "bought": "2026-01-01"})
     assert [row["key"] for row in each("search_memory", query="Zenithium")] == ["wing"]
     (text,) = rows(
@@ -174,7 +172,7 @@ def test_every_text_property_is_searched_and_embedded(call: Call, each: Each, ro
 def test_an_upgrade_writes_again_what_an_earlier_release_stored_otherwise(
     connection: psycopg.Connection[DictRow], call: Call, each: Each, rows: Rows, shop: str
 ) -> None:
-    """B10, B26: rows of an earlier release are found by the rules of this one."""
+    """Rows of an earlier release are found by the rules of this one."""
     call("upsert_entity", entity_name=NFC, fact="f", project_id=shop)
     call("remember", label="Technology", properties={"name": "wing", "vendor": "Zenithium"})
     call("save_decision", title=f"Go to the {NFC}", rationale="r", project_id=shop)
@@ -189,7 +187,7 @@ def test_an_upgrade_writes_again_what_an_earlier_release_stored_otherwise(
     connection.execute("select pgmem.needs_renewal('memories')")
     while rows("select step from pgmem.renew()") != [{"step": None}]:
         pass
-    # The same characters composed otherwise are no change of what is remembered.
+    # The same characters composed otherwise do not change what is remembered.
     assert rows("select id, version, begins_at from pgmem.node order by seq") == versions
     assert [row["key"] for row in each("search_memory", query="Zenithium")] == ["wing"]
     named = rows("select key, props ->> 'entity_name' as name from pgmem.node where label = 'EntityFact'")

@@ -89,7 +89,7 @@ def test_a_list_goes_on_after_the_last_of_the_page_before(call: Call, kept: dict
 def rows(connection: psycopg.Connection[DictRow]) -> Rows:
     def rows(verb: str, **given: object) -> list[DictRow]:
         sent = {name: clean(name, value) for name, value in given.items()}
-        return connection.execute(statement(verb, *sent), sent).fetchall()
+        return connection.execute(statement(verb, sent), sent).fetchall()
 
     return rows
 
@@ -121,7 +121,7 @@ def test_near_names_wait_until_a_person_says_what_they_are(call: Call, rows: Row
     assert near(rows) == []
 
 
-def test_the_lines_of_decisions_are_counted_and_each_is_told_once(
+def test_the_lines_of_decisions_are_counted_and_each_is_listed_once(
     call: Call, rows: Rows, kept: dict[str, Any]
 ) -> None:
     def decide(title: str, old: object | None = None) -> object:

@@ -21,7 +21,6 @@ def batch(call: Call, **parts: Any) -> DictRow:
 
 
 def test_a_global_part_without_a_token_leaves_the_rest_of_the_batch_saved(call: Call, shop: str) -> None:
-    """B2."""
     found = batch(
         call,
         decisions=[
@@ -41,7 +40,7 @@ def test_a_global_part_without_a_token_leaves_the_rest_of_the_batch_saved(call: 
 
 
 def test_a_global_part_of_a_batch_with_a_focus_is_global(call: Call, rows: Rows, shop: str) -> None:
-    """B6: the focus of the batch is not one of its global part."""
+    """The focus of the batch is not one of its global part."""
     token = call("request_global_write_approval", content_preview="Use UTC: r")["token"]
     found = batch(
         call,
@@ -77,7 +76,7 @@ def test_a_global_part_of_a_batch_with_a_focus_is_global(call: Call, rows: Rows,
 def test_a_part_with_a_field_that_its_verb_does_not_have_fails_by_name(
     call: Call, shop: str, parts: dict[str, Any], list_name: str, named: str
 ) -> None:
-    """B3: nothing is dropped without a word."""
+    """Nothing is dropped without a word."""
     found = batch(call, **parts)
     part = found[list_name] if list_name == "session" else found[list_name][0]
     assert (found["overall"] in ("partial", "failed"), part["status"]) == (True, "failed")
@@ -85,20 +84,19 @@ def test_a_part_with_a_field_that_its_verb_does_not_have_fails_by_name(
 
 
 def test_an_atomic_batch_with_an_unknown_field_is_an_error(call: Call, rows: Rows, shop: str) -> None:
-    """B3."""
     with pytest.raises(psycopg.Error, match="save_decision has no argument tags"):
         batch(call, atomic=True, decisions=[{"title": "t", "rationale": "r", "tags": []}])
     assert rows("select count(*) from pgmem.node where label = 'Decision'") == [{"count": 0}]
 
 
 def test_a_part_may_say_the_place_of_its_batch(call: Call, shop: str) -> None:
-    """B3: the same project and focus is no contradiction."""
+    """The same project and focus do not contradict each other."""
     part = {"title": "t", "rationale": "r", "project_id": shop, "focus": "f", "scope": "focus"}
     assert batch(call, focus="f", decisions=[part])["overall"] == "saved"
 
 
 def test_a_blocked_save_that_is_repeated_with_success_is_closed(call: Call, rows: Rows) -> None:
-    """B4: get_save_status went on saying failed."""
+    """Get_save_status went on saying failed."""
     first = call("save_context", content="c", project_id="shop")
     call("save_session", objective="o", project_id="shop")
     again = call("save_context", content="c", project_id="shop")
@@ -112,7 +110,6 @@ def test_a_blocked_save_that_is_repeated_with_success_is_closed(call: Call, rows
 
 
 def test_a_global_save_that_succeeds_with_a_token_closes_the_refusal(call: Call, shop: str) -> None:
-    """B4."""
     call("save_context", content="c", project_id=shop, scope="global")
     assert call("get_save_status", project_id=shop)["count"] == 1
     token = call("request_global_write_approval", content_preview="c")["token"]
@@ -121,7 +118,7 @@ def test_a_global_save_that_succeeds_with_a_token_closes_the_refusal(call: Call,
 
 
 def test_a_save_given_up_by_the_outbox_is_closed_by_the_same_save(call: Call, shop: str) -> None:
-    """B4: its row has no hash, and its arguments no defaults."""
+    """Its row has no hash, and its arguments no defaults."""
     arguments = {"content": "c", "project_id": shop, "topic": None}
     save_id = UUID("00000000-0000-4000-8000-000000000002")
     call("fail_save", save_id=save_id, verb="save_context", arguments=arguments, message="Given up.")
@@ -132,7 +129,7 @@ def test_a_save_given_up_by_the_outbox_is_closed_by_the_same_save(call: Call, sh
 
 
 def test_the_success_of_another_tenant_closes_nothing(call: Call, act_as: ActAs) -> None:
-    """B4: only the same caller's save makes it good."""
+    """Only the same caller's save makes it good."""
     act_as("acme", "alice")
     call("save_context", content="c", project_id="shop")
     act_as("acme", "bob")
@@ -143,7 +140,7 @@ def test_the_success_of_another_tenant_closes_nothing(call: Call, act_as: ActAs)
 
 
 def test_the_same_refused_decision_waits_once(call: Call, each: Each, shop: str) -> None:
-    """B5: sent twice it waited twice."""
+    """Sent twice it waited twice."""
     call("save_decision", title="a b c", rationale="r", project_id=shop)
     first, second = (call("save_decision", title="a b d", rationale="s", project_id=shop) for _ in range(2))
     assert (first["dedup_outcome"], second["dedup_outcome"]) == ("manual_review", "manual_review")
@@ -152,7 +149,7 @@ def test_the_same_refused_decision_waits_once(call: Call, each: Each, shop: str)
 
 
 def test_the_next_step_of_a_refusal_is_kept(call: Call, shop: str) -> None:
-    """B4: get_save_status gave a general one."""
+    """Get_save_status gave a general one."""
     call("save_decision", title="a b c", rationale="r", project_id=shop)
     refused = call("save_decision", title="a b d", rationale="s", project_id=shop)
     (listed,) = call("get_save_status", project_id=shop)["saves"]
@@ -162,7 +159,7 @@ def test_the_next_step_of_a_refusal_is_kept(call: Call, shop: str) -> None:
 
 @pytest.mark.parametrize("global_save", [True, False])
 def test_every_open_save_can_be_dropped(call: Call, shop: str, global_save: bool) -> None:
-    """B4: only reviews could."""
+    """Only reviews could."""
     place = {"project_id": shop, "scope": "global"} if global_save else {"project_id": "elsewhere"}
     refused = call("save_context", content="c", **place)
     dropped = call("resolve_review", save_id=refused["save_id"], outcome="drop", by="ana")
@@ -172,15 +169,14 @@ def test_every_open_save_can_be_dropped(call: Call, shop: str, global_save: bool
         call("resolve_review", save_id=refused["save_id"], outcome="drop", by="ana")
 
 
-def test_an_open_save_that_is_no_review_is_only_dropped(call: Call, shop: str) -> None:
-    """B4."""
+def test_an_open_save_without_a_review_is_only_dropped(call: Call, shop: str) -> None:
     refused = call("save_context", content="c", project_id=shop, scope="global")
     with pytest.raises(psycopg.Error, match="waits for a review"):
         call("resolve_review", save_id=refused["save_id"], outcome="new", by="ana")
 
 
 def test_hygiene_advises_to_drop_what_no_retry_can_make(call: Call, shop: str) -> None:
-    """B4: it advised retry_save for a date that is no date."""
+    """It advised retry_save for a date that is no date."""
     found = batch(call, decisions=[{"title": "t", "rationale": "r", "date": "yesterday"}])
     refused = found["decisions"][0]
     assert "Save this part again" in refused["next_step"]
@@ -197,7 +193,6 @@ def test_hygiene_advises_to_drop_what_no_retry_can_make(call: Call, shop: str) -
 
 
 def test_an_unknown_project_is_an_error_that_names_what_is_near(call: Call, shop: str) -> None:
-    """B4."""
     with pytest.raises(psycopg.Error, match=r"No project 'shopp' is here.* Did you mean shop\?"):
         call("get_save_status", project_id="shopp")
     blocked = call("save_context", content="c", project_id="shopp")
@@ -209,7 +204,7 @@ def test_an_unknown_project_is_an_error_that_names_what_is_near(call: Call, shop
 def test_an_unknown_session_is_an_error_that_names_the_last_ones(
     call: Call, act_as: ActAs, shop: str
 ) -> None:
-    """B4: session_id junk answered saved."""
+    """Session_id junk answered saved."""
     session = call("save_session", objective="sell tea", project_id=shop)
     with pytest.raises(psycopg.Error, match=rf"session 'junk'\..*{session['artifact_id']} \(sell tea\)"):
         call("get_save_status", project_id=shop, session_id="junk")
@@ -230,7 +225,7 @@ def moved_on(call: Call, connection: psycopg.Connection[DictRow], shop: str) -> 
 
 
 def test_a_review_shows_the_present_decision(each: Each, moved_on: dict[str, Any]) -> None:
-    """B5: it showed the superseded one."""
+    """It showed the superseded one."""
     (review,) = each("list_reviews")
     shown = review["candidate_id"], review["candidate_rationale"], review["candidate_status"]
     assert shown == (moved_on["newer"], "newer", "active")
@@ -240,7 +235,7 @@ def test_a_review_shows_the_present_decision(each: Each, moved_on: dict[str, Any
 def test_a_review_of_what_has_changed_since_it_was_shown_is_refused(
     call: Call, rows: Rows, moved_on: dict[str, Any], outcome: str
 ) -> None:
-    """B5: it replaced a decision that nobody was shown."""
+    """It replaced a decision that nobody was shown."""
     with pytest.raises(
         psycopg.Error, match=rf"has changed since it was shown: now it is {moved_on['newer']}"
     ):
@@ -257,13 +252,11 @@ def test_a_review_of_what_has_changed_since_it_was_shown_is_refused(
 def test_a_review_without_a_candidate_supersedes_only_the_one_of_the_refusal(
     call: Call, moved_on: dict[str, Any]
 ) -> None:
-    """B5."""
     with pytest.raises(psycopg.Error, match="has changed since it was shown"):
         call("resolve_review", save_id=moved_on["waiting"], outcome="supersede", by="ana")
 
 
 def test_a_review_supersedes_what_was_shown(call: Call, rows: Rows, moved_on: dict[str, Any]) -> None:
-    """B5."""
     result = call(
         "resolve_review",
         save_id=moved_on["waiting"],
@@ -281,10 +274,9 @@ def test_a_review_supersedes_what_was_shown(call: Call, rows: Rows, moved_on: di
     ]
 
 
-def test_a_review_whose_candidate_is_gone_supersedes_nothing(
+def test_a_review_whose_candidate_was_deleted_supersedes_nothing(
     call: Call, connection: psycopg.Connection[DictRow], shop: str
 ) -> None:
-    """B5."""
     call("save_decision", title="a b c", rationale="r", project_id=shop)
     refused = call("save_decision", title="a b d", rationale="s", project_id=shop)
     connection.execute("select pgmem.set_status(seq, 'archived') from pgmem.node where title = 'a b c'")
@@ -304,7 +296,7 @@ def test_a_review_whose_candidate_is_gone_supersedes_nothing(
 def test_a_global_save_with_a_focus_is_refused(
     call: Call, shop: str, verb: str, arguments: dict[str, Any]
 ) -> None:
-    """B6: it answered saved and dropped the focus."""
+    """It answered saved and dropped the focus."""
     preview = ": ".join(arguments.values())
     token = call("request_global_write_approval", content_preview=preview)["token"]
     with pytest.raises(
@@ -315,7 +307,7 @@ def test_a_global_save_with_a_focus_is_refused(
 
 @pytest.mark.parametrize("project_id", [None, "", "  "])
 def test_a_save_without_a_project_says_what_to_send(call: Call, project_id: str | None) -> None:
-    """B6: it said to call save_session with this project_id."""
+    """It said to call save_session with this project_id."""
     for refused in (
         call("save_session", objective="o", project_id=project_id),
         call("save_context", content="c", project_id=project_id),
@@ -325,7 +317,6 @@ def test_a_save_without_a_project_says_what_to_send(call: Call, project_id: str 
 
 
 def test_a_context_shows_the_confidence_of_a_decision(call: Call, shop: str) -> None:
-    """B7."""
     call("save_decision", title="t", rationale="r", project_id=shop, confidence=0.4)
     (item,) = call("retrieve_context", project_id=shop, categories=["Decision"])["items"]
     assert item["confidence"] == 0.4
@@ -335,7 +326,7 @@ def test_a_context_shows_the_confidence_of_a_decision(call: Call, shop: str) -> 
 def test_an_unknown_relation_is_one_error_whether_the_entity_exists_or_not(
     call: Call, shop: str, entity_name: str
 ) -> None:
-    """B8: it raised for one that exists and failed for one that does not."""
+    """It raised for one that exists and failed for one that does not."""
     call("upsert_entity", entity_name="db", fact="f", project_id=shop)
     related = [{"entity_name": entity_name, "relationship_type": "DEPENDS_OM"}]
     with pytest.raises(psycopg.Error, match=r"Unknown relation 'DEPENDS_OM'\. Did you mean DEPENDS_ON"):
@@ -343,7 +334,7 @@ def test_an_unknown_relation_is_one_error_whether_the_entity_exists_or_not(
 
 
 def test_an_unknown_relation_to_a_name_that_fits_several_is_an_error(call: Call, shop: str) -> None:
-    """B8: remember answered did_you_mean for the name and said nothing of the relation."""
+    """Remember answered did_you_mean for the name and said nothing of the relation."""
     call("remember", label="Concept", properties={"name": "cash"})
     call("remember", label="Technology", properties={"name": "cash"})
     with pytest.raises(psycopg.Error, match="Unknown relation 'USE'"):

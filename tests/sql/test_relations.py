@@ -83,7 +83,6 @@ def test_what_the_verbs_mean_cannot_be_made_by_hand(
 def test_an_unknown_relation_is_an_error_that_names_the_nearest(
     call: Call, picture: Picture, cards: object, cash: object, rel: str, instead: str
 ) -> None:
-    """B8."""
     before = picture()
     with pytest.raises(psycopg.Error, match=rf"Unknown relation .*{instead}") as caught:
         join(call, cards, cash, rel)
@@ -122,7 +121,6 @@ def test_a_memory_is_not_joined_with_itself(call: Call, cards: object) -> None:
 def test_an_unknown_label_is_an_error_that_names_the_nearest(
     call: Call, cards: object, cash: object, label: str, instead: str
 ) -> None:
-    """B8."""
     with pytest.raises(psycopg.Error, match=rf"Unknown label .*{instead}"):
         join(call, cards, cash, from_label=label)
 
@@ -165,7 +163,7 @@ def test_a_name_that_fits_several_is_an_error_that_lists_their_ids(
     assert str(cards) in str(caught.value)
 
 
-def test_a_project_tells_memories_of_one_name_apart(call: Call, cards: object, cash: object) -> None:
+def test_memories_of_one_name_in_two_projects_are_separate(call: Call, cards: object, cash: object) -> None:
     call("save_session", objective="o", project_id="bank")
     call("save_decision", title="Take cards", rationale="r", project_id="bank")
     assert join(call, "Take cards", "Refuse cash", project_id="shop")["from_id"] == cards
@@ -262,7 +260,7 @@ def test_the_limit_of_neighbours_makes_sense(each: Each, cards: object, limit: i
         around(each, cards, limit=limit)
 
 
-def test_another_tenants_memory_is_no_neighbour_and_cannot_be_joined(
+def test_another_tenants_memory_is_not_a_neighbour_and_cannot_be_joined(
     call: Call, each: Each, act_as: ActAs
 ) -> None:
     ids = {}

@@ -210,7 +210,6 @@ def test_an_empty_list_of_categories_is_none_of_them(call: Call, shop: str) -> N
 def test_an_unknown_category_is_an_error_that_names_the_nearest(
     call: Call, shop: str, categories: list[str], instead: str
 ) -> None:
-    """B8."""
     with pytest.raises(psycopg.Error, match=rf"Unknown label .*{instead}") as caught:
         call("retrieve_context", project_id=shop, scope="project", categories=categories)
     assert caught.value.sqlstate == "PM001"
@@ -346,7 +345,7 @@ def test_what_is_not_live_is_not_read(
     assert items(call, topic="past") == []
 
 
-def test_an_item_carries_its_own_properties_and_where_it_stands(call: Call, shop: str) -> None:
+def test_an_item_carries_its_own_properties_and_its_position(call: Call, shop: str) -> None:
     saved = call(
         "save_decision", title="Use cards", rationale="r", owner="ana", date="2026-04-08", project_id=shop
     )

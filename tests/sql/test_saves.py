@@ -83,7 +83,7 @@ def test_open_saves_are_listed_by_the_session_they_were_made_in(call: Call, act_
     ],
 )
 def test_the_status_of_no_project_is_an_error(call: Call, project_id: str | None, message: str) -> None:
-    """B4: a project that never existed answered `saved`."""
+    """A project that never existed answered `saved`."""
     blocked(call)
     with pytest.raises(psycopg.Error, match=message):
         call("get_save_status", project_id=project_id)
@@ -187,7 +187,7 @@ def test_every_save_leaves_one_row(call: Call, rows: Rows, shop: str) -> None:
 
 
 def test_a_save_that_is_done_asks_for_no_further_call(call: Call, shop: str) -> None:
-    """U4: it advised to retrieve what was just saved."""
+    """It advised to retrieve what was just saved."""
     assert call("save_context", content="c", project_id=shop)["next_step"] is None
 
 

@@ -24,7 +24,7 @@ def test_without_a_project_the_scope_is_unresolved(call: Call) -> None:
 
 @pytest.mark.parametrize("project_id", [None, "", "   "])
 @pytest.mark.parametrize("verb", EVERY_SAVE)
-def test_a_save_without_a_project_is_blocked_and_says_so(
+def test_a_save_without_a_project_is_blocked_with_a_message(
     call: Call, picture: Picture, verb: str, project_id: str | None
 ) -> None:
     before = picture(without={"save_attempt"})
@@ -106,7 +106,7 @@ def test_a_project_name_is_met_without_its_outer_blanks(call: Call, shop: str) -
 def test_a_project_is_one_whatever_the_case_and_width_of_its_name(
     call: Call, shop: str, spelling: str
 ) -> None:
-    """B10: the answer gives the name as it is stored."""
+    """The answer gives the name as it is stored."""
     found = call("get_scope_state", project_id=spelling)
     assert (found["scope_state"], found["project_id"]) == ("resolved", shop)
 

@@ -97,7 +97,7 @@ def test_sweeping_is_done_once_an_hour(call: Call, rows: Rows, clock: Callable[[
     assert call("sweep")["saves_pruned"] == 2
 
 
-def test_what_has_decayed_is_archived_where_the_store_says_so_whoever_the_worker_embeds_for(
+def test_what_has_decayed_is_archived_where_a_setting_enables_it_whoever_the_worker_embeds_for(
     call: Call, rows: Rows, clock: Callable[[str], None], act_as: ActAs
 ) -> None:
     clock("2026-01-01")
@@ -107,7 +107,7 @@ def test_what_has_decayed_is_archived_where_the_store_says_so_whoever_the_worker
         call("save_decision", title="Sell tea", rationale="r", project_id=f"shop-{user}")
     archived = "select count(*) as n from pgmem.node where status = 'archived'"
     clock("2028-01-01")
-    assert call("sweep")["archived"] == 0  # nothing unless the store says so
+    assert call("sweep")["archived"] == 0  # nothing unless a setting of the store enables it
     rows("update pgmem.setting set value = '0.1' where name = 'decay_archive_below' returning name")
     clock("2028-01-02")
     assert call("sweep")["archived"] == 4
@@ -115,7 +115,7 @@ def test_what_has_decayed_is_archived_where_the_store_says_so_whoever_the_worker
 
 
 @pytest.mark.usefixtures("vectors")
-def test_the_backlog_counts_over_all_tenants_and_is_for_keepers_alone(
+def test_the_backlog_counts_over_all_tenants_and_is_for_administrators_alone(
     call: Call, act_as: ActAs, connection: psycopg.Connection[DictRow]
 ) -> None:
     for user in ("alice", "bob"):

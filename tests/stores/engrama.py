@@ -1,4 +1,4 @@
-"""pgmem's stores in the shapes that the contract suite of the seed's own system expects; no behaviour of its own.
+"""pgmem's stores in the shapes that the contract suite of the seed's own system expects; it adds no behaviour.
 
 The suite lies outside the repository: in ../shared/upstream/engrama-contracts, or where PGMEM_UPSTREAM says.
 """
@@ -49,7 +49,7 @@ def contracts(name: str) -> dict[str, Any]:
     """The tests of a file of the suite, and what they need; those of NOT_IN_THE_SEED and its stores are left out."""
     folder = suite()
     if folder is None:
-        pytest.skip("the contract suite is not here: set PGMEM_UPSTREAM", allow_module_level=True)
+        pytest.skip("the contract suite was not found: set PGMEM_UPSTREAM", allow_module_level=True)
     _stand_in()
     spec = importlib.util.spec_from_file_location(f"engrama_contracts_{name}", folder / f"{name}.py")
     assert spec is not None

@@ -73,13 +73,13 @@ async def test_a_node_is_created_once_and_updated_by_its_name(stores: Stores) ->
     assert await stores.graph.get_node("Technology", "id", made["id"]) == found
 
 
-async def test_a_node_that_is_not_here_is_none(stores: Stores) -> None:
+async def test_an_unknown_node_is_none(stores: Stores) -> None:
     assert await stores.graph.get_node("Technology", "name", "nothing of this name") is None
     assert await stores.graph.get_node("Technology", "id", str(uuid4())) is None
 
 
 async def test_a_node_that_is_deleted_softly_is_hidden_and_keeps_its_history(stores: Stores) -> None:
-    """B18: it is read with its status and archived_at."""
+    """It is read with its status and archived_at."""
     await stores.graph.merge_node("Tool", "name", "hammer", {"summary": "for nails"})
     assert await stores.graph.delete_node("Tool", "name", "hammer") is stores.keep
     node = await stores.graph.get_node("Tool", "name", "hammer")
@@ -157,7 +157,7 @@ async def test_cypher_reads_the_same_graph_or_is_not_implemented(stores: Stores)
             await stores.graph.run_cypher(query, {"key": "oak"})
 
 
-async def test_a_schema_of_ones_own_is_made_known_and_may_come_again(
+async def test_a_schema_of_the_caller_is_registered_and_may_be_repeated(
     stores: Stores, connection: psycopg.Connection[DictRow]
 ) -> None:
     schema = SchemaDefinition(
@@ -179,11 +179,11 @@ async def test_a_schema_of_ones_own_is_made_known_and_may_come_again(
         assert await stores.graph.run_cypher(query) == [{"recipe": "bread", "gear": "oven"}]
 
 
-async def test_a_store_that_is_well_says_so(stores: Stores) -> None:
-    told = await stores.graph.health_check()
-    assert told["status"] == "ok"
-    assert told["backend"] == ("postgres" if stores.keep else "none")
-    assert ("server_version" in told) is stores.keep
+async def test_a_healthy_store_reports_ok(stores: Stores) -> None:
+    health = await stores.graph.health_check()
+    assert health["status"] == "ok"
+    assert health["backend"] == ("postgres" if stores.keep else "none")
+    assert ("server_version" in health) is stores.keep
 
 
 async def test_the_history_of_a_node_holds_every_state_oldest_first(stores: Stores) -> None:

@@ -1,4 +1,4 @@
-"""The asynchronous contract of a graph store, from the suite of the seed's own system (B21)."""
+"""The asynchronous contract of a graph store, from the suite of the seed's own system."""
 
 from __future__ import annotations
 

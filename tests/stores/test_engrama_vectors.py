@@ -1,4 +1,4 @@
-"""The contract of a vector store, from the suite of the seed's own system (B21)."""
+"""The contract of a vector store, from the suite of the seed's own system."""
 
 from __future__ import annotations
 

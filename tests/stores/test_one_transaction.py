@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 async def test_a_vector_that_cannot_be_kept_leaves_no_node(
     store: PgStore, vectors: None, vector: list[float]
 ) -> None:
-    """B22: the node existed, because it took two calls."""
+    """The node existed, because it took two calls."""
     with pytest.raises(PgmemError):
         await store.merge_node("Concept", "name", "radio", {}, embedding=vector)
     assert await store.get_node("Concept", "name", "radio") is None
@@ -27,7 +27,7 @@ async def test_a_vector_that_cannot_be_kept_leaves_no_node(
 async def test_a_project_that_a_store_makes_is_the_project_of_the_verbs(
     store: PgStore, memory: Memory, call: Call
 ) -> None:
-    """B21: merge_node of a project was refused."""
+    """Merge_node of a project was refused."""
     made = await store.merge_node("Project", "name", "shop", {"description": "sells tea"})
     assert made["created"] is True
     assert (await memory.save_context("c", "shop")).status == "saved"
@@ -42,7 +42,6 @@ async def test_a_project_that_a_store_makes_is_the_project_of_the_verbs(
 
 
 async def test_an_empty_project_is_forgotten_and_comes_back(store: PgStore, memory: Memory) -> None:
-    """B21."""
     made = await store.merge_node("Project", "name", "shop", {})
     assert await store.delete_node("Project", "name", "shop")
     assert (await memory.get_scope_state("shop")).scope_state == "uncertain"
@@ -53,7 +52,7 @@ async def test_an_empty_project_is_forgotten_and_comes_back(store: PgStore, memo
 
 
 async def test_a_store_says_that_a_closed_node_was_revived(store: PgStore, call: Call) -> None:
-    """B21: the flag of the conflict was not returned."""
+    """The flag of the conflict was not returned."""
     call("remember", label="Concept", properties={"name": "radio"}, valid_to="2020-01-01T00:00:00Z")
     node = await store.merge_node("Concept", "name", "radio", {"notes": "n"})
     assert node["conflict"]["conflict"] == "revived"
@@ -65,14 +64,14 @@ async def test_a_store_says_that_a_closed_node_was_revived(store: PgStore, call:
 def test_a_backend_that_is_not_honoured_stops_the_program(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:
-    """B24: the setting was passed over, and the program ended with 0."""
+    """The setting was passed over, and the program ended with 0."""
     monkeypatch.setenv(name, value)
     with pytest.raises(InvalidArgument, match=name):
         load()
 
 
 def test_a_store_without_vectors_embeds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """B24: VECTOR_BACKEND=none searched by vectors all the same."""
+    """VECTOR_BACKEND=none searched by vectors all the same."""
     monkeypatch.setenv("VECTOR_BACKEND", " None ")
     assert load().embedding_provider == "none"
 
@@ -98,8 +97,8 @@ class Gone:
 async def test_a_provider_that_cannot_be_reached_registers_nothing(
     memory: Memory, vectors: None, call: Call
 ) -> None:
-    """B25: texts waited for a model that nobody has."""
-    lonely = Memory(memory._database, Gone())
+    """Texts waited for a model that nobody has."""
+    lonely = Memory(memory.caller.database, Gone())
     before = await memory.embedding_status()
     assert await lonely.register_embedder() is False
     await lonely.save_session("open", "shop")

@@ -50,8 +50,8 @@ async def test_every_call_and_save_is_a_line_of_json_without_contents(
         await memory.search_memory(CANARY)
         with pytest.raises(InvalidArgument):
             await memory.get_node(f"No{CANARY}", CANARY)
-    told, written = lines(capsys)
-    calls = [line for line in told if line["logger"] == "pgmem.calls"]
+    logged, written = lines(capsys)
+    calls = [line for line in logged if line["logger"] == "pgmem.calls"]
     save = next(line for line in calls if line.get("status"))
     assert (save["verb"], save["status"], save["level"]) == ("save_session", "saved", "INFO")
     search = next(line for line in calls if line["verb"] == "search_answer")
@@ -98,7 +98,7 @@ async def test_at_the_usual_level_nobody_watches_and_calls_are_not_logged(
     logs.configure(settings)
     async with Memory.connect(settings) as memory:
         await memory.save_session("open", "shop")
-        assert memory._database._shared.watchers == []
+        assert memory.caller.database._shared.watchers == []
     assert capsys.readouterr().err == ""
 
 

@@ -64,9 +64,9 @@ async def test_a_server_whose_database_is_away_is_alive_and_not_ready(tmp_path: 
         assert (answer.status_code, answer.json()["status"]) == (503, "not ready")
         page = (await ask(address, "/metrics")).text
         assert value(page, "pgmem_up") == 0
-        for told in (answer.text, page):  # a probe is for anybody: where the database is, is not
-            assert str(port) not in told
-            assert "somebody" not in told
+        for shown in (answer.text, page):  # a probe is for anybody: where the database is, is not
+            assert str(port) not in shown
+            assert "somebody" not in shown
 
 
 async def test_a_server_in_front_of_another_schema_is_not_ready(server: str, tmp_path: Path) -> None:

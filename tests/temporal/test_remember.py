@@ -77,7 +77,7 @@ def test_a_stub_stays_out_of_search_until_it_is_filled(call: Call, each: Each, s
     assert [row["title"] for row in each("search_memory", query="coalescing")] == ["coalescing"]
 
 
-def test_an_ambiguous_target_is_left_and_its_candidates_are_told(call: Call, shop: str) -> None:
+def test_an_ambiguous_target_is_left_and_its_candidates_are_listed(call: Call, shop: str) -> None:
     call("remember", label="Concept", properties={"name": "Redis"}, project_id=shop)
     call("remember", label="Technology", properties={"name": "Redis"}, project_id=shop)
     arguments = {"label": "Problem", "properties": {"title": "p"}, "project_id": shop}
@@ -116,7 +116,7 @@ def test_a_relation_brings_no_forgotten_node_back(call: Call, shop: str) -> None
 
 
 @pytest.mark.parametrize("label", ["Decision", "EntityFact", "Project", "GovernanceToken", "Insight"])
-def test_a_label_with_a_verb_of_its_own_is_refused_by_name(call: Call, label: str) -> None:
+def test_a_label_with_a_separate_verb_is_refused_by_name(call: Call, label: str) -> None:
     state, message = refusal(call, "remember", label=label, properties={"name": "x", "title": "x"})
     assert state == "PM001"
     assert "is written by" in message

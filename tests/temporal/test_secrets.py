@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgmem import InvalidArgument, Memory
-from pgmem.engines.secrets import scrubbed
+from pgmem.calls.secrets import scrubbed
 from pgmem.secret_forms import redacted
 from pgmem.settings import Settings
 
@@ -37,7 +37,7 @@ def test_a_secret_is_redacted_whole_and_the_text_around_it_stays(kind: str) -> N
 
 
 @pytest.mark.parametrize("kind", SECRETS)
-def test_a_secret_is_refused_by_kind_and_place_without_being_told_again(kind: str) -> None:
+def test_a_secret_is_refused_by_kind_and_place_without_its_text(kind: str) -> None:
     with pytest.raises(InvalidArgument, match="deep.note holds what looks like a secret") as caught:
         scrubbed({"deep": {"note": f"x {SECRETS[kind]}"}}, "refuse")
     assert SECRETS[kind] not in str(caught.value)
@@ -66,7 +66,7 @@ async def test_the_setting_decides_what_every_write_of_a_process_does(dsn: str, 
         with pytest.raises(InvalidArgument, match="rationale"):
             await memory.save_decision("Use another key", f"it is {secret}", "shop")
     async with Memory.connect(settings("off")) as memory:
-        await memory.save_context(f"as told: {secret}", "shop")
+        await memory.save_context(f"as noted: {secret}", "shop")
         assert secret in str(await memory.retrieve_context("shop", "project"))
 
 

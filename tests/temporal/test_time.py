@@ -150,7 +150,7 @@ def test_a_write_onto_a_memory_with_an_end_is_flagged_and_both_versions_stay(cal
     assert again["conflict"] is None
 
 
-def test_an_entity_told_again_after_its_end_is_flagged_too(call: Call, rows: Rows, shop: str) -> None:
+def test_an_entity_saved_again_after_its_end_is_flagged_too(call: Call, rows: Rows, shop: str) -> None:
     call("upsert_entity", entity_name="Redis", fact="in use", project_id=shop)
     rows("update pgmem.node set valid_to = '2024-01-01' where key = 'Redis' returning seq")
     answer = call("upsert_entity", entity_name="Redis", fact="in use again", project_id=shop)
@@ -272,7 +272,7 @@ def test_confidence_is_initial_times_exp_of_minus_rate_times_days(
     assert call("get_node", label="Concept", key="c")["confidence"] == first
 
 
-def test_confidence_stands_still_until_the_age_at_which_decay_begins(call: Call, clock: Clock) -> None:
+def test_confidence_is_constant_until_the_age_at_which_decay_begins(call: Call, clock: Clock) -> None:
     clock("2026-01-01")
     call("remember", label="Concept", properties={"name": "c"})
     clock("2026-04-01")
@@ -314,7 +314,7 @@ def test_decay_archives_below_a_threshold_in_batches(call: Call, clock: Clock, r
 
 @pytest.mark.anyio
 async def test_a_rate_given_to_decay_holds_for_that_call_alone(memory: Memory) -> None:
-    """B19: a call that counts or archives changes no setting of the owner's."""
+    """A call that counts or archives changes no setting of the owner's."""
     before = await memory.list_settings()
     await memory.decay_scores()
     await memory.decay_scores(max_age_days=30, decay_rate=0.02)
@@ -340,7 +340,7 @@ def test_a_time_to_live_archives_or_purges_what_nobody_touched(
 
 
 @pytest.mark.anyio
-async def test_python_forgets_reverts_and_tells_the_history(dsn: str, tmp_path: Path) -> None:
+async def test_python_forgets_reverts_and_returns_the_history(dsn: str, tmp_path: Path) -> None:
     async with Memory.connect(Settings(dsn=dsn, data_dir=tmp_path)) as memory:
         made = await memory.remember("Technology", {"name": "AGE", "summary": "a graph"})
         await memory.remember("Technology", {"name": "AGE", "summary": "a graph in PostgreSQL"})
@@ -391,7 +391,7 @@ HARBOUR: dict[str, object] = {"label": "Technology", "key": "HarbourDB"}
 def test_a_closed_period_is_found_after_the_same_name_was_written_again(
     way: str, call: Call, each: Each, clock: Clock, shop: str
 ) -> None:
-    """B14: what was used in March, after something else took its place in July."""
+    """What was used in March, after something else took its place in July."""
     if way == "remember":
         ask = HARBOUR
         for engine, begins, ends in (
@@ -430,7 +430,7 @@ def test_a_closed_period_is_found_after_the_same_name_was_written_again(
 def test_an_open_end_is_closed_where_another_content_begins_and_known_at_still_sees_it_open(
     call: Call, clock: Clock
 ) -> None:
-    """B14: both dates together ask both axes."""
+    """Both dates together ask both axes."""
     clock("2025-01-10")
     call(
         "remember",
@@ -456,7 +456,7 @@ def test_an_open_end_is_closed_where_another_content_begins_and_known_at_still_s
 
 
 def test_the_same_content_with_another_period_restates_the_earlier_one(call: Call, each: Each) -> None:
-    """B14: a corrected period is not true in both; one that is true again later is."""
+    """A corrected period is not true in both; one that is true again later is."""
     thing = {"label": "Tool", "properties": {"name": "make"}}
     ask = {"label": "Tool", "key": "make"}
     call("remember", **thing, valid_from="2024-01-01", valid_to="2024-06-30")
@@ -469,7 +469,7 @@ def test_the_same_content_with_another_period_restates_the_earlier_one(call: Cal
 
 
 def test_an_end_without_a_start_has_an_open_start(call: Call, each: Each) -> None:
-    """B15: it was never true at any date."""
+    """It was never true at any date."""
     call("remember", label="Tool", properties={"name": "make"}, valid_to="2024-01-01")
     ask = {"label": "Tool", "key": "make"}
     assert call("get_node", **ask, as_of="2023-06-01")["title"] == "make"
@@ -479,8 +479,8 @@ def test_an_end_without_a_start_has_an_open_start(call: Call, each: Each) -> Non
     assert (state["valid_from"], state["valid_to"]) == (None, datetime(2024, 1, 1, tzinfo=UTC))
 
 
-def test_an_end_in_the_past_that_is_told_later_leaves_the_thing_true_before_it(call: Call) -> None:
-    """B15: the start must not lie after the end."""
+def test_an_end_in_the_past_that_is_saved_later_leaves_the_thing_true_before_it(call: Call) -> None:
+    """The start must not lie after the end."""
     call("remember", label="Tool", properties={"name": "make", "notes": "in use"})
     call("remember", label="Tool", properties={"name": "make", "notes": "out of use"}, valid_to="2024-01-01")
     ask = {"label": "Tool", "key": "make"}
@@ -489,13 +489,13 @@ def test_an_end_in_the_past_that_is_told_later_leaves_the_thing_true_before_it(c
 
 
 def test_an_unrelated_edit_keeps_an_end_in_the_future(call: Call) -> None:
-    """B16: only an end that has passed is cleared, and either is reported."""
+    """Only an end that has passed is cleared, and either is reported."""
     call(
         "remember", label="Tool", properties={"name": "make"}, valid_from="2024-01-01", valid_to="2099-01-01"
     )
     answer = call("remember", label="Tool", properties={"name": "make", "notes": "old"})
-    told = answer["conflict"]
-    assert (told["conflict"], told["action"]) == ("has_end", "kept")
+    conflict = answer["conflict"]
+    assert (conflict["conflict"], conflict["action"]) == ("has_end", "kept")
     node = call("get_node", label="Tool", key="make")
     assert (node["valid_from"].year, node["valid_to"].year) == (2024, 2099)
     again = call("remember", label="Tool", properties={"name": "make"}, valid_from="2025-01-01")["conflict"]
@@ -506,7 +506,7 @@ def test_an_unrelated_edit_keeps_an_end_in_the_future(call: Call) -> None:
 def test_a_revived_entity_was_not_true_between_its_end_and_now(
     call: Call, clock: Clock, rows: Rows, shop: str
 ) -> None:
-    """B16: the same fact told again after its end is true again from now on, and its old period stands."""
+    """The same fact saved again after its end is true again from now on, and its old period is kept."""
     clock("2024-01-01")
     call("upsert_entity", entity_name="Redis", fact="in use", project_id=shop)
     rows("update pgmem.node set valid_to = '2024-06-30' where key = 'Redis' returning seq")
@@ -523,7 +523,7 @@ def test_a_revived_entity_was_not_true_between_its_end_and_now(
 
 
 def test_a_forgotten_memory_is_read_with_its_status_and_the_time(call: Call, clock: Clock) -> None:
-    """B18: get_node found none; a live memory of the name comes before it."""
+    """Get_node found none; a live memory of the name comes before it."""
     clock("2026-01-01")
     call("remember", label="Tool", properties={"name": "make"})
     clock("2026-02-01")
@@ -535,8 +535,8 @@ def test_a_forgotten_memory_is_read_with_its_status_and_the_time(call: Call, clo
     assert (node["status"], node["archived_at"]) == ("active", None)
 
 
-def test_a_status_of_archived_is_no_property(call: Call) -> None:
-    """B18: it became a property beside the real status."""
+def test_a_status_of_archived_is_not_a_property(call: Call) -> None:
+    """It became a property beside the real status."""
     state, message = refusal(
         call, "remember", label="Tool", properties={"name": "make", "status": "archived"}
     )
@@ -545,7 +545,7 @@ def test_a_status_of_archived_is_no_property(call: Call) -> None:
     assert call("get_node", label="Problem", key="it leaks")["properties"]["status"] == "open"
 
 
-def test_a_node_tells_who_wrote_its_present_state(
+def test_a_node_shows_who_wrote_its_present_state(
     call: Call, rows: Rows, act_as: ActAs, clock: Clock
 ) -> None:
     """Small: agent and session; the earlier states do not keep them."""
@@ -564,7 +564,7 @@ def test_a_node_tells_who_wrote_its_present_state(
 def test_a_revert_to_what_the_present_state_says_changes_no_period(
     call: Call, each: Each, clock: Clock
 ) -> None:
-    """B14: it makes no version, so the start of the present state stays too."""
+    """It makes no version, so the start of the present state stays too."""
     ask = {"label": "Tool", "key": "make"}
     for day, notes in (("2024-01-01", "a"), ("2024-02-01", "b")):
         clock(day)

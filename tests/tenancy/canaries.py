@@ -29,7 +29,7 @@ from psycopg.rows import dict_row
 
 from pgmem import Memory, MemoryScope, PgmemError
 from pgmem.database.call import clean, statement
-from pgmem.mcp.app import App
+from pgmem.mcp.http.app import App
 from pgmem.mcp.server import create_server
 from pgmem.settings import Settings
 from tests.cards.conftest import report
@@ -335,7 +335,7 @@ def over_sql(connection: AsyncConnection[Any]) -> Run:
     async def run(verb: str, arguments: Arguments) -> tuple[bool, str]:
         sent = {name: clean(name, value) for name, value in arguments.items()}
         try:
-            cursor = await connection.execute(statement(verb, *sent), sent)
+            cursor = await connection.execute(statement(verb, sent), sent)
             return True, str(await cursor.fetchall())
         except psycopg.Error as error:
             return False, f"{error.diag.message_primary} {error.diag.message_detail}"

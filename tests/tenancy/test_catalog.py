@@ -29,7 +29,7 @@ WRITERS = {
     "spend_token": "the vertex of a token whose row the caller's tenant holds",
     "decay_scores": "maintenance: archives a batch of the caller's tenant, or of all for a reviewer without one",
     "forget_by_ttl": "maintenance: archives or purges a batch of the caller's tenant, or of all for a reviewer without one",
-    "import_versions": "the keeper's: earlier states of a node that insert_node has just made from a file",
+    "import_versions": "the administrator's: earlier states of a node that insert_node has just made from a file",
     "adopt": "the owner's: gives rows without tenant to one",
     "refresh_links": "edges that an earlier refresh of the same scope key made and this one does not",
     "ensure_project": "the name of a project that was resolved for the caller",
@@ -81,7 +81,7 @@ READERS = {
 def functions() -> dict[str, str]:
     """The text of each function without comments; the chapters that need AGE write the graph, not the record."""
     found = {}
-    for path in sorted(SQL.glob("*.sql")):
+    for path in sorted(SQL.glob("*/*.sql")):
         if path.stem in ("91-projection", "92-graph", "93-cypher"):
             continue
         text = re.sub(r"--[^\n]*", "", path.read_text(encoding="utf-8"))
@@ -124,11 +124,12 @@ def test_every_table_is_covered_by_an_erasure_or_holds_nothing_of_a_tenant(rows:
     assert tables - covered == OF_THE_STORE & tables
 
 
-# Tables that hold no row of a tenant. token_frequency: hashes of words and how often they stand in titles of the whole
+# Tables that hold no row of a tenant. token_frequency: hashes of words and how often they occur in titles of the whole
 # store. held_lock: hashes of what a transaction holds. store_secret: what these hashes are made with.
 OF_THE_STORE = {
     "alembic_version",
     "embedding_model",
+    "field",
     "erasure",
     "held_lock",
     "label",
@@ -180,7 +181,7 @@ def test_an_erasure_leaves_no_trace_of_its_subject_and_all_of_the_others(
     counted = call("erase_subject", org_id="acme", user_id="alice")
     assert "canary alice" in everything(rows)
     assert (counted["dry_run"], counted["receipt_id"]) == (True, None)
-    done = call("erase_subject", org_id="acme", user_id="alice", dry_run=False, by="keeper")
+    done = call("erase_subject", org_id="acme", user_id="alice", dry_run=False, by="admin")
     assert done["counts"] == counted["counts"]
     assert done["counts"]["node"] >= 9
     assert done["counts"]["node_version"] >= 2
@@ -190,11 +191,11 @@ def test_an_erasure_leaves_no_trace_of_its_subject_and_all_of_the_others(
     assert "alice" not in left
     assert "canary bob keeps orders in a table" in left
     assert graph_differences() == []
-    assert call("erase_subject", org_id="acme", user_id="alice", dry_run=False, by="keeper")["total"] == 0
+    assert call("erase_subject", org_id="acme", user_id="alice", dry_run=False, by="admin")["total"] == 0
     receipts = rows("select subject_hash, erased_by, counts from pgmem.erasure order by erased_at")
     assert receipts[0] == {
         "subject_hash": done["subject_hash"],
-        "erased_by": "keeper",
+        "erased_by": "admin",
         "counts": done["counts"],
     }
 
@@ -202,7 +203,7 @@ def test_an_erasure_leaves_no_trace_of_its_subject_and_all_of_the_others(
 def test_an_organisation_is_erased_with_all_its_users(call: Call, act_as: ActAs, rows: Rows) -> None:
     fill(call, act_as, "acme", "alice")
     fill(call, act_as, "globex", "bob")
-    call("erase_subject", org_id="acme", dry_run=False, by="keeper")
+    call("erase_subject", org_id="acme", dry_run=False, by="admin")
     assert "alice" not in everything(rows)
     assert rows("select distinct org_id from pgmem.node where org_id <> ''") == [{"org_id": "globex"}]
 

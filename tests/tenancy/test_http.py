@@ -11,7 +11,7 @@ import httpx2
 import psycopg
 import pytest
 
-from pgmem.neutral import as_sent
+from pgmem.escaping import as_sent
 from tests.conftest import Call
 from tests.serving import Agent, serving
 from tests.sql.conftest import Rows

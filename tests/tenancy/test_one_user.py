@@ -33,7 +33,7 @@ def ids(rows: Rows) -> list[DictRow]:
 async def test_a_token_without_a_tenant_locks_nobody_out(
     dsn: str, tmp_path: Path, run: Run, call: Call, shop: str
 ) -> None:
-    """U6: after `token issue`, local saves failed, and revoking did not undo it."""
+    """After `token issue`, local saves failed, and revoking did not undo it."""
     issued = await anyio.to_thread.run_sync(run, "token", "issue")
     assert issued.exit_code == 0, issued.stderr
     assert "the one user of this store" in issued.stderr
@@ -56,15 +56,15 @@ async def test_a_token_without_a_tenant_locks_nobody_out(
 def test_a_token_of_a_tenant_says_what_it_changes_and_revoking_undoes_it(
     run: Run, call: Call, shop: str
 ) -> None:
-    """U6: the message "This store has tenants" named no setting, and status said "one user"."""
+    """The message "This store has tenants" named no setting, and status said "one user"."""
     issued = run("token", "issue", "--org", "me", "--user", "me")
     assert "needs DEFAULT_ORG_ID=me and DEFAULT_USER_ID=me" in issued.stderr
     with pytest.raises(psycopg.Error, match="set DEFAULT_ORG_ID or DEFAULT_USER_ID") as caught:
         call("save_decision", title="Sell tea", rationale="r", project_id=shop)
     assert caught.value.sqlstate == "PM006"
-    told = re.sub(r"\s+", " ", run("status").stdout)
-    assert "the store has tenants: set DEFAULT_ORG_ID or DEFAULT_USER_ID" in told
-    assert "one user" not in told
+    shown = re.sub(r"\s+", " ", run("status").stdout)
+    assert "the store has tenants: set DEFAULT_ORG_ID or DEFAULT_USER_ID" in shown
+    assert "one user" not in shown
     refused = run("token", "issue")
     assert refused.exit_code == 1
     assert "--org" in refused.stderr
@@ -76,7 +76,7 @@ def test_a_token_of_a_tenant_says_what_it_changes_and_revoking_undoes_it(
 def test_memories_go_to_a_tenant_and_come_back_as_they_were(
     run: Run, call: Call, rows: Rows, shop: str
 ) -> None:
-    """U6: adopt had no way back."""
+    """Adopt had no way back."""
     call("save_decision", title="Sell tea by weight", rationale="r", project_id=shop)
     call("upsert_entity", entity_name="Redis", fact="a cache", project_id=shop)
     before = ids(rows)
@@ -110,7 +110,7 @@ def test_the_way_back_is_refused_while_a_tenant_could_read_it(
 def test_the_server_says_where_it_listens_and_how_to_get_a_token(
     dsn: str, tmp_path: Path, free_port: int
 ) -> None:
-    """U6: `pgmem mcp --transport http` printed nothing."""
+    """`pgmem mcp --transport http` printed nothing."""
     command = [sys.executable, "-m", "pgmem", "mcp", "--transport", "http", "--port", str(free_port)]
     command += ["--dsn", dsn, "--data-dir", str(tmp_path)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:

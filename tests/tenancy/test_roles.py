@@ -12,10 +12,10 @@ import pytest
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import DictRow, dict_row
 
-from pgmem.database import schema
-from pgmem.database.embedded import EmbeddedServer
-from pgmem.database.examine import examine_server
+from pgmem.doctor.database import examine_server
 from pgmem.errors import NotPermitted
+from pgmem.install import schema
+from pgmem.server.embedded import EmbeddedServer
 from tests.conftest import Call, GraphDifferences, caller, roomy_place
 from tests.sql.conftest import ActAs, Rows
 from tests.tenancy.conftest import PASSWORD, Login
@@ -89,7 +89,7 @@ def of_installer() -> Iterator[str]:
 
 
 @pytest.mark.embedded
-def test_an_installer_with_createrole_who_is_no_superuser_makes_the_roles(of_installer: str) -> None:
+def test_an_installer_with_createrole_who_is_not_a_superuser_makes_the_roles(of_installer: str) -> None:
     own = make_conninfo(of_installer, user="installer")
     schema.upgrade(own, (), roles=True)
     schema.upgrade(own, ())
@@ -102,7 +102,7 @@ def test_an_installer_with_createrole_who_is_no_superuser_makes_the_roles(of_ins
 
 
 @pytest.mark.embedded
-def test_the_owner_may_use_an_extension_in_a_schema_of_its_own(of_installer: str) -> None:
+def test_the_owner_may_use_an_extension_in_a_separate_schema(of_installer: str) -> None:
     """Supabase keeps pgvector in `extensions`; every save with a vector failed there, and doctor found nothing."""
     store = of_installer
     with psycopg.connect(store, autocommit=True, row_factory=dict_row) as admin_there:
@@ -235,6 +235,17 @@ def test_a_bound_login_is_its_tenant_whatever_it_sets(
         assert set(values(bob, "select title from pgmem.decision")) == everything
         assert values(bob, "select title from pgmem.search_memory('secret')") == ["Secret of bob"]
     assert sqlstate(bob, "select * from pgmem.verify_token('x')") == "PM004"
+
+
+def test_the_owner_asks_the_graph_of_a_store_with_tenants_and_nobody_else_does(
+    login: Login, make_login: Callable[..., str], rows: Rows, three: None, age: None
+) -> None:
+    bound, reviewer = make_login("pgmem_reader"), make_login("pgmem_reviewer")
+    rows("select * from pgmem.bind_role(%s, 'acme', 'bob')", bound)
+    query = "select * from pgmem.run_cypher('MATCH (n) RETURN count(n) AS n')"
+    assert rows(query)[0]["run_cypher"]["n"] > 0
+    assert sqlstate(login(name=bound), query) in ("PM004", "42501")
+    assert sqlstate(login(name=reviewer), query) in ("PM004", "42501")
 
 
 def test_set_role_changes_nobodys_identity(
@@ -379,7 +390,7 @@ def test_maintenance_without_identity_means_all_tenants_and_with_one_its_own(
     assert call("forget_by_ttl", days=0, dry_run=True)["remaining"] == 2
 
 
-def test_an_edge_needs_an_end_of_ones_own(call: Call, act_as: ActAs) -> None:
+def test_an_edge_needs_an_end_of_the_caller(call: Call, act_as: ActAs) -> None:
     for name in ("public", "other"):
         call("remember", label="Concept", properties={"name": name})
     act_as("acme", "alice")

@@ -102,7 +102,7 @@ class Pages:
         self.complaints: list[str] = []
 
     def context(self, **options: Any) -> BrowserContext:
-        """A browser of its own, signed in."""
+        """A separate browser, signed in."""
         context = self._browser.new_context(**options)
         self._stack.callback(context.close)
         context.set_default_timeout(15_000)
@@ -112,7 +112,7 @@ class Pages:
         return context
 
     def page(self, path: str = "/", **options: Any) -> Page:
-        """A page in a browser of its own, opened at a path."""
+        """A page in a separate browser, opened at a path."""
         page = self.context(**options).new_page()
         page.on("request", lambda request: self.requested.append(request.url))
         page.on("console", self._heard)
@@ -133,7 +133,7 @@ class Pages:
 
 @pytest.fixture
 def pages(dsn: str, tmp_path: Path, chromium: Browser) -> Iterator[Pages]:
-    """`pages.page("/ask")`: the page for the person at this machine, in a browser of its own."""
+    """`pages.page("/ask")`: the page for the person at this machine, in a separate browser."""
     with serving(dsn, tmp_path, embedding_provider="none") as (address, link), ExitStack() as stack:
         found = Pages(address, link, chromium, stack)
         yield found

@@ -1,4 +1,4 @@
-"""The pages of this machine on a real port, in a thread of their own, and the browser that looks at them."""
+"""The pages of this machine on a real port, in a separate thread, and the browser that opens them."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def running(app: Any) -> Iterator[str]:
         started = threading.Event()
         startup = server.startup
 
-        async def tell(sockets: list[socket.socket] | None = None) -> None:
+        async def report_start(sockets: list[socket.socket] | None = None) -> None:
             await startup(sockets)
             started.set()
 
-        server.startup = tell  # type: ignore[method-assign]
+        server.startup = report_start  # type: ignore[method-assign]
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
         try:

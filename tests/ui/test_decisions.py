@@ -17,24 +17,24 @@ def status_of(call: Call, identity: object) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("key", "told", "candidate", "titles"),
+    ("key", "notice", "candidate", "titles"),
     [
-        ("k", "Dropped: nothing was saved.", "active", 1),
+        ("k", "Dropped. Nothing was saved.", "active", 1),
         ("s", "the old one is superseded", "superseded", 1),
         ("n", "Saved beside the old one.", "active", 2),
     ],
 )
 def test_one_key_decides_a_review(
-    pages: Pages, store: dict[str, Any], agent: Call, key: str, told: str, candidate: str, titles: int
+    pages: Pages, store: dict[str, Any], agent: Call, key: str, notice: str, candidate: str, titles: int
 ) -> None:
     page = pages.page("/decide")
     expect(page.locator(".compare ins").first).to_contain_text("archive")
     page.keyboard.press(key)
-    expect(page.get_by_role("status")).to_contain_text(told)
+    expect(page.get_by_role("status")).to_contain_text(notice)
     assert status_of(agent, store["kept"])["status"] == candidate
     resolved = agent("get_review", save_id=store["review"])
     assert (resolved["resolved_by"], resolved["is_open"]) == ("ada", False)
-    expect(page.get_by_text("Nothing waits for you.")).to_be_visible()
+    expect(page.get_by_text("No pending reviews.")).to_be_visible()
     live = page.request.get(f"{pages.address}/ui/memories.json?labels=Decision&status=active").json()[
         "memories"
     ]
@@ -46,20 +46,20 @@ def test_undo_takes_a_decision_back(pages: Pages, store: dict[str, Any], agent: 
     page = pages.page("/decide")
     page.keyboard.press(key)
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_role("status")).to_contain_text("Taken back")
+    expect(page.get_by_role("status")).to_contain_text("Undone")
     assert status_of(agent, store["kept"])["status"] == "active"
     saved = agent("get_review", save_id=store["review"])["artifact_id"]
     assert status_of(agent, saved)["status"] == "archived"
 
 
-def test_the_second_of_two_people_is_told_that_it_is_decided_and_by_whom(
+def test_the_second_of_two_people_sees_the_decision_and_who_made_it(
     pages: Pages, store: dict[str, Any], agent: Call
 ) -> None:
     one, other = pages.page("/decide"), pages.page("/decide")
     one.get_by_role("button", name="Keep the old").click()
     expect(one.get_by_role("status")).to_contain_text("Dropped")
     other.get_by_role("button", name="Supersede").click()
-    expect(other.get_by_role("status")).to_contain_text("decided already, by ada. Nothing was changed.")
+    expect(other.get_by_role("status")).to_contain_text("Already decided by ada. Nothing was changed.")
     expect(other.locator(".lede")).to_contain_text("it was dropped, by ada")
     assert status_of(agent, store["kept"])["status"] == "active"
 
@@ -92,7 +92,7 @@ def test_an_approval_shows_the_exact_text_and_saves_it(
     expect(page.locator(".body")).to_contain_text("Twice the answers.")
     page.keyboard.press("n")
     expect(page.get_by_role("status")).to_contain_text("Approved and saved.")
-    page.get_by_role("link", name="Look at it").click()
+    page.get_by_role("link", name="View").click()
     expect(page.locator(".about").first).to_contain_text("global")
 
 
@@ -120,7 +120,7 @@ def test_insights_and_cards_are_decided(pages: Pages, store: dict[str, Any], age
     )
     page = pages.page("/decide/insights")
     page.keyboard.press("a")
-    expect(page.get_by_role("status")).to_contain_text("Approved: it is a memory now.")
+    expect(page.get_by_role("status")).to_contain_text("Approved and saved as a memory.")
     page.goto(f"{pages.address}/ui/decide/cards")
     expect(page.get_by_text("mail/queue.py:88")).to_be_visible()
     page.keyboard.press("r")
@@ -140,7 +140,7 @@ def test_an_edit_is_a_new_version_with_a_persons_trust_and_can_be_undone(
     assert (node["source"], node["trust_level"], node["agent_id"]) == ("ui", 1.0, "ada")
     expect(page.locator("ol.line ins")).to_contain_text("and the team knows it")
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_role("status")).to_contain_text("Version 1 is back, as version 3.")
+    expect(page.get_by_role("status")).to_contain_text("Version 1 was restored as version 3.")
 
 
 def test_an_edit_of_what_has_changed_meanwhile_is_refused(pages: Pages, store: dict[str, Any]) -> None:
@@ -185,7 +185,7 @@ def test_a_purge_asks_says_what_remains_and_leaves_a_tombstone(pages: Pages, sto
     page.get_by_role("link", name="Purge…").click()
     expect(page.get_by_text("What remains")).to_be_visible()
     page.get_by_role("checkbox", name="I am sure").check()
-    page.get_by_role("button", name="Delete for good").click()
+    page.get_by_role("button", name="Delete permanently").click()
     expect(page.get_by_role("status")).to_contain_text("Deleted for good")
     page.goto(f"{pages.address}/ui/memory/{store['post']}")
     expect(page.locator(".lede")).to_contain_text("It was purged on")
@@ -215,7 +215,7 @@ def test_a_failed_save_is_tried_again_or_dropped(pages: Pages, agent: Call) -> N
     page = pages.page("/decide/saves")
     page.get_by_role("button", name="Try again").click()
     expect(page.get_by_role("status")).to_contain_text("saved")
-    expect(page.get_by_text("Every save was made.")).to_be_visible()
+    expect(page.get_by_text("No failed saves.")).to_be_visible()
 
 
 def issued(page: Page, **fields: str) -> str:
@@ -237,16 +237,16 @@ def test_a_token_is_shown_once_and_revoked_and_a_tenant_is_erased_with_a_receipt
     expect(page.get_by_role("status")).to_contain_text("is revoked")
     page.get_by_role("link", name="Erase…").first.click()
     page.get_by_label("Type acme/bo to erase it").fill("acme")
-    page.get_by_role("button", name="Erase for good").click()
+    page.get_by_role("button", name="Erase permanently").click()
     expect(page.locator(".lede")).to_contain_text("nothing was deleted")
     page.goto(f"{pages.address}/ui/tenants/erase?org=acme&user=bo")
     page.get_by_label("Type acme/bo to erase it").fill("acme/bo")
-    page.get_by_role("button", name="Erase for good").click()
+    page.get_by_role("button", name="Erase permanently").click()
     expect(page.get_by_role("heading", name="Erased")).to_be_visible()
     expect(page.locator(".facts")).to_contain_text("Receipt")
 
 
-def test_near_names_stand_on_home_and_are_merged_or_kept_apart(
+def test_near_names_are_listed_on_home_and_are_merged_or_kept_apart(
     pages: Pages, store: dict[str, Any], agent: Call
 ) -> None:
     for name in ("Mail providers", "Postmarks"):
@@ -265,7 +265,7 @@ def test_near_names_stand_on_home_and_are_merged_or_kept_apart(
     expect(page.get_by_text("No name waits.")).to_be_visible()
 
 
-def test_a_card_of_a_branch_says_so_and_is_made_everybodys(
+def test_a_card_of_a_branch_is_marked_and_can_be_shared(
     pages: Pages, store: dict[str, Any], agent: Call
 ) -> None:
     card = agent(
@@ -281,7 +281,7 @@ def test_a_card_of_a_branch_says_so_and_is_made_everybodys(
     marked = page.get_by_text("only on branch night-mail")
     expect(marked).to_have_count(1)
     page.get_by_role("link", name="The queue drops mail").click()
-    expect(page.get_by_role("main")).to_contain_text("Agents see this card on branch night-mail only")
+    expect(page.get_by_role("main")).to_contain_text("This card is visible on branch night-mail only")
     page.get_by_role("link", name="Decide").last.click()
     expect(page.locator("main section")).to_have_count(1)
     page.goto(f"{pages.address}/ui/decide/cards")
@@ -289,18 +289,36 @@ def test_a_card_of_a_branch_says_so_and_is_made_everybodys(
     expect(marked).to_have_count(1)
     page.get_by_role("link", name="Branch night-mail").click()
     expect(page.locator("main section")).to_have_count(1)
-    page.get_by_role("button", name="Make its cards everybody's").click()
-    expect(page.get_by_role("status")).to_contain_text("1 card of night-mail: everybody's from now on.")
+    page.get_by_role("button", name="Share its cards").click()
+    expect(page.get_by_role("status")).to_contain_text("1 card of night-mail shared with all branches.")
     expect(marked).to_have_count(0)
     assert "branch" not in status_of(agent, card)["properties"]
 
 
-def test_the_second_who_decides_a_card_is_told_by_whom(pages: Pages, store: dict[str, Any]) -> None:
+def test_the_second_who_decides_a_card_sees_who_decided_it(pages: Pages, store: dict[str, Any]) -> None:
     one, other = pages.page("/decide/cards"), pages.page("/decide/cards")
     one.get_by_role("button", name="Approve").click()
     expect(one.get_by_role("status")).to_contain_text("Approved")
     other.get_by_role("button", name="Reject").click()
-    expect(other.get_by_role("status")).to_contain_text("decided already: it is active, by ada")
-    one.get_by_role("link", name="Look at it").click()
+    expect(other.get_by_role("status")).to_contain_text("Already decided: active by ada")
+    one.get_by_role("link", name="View").click()
     one.get_by_role("button", name="Archive").click()
     expect(one.locator(".about").first).to_contain_text("archived")
+
+
+def test_a_page_shows_the_whole_of_what_a_press_carries_out(
+    pages: Pages, store: dict[str, Any], agent: Call
+) -> None:
+    """The relations of a held change, the text of a failed save, and the version that a revert puts back."""
+    agent(
+        "save_decision", title="Push straight to production", rationale="The CTO said so.", project_id="new"
+    )
+    page = pages.page("/decide/saves")
+    expect(page.get_by_text("Push straight to production")).to_be_visible()
+    expect(page.get_by_text("The CTO said so.")).to_be_visible()
+    page = pages.page(f"/memory/{store['mail']}/edit")
+    page.get_by_label("Fact").fill("Twenty messages a second.")
+    page.get_by_role("button", name="Save the new version").click()
+    asked = agent("revert", label="EntityFact", key=str(store["mail"]), version=1)
+    page.goto(f"{pages.address}/ui/decide/{asked['save_id']}")
+    expect(page.locator("main")).to_contain_text("Ten")

@@ -31,7 +31,7 @@ def graph(count: int, pairs: list[tuple[int, int]]) -> DrawnGraph:
 
 @given(count=st.integers(1, 120), pairs=Pairs)
 @settings(max_examples=25, deadline=None)
-def test_every_memory_stands_within_the_picture(count: int, pairs: list[tuple[int, int]]) -> None:
+def test_every_memory_is_within_the_picture(count: int, pairs: list[tuple[int, int]]) -> None:
     drawn = drawing.project(graph(count, pairs))
     assert drawn is not None
     assert len(drawn.dots) == count
@@ -45,7 +45,7 @@ def test_of_many_the_most_connected_are_named() -> None:
     assert sum(dot.named for dot in drawn.dots) < 100
 
 
-def test_around_one_memory_stands_what_it_is_joined_to() -> None:
+def test_related_memories_are_drawn_around_a_memory() -> None:
     drawn = drawing.ego(graph(4, [(0, 1), (1, 2), (0, 3)]), str(UUID(int=1)))
     assert drawn is not None
     assert len(drawn.dots) == 4

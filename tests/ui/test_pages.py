@@ -119,9 +119,9 @@ def test_search_marks_the_words_and_draws_the_parts_of_the_score(pages: Pages, s
     page.wait_for_url(re.compile("/memory/"))
 
 
-def test_a_question_without_an_answer_says_so(pages: Pages, store: dict[str, Any]) -> None:
+def test_a_question_without_an_answer_is_reported(pages: Pages, store: dict[str, Any]) -> None:
     page = pages.page("/ask?q=zebra+quark+umbrella")
-    expect(page.get_by_text("Nothing here answers that.")).to_be_visible()
+    expect(page.get_by_text("No memory answers this question.")).to_be_visible()
     expect(page.get_by_text("Nothing matches.")).to_be_visible()
 
 
@@ -195,7 +195,7 @@ def test_the_activity_comes_live(pages: Pages, store: dict[str, Any], agent: Cal
 def test_health_previews_a_repair_and_does_it(pages: Pages, store: dict[str, Any], agent: Call) -> None:
     agent("upsert_entity", entity_name="Mail-provider", fact="Ten messages a second.", project_id="harbour")
     page = pages.page("/health")
-    page.wait_for_selector("text=What to repair")
+    page.wait_for_selector("text=Findings")
     page.get_by_role("button", name="Repair…").first.click()
     expect(page.locator(".compare")).to_be_visible()
     page.get_by_role("button", name="Do it").click()
@@ -209,7 +209,7 @@ def test_a_notice_that_offers_to_undo_stays_while_the_memory_is_looked_at(
 ) -> None:
     agent("upsert_entity", entity_name="Mail-provider", fact="Ten messages a second.", project_id="harbour")
     page = pages.page("/health")
-    page.wait_for_selector("text=What to repair")
+    page.wait_for_selector("text=Findings")
     page.get_by_role("button", name="Repair…").first.click()
     expect(page.locator(".compare")).to_be_visible()
     # From here on every page says that a report is being made, and its clock is ours.
@@ -251,7 +251,7 @@ def test_the_graph_follows_the_slider(pages: Pages, store: dict[str, Any]) -> No
     expect(page.locator("#drawn svg a").first).to_be_visible()
 
 
-def test_an_unknown_page_and_an_unknown_memory_say_so(pages: Pages) -> None:
+def test_an_unknown_page_and_an_unknown_memory_are_errors(pages: Pages) -> None:
     context = pages.context()
     assert context.request.get(f"{pages.address}/ui/nothing").status == 404
     gone = context.request.get(f"{pages.address}/ui/memory/00000000-0000-0000-0000-000000000000.json")

@@ -52,8 +52,7 @@ def test_a_taken_port_is_one_sentence(dsn: str, tmp_path: Path) -> None:
         )
     assert done.returncode == 1
     assert (
-        done.stderr.strip()
-        == f"pgmem: Another program listens at port {port}; give another --port, or none for a free one."
+        done.stderr.strip() == f"pgmem: Port {port} is in use; use another --port, or omit it for a free one."
     )
 
 

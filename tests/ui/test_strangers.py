@@ -15,7 +15,7 @@ import httpx2
 import pytest
 from playwright.sync_api import expect
 
-from pgmem.mcp.auth import http_app
+from pgmem.mcp.http.auth import http_app
 from pgmem.settings import Settings
 from pgmem.ui import site, words
 from tests.conftest import Call
@@ -384,7 +384,7 @@ def test_an_agents_token_looks_and_decides_nothing(http: str, agent: Call, conne
     assert agent("find_memory", id=own)["status"] == "active"
 
 
-def test_a_persons_token_lets_no_agent_in(http: str, agent: Call) -> None:
+def test_an_agent_cannot_sign_in_with_a_persons_token(http: str, agent: Call) -> None:
     answer = httpx2.post(
         f"{http}/mcp",
         json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"},

@@ -39,7 +39,7 @@
     const ranges = all("input[type=range]", sliders);
     const fine = sliders.dataset.fine === "yes";
     const shown = (value) => new Date(value * 1000).toISOString().slice(0, fine ? 16 : 10).replace("T", " ");
-    const tell = () => ranges.forEach((range) => {
+    const show = () => ranges.forEach((range) => {
       one(`output[for="${range.id}"]`).textContent = Number(range.value) >= Number(range.max) ? "now" : shown(range.value);
     });
     let asked = 0, waiting = null, playing = null;
@@ -60,7 +60,7 @@
       });
       history.replaceState(null, "", url);
     };
-    const changed = () => { tell(); clearTimeout(waiting); waiting = setTimeout(load, 90); };
+    const changed = () => { show(); clearTimeout(waiting); waiting = setTimeout(load, 90); };
     ranges.forEach((range) => range.addEventListener("input", () => { if (playing && range === ranges[0]) stop(); changed(); }));
     const button = one("button[data-play]", sliders);
     const stop = () => { clearInterval(playing); playing = null; button.textContent = "Play"; };
@@ -76,7 +76,7 @@
         if (next >= high) stop();
       }, 350);
     });
-    tell();
+    show();
   }
 
   // A report that is being made: look again until it is there. Not while a notice is shown: it may offer to undo.

@@ -1,0 +1,105 @@
+"""The facts of one file, by its kind: a program, a document, a notebook."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from pgmem.cards import decisions, languages, plain, python
+from pgmem.cards.covering import is_test
+from pgmem.cards.files import DOCUMENTS, VENDORED
+from pgmem.cards.source import Import, Source, Unreadable
+
+_SAYS_GENERATED = re.compile(
+    r"@generated\b"
+    r"|\b(?:code|file|automatically|auto-?|is) ?generated\b.{0,200}?\b(?:do not|don't) (?:edit|modify|change)"
+    r"|\b(?:do not|don't) (?:edit|modify)\b.{0,200}?\bgenerated\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_COMMENTS = re.compile(rb"(?:\s*(?:#|//|--|;|%)[^\n]*\n|\s*/\*.*?\*/|\s*<!--.*?-->)+", re.DOTALL)
+_SHEBANG = re.compile(rb"#!\s*\S*?(?:env\s+(?:-S\s+)?)?(\w+)[\d.]*(?:\s|$)")
+_WORD = re.compile(r"[\w./-]+")
+_HEADING = re.compile(r"^(?:#+|=+)\s+(.+?)\s*#*$")
+
+
+def parse(path: str, data: bytes) -> dict[str, Any]:
+    """The facts of one file, in the form of JSON.
+
+    Returns:
+        {source, generated, tested, marks, title, words, decision, rules, error}, without what the file does not have;
+        tested: it holds its own tests, as files of Rust do.
+    """
+    if VENDORED.search(path):
+        return {}
+    suffix = path.rpartition(".")[2]
+    if path.endswith(DOCUMENTS):
+        text = data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
+        words = {word.strip("./-") for word in _WORD.findall(text)}
+        made: dict[str, Any] = {
+            "title": _title(text),
+            "words": sorted(w for w in words if "." in w or "/" in w),
+        }
+        if (record := decisions.decision(path, text)) is not None:
+            made["decision"] = asdict(record)
+        if rules := decisions.rules(path, text):
+            made["rules"] = rules
+        return made
+    made = {"source": None}
+    if "." not in path.rpartition("/")[2]:
+        # A program without a suffix says in its first line what runs it.
+        runs = _SHEBANG.match(data[:200])
+        suffix = "" if runs is None else "py" if runs[1].startswith(b"python") else "sh"
+    if suffix == "ipynb":
+        return {"source": Source(doc=plain.notebook(data)).as_json()}
+    if suffix != "py" and f".{suffix}" not in plain.SUFFIXES:
+        return {}
+    head = _COMMENTS.match(data[:2000])
+    if head is not None and _SAYS_GENERATED.search(head[0].decode(errors="replace")):
+        made["generated"] = True
+    try:
+        if b"\0" in data[:8000]:
+            raise Unreadable("a binary file")
+        if suffix == "py":
+            source = python.read(data, symbols=not is_test(path))
+        elif languages.available(suffix):
+            source = languages.read(suffix, data)
+        elif suffix in ("sh", "bash", "zsh", "bats"):
+            source = Source(doc=plain.read(data), imports=tuple(map(Import, plain.mentions(data))))
+        else:
+            source = Source(doc=plain.read(data))
+        made["source"] = source.as_json()
+    except Unreadable as error:
+        made["error"] = str(error)
+    except RecursionError:
+        made["error"] = "nested too deeply"
+    if suffix == "rs" and b"#[cfg(test)]" in data:
+        made["tested"] = True
+    if marks := decisions.marks(data):
+        made["marks"] = [asdict(mark) for mark in marks]
+    return made
+
+
+def face(parsed: Mapping[str, Any]) -> list[Any]:
+    """What other files can see of a file: if it stays, nothing that follows from all files changes."""
+    source = parsed.get("source") or {}
+    return [
+        source.get("imports"),
+        source.get("exports"),
+        source.get("namespace"),
+        parsed.get("words"),
+        [(mark["text"], mark["rest"]) for mark in parsed.get("marks", ())],
+        parsed.get("generated"),
+        parsed.get("tested"),
+    ]
+
+
+def _title(text: str) -> str | None:
+    lines = text.splitlines()[:40]
+    for line, below in zip(lines, [*lines[1:], ""], strict=False):  # an empty document has no lines
+        if match := _HEADING.match(line[:400]):
+            return match[1]
+        if line.strip() and len(below) >= 3 and set(below.strip()) in ({"="}, {"-"}, {"~"}):
+            return line.strip()
+    return None

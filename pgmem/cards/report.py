@@ -1,0 +1,146 @@
+"""The parts of a report of a repository: modules, tests, documents and notes, by path."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from pgmem.cards.cache import json_digest
+from pgmem.cards.covering import is_test
+from pgmem.cards.history import month
+
+_SHARED_DOC = 3
+"""A text that so many files begin with, as that of a licence, describes none of them."""
+
+
+def entries_of(
+    parsed: Mapping[str, dict[str, Any]], known: Mapping[str, Any], digests: Mapping[str, str]
+) -> dict[str, dict[str, Any]]:
+    """For each path the parts of the report that are about it."""
+    modules = set(known["modules"])
+    docs = Counter(row["source"]["doc"] for row in parsed.values() if row.get("source"))
+    entries: dict[str, dict[str, Any]] = {}
+    for path, row in parsed.items():
+        entry: dict[str, Any] = {"digest": digests[path]}
+        fact = known["facts"].get(path, {})
+        commit = {"last_commit": fact["last_commit"]} if "last_commit" in fact else {}
+        if "words" in row:
+            named = known["documents"][path]
+            entry["documents"] = (
+                [{"path": path, "title": row["title"], "names": named, **commit}] if named else []
+            )
+        elif path in modules:
+            entry["modules"] = [_module(path, row, known, fact, docs)]
+        elif is_test(path):
+            name = {"module": known["names"][path]} if path in known["names"] else {}
+            entry["tests"] = [{"path": path, **name, "anchors": known["covering"].get(path, []), **commit}]
+        entry["notes"] = [*_written(path, row, known), *_marked(path, row, fact)]
+        entry["fact"] = {name: value for name, value in fact.items() if name not in ("last_commit", "blame")}
+        entries[path] = entry
+    for reason in known["reasons"]:
+        if reason["path"] in entries:
+            entries[reason["path"]]["notes"].append(_reason(reason))
+    return entries
+
+
+def gathered(entries: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """The parts of the report, from those of all paths."""
+    parts: dict[str, list[Any]] = {"modules": [], "tests": [], "documents": [], "notes": []}
+    for entry in entries.values():
+        for name, found in parts.items():
+            found += entry.get(name, [])
+    return {
+        "files": {path: entry["digest"] for path, entry in entries.items()},
+        **parts,
+        "facts": {path: entry["fact"] for path, entry in entries.items() if entry["fact"]},
+    }
+
+
+def _module(
+    path: str,
+    row: Mapping[str, Any],
+    known: Mapping[str, Any],
+    fact: Mapping[str, Any],
+    docs: Mapping[str | None, int],
+) -> dict[str, Any]:
+    source = row["source"] or {}
+    doc = source.get("doc")
+    name = known["names"].get(path, path)
+    private = any(part.startswith("_") and part != "__main__" for part in name.split(".")) and name != path
+    entry: dict[str, Any] = {
+        "path": path,
+        "module": name,
+        "doc": doc if docs[doc] < _SHARED_DOC else None,
+        "imports": known["imports"].get(path, []),
+        "exports": [] if private else list(source.get("exports", ())),
+        "changes": fact.get("changes", 0),
+        "symbols": source.get("symbols", {}),
+    }
+    return {**entry, "last_commit": fact["last_commit"]} if "last_commit" in fact else entry
+
+
+def _written(path: str, row: Mapping[str, Any], known: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The notes of a document: the decision that it records, and the rules that it states."""
+    notes = []
+    named = [name for name in known.get("documents", {}).get(path, []) if name != path][:20]
+    if record := row.get("decision"):
+        state = {"accepted": "active", "superseded": "superseded"}.get(record["state"], "draft")
+        if record["state"] != "rejected":
+            after = {"superseded_by": record["superseded_by"]} if record["superseded_by"] else {}
+            note = _note(path, "architecture_decision", state, record["statement"], "decision", named)
+            notes.append({**note, "details": after, "evidence": [{"kind": "doc", "ref": path}]})
+    notes += [
+        {
+            **_note(path, "protocol_rule", "draft", rule, f"rule:{json_digest(rule)[:12]}", []),
+            "evidence": [{"kind": "doc", "ref": path}],
+        }
+        for rule in row.get("rules", ())
+    ]
+    return notes
+
+
+def _marked(path: str, row: Mapping[str, Any], fact: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The note of the marks in a file, the first three with line and month, or of what a generated file is."""
+    if row.get("generated"):
+        text = f"{path} is generated: change what it is made from."
+        return [_note(path, "risk_note", "active", text, "generated", [])]
+    if not row.get("marks") or is_test(path):
+        return []
+    blame = fact.get("blame", {})
+    lines = []
+    for mark in row["marks"][:3]:
+        since = f", {blame[mark['text']]}" if mark["text"] in blame else ""
+        text = f"{mark['text']} {mark['rest']}".rstrip(" .:;,")
+        lines.append(f"{mark['word']} (line {mark['line']}{since}): {text}.")
+    more = f" {len(row['marks']) - 3} more." if len(row["marks"]) > 3 else ""
+    return [_note(path, "risk_note", "active", " ".join(lines) + more, "todo", [])]
+
+
+def _reason(reason: Mapping[str, Any]) -> dict[str, Any]:
+    text = f"{reason['text']} ({reason['subject']}, {month(reason['at'])})"
+    return {
+        **_note(
+            reason["path"],
+            "change_rationale",
+            "draft",
+            text,
+            f"reason:{json_digest(reason['text'])[:12]}",
+            [],
+        ),
+        "evidence": [{"kind": "git_commit", "ref": reason["commit"]}],
+    }
+
+
+def _note(
+    path: str, record_type: str, status: str, statement: str, facet: str, names: list[str]
+) -> dict[str, Any]:
+    text = "".join(letter for letter in statement if letter.isprintable())[:900]
+    return {
+        "path": path,
+        "type": record_type,
+        "status": status,
+        "statement": text.encode(errors="replace").decode(),
+        "facet": facet,
+        "names": names,
+    }

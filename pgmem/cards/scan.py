@@ -1,0 +1,314 @@
+"""Report a repository: modules, imports, tests, documents, history. The same files give the same report.
+
+A reading has three steps. The files are listed, and those that changed are read and parsed (`files`, `parsing`). What
+follows from all of them and the history together, such as which imports which and what changes with what, is worked out
+once for a commit and a set of imports (`facts`). At last the report is put together (`report`), whole or only what
+differs from one that was given before.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pgmem.cards import decisions, files, measured
+from pgmem.cards.cache import Cache, json_digest
+from pgmem.cards.covering import is_test
+from pgmem.cards.facts import facts
+from pgmem.cards.history import month
+from pgmem.cards.parsing import face, parse
+from pgmem.cards.report import entries_of, gathered
+from pgmem.errors import InvalidArgument
+from pgmem.workspace.git import Commit, Git, GitUnavailable
+
+SCHEMA = "pgmem.cards/1"
+"""The schema of a report; `refresh_from_run` refuses any other."""
+
+_READER = "6"
+"""Part of the fingerprint: a reader that sees more reads every repository again."""
+_BLAMED = 40
+_SENT = 3
+_WORK = ""
+"""The key of the digest of the work among the digests of the files."""
+_RECENT = 100
+"""Most parsed files that the cache keeps beside the others."""
+
+Progress = Callable[[int, int], None]
+
+
+def scan(root: Path, on_file: Progress | None = None, cache_dir: Path | None = None) -> dict[str, Any]:
+    """Read a repository, and report the facts that its cards are made from. Nothing is changed, imported or run.
+
+    Args:
+        root: the directory; in a git work tree, ignored files are left out.
+        on_file: called after each file with the number of finished files and the total.
+        cache_dir: where what was read is kept for the next time; None: nowhere.
+
+    Returns:
+        {schema, complete, fingerprint, commit, branch, files, modules, tests, documents, facts, notes, renames,
+        work, skipped}; paths are relative.
+
+    Raises:
+        InvalidArgument: the directory does not exist.
+    """
+    return Reading(root, cache_dir, on_file).report()
+
+
+def fingerprint(root: Path, cache_dir: Path | None = None) -> str:
+    """The fingerprint of a repository's report, without making the report.
+
+    Raises:
+        InvalidArgument: the directory does not exist.
+    """
+    return Reading(root, cache_dir).fingerprint
+
+
+def standing(repository: Path | Reading) -> tuple[str | None, str | None]:
+    """The branch of a repository and the commit that its cards wait for; None: the default branch, none, or no git."""
+    try:
+        git = repository.git if isinstance(repository, Reading) else Git(repository)
+        return git.standing() if git else (None, None)
+    except GitUnavailable:
+        return None, None
+
+
+def settled(
+    root: Path, waiting: Collection[tuple[str, str]], cache_dir: Path | None = None
+) -> list[dict[str, str | None]]:
+    """The state of branches and commits that cards wait for, as `Git.settled` says; nothing without git.
+
+    Args:
+        root: the directory.
+        waiting: branches with their commits.
+        cache_dir: where it is kept that nothing became of them, until a branch moves.
+    """
+    cache = Cache(cache_dir, root)
+    try:
+        git = Git(root)
+        key = json_digest([sorted(waiting), git.ends({branch for branch, _ in waiting})])
+        if cache.load("settled").get("key") == key:
+            return []
+        made = git.settled(waiting)
+    except GitUnavailable:
+        return []
+    if not made:
+        cache.store("settled", {"key": key})
+    return made
+
+
+class Reading:
+    """A repository as it is now.
+
+    Args:
+        root: the directory.
+        cache_dir: where what was read is kept for the next time; None: nowhere.
+        on_file: called after each file with the number of finished files and the total.
+
+    Raises:
+        InvalidArgument: the directory does not exist.
+    """
+
+    def __init__(self, root: Path, cache_dir: Path | None = None, on_file: Progress | None = None) -> None:
+        if not root.is_dir():
+            raise InvalidArgument(f"{root} is not a directory; name the root of a repository.")
+        self._root = root
+        self._cache = Cache(cache_dir, root)
+        self._on_file = on_file
+        self._skipped: list[str] = []
+        self.git: Git | None = None
+        """None if git is missing or the repository has no commit."""
+        try:
+            self.git = Git(root)
+            self._listed, no_files = self.git.files()
+            self._skipped += no_files
+        except GitUnavailable as error:
+            self.git = None
+            self._skipped.append(f"git: {error}; history, hot spots and commits are skipped")
+            self._listed = files.walk(root)
+        self._files = files.read(
+            root,
+            [path for path in self._listed if files.is_read(path)],
+            self._cache.load("files"),
+            self._skipped,
+        )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The digest of everything that a report follows from."""
+        sums = hashlib.sha256(f"{_READER}{self.git.commit if self.git else ''}".encode())
+        for path, row in self._files.items():
+            sums.update(f"\0{path}\0{row['digest']}".encode(errors="surrogateescape"))
+        return sums.hexdigest()
+
+    @property
+    def branch(self) -> str | None:
+        """The branch that is checked out; None: the default one, none, or no repository."""
+        return self.git.branch if self.git else None
+
+    def report(self, base: str | None = None) -> dict[str, Any]:
+        """The report, or what differs from the report with a fingerprint, if the cache knows that.
+
+        A report of differences has `complete` false, `base` with that fingerprint, and `removed` with the paths that
+        no longer exist.
+        """
+        parsed = self._parsed()
+        commit = self.git.commit if self.git else None
+        known = self._facts(parsed)
+        entries = entries_of(parsed, known, {path: row["digest"] for path, row in self._files.items()})
+        sent = self._cache.load("sent")
+        digests = {path: json_digest(entry)[:16] for path, entry in entries.items()}
+        digests[_WORK] = json_digest(known["work"])
+        before = sent.get(base) if base is not None else None
+        self._cache.store("sent", {**dict(list(sent.items())[1 - _SENT :]), self.fingerprint: digests})
+        report: dict[str, Any] = {
+            "schema": SCHEMA,
+            "complete": before is None,
+            "fingerprint": self.fingerprint,
+            "commit": commit,
+            "branch": self.branch,
+            "renames": known["renames"],
+        }
+        if before is None or before.get(_WORK) != digests[_WORK]:
+            report["work"] = known["work"]
+        if before is not None:
+            report["base"] = base
+            report["removed"] = sorted(before.keys() - entries.keys() - {_WORK})
+            entries = {path: entry for path, entry in entries.items() if before.get(path) != digests[path]}
+        return {**report, **gathered(entries), "skipped": self._skipped}
+
+    def _parsed(self) -> dict[str, dict[str, Any]]:
+        """What every file says of itself; those of another digest than the cache knows are parsed."""
+        kept = {**self._cache.load("parsed"), **(recent := self._cache.load("recent"))}
+        made: dict[str, Any] = {}
+        with _uncollected():
+            self._parse(kept, made)
+        # A few changed files are kept beside the others, because writing all of them takes longer than an answer may.
+        if made and len(recent) + len(made) <= _RECENT:
+            self._cache.store("recent", {**recent, **made})
+        elif made:
+            self._cache.store("parsed", {path: {**kept, **made}[path] for path in self._files})
+            self._cache.store("recent", {})
+        self._cache.store("files", {path: [row["stat"], row["digest"]] for path, row in self._files.items()})
+        return {path: row["parsed"] for path, row in self._files.items()}
+
+    def _parse(self, kept: Mapping[str, Any], made: dict[str, Any]) -> None:
+        """Yield each file with its facts, from the cache or a parser."""
+        for number, (path, row) in enumerate(self._files.items(), 1):
+            known = kept.get(path)
+            if known is None or known["digest"] != row["digest"]:
+                said = parse(path, row.pop("data", None) or (self._root / path).read_bytes())
+                known = made[path] = {
+                    "digest": row["digest"],
+                    "parsed": said,
+                    "face": json_digest(face(said)),
+                }
+            row["face"], row["parsed"] = known["face"], known["parsed"]
+            if (error := known["parsed"].get("error")) is not None:
+                self._skipped.append(f"{path}: cannot be parsed ({error}); only its name is kept")
+            if self._on_file is not None:
+                self._on_file(number, len(self._files))
+
+    def _facts(self, parsed: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+        """What follows from all files and the history; from the cache if neither imports nor commits changed."""
+        commit = self.git.commit if self.git else ""
+        faces = [(path, row["face"]) for path, row in self._files.items()]
+        packages = files.packages(self._root, self._listed)
+        owners = {
+            path: files.owner_text(self._root, path) for path in decisions.OWNER_FILES if path in self._listed
+        }
+        coverage = [
+            (path, (self._root / path).stat().st_mtime_ns)
+            for path in (".coverage", "lcov.info", "coverage/lcov.info")
+            if (self._root / path).is_file()
+        ]
+        unmerged = self.git.unmerged() if self.git else []
+        release = self._release()
+        name = release[0] if release else None
+        key = json_digest(
+            [commit, faces, owners, coverage, json_digest(self._listed), unmerged, name, packages]
+        )
+        kept = self._cache.load("facts")
+        if kept.get("key") == key:
+            self._skipped += kept["skipped"]
+            found: dict[str, Any] = kept["found"]
+            return found
+        skipped: list[str] = []
+        log = self._log(skipped)
+        made = facts(
+            parsed,
+            self._listed,
+            log,
+            measured.read(self._root),
+            owners,
+            packages,
+            frozenset(unmerged),
+            release,
+        )
+        self._ages(parsed, made)
+        self._skipped += skipped
+        self._cache.store("facts", {"key": key, "found": made, "skipped": skipped})
+        return made
+
+    def _release(self) -> tuple[str, frozenset[str]] | None:
+        try:
+            return self.git.release() if self.git else None
+        except GitUnavailable:  # of a shallow clone the tags may lie before its first commit
+            return None
+
+    def _log(self, skipped: list[str]) -> list[Commit]:
+        """The commits, newest first; only those that the cache does not hold are read from git."""
+        if self.git is None:
+            return []
+        kept = self._cache.load("commits")
+        old = [_commit(row) for row in kept.get("commits", ())]
+        head = str(kept.get("head", ""))
+        try:
+            if head == self.git.commit:
+                return old
+            if not old or not self.git.is_ancestor(head):
+                old = []
+            log = [*self.git.log(known=[head] if old else []), *old]
+            if self.git.is_shallow():
+                skipped.append("git history: the clone is shallow; older commits are unknown")
+        except (GitUnavailable, OSError) as error:
+            skipped.append(f"git history: {error}; hot spots and commits are skipped")
+            return []
+        self._cache.store("commits", {"head": self.git.commit, "commits": [_row(commit) for commit in log]})
+        return log
+
+    def _ages(self, parsed: Mapping[str, dict[str, Any]], made: dict[str, Any]) -> None:
+        """Add to the marks of the code the month in which each line was written."""
+        if self.git is None:
+            return
+        marked = [path for path, row in parsed.items() if row.get("marks") and not is_test(path)]
+        marked.sort(key=lambda path: -made["facts"].get(path, {}).get("commits", 0))
+        for path in marked[:_BLAMED]:
+            made["facts"].setdefault(path, {})["blame"] = {
+                text: month(at)
+                for text, at in self.git.written(path, [m["text"] for m in parsed[path]["marks"]])
+            }
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without the collector of cycles, which walks the growing syntax trees again and again and finds nothing."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def _row(commit: Commit) -> list[Any]:
+    return [commit.id, commit.at, commit.authors, commit.message, commit.changes, commit.parents]
+
+
+def _commit(row: list[Any]) -> Commit:
+    return Commit(row[0], row[1], tuple(map(tuple, row[2])), row[3], tuple(map(tuple, row[4])), tuple(row[5]))

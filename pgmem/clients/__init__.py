@@ -1,1 +1,0 @@
-"""The clients that pgmem connects to: where each keeps its settings, and what pgmem puts there."""

@@ -1,0 +1,74 @@
+"""What pgmem brings into a session: marked, neutralised as data, and within a number of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pgmem.editor.transcripts import INJECTED
+from pgmem.escaping import as_data, quoted
+
+__all__ = ["as_data", "block", "card_line", "item_line", "quoted", "result_line"]
+
+_CHARACTERS_A_TOKEN = 4
+
+
+def block(project: str | None, heading: str, lines: Iterable[str], max_tokens: int) -> tuple[str, int]:
+    """Return the lines that fit into some tokens between marks, and how many they are; empty if none does.
+
+    The marks keep what was brought from being captured as if it had been said. No text of a memory can close them:
+    the `<` that opens a tag is escaped in it.
+    """
+    opening = f"<{INJECTED} project={quoted(project or '')}>\n{heading}"
+    left = max_tokens * _CHARACTERS_A_TOKEN - len(opening) - len(INJECTED) - 4
+    kept: list[str] = []
+    for line in lines:
+        if len(line) + 1 > left:
+            line = line[: left - 2] + "…" if left > 120 else ""
+        if not line:
+            break
+        kept.append(line)
+        left -= len(line) + 1
+    return ("\n".join([opening, *kept, f"</{INJECTED}>"]) if kept else ""), len(kept)
+
+
+def item_line(item: Mapping[str, Any]) -> str:
+    """Return an item of a context as a line."""
+    label = item["label"]
+    if label == "Session":
+        parts = [str(item.get("objective") or item["title"])]
+        for name, heading in (("open_items", "open"), ("next_actions", "next")):
+            if item.get(name):
+                parts.append(f"{heading}: {'; '.join(map(str, item[name]))}")
+        text = ". ".join(parts)
+    elif label == "Decision":
+        text = f"{item['title']}: {item.get('rationale') or ''}"
+    elif label == "Pattern":
+        text = f"{item.get('trigger') or item['title']}: {'; '.join(map(str, item.get('repeatable_steps') or ()))}"
+    else:
+        content = item.get("content") or item.get("fact") or item.get("summary") or item.get("notes") or ""
+        text = f"{item['title']}: {content}" if content and content != item["title"] else str(item["title"])
+    old = ", stale" if item.get("freshness") == "stale" else ""
+    return f"- [{label}{old}, {str(item['created_at'])[:10]}] {_line(text, 600)}"
+
+
+def result_line(result: Mapping[str, Any]) -> str:
+    """Return a result of a search as a line."""
+    passage = str(result.get("passage") or "")
+    title = str(result["title"])
+    if passage.startswith(title):
+        passage = passage[len(title) :].strip()
+    text = passage if passage.startswith(title.rstrip("…")) else f"{title}: {passage}" if passage else title
+    return f"- [{result['label']}, {str(result.get('created_at') or '')[:10]}] {_line(text, 800)}"
+
+
+def card_line(card: Mapping[str, Any]) -> str:
+    """Return a card as a line."""
+    state = "" if card.get("status") == "active" else f", {card.get('status')}"
+    kind = card.get("record_type") or card.get("type") or "card"
+    return f"- [{kind}{state}] {_line(str(card.get('statement')), 300)}"
+
+
+def _line(text: str, most: int) -> str:
+    text = " ".join(as_data(text).split())
+    return text if len(text) <= most else text[: most - 1] + "…"

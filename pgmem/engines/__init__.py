@@ -1,1 +1,0 @@
-"""The engines: a method calls the SQL verb of the same name. The rules are in `sql/`."""

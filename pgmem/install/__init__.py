@@ -1,0 +1,1 @@
+"""Install and upgrade of a store: plan, migrations, chapters."""

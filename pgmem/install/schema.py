@@ -1,0 +1,868 @@
+"""Install and upgrade of the schema: every caller uses this module.
+
+Tables change in `migrations/` (Alembic, forward only). Everything that can be replaced is in `sql/` and is run at every
+upgrade. Both happen in one transaction under one lock: ten callers take turns, a broken file leaves nothing behind.
+
+An upgrade has four parts, in this order. The triggers of the graph go, because they are functions of the release
+before; the migrations change the tables; the chapters bring all functions; the graph gets its triggers again. Rows that
+the rules of this release store otherwise are renewed after the transaction, in batches (sql/install/87-renewal).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, LiteralString, cast
+
+import psycopg
+from psycopg import sql as statement
+from psycopg.rows import tuple_row
+
+from pgmem.errors import InvalidArgument, SchemaOutdated, UnsuitableDatabase, first_line, translate
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from pgmem.install.history import Migration
+
+EXTENSIONS = ("vector", "age")
+"""The extensions pgmem uses where the server offers them; each one missing is a lower tier, not an error."""
+
+_PACKAGE = Path(__file__).parent.parent
+# In a wheel sql/ and migrations/ lie inside the package; an editable install leaves them at the top of the checkout.
+_SQL = _PACKAGE / "_sql" if (_PACKAGE / "_sql").is_dir() else _PACKAGE.parent / "sql"
+_MIGRATIONS = (
+    _PACKAGE / "_migrations" if (_PACKAGE / "_migrations").is_dir() else _PACKAGE.parent / "migrations"
+)
+
+# Views and what locks a table are replaced only where their text changed: a policy waits for every open reader.
+_VIEWS = ("07-visible", "90-views")
+_LOCKING = ("95-triggers", "96-policies")
+
+
+def run(connection: Connection, script: str) -> None:
+    """Run a SQL script exactly as written: no `:name` or `%` is read as a parameter."""
+    connection.exec_driver_sql(script, execution_options={"no_parameters": True})
+
+
+@cache
+def release() -> str:
+    """The installed release of pgmem, or `0` when the package is run without being installed."""
+    try:
+        return version("pgmem-agent")
+    except PackageNotFoundError:
+        return "0"
+
+
+@cache
+def _chapters() -> tuple[Path, ...]:
+    """The chapters of `sql/`, in the order in which they are run: that of their numbers."""
+    return tuple(sorted(_SQL.glob("*/[0-9][0-9]-*.sql"), key=lambda path: path.name))
+
+
+@cache
+def _heads() -> dict[str, str]:
+    """What `create or replace function` cannot change, by function: arguments and result, without white space."""
+    heads = {}
+    for path in _chapters():
+        for match in _HEAD.finditer(path.read_text(encoding="utf-8")):
+            heads[match["name"]] = hashlib.sha256("".join(match["head"].split()).encode()).hexdigest()
+    return heads
+
+
+_HEAD = re.compile(
+    r"^create or replace function pgmem\.(?P<name>\w+)(?P<head>\(.*?)\blanguage (sql|plpgsql)",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+@cache
+def digest() -> str:
+    """SHA-256 over the text of `sql/` and of the migrations: the digest that an installed schema is compared with."""
+    sums = hashlib.sha256()
+    for path in _chapters():
+        sums.update(path.read_bytes())
+    for path in sorted((_MIGRATIONS / "versions").glob("*.py")):
+        sums.update(path.read_bytes())
+    return sums.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Upgrade:
+    """What an upgrade did.
+
+    Attributes:
+        release: the release that the store has now.
+        changed: whether anything was installed.
+        extensions: those of `EXTENSIONS` that were found or made.
+        before: the release that the store had, None for a new store.
+        notices: what the owner of the store should know, such as a label that got another name.
+        unembedded: how many memories wait for a vector.
+        unindexed: how many models have more vectors than are compared one by one, and no index.
+    """
+
+    release: str
+    changed: bool
+    extensions: tuple[str, ...]
+    before: str | None = None
+    notices: tuple[str, ...] = ()
+    unembedded: int = 0
+    unindexed: int = 0
+
+
+Progress = Callable[[str], object]
+
+
+def upgrade(
+    dsn: str,
+    extensions: Sequence[str] = EXTENSIONS,
+    settings: Mapping[str, str] | None = None,
+    *,
+    roles: bool = False,
+    renew: bool = True,
+    progress: Progress = lambda _line: None,
+) -> Upgrade:
+    """Bring a database to this release, in one transaction, and renew its rows after it; concurrent callers take turns.
+
+    Args:
+        dsn: a libpq connection string or URI of a role that may create a schema there.
+        extensions: which of `EXTENSIONS` to make if the server offers them and this role may.
+        settings: values of rows of `pgmem.setting` to set, by the row, such as `Settings.store`; others are ignored.
+        roles: make the roles of the second layer of isolation and hand the schema to `pgmem_owner`; needs CREATEROLE.
+        renew: renew the rows before it returns; else the next round of a worker does.
+        progress: called with a line for each step that takes long.
+
+    Raises:
+        InvalidArgument: a value does not fit its row; the message names its variable. The store was not changed.
+        UnsuitableDatabase: the store or the server is none that this release can upgrade; the message says what to do.
+            The store was not changed.
+    """
+    # Alembic is imported here, because start-up of the server and the CLI must not pay for it, and while the server
+    # makes the extensions, which takes about as long.
+    with ThreadPoolExecutor(1) as importer, _connect(dsn, autocommit=True) as connection, _explained():
+        importer.submit(import_module, "alembic.command")
+        _require_suitable(connection)
+        _pending(connection)
+        made = _make_extensions(connection, extensions)
+        _refuse_writable_schema(connection)
+    notices: list[str] = []
+    with _explained(), _one_at_a_time(dsn, progress) as (connection, pending, migrate):
+        connection.add_notice_handler(
+            lambda notice: (
+                notices.append(str(notice.message_primary)) if notice.severity == "WARNING" else None
+            )
+        )
+        before = _release_of(connection)
+        if pending:
+            connection.execute(_DROP_PROJECTION)
+            migrate()
+        changed = _replace_if_changed(connection)
+        connection.execute("select pgmem.enable_graph(), pgmem.enable_vector()")
+        connection.execute("select pgmem.grant_rights()")
+        _set_rows(connection, settings or {})
+        connection.execute(_NAME_EXTENSION_SCHEMA)
+        if roles:
+            connection.execute("set local role none")
+            connection.execute("select pgmem.make_roles()")
+    if renew:
+        _renew(dsn, progress)
+    with _connect(dsn) as connection:
+        unembedded, unindexed = connection.execute(_LEFT).fetchone() or (0, 0)
+    return Upgrade(release(), changed, made, before, tuple(notices), unembedded, unindexed)
+
+
+def _set_rows(connection: psycopg.Connection[Any], values: Mapping[str, str]) -> None:
+    rows = connection.execute(
+        "select name from pgmem.setting where name = any(%s)", (list(values),)
+    ).fetchall()
+    for (name,) in rows:
+        try:
+            connection.execute("select pgmem.set_setting(%s, %s)", (name, values[name]))
+        except psycopg.Error as error:
+            if error.sqlstate != InvalidArgument.sqlstate:
+                raise
+            from pgmem.settings import given_as
+
+            raise InvalidArgument(f"{given_as(name)}: {first_line(error)}") from None
+
+
+_LEFT = """
+select coalesce(sum(s.waiting), 0)::integer, (count(*) filter (where s.index_missing))::integer
+from pgmem.embedding_status() s where s.active
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What an upgrade would do to a store.
+
+    Attributes:
+        before: the release of the store, None if there is none.
+        migrations: a line for each migration to come.
+        renews: whether memories are renewed after it.
+        tables: how many rows the tables hold that are locked meanwhile.
+    """
+
+    before: str | None
+    migrations: tuple[str, ...]
+    replaces: bool
+    tables: Mapping[str, int]
+
+
+def plan(dsn: str) -> Plan:
+    """Look at a store and say what `upgrade` would do; changes nothing.
+
+    Raises:
+        UnsuitableDatabase: as `upgrade` does.
+    """
+    with _connect(dsn) as connection, _explained():
+        connection.read_only = True
+        _require_suitable(connection)
+        pending = _pending(connection)
+        before = _release_of(connection)
+        if before is None:
+            return Plan(None, tuple(each.summary for each in pending), True, {})
+        digests = connection.execute("select digest from pgmem.schema_version").fetchone()
+        rows = {}
+        if pending:
+            for name, kind in connection.execute(_OUR_TABLES).fetchall():
+                if kind == "v":
+                    continue
+                count = statement.SQL("select count(*) from pgmem.{}").format(statement.Identifier(name))
+                row = connection.execute(count).fetchone()
+                rows[str(name)] = int(row[0]) if row else 0
+        return Plan(before, tuple(each.summary for each in pending), digests != (digest(),), rows)
+
+
+def _pending(connection: psycopg.Connection[Any]) -> tuple[Migration, ...]:
+    from pgmem.install.history import pending
+
+    return pending(connection)
+
+
+def _release_of(connection: psycopg.Connection[Any]) -> str | None:
+    """The release of a store; None for an empty database."""
+    if connection.execute("select to_regclass('pgmem.schema_version') is not null").fetchone() != (True,):
+        return None
+    row = connection.execute("select release from pgmem.schema_version").fetchone()
+    return str(row[0]) if row else None
+
+
+@contextmanager
+def _one_at_a_time(
+    dsn: str, progress: Progress
+) -> Iterator[tuple[psycopg.Connection[Any], tuple[Migration, ...], Callable[[], None]]]:
+    """A transaction in which no other session installs, as the schema's owner.
+
+    Gives the connection, the migrations that the store has not had, and the function that runs them.
+
+    Installers take turns by a lock on a table of ours: an advisory lock could be held by any login. Where there is no
+    table yet, they make one; all but the first fail at it once the first has committed, and begin again.
+    """
+    # Imported here, as above.
+    from sqlalchemy import create_engine
+    from sqlalchemy.pool import NullPool
+
+    engine = create_engine("postgresql+psycopg://", creator=lambda: _connect(dsn), poolclass=NullPool)
+    for rounds_left in reversed(range(_ROUNDS)):
+        with engine.connect() as wrapped:
+            connection = cast("psycopg.Connection[Any]", wrapped.connection.driver_connection)
+            try:
+                connection.execute(_SESSION)
+                connection.execute(_hand_over().encode())
+                connection.execute(_BECOME_OWNER)
+                connection.execute(_TAKE_TURNS)
+                connection.execute(_BECOME_OWNER)
+                pending = _pending(connection)
+                if pending and _release_of(connection) is not None:
+                    _lock_tables(connection)
+            except _MADE_MEANWHILE:
+                if rounds_left:
+                    continue
+                raise
+            except (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected):
+                if not rounds_left:
+                    raise
+                connection.rollback()
+                progress(f"waiting for sessions that use the store: {_users_of(connection)}")
+                time.sleep(_PAUSE_S)
+                continue
+            yield connection, pending, partial(_migrate, wrapped)
+            connection.execute("drop table if exists pgmem.installing")
+            connection.commit()
+            return
+
+
+# While an upgrade waits for a lock, all other sessions queue behind it. It gives up within a second, before the
+# deadlock check that might end a save, and tries again, for a minute in all.
+_ROUNDS, _PAUSE_S = 30, 1.0
+_SESSION = (
+    "set local client_min_messages = warning; set local check_function_bodies = off; set local statement_timeout = 0;"
+    " set local idle_in_transaction_session_timeout = 0; set local maintenance_work_mem = '256MB'"
+)
+_MADE_MEANWHILE = (
+    psycopg.errors.UniqueViolation,
+    psycopg.errors.DuplicateSchema,
+    psycopg.errors.DuplicateTable,
+)
+_OUR_TABLES = (
+    "select c.relname, c.relkind::text from pg_class c where c.relnamespace = to_regnamespace('pgmem')"
+    " and c.relkind in ('r', 'v') and c.relname not in ('schema_version', 'installing') order by c.relkind desc, 1"
+)
+
+
+def _lock_tables(connection: psycopg.Connection[Any]) -> None:
+    """Lock every view and table before the first is changed, in the order of a verb: a view, then its tables."""
+    names = [statement.Identifier("pgmem", str(row[0])) for row in connection.execute(_OUR_TABLES).fetchall()]
+    connection.execute("set local lock_timeout = '900ms'")
+    connection.execute(
+        statement.SQL("lock table {} in access exclusive mode").format(statement.SQL(", ").join(names))
+    )
+    connection.execute("set local lock_timeout = 0")
+
+
+def _users_of(connection: psycopg.Connection[Any]) -> str:
+    """The sessions that hold a table of ours, for a person."""
+    rows = connection.execute(
+        "select distinct format('%s (pid %s, %s)', coalesce(a.usename, '?'), a.pid, coalesce(a.state, '?'))"
+        " from pg_locks l join pg_class c on c.oid = l.relation join pg_stat_activity a on a.pid = l.pid"
+        " where c.relnamespace = to_regnamespace('pgmem') and l.granted and a.pid <> pg_backend_pid()"
+        " and l.database = (select oid from pg_database where datname = current_database()) order by 1 limit 5"
+    ).fetchall()
+    return ", ".join(str(row[0]) for row in rows) or "none now"
+
+
+def _hand_over() -> str:
+    """Transfer the objects of an earlier release from its installer to pgmem_owner; only that login may do so."""
+    chapter = next(path for path in _chapters() if path.stem == "97-roles").read_text(encoding="utf-8")
+    function = _GIVE_TO_OWNER.search(chapter)
+    assert function is not None
+    return _HAND_OVER.format(function=function[0])
+
+
+_GIVE_TO_OWNER = re.compile(
+    r"^create or replace function pgmem\.give_to_owner\(.*?^\$\$;$", re.MULTILINE | re.DOTALL
+)
+_HAND_OVER = """
+do $hand_over$
+begin
+  if current_user <> 'pgmem_owner' and exists (
+       select from pg_namespace n where n.nspname = 'pgmem' and n.nspowner::regrole::text = 'pgmem_owner') then
+    execute $function$
+{function}
+$function$;
+    perform pgmem.give_to_owner('pgmem_owner');
+  end if;
+end $hand_over$;
+"""
+
+
+def _migrate(wrapped: Connection) -> None:
+    """Run the migrations that a store has not had, in the transaction of a connection, and record their text."""
+    from alembic import command
+
+    from pgmem.install.history import config, migrations, record
+
+    made = config()
+    made.attributes["connection"] = wrapped
+    command.upgrade(made, "head")
+    record(cast("psycopg.Connection[Any]", wrapped.connection.driver_connection), migrations())
+
+
+def _renew(dsn: str, progress: Progress) -> None:
+    """Rewrite the rows of an earlier release, a batch a transaction, until none is left."""
+    with _connect(dsn, autocommit=True) as connection:
+        connection.execute("set role none")
+        while True:
+            try:
+                row = connection.execute("select step, changed, remaining from pgmem.renew()").fetchone()
+            except psycopg.errors.DeadlockDetected:
+                continue  # a save holds the lock and continues
+            if row is None or row[0] is None:
+                return
+            step, _, remaining = row
+            progress(f"{_STEPS[step]}: {f'{remaining} left' if remaining else 'done'}")
+
+
+_STEPS = {"graph": "making the graph again", "memories": "renewing memories", "titles": "ordering titles"}
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Say in one sentence why an upgrade failed, and what to do; the transaction has left the store as it was."""
+    try:
+        yield
+    except Exception as error:
+        cause = getattr(error, "orig", error)  # SQLAlchemy wraps the error of the database
+        if isinstance(cause, psycopg.Error) and (cause.sqlstate or "").startswith("PM"):
+            with translate():
+                raise cause from None
+        for kind, advice in _ADVICE:
+            if isinstance(cause, kind):
+                explained = UnsuitableDatabase(f"{first_line(cause)}. {advice} The store was not changed.")
+                for note in getattr(error, "__notes__", ()):
+                    explained.add_note(note)
+                raise explained from error
+        raise
+
+
+_ADVICE: tuple[tuple[type[psycopg.Error], str], ...] = (
+    (
+        psycopg.errors.InsufficientPrivilege,
+        "Run pgmem init as the role that owns the store, or as a superuser.",
+    ),
+    (psycopg.errors.DiskFull, "Make room on the disk of the server, then run pgmem init again."),
+    (
+        psycopg.errors.UndefinedFile,
+        "Install the package of that extension on the server again, then run pgmem init.",
+    ),
+    (
+        psycopg.errors.LockNotAvailable,
+        "Other sessions use the tables of pgmem: end them, then run pgmem init again.",
+    ),
+    (psycopg.OperationalError, "Run pgmem init again when the server answers."),
+)
+
+
+_TAKE_TURNS = """
+do $$
+begin
+  if to_regclass('pgmem.schema_version') is not null then
+    lock table pgmem.schema_version in exclusive mode;
+  else
+    create schema if not exists pgmem;
+    create table pgmem.installing ();
+  end if;
+end $$
+"""
+
+# The functions of the triggers are those of the previous release and call its other functions.
+_DROP_PROJECTION = """
+do $$
+declare
+  v_trigger record;
+begin
+  for v_trigger in
+    select t.tgname, t.tgrelid::regclass as table_name from pg_trigger t
+    where t.tgrelid in (to_regclass('pgmem.node'), to_regclass('pgmem.edge')) and starts_with(t.tgname, 'project_')
+  loop
+    execute format('drop trigger %I on %s', v_trigger.tgname, v_trigger.table_name);
+  end loop;
+end $$
+"""
+
+# Once the roles exist, objects that an upgrade creates must belong to pgmem_owner too: verbs run with its rights.
+_BECOME_OWNER = """
+do $$
+begin
+  if current_user <> 'pgmem_owner'
+     and exists (
+       select from pg_namespace n where n.nspname = 'pgmem' and n.nspowner::regrole::text = 'pgmem_owner') then
+    set local role pgmem_owner;
+  end if;
+end $$
+"""
+
+
+UNSUITABLE = (
+    "This database does not know accented letters (encoding or collation C): two spellings of one memory would "
+    "not meet. Create it with: create database pgmem template template0 encoding 'UTF8' locale 'C.UTF-8'"
+)
+"""Why a database cannot hold a pgmem schema, and how to make one that can."""
+
+
+def is_suitable(connection: psycopg.Connection[tuple[object, ...]]) -> bool:
+    """Whether a database folds and matches accented letters."""
+    # The encoding first: no accented letter can be sent to a database that has none.
+    if connection.execute("select getdatabaseencoding() = 'UTF8'").fetchone() != (True,):
+        return False
+    folds = r"select lower('É') = 'é' and 'é' ~ '\w' and 'é' !~ '\s'"
+    return connection.execute(folds).fetchone() == (True,)
+
+
+def _connect(dsn: str, *, autocommit: bool = False) -> psycopg.Connection[tuple[Any, ...]]:
+    """A connection that leaves nothing in its session: behind a pooler the next client gets it."""
+    return psycopg.connect(dsn, autocommit=autocommit, prepare_threshold=None)
+
+
+def _require_suitable(connection: psycopg.Connection[Any]) -> None:
+    """Before anything is made."""
+    number = connection.info.server_version
+    if number < 150000:
+        raise UnsuitableDatabase(f"pgmem needs PostgreSQL 15 or later; this server is {number // 10000}.")
+    if not is_suitable(connection):
+        raise UnsuitableDatabase(UNSUITABLE)
+
+
+def _refuse_writable_schema(connection: psycopg.Connection[Any]) -> None:
+    if found := writable_schema(connection):
+        raise UnsuitableDatabase(f"{found[0]}. Run: {found[1]}")
+
+
+def _make_extensions(connection: psycopg.Connection[Any], wanted: Sequence[str]) -> tuple[str, ...]:
+    """Create the available extensions, each in its own transaction: one refusal must not undo the install."""
+    made = []
+    for name in wanted:
+        present = connection.execute("select 1 from pg_extension where extname = %s", (name,)).fetchone()
+        offered = connection.execute(
+            "select 1 from pg_available_extensions where name = %s", (name,)
+        ).fetchone()
+        if not present and offered:
+            try:
+                with connection.transaction():
+                    connection.execute("set local client_min_messages = warning")
+                    connection.execute(
+                        statement.SQL("create extension {}").format(statement.Identifier(name))
+                    )
+            except (psycopg.errors.InsufficientPrivilege, psycopg.errors.FeatureNotSupported):
+                continue
+            except (psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
+                pass  # made by another installer meanwhile
+        if present or offered:
+            made.append(name)
+    return tuple(made)
+
+
+def _replace_if_changed(connection: psycopg.Connection[Any]) -> bool:
+    """Replace the functions and views of another release or of another state of the chapters; whether it was one."""
+    installed = connection.execute("select release, digest from pgmem.schema_version").fetchone()
+    current = (release(), digest())
+    if installed == current:
+        return False
+    _replace(connection)
+    connection.execute(
+        "insert into pgmem.schema_version (release, digest) values (%s, %s) on conflict (one) do update"
+        " set release = excluded.release, digest = excluded.digest, upgraded_at = now()",
+        current,
+    )
+    return True
+
+
+def _replace(connection: psycopg.Connection[Any]) -> None:
+    """Run the chapters of `sql/`; views and what locks a table only where their text changed."""
+    rows = connection.execute(_CHAPTERS_INSTALLED).fetchall()
+    installed = {str(row[0]): str(row[1]) for row in rows}
+    sums = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in _chapters()}
+    connection.execute(_drop_changed().encode())
+    views_gone = connection.execute(
+        "select not exists (select from pg_views where schemaname = 'pgmem')"
+    ).fetchone() == (True,)
+    # The chapters of views, and those that declare a kind of memory, which has a view.
+    shown = [path for path in _chapters() if path.stem in _VIEWS or b"declare_kind(" in path.read_bytes()]
+    views_changed = any(installed.get(path.name) != sums[path.name] for path in shown)
+    if views_changed and not views_gone:
+        connection.execute(_DROP_VIEWS)
+    for path in _chapters():
+        same = installed.get(path.name) == sums[path.name]
+        if same and (path.stem in _LOCKING or (path.stem in _VIEWS and not (views_changed or views_gone))):
+            continue
+        # On the first line, so that the lines of an error are those of the file.
+        text = f"{_BEGIN_CHAPTER.format(path.stem[3:])}; " + path.read_text(encoding="utf-8")
+        try:
+            connection.execute(text.encode())
+        except Exception as error:
+            error.add_note(_place_in(path, text, error))
+            raise
+    connection.execute("delete from pgmem.schema_file where not starts_with(path, 'migrations/')")
+    names_and_sums = (list(sums), list(sums.values()))
+    connection.execute(
+        "insert into pgmem.schema_file select * from unnest(%s::text[], %s::text[])", names_and_sums
+    )
+    connection.execute(_KEEP_HEADS.format(**_head_arrays()).encode())
+    # The properties of a vertex may have changed.
+    if installed and installed.get(_PROJECTION) != sums[_PROJECTION]:
+        connection.execute("select pgmem.needs_renewal('graph')")
+
+
+_CHAPTERS_INSTALLED = "select path, digest from pgmem.schema_file where not starts_with(path, 'migrations/')"
+_PROJECTION = "91-projection.sql"
+
+
+def _place_in(path: Path, text: str, error: Exception) -> str:
+    """The chapter, and the line where the server says it."""
+    position = error.diag.statement_position if isinstance(error, psycopg.Error) else None
+    line = f", line {text.count(chr(10), 0, int(position) - 1) + 1}" if position else ""
+    return f"in sql/{path.relative_to(_SQL)}{line}"
+
+
+def _head_arrays() -> dict[str, str]:
+    """The heads as two arrays of SQL; names and digests hold nothing that needs quoting."""
+    heads = _heads()
+    return {"names": f"'{{{','.join(heads)}}}'::text[]", "heads": f"'{{{','.join(heads.values())}}}'::text[]"}
+
+
+def _drop_changed() -> str:
+    """Drop functions that were removed or have other arguments or results, with the functions and views that name them.
+
+    `create or replace` would make a second function beside the old one, or refuse. A store of release 0.1.0 holds no
+    heads: there every function goes that no table, trigger or policy depends on. A default, constraint, trigger or
+    policy that depends on a changed function stops the upgrade; it needs a migration.
+    """
+    return _DROP_CHANGED.format(**_head_arrays())
+
+
+_DROP_CHANGED = """
+do $$
+declare
+  v_heads_kept boolean := exists (select from pgmem.schema_function);
+  v_dropped    oid[];
+  v_view       text;
+  v_functions  text;
+begin
+  with recursive required(oid) as (
+    -- What a default, constraint, trigger or policy calls, and what that calls.
+    select d.refobjid from pg_depend d
+    where d.refclassid = 'pg_proc'::regclass and d.classid not in ('pg_proc'::regclass, 'pg_rewrite'::regclass)
+    union
+    select d.refobjid from required r
+    join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = r.oid and d.refclassid = 'pg_proc'::regclass
+  ), changed(oid) as (
+    select p.oid from pg_proc p
+    left join pgmem.schema_function kept on kept.name = p.proname
+    left join unnest({names}, {heads}) as new(name, head) on new.name = p.proname
+    where p.pronamespace = 'pgmem'::regnamespace
+      and case when kept.name is not null then kept.head is distinct from new.head
+               else not v_heads_kept and p.prorettype <> 'trigger'::regtype and p.proname <> 'label_number'
+                 and p.oid not in (select oid from required) end
+    union
+    select d.objid from changed c
+    join pg_depend d on d.refclassid = 'pg_proc'::regclass and d.refobjid = c.oid and d.classid = 'pg_proc'::regclass
+  )
+  select array_agg(oid) into v_dropped from changed;
+  if v_dropped is null then
+    return;
+  end if;
+  for v_view in select viewname from pg_views where schemaname = 'pgmem' loop
+    execute format('drop view if exists pgmem.%I cascade', v_view);
+  end loop;
+  -- Those that return rows of a view went with it.
+  select string_agg(p.oid::regprocedure::text, ', ') into v_functions from pg_proc p where p.oid = any (v_dropped);
+  if v_functions is not null then
+    execute 'drop function ' || v_functions;
+  end if;
+end $$;
+"""
+
+_BEGIN_CHAPTER = "select set_config('pgmem.chapter', '{}', true)"
+
+_KEEP_HEADS = """
+delete from pgmem.schema_function;
+insert into pgmem.schema_function (name, head) select * from unnest({names}, {heads});
+"""
+
+
+_DROP_VIEWS = """
+do $$
+declare
+  v_view text;
+begin
+  for v_view in select viewname from pg_views where schemaname = 'pgmem' loop
+    execute format('drop view if exists pgmem.%I cascade', v_view);
+  end loop;
+end $$
+"""
+
+
+# The chapters name pgvector's types and operators with the schema public; here they get the one that the extension is
+# in (Supabase: extensions). So no function has a schema in its path in which others may create: what they put there
+# would run as the owner.
+_NAME_EXTENSION_SCHEMA = r"""
+do $$
+declare
+  v_function   oid;
+  v_definition text;
+  v_named      text;
+  v_schema     text := (select quote_ident(n.nspname) from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+                        where e.extname = 'vector');
+begin
+  for v_function in select p.oid from pg_proc p where p.pronamespace = 'pgmem'::regnamespace and v_schema is not null
+      and p.prokind = 'f' and p.prosqlbody is null and p.prosrc ~ '(halfvec|<=>)' loop
+    v_definition := pg_get_functiondef(v_function);
+    v_named := regexp_replace(v_definition,
+      '(?<![%$"[:alnum:]_])("[^"]+"|[a-z_][a-z0-9_]*)\.(halfvec\M|<=>)', v_schema || '.\2', 'g');
+    if v_named <> v_definition then
+      execute v_named;
+    end if;
+  end loop;
+end $$;
+"""
+
+# Whoever may create beside an extension may put there what its own functions and casts find first.
+_WRITABLE_SCHEMAS = """
+select n.nspname, e.extname, quote_ident(coalesce(r.rolname, 'public')) as grantee
+from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+cross join lateral aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
+left join pg_roles r on r.oid = a.grantee
+where e.extname in ('vector', 'age') and a.privilege_type = 'CREATE' and (a.grantee = 0
+  or r.rolname in ('pgmem_writer', 'pgmem_reader', 'pgmem_trusted', 'pgmem_reviewer')
+  or not r.rolsuper and a.grantee <> n.nspowner and r.rolname <> 'pgmem_owner' and pg_has_role(a.grantee, (
+       select w.oid from pg_roles w where w.rolname = 'pgmem_writer'), 'member'))
+order by 1, 3
+"""
+
+
+_UNUSABLE_SCHEMAS = """
+select n.nspname, e.extname, s.nspowner::regrole::text
+from pg_extension e join pg_namespace n on n.oid = e.extnamespace join pg_namespace s on s.nspname = 'pgmem'
+where e.extname in ('vector', 'age') and not has_schema_privilege(s.nspowner, n.oid, 'usage')
+order by 1
+"""
+
+
+def writable_schema(connection: psycopg.Connection[Any]) -> tuple[str, str] | None:
+    """Say which schema of an extension others may create in, and the command that repairs it; None if there is none."""
+    return _schema_at_fault(
+        connection,
+        _WRITABLE_SCHEMAS,
+        "{2} may create in the schema {0}, where the extension {1} is: what it puts there could run with the rights of"
+        " the store's owner",
+        "revoke create on schema {} from {}",
+    )
+
+
+def unusable_schema(connection: psycopg.Connection[Any]) -> tuple[str, str] | None:
+    """Say which schema of an extension the store's owner may not use, and the command that mends it; None if none."""
+    return _schema_at_fault(
+        connection,
+        _UNUSABLE_SCHEMAS,
+        "{2}, with whose rights verbs run, may not use the schema {0}, where the extension {1} is: saves fail",
+        "grant usage on schema {} to {}",
+    )
+
+
+def _schema_at_fault(
+    connection: psycopg.Connection[Any], query: LiteralString, reason: str, mend: LiteralString
+) -> tuple[str, str] | None:
+    with connection.cursor(row_factory=tuple_row) as cursor:
+        row = cursor.execute(query).fetchone()
+    if row is None:
+        return None
+    place, extension, role = row
+    command = statement.SQL(mend).format(statement.Identifier(place), statement.SQL(role))
+    return reason.format(place, extension, role), command.as_string(connection)
+
+
+def check_version(connection: psycopg.Connection[tuple[object, ...]]) -> None:
+    """Refuse a database that holds no schema or another version of it; takes no lock.
+
+    Raises:
+        SchemaOutdated: the message names `pgmem init`.
+    """
+    try:
+        row = connection.execute("select release, digest from pgmem.schema_version").fetchone()
+    except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
+        raise SchemaOutdated("This database holds no pgmem schema yet. Run: pgmem init") from None
+    if row is None or row[1] != digest():
+        found, own = row[0] if row else "none", release()
+        # States between two releases have the same number.
+        own = own if found != own else f"another state of {own}"
+        raise SchemaOutdated(
+            f"This database holds pgmem schema {found}, this program is {own}. Run: pgmem init"
+        )
+
+
+def changed_meanwhile(found: str, found_digest: str) -> SchemaOutdated | None:
+    """Compare the schema that a store holds now with that of this program, which has used the store before.
+
+    Args:
+        found: the release of the store.
+        found_digest: the digest of its schema.
+
+    Returns:
+        What to raise for a verb that the store lacks; None if the store is of this program, which then has a mistake.
+    """
+    if found_digest == digest():
+        return None
+    is_older = _numbers(found) < _numbers(release())
+    return SchemaOutdated(
+        f"The store was {'taken back to an earlier release' if is_older else 'upgraded'} while this program ran: "
+        f"restart it. The store holds pgmem schema {found}, the program is {release()}."
+    )
+
+
+def _numbers(release: str) -> list[int]:
+    """The numbers that lead a release: those of 0.2.0.dev1 are 0, 2, 0."""
+    return [int(number) for number in re.findall(r"\d+", re.match(r"[\d.]*", release)[0])]  # type: ignore[index]
+
+
+def script() -> Iterator[str]:
+    """An install or upgrade as one SQL script for a DBA; it runs the migrations that the store lacks."""
+    from pgmem.install.history import migrations
+
+    known = migrations()
+    yield f"-- pgmem {release()}: run as the role that shall own the schema, or that owns it.\nbegin;\n{_SESSION};\n"
+    yield f"{_hand_over()}{_BECOME_OWNER.strip()};\n"
+    yield "create schema if not exists pgmem;\ncreate table if not exists pgmem.alembic_version ("
+    yield "version_num varchar(32) constraint alembic_version_pkc primary key);\n"
+    yield _SCRIPT_KNOWN.format(known=", ".join(f"('{each.revision}', {n})" for n, each in enumerate(known)))
+    yield _DROP_PROJECTION.strip() + ";\n"
+    for each in known:
+        yield f"\n-- {each.file}\n" + _SCRIPT_STEP.format(revision=each.revision, text=each.text)
+    for each in known:
+        yield f"delete from pgmem.schema_file where path = '{each.file}';\n"
+        yield f"insert into pgmem.schema_file (path, digest) values ('{each.file}', '{each.digest}');\n"
+    yield _drop_changed()
+    yield _DROP_VIEWS.strip() + ";\n"
+    for path in _chapters():
+        yield f"\n-- sql/{path.name}\n{_BEGIN_CHAPTER.format(path.stem[3:])};\n" + path.read_text(
+            encoding="utf-8"
+        )
+    yield _KEEP_HEADS.format(**_head_arrays())
+    for path in _chapters():
+        sum_of = hashlib.sha256(path.read_bytes()).hexdigest()
+        yield f"delete from pgmem.schema_file where path = '{path.name}';\n"
+        yield f"insert into pgmem.schema_file (path, digest) values ('{path.name}', '{sum_of}');\n"
+    yield (
+        f"\ninsert into pgmem.schema_version (release, digest) values ('{release()}', '{digest()}')"
+        " on conflict (one) do update set release = excluded.release, digest = excluded.digest, upgraded_at = now();\n"
+        "select pgmem.enable_graph(), pgmem.enable_vector();\nselect pgmem.grant_rights();\n"
+        f"{_NAME_EXTENSION_SCHEMA}drop table pgmem.installing;\ncommit;\n{_SCRIPT_RENEW}"
+    )
+
+
+# The revisions by their order; an upgrade runs those after the store's.
+_SCRIPT_KNOWN = """
+create table pgmem.installing as
+select revision, number from (values {known}) as known(revision, number);
+do $$
+begin
+  if exists (
+      select from pgmem.alembic_version v where v.version_num not in (select revision from pgmem.installing)) then
+    raise exception 'Another release of pgmem wrote this store: use its script, or that of a newer one.';
+  end if;
+end $$;
+"""
+_SCRIPT_STEP = """do $migration$
+begin
+  if not exists (
+      select from pgmem.alembic_version v join pgmem.installing k on k.revision = v.version_num
+      where k.number >= (select number from pgmem.installing where revision = '{revision}')) then
+    execute $text$
+{text}
+$text$;
+    delete from pgmem.alembic_version;
+    insert into pgmem.alembic_version values ('{revision}');
+  end if;
+end $migration$;
+"""
+_SCRIPT_RENEW = """
+do $$
+declare
+  v_step text;
+begin
+  loop
+    select step into v_step from pgmem.renew();
+    exit when v_step is null;
+    commit;
+  end loop;
+end $$;
+"""

@@ -1,0 +1,351 @@
+"""Admission of requests: tokens are verified and counted before the SDK reads anything of a request.
+
+A request with a valid token counts for the token, however its header is spelled; any other counts for its address. Each
+tenant has a limit of concurrent requests and a separate queue, so that a tenant that floods the server delays only
+itself.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import logging
+import math
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from hashlib import sha256
+
+import anyio
+from mcp.server.auth.provider import AccessToken, TokenVerifier
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pgmem.database.shares import Shares
+from pgmem.errors import Busy, PgmemError, summary
+from pgmem.mcp.http.connections import CLAIM
+from pgmem.mcp.http.exchange import PATH
+
+log = logging.getLogger("pgmem")
+
+_REMEMBERED = 10_000  # tokens and addresses; the one that was used least recently is forgotten first
+# Requests of a tenant that are handled at once: more than its connections, since some wait for vectors.
+_AT_ONCE = 4
+_QUEUE = 64  # requests of a tenant that wait, so that a team's agents get no error
+_CHECKS = 2  # of one token, or of unknown ones from one address, that the store verifies at once
+_PATIENCE_S = 30.0
+_BODY_S = 30.0  # for a request to arrive as a whole
+_TOKEN_CHARS = 200
+_VALUE_BYTES = 512  # a list of 2000 short texts takes as long as a text of 1 MB
+_VALUES = 20_000  # texts, numbers and containers in a request; a batch of 2000 memories has about 10 000
+
+_verified: ContextVar[AccessToken | None] = ContextVar("verified", default=None)
+
+Verify = Callable[[str], Awaitable[AccessToken | None]]
+Answer = Callable[[AccessToken, bytes, Scope, Receive, Send], Awaitable[None]]
+
+
+class Verified(TokenVerifier):
+    """Gives the SDK what `Admission` found out about the token of a request."""
+
+    async def verify_token(self, token: str) -> AccessToken | None:  # noqa: ARG002
+        """Return the tenant of the token; None, which is answered with 401, if it is unknown, revoked or expired."""
+        return _verified.get()
+
+
+class Rates:
+    """Counts what callers send, each with an allowance that fills again with time.
+
+    Args:
+        most: the allowance when it is full.
+        per_s: what is added to it in a second.
+    """
+
+    def __init__(self, most: float, per_s: float) -> None:
+        self._most, self._per_s = most, per_s
+        self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
+
+    def wait(self, caller: Hashable, amount: float = 1) -> float:
+        """Return the seconds until the caller may send so much; 0 means now."""
+        return max(0.0, amount - self._allowance(caller)) / self._per_s
+
+    def count(self, caller: Hashable, amount: float = 1) -> None:
+        """Count a request of the caller."""
+        self._left[caller] = (self._allowance(caller) - amount, time.monotonic())
+        self._left.move_to_end(caller)
+        if len(self._left) > _REMEMBERED:
+            self._left.popitem(last=False)
+
+    def _allowance(self, caller: Hashable) -> float:
+        now = time.monotonic()
+        left, then = self._left.get(caller, (self._most, now))
+        return min(self._most, left + (now - then) * self._per_s)
+
+
+class Admission:
+    """An ASGI application that passes requests to another one, or answers 408, 429 or 503 itself.
+
+    Args:
+        app: the application behind it, for requests without a valid token.
+        answer: answers the others: their token and body, and the request, whose body can be received once more.
+        verify: finds the tenant of a token.
+        per_minute: requests per minute with one token.
+        unverified_per_minute: requests per minute without a valid token from one address.
+        most_bytes: size of a request.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        answer: Answer,
+        verify: Verify,
+        per_minute: int,
+        unverified_per_minute: int,
+        most_bytes: int,
+    ) -> None:
+        self._app = app
+        self._answered = answer
+        self._verify = verify
+        self._most_bytes = most_bytes
+        self._by_token = Rates(per_minute, per_minute / 60)
+        self._by_address = Rates(unverified_per_minute, unverified_per_minute / 60)
+        # Reading a request takes time that all tenants share, by its size: two of the largest at once, then one in 4 s.
+        self._bytes = Rates(2 * most_bytes, most_bytes / 4)
+        self._known: OrderedDict[bytes, str] = OrderedDict()
+        self._shares = Shares(_AT_ONCE, _QUEUE, _PATIENCE_S)
+        self._checks = Shares(_CHECKS, _QUEUE, _PATIENCE_S)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        answer = _Answer(send)
+        try:
+            await self._admit(scope, receive, answer)
+        except Busy as error:
+            # What else was sent on this connection would be refused one by one.
+            await answer.refuse(scope, receive, 429, str(error), 1, ends=True)
+        except PgmemError as error:
+            log.warning("%s", summary(error))
+            await answer.refuse(scope, receive, 503, "The database is unavailable; try again later.", 5)
+
+    @asynccontextmanager
+    async def turn(self, tenant: Hashable, scope: Scope) -> AsyncIterator[None]:
+        """Hold a place of a tenant, to which the connection belongs from now on, for the time of the block.
+
+        Args:
+            tenant: organisation and user.
+            scope: of the request.
+
+        Raises:
+            Busy: tenants hold too many connections and this one the most, or it gets no place in time.
+        """
+        claim = scope.get("extensions", {}).get(CLAIM)
+        if claim is not None and not claim(tenant):
+            raise Busy("This tenant holds more connections than any other; send it again in a moment.")
+        async with self._shares.place(tenant):
+            yield
+
+    async def _admit(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+        if _is_ambiguous(scope):
+            message = "Send one Authorization header, and Content-Length or Transfer-Encoding, not both."
+            await answer.refuse(scope, receive, 400, message)
+            return
+        secret = _bearer(scope)
+        key = sha256(secret.encode()).digest() if secret else b""
+        known, address = self._known.get(key), _address(scope)
+        # A token that was valid before does not wait for those that others try from its address.
+        wait = self._by_token.wait(known) if known else self._by_address.wait(address)
+        if wait > 0:
+            await answer.refuse(scope, receive, 429, _too_many(wait, known is not None), wait)
+            return
+        # Counted before the verification and uncounted after it: a thousand concurrent requests would all be verified.
+        self._by_address.count(address)
+        counts = False
+        try:
+            async with self._checks.place(known or address):
+                token = await self._verify(secret) if secret else None
+            counts = token is None
+        finally:
+            if not counts:
+                self._by_address.count(address, -1)
+        if token is None:
+            self._known.pop(key, None)
+            await self._app(scope, receive, answer)  # 401, or a page that needs no token
+            return
+        self._remember(key, token.client_id)
+        if known is None and (wait := self._by_token.wait(token.client_id)) > 0:
+            await answer.refuse(scope, receive, 429, _too_many(wait, by_token=True), wait)
+            return
+        self._by_token.count(token.client_id)
+        claims: Mapping[str, object] = token.claims or {}
+        tenant = (claims.get("org_id"), claims.get("user_id"))
+        held = _verified.set(token)
+        try:
+            async with self.turn(tenant, scope):
+                await self._handle(token, tenant, scope, receive, answer)
+        finally:
+            _verified.reset(held)
+
+    async def _handle(
+        self, token: AccessToken, tenant: Hashable, scope: Scope, receive: Receive, answer: _Answer
+    ) -> None:
+        """Read a request and pass it on, unless it is too large or the tenant has sent too much of late."""
+        if scope["method"] == "GET" and scope["path"].rstrip("/") == PATH:
+            # A stream of a server without sessions would stay empty and occupy a slot.
+            await answer.refuse(scope, receive, 405, "Method not allowed: use POST.")
+            return
+        if (wait := self._bytes.wait(tenant, min(_declared(scope), self._most_bytes))) > 0:
+            much = f"Too much data at once; wait {math.ceil(wait)} s and send this again. Nothing was saved."
+            await answer.refuse(scope, receive, 429, much, wait)
+            return
+        try:
+            body, last = await _arrived(receive, self._most_bytes)
+        except TimeoutError:
+            late = f"The request did not arrive within {_BODY_S:g} seconds; send it again."
+            await answer.refuse(scope, receive, 408, late, 1)
+            return
+        # A refused request costs no more than its bytes.
+        self._bytes.count(tenant, len(body))
+        if len(body) > self._most_bytes:
+            large = f"The request is larger than {self._most_bytes} bytes; send less at once."
+            await answer.refuse(scope, receive, 413, large)
+        elif _has_more_values(body, _VALUES):
+            many = (
+                f"The request holds more than {_VALUES} values; a list takes 2000 at most. Send less at once."
+            )
+            await answer.refuse(scope, receive, 413, many)
+        else:
+            self._bytes.count(tenant, _VALUE_BYTES * _texts(body))
+            await self._answered(token, body, scope, _replay(body, last, receive), answer)
+
+    def _remember(self, key: bytes, token: str) -> None:
+        self._known[key] = token
+        self._known.move_to_end(key)
+        if len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
+
+
+class _Answer:
+    """Where an answer goes; knows whether it has begun, because nothing else can be answered then."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._begun = False
+
+    async def __call__(self, message: Message) -> None:
+        self._begun = True
+        await self._send(message)
+
+    async def refuse(
+        self,
+        scope: Scope,
+        receive: Receive,
+        status: int,
+        message: str,
+        wait_s: float | None = None,
+        *,
+        ends: bool = False,
+    ) -> None:
+        """Answer with an error that a client shows its agent; nothing if an answer has begun.
+
+        `ends` closes the connection after it.
+        """
+        if self._begun:
+            return
+        # Without the id, which is in the body; clients put in that of their request.
+        error = {"code": -32000, "message": message}
+        body = json.dumps({"jsonrpc": "2.0", "id": None, "error": error})
+        headers = {} if wait_s is None else {"retry-after": str(math.ceil(wait_s))}
+        if status == 405:
+            headers["allow"] = "POST"
+        if ends or status == 400:  # of 400, what follows may be part of the same request to a proxy
+            headers["connection"] = "close"
+        await Response(body, status, headers, "application/json")(scope, receive, self)
+
+
+def _too_many(wait_s: float, by_token: bool) -> str:
+    whose = "with this token" if by_token else "without a valid token from this address"
+    return f"Too many requests {whose}. Nothing was read or saved; wait {math.ceil(wait_s)} s and send this again."
+
+
+def _is_ambiguous(scope: Scope) -> bool:
+    """Whether a proxy may read another tenant or another end in the headers of a request than this server."""
+    names = [name for name, _ in scope["headers"]]
+    return names.count(b"authorization") > 1 or (b"content-length" in names and b"transfer-encoding" in names)
+
+
+def _bearer(scope: Scope) -> str | None:
+    """Return the token of a request, if it has one that could be ours."""
+    scheme, _, secret = Headers(scope=scope).get("authorization", "").partition(" ")
+    fits = scheme.lower() == "bearer" and secret.isascii() and 0 < len(secret) <= _TOKEN_CHARS
+    return secret if fits else None
+
+
+def _address(scope: Scope) -> str:
+    """Return the address of a client; of IPv6 the network, because each host has all addresses of one."""
+    host = str((scope.get("client") or ("?",))[0])
+    try:
+        found = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    return str(ipaddress.ip_network((found, 64), strict=False)) if found.version == 6 else host
+
+
+def _declared(scope: Scope) -> int:
+    length = Headers(scope=scope).get("content-length", "0")
+    return int(length) if length.isdecimal() else 0
+
+
+async def _arrived(receive: Receive, most: int) -> tuple[bytes, Message]:
+    """Return the body of a request, or more than `most` bytes of it, and the last message about it.
+
+    Raises:
+        TimeoutError: it has not arrived in time.
+    """
+    body = bytearray()
+    with anyio.fail_after(_BODY_S):
+        while True:
+            message = await receive()
+            body += message.get("body", b"")
+            if len(body) > most or not message.get("more_body", False):
+                return bytes(body), message
+
+
+def _replay(body: bytes, last: Message, receive: Receive) -> Receive:
+    """Return a `receive` that gives a body that has arrived, then what comes after it."""
+    whole: Message = {"type": "http.request", "body": body, "more_body": False}
+    given = [whole if last["type"] == "http.request" else last]
+
+    async def again() -> Message:
+        return given.pop() if given else await receive()
+
+    return again
+
+
+def _texts(body: bytes) -> int:
+    """Return about how many texts a JSON text holds that another value follows."""
+    return body.count(b'",') - body.count(b'\\",')
+
+
+def _has_more_values(body: bytes, most: int) -> bool:
+    """Whether a JSON text holds more values than `most`: each one takes time, and a list of 150 000 takes long."""
+    # A text of commas is one value, so they only rule out.
+    if body.count(b",") + body.count(b"[") + body.count(b"{") < most:
+        return False
+    try:
+        left = [json.loads(body)]
+    except (ValueError, RecursionError):
+        return False  # the SDK says what is wrong
+    count = 0
+    while left and count <= most:
+        value = left.pop()
+        items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        count += len(items)
+        if count <= most:
+            left.extend(item for item in items if isinstance(item, dict | list))
+    return count > most

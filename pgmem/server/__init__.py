@@ -1,0 +1,1 @@
+"""The PostgreSQL that pip brings: start and stop, its account, backups."""

@@ -1,0 +1,234 @@
+"""Transfer: export a store as lines of JSON, and import such lines, with one page in memory at a time."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from pgmem.calls.methods import Verbs
+from pgmem.documents import parse
+from pgmem.errors import InvalidArgument
+from pgmem.models import Exported, Imported
+
+FORMAT = 1
+"""Version of the lines: an import refuses a newer one and reads every older one."""
+
+_PARTS = ("vocabulary", "project", "focus", "node", "edge", "run", "files", "intent", "save")
+_PAGE = 250  # records a call
+_PAGE_BYTES = 4 * 1024 * 1024  # of an import's batch, unless one line alone is longer
+_TIMEOUT_S = 600.0  # a page takes milliseconds, but a server may be busy
+
+Progress = Callable[[int, int], object]
+
+
+async def export_lines(
+    memory: Verbs,
+    write: Callable[[str], object],
+    *,
+    vectors: bool = False,
+    all_tenants: bool = False,
+    progress: Progress | None = None,
+) -> Exported:
+    """Write everything that the caller sees as lines of JSON: a header, the records, an end.
+
+    All of it is read from one snapshot.
+
+    Args:
+        memory: of the store.
+        write: called with text that ends at the end of a line.
+        vectors: export vectors too; otherwise the importing store makes them again.
+        all_tenants: export every tenant; for the owner of the store and its reviewers.
+        progress: called with (lines written, expected number of lines).
+
+    Returns:
+        The number of lines, and of records by kind.
+
+    Raises:
+        NotPermitted: `all_tenants` is set and the login is neither the owner nor a reviewer.
+    """
+    counts: Counter[str] = Counter()
+    options = {"vectors": vectors, "all_tenants": all_tenants}
+    async with memory.caller.database.snapshot(_TIMEOUT_S) as rows:
+        header = (await rows("export_header", **options))[0]["export_header"]
+        write(_line(header))
+        total = header["nodes"] + header["edges"] + header["saves"]
+        for part in _PARTS:
+            place: list[str] | None = None
+            while True:
+                page = await rows("export_records", part=part, after=place, limit=_PAGE, **options)
+                write("".join(f"{row['record']}\n" for row in page))
+                counts[part] += len(page)
+                if progress is not None:
+                    progress(counts.total(), max(total, counts.total()))
+                if len(page) < _PAGE:
+                    break
+                place = page[-1]["place"]
+    write(_line({"type": "end", "lines": counts.total()}))
+    return Exported(lines=counts.total() + 2, counts={k: n for k, n in counts.items() if n})
+
+
+async def import_lines(
+    memory: Verbs,
+    lines: Iterable[str],
+    *,
+    vectors: bool = True,
+    all_tenants: bool = False,
+    progress: Progress | None = None,
+) -> Imported:
+    """Import the lines of an export.
+
+    What the store already holds stays as it is, so an import that was interrupted can be run again.
+
+    Args:
+        memory: of the store.
+        lines: as `export_lines` wrote them.
+        vectors: store the vectors of the file; otherwise every text is queued for the worker.
+        all_tenants: keep the tenants of the file, for the owner and reviewers; else all becomes the caller's.
+        progress: called with (lines imported, expected number of lines).
+
+    Returns:
+        How many records were taken, were present, and were merged with present ones.
+
+    Raises:
+        InvalidArgument: the file is no export, has a newer format, or an invalid line, which the message names.
+        NotPermitted: the login is neither the owner of the store nor a reviewer.
+    """
+    given = iter(lines)
+    header = _header(next(given, ""), all_tenants)
+    total = header["nodes"] + header["edges"] + header["saves"]
+    options = {"vectors": vectors, "all_tenants": all_tenants}
+    done = Imported()
+    batch: list[str] = []
+    size, number, ended = 0, 1, False
+    for text in given:
+        record = _record(text, number + 1)
+        if record.get("type") == "end":
+            ended = record.get("lines") == number - 1
+            break
+        number += 1
+        if memory.caller.database.settings.scrub_secrets != "off":
+            text = _line(
+                memory.caller.scrubbed("import_records", {f"line {number}": record})[f"line {number}"]
+            )
+        batch.append(text)
+        size += len(text)
+        if len(batch) >= _PAGE or size >= _PAGE_BYTES:
+            done = await _import_batch(memory, batch, number, done, options)
+            batch, size = [], 0
+            if progress is not None:
+                progress(number - 1, max(total, number - 1))
+    done = await _import_batch(memory, batch, number, done, options)
+    if progress is not None:
+        progress(number - 1, max(total, number - 1))
+    if not ended:
+        raise InvalidArgument(
+            f"The file ends after line {number} without its last line. What it holds was imported; export "
+            "again and import the whole file."
+        )
+    return done
+
+
+async def import_memories(
+    memory: Verbs,
+    project_id: str,
+    source: str,
+    records: list[dict[str, Any]],
+    finished: Callable[[list[dict[str, Any]], int], object],
+    *,
+    dry_run: bool = False,
+) -> None:
+    """Store memories of another system, and relations between them, in a project.
+
+    Args:
+        memory: of the store.
+        project_id: the project; it is created if it does not exist.
+        source: the name of the other system, by which a later import knows a record again.
+        records: as the verb `import_memories` takes them.
+        finished: called after each batch with its rows {place, outcome, reason} and the index of its first record.
+        dry_run: store nothing; all records are sent in one batch.
+
+    Raises:
+        InvalidArgument: no project is named, or a text holds a secret and secrets are refused.
+    """
+    page = len(records) if dry_run else _PAGE
+    for first in range(0, len(records), max(page, 1)):
+        batch = memory.caller.scrubbed("import_memories", {"records": records[first : first + page]})[
+            "records"
+        ]
+        rows = await memory.caller.database.rows(
+            "import_memories",
+            _TIMEOUT_S,
+            project_id=project_id,
+            source=source,
+            records=json.dumps(batch, ensure_ascii=False),
+            dry_run=dry_run,
+        )
+        finished(rows, first)
+
+
+async def forget_notes(
+    memory: Verbs, project_id: str, folder: str, paths: list[str], *, dry_run: bool = True
+) -> int:
+    """Archive the imported notes of a folder that are no longer in it; return how many they are.
+
+    Args:
+        memory: of the store.
+        project_id: the project that the notes were imported into.
+        folder: the name of the folder.
+        paths: the paths of all notes that are in the folder.
+        dry_run: only count.
+    """
+    rows = await memory.caller.database.rows(
+        "forget_notes", _TIMEOUT_S, project_id=project_id, folder=folder, paths=paths, dry_run=dry_run
+    )
+    return int(rows[0]["forget_notes"])
+
+
+async def _import_batch(
+    memory: Verbs, batch: list[str], last_line: int, before: Imported, options: dict[str, bool]
+) -> Imported:
+    """Import the lines that end at `last_line`, and add their counts to those before."""
+    if not batch:
+        return before
+    rows = await memory.caller.database.rows(
+        "import_records",
+        _TIMEOUT_S,
+        records=f"[{','.join(batch)}]",
+        first_line=last_line - len(batch) + 1,
+        **options,
+    )
+    return Imported(
+        **{name: getattr(before, name) + rows[0][name] for name in ("taken", "present", "merged")}
+    )
+
+
+def _line(record: dict[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def _record(text: str, number: int) -> dict[str, Any]:
+    try:
+        record = parse(text, f"Line {number}")
+    except ValueError:
+        record = None
+    if not isinstance(record, dict):
+        raise InvalidArgument(f"Line {number} is no JSON object: is this a file that pgmem export wrote?")
+    return record
+
+
+def _header(text: str, all_tenants: bool) -> dict[str, Any]:
+    header = _record(text, 1)
+    form = header.get("pgmem_export")
+    if not isinstance(form, int):
+        raise InvalidArgument("Line 1 is no header of an export: is this a file that pgmem export wrote?")
+    if form > FORMAT:
+        raise InvalidArgument(
+            f"The file has format {form} and this pgmem reads formats up to {FORMAT}: upgrade pgmem."
+        )
+    if header.get("all_tenants") and not all_tenants:
+        raise InvalidArgument(
+            "The file holds all tenants of a store: import it with --all-tenants, or export as one tenant."
+        )
+    return {name: int(header.get(name) or 0) for name in ("nodes", "edges", "saves")}

@@ -1,0 +1,121 @@
+-- Clock and settings
+--
+-- Every rule about time reads pgmem.now(), and every recorded time is taken from pgmem.clock(). Both obey the setting
+-- pgmem.now only in a store whose owner put test_clock = true in pgmem.setting: any client can set a setting, and a
+-- moved clock would keep a token alive or falsify history.
+--
+-- The thresholds and limits of a store are rows of pgmem.setting. Its constraints refuse values that do not fit. Only
+-- the owner writes them: an agent never sets its own thresholds.
+--
+-- Locks: the row of the setting.
+
+
+-- Apart from now(), so that now() has no subquery and is inlined where it is used.
+create or replace function pgmem.test_clock() returns timestamptz
+language sql stable parallel safe
+begin atomic
+  select current_setting('pgmem.now')::timestamptz from pgmem.setting where name = 'test_clock' and value = 'true';
+end;
+comment on function pgmem.test_clock is
+  'The time a test has set; null in every store whose owner has not put test_clock = true.';
+
+
+create or replace function pgmem.now() returns timestamptz
+language sql stable parallel safe
+begin atomic
+  select case when coalesce(current_setting('pgmem.now', true), '') = '' then transaction_timestamp()
+              else coalesce(pgmem.test_clock(), transaction_timestamp()) end;
+end;
+comment on function pgmem.now is
+  'The time of this transaction; in a store with test_clock = true, the setting pgmem.now.';
+
+
+-- Transaction time runs backwards behind a lock, so a state is stamped with the real time of its writing, under the
+-- row's lock.
+create or replace function pgmem.clock() returns timestamptz
+language sql volatile
+begin atomic
+  select case when coalesce(current_setting('pgmem.now', true), '') = '' then clock_timestamp()
+              else coalesce(pgmem.test_clock(), clock_timestamp()) end;
+end;
+comment on function pgmem.clock is
+  'The time of this moment, for recorded times; tests move it as they move pgmem.now().';
+
+
+create or replace function pgmem.setting_text(p_name text) returns text
+language sql stable parallel safe
+begin atomic
+  select value from pgmem.setting where name = p_name;
+end;
+comment on function pgmem.setting_text is 'The value of a row of pgmem.setting; null when there is none.';
+
+
+create or replace function pgmem.setting_int(p_name text) returns integer
+language sql stable parallel safe
+begin atomic
+  select value::integer from pgmem.setting where name = p_name;
+end;
+comment on function pgmem.setting_int is 'A row of pgmem.setting as a whole number.';
+
+
+create or replace function pgmem.setting_float(p_name text) returns float8
+language sql stable parallel safe
+begin atomic
+  select value::float8 from pgmem.setting where name = p_name;
+end;
+comment on function pgmem.setting_float is 'A row of pgmem.setting as a number.';
+
+
+create or replace function pgmem.set_setting(
+  p_name text,
+  p_value text,
+  out name text,
+  out value text,
+  out description text
+)
+language plpgsql set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+begin
+  -- A cast to boolean would be tried at planning, for every row.
+  update pgmem.setting s
+  set value = case when s.value not in ('true', 'false') then p_value
+                   when lower(p_value) in ('true', 't', 'yes', 'y', 'on', '1') then 'true'
+                   when lower(p_value) in ('false', 'f', 'no', 'n', 'off', '0') then 'false'
+                   else p_value end
+  where s.name = p_name
+  returning s.name, s.value, s.description into name, value, description;
+  if name is null then
+    raise exception using errcode = 'PM001', message = format('Unknown setting %s. Known: %s.',
+      quote_literal(left(p_name, 80)), (select string_agg(s.name, ', ' order by s.name) from pgmem.setting s));
+  end if;
+exception when check_violation or invalid_text_representation or numeric_value_out_of_range or undefined_object
+  or syntax_error or invalid_name then
+  raise exception using errcode = 'PM001', message = format('%s cannot be %s; it means: %s', p_name,
+    quote_literal(left(p_value, 80)), (select s.description from pgmem.setting s where s.name = p_name));
+end;
+$$;
+comment on function pgmem.set_setting is $$
+Change a threshold or limit for every caller; the owner's right alone.
+
+name: The name of the setting, as list_settings shows it.
+value: The new value, as a text.
+
+InvalidArgument: There is no such setting, or the value does not fit; the message says what the setting means.
+$$;
+select pgmem.declare_verb('set_setting', p_rights => 'owner', p_effect => 'repeat', p_answer => 'Setting');
+
+
+create or replace function pgmem.list_settings(
+
+) returns table (
+  name text,
+  value text,
+  description text
+)
+language sql stable security definer set search_path = pgmem, pg_temp as $$
+  select s.name, s.value, s.description from pgmem.setting s order by s.name;
+$$;
+comment on function pgmem.list_settings is $$
+List the thresholds and limits of this store: name, value, description.
+$$;
+select pgmem.declare_verb('list_settings', p_rights => 'reader', p_effect => 'look', p_answer => 'list[Setting]');

@@ -1,0 +1,161 @@
+-- Texts that are searched and shown
+--
+-- A node is found by its title, by the text fields that its label names in the registry, and by all its other
+-- properties that are texts (search_text). Their lexemes make its tsvector, beside two lexemes that mark its tenant and
+-- its project (scope_lexemes): one look-up in the index finds the words of a query within a tenant. A vector is made of
+-- the same text, with the label before it (embedding_text).
+--
+-- Functions that return one row as a table (searched_text, text_length; in 02-words ranked_tokens, token_signature,
+-- title_entries) do so because a set-returning function is merged into the statement that uses it.
+--
+-- Locks: none.
+
+
+create or replace function pgmem.excerpt(p_text text) returns text
+language plpgsql immutable parallel safe as $$
+begin
+  -- Most texts are plain ASCII on one line, and the test costs a tenth of the replacement.
+  if left(p_text, 160) ~ '[^ -~]|  ' then
+    p_text := regexp_replace(left(p_text, 1000), '\s+', ' ', 'g');
+  end if;
+  return case when length(p_text) > 160 then left(p_text, 159) || '…' else p_text end;
+end;
+$$;
+comment on function pgmem.excerpt is
+  'The first 160 characters of a text on one line; the title of a memory that has none.';
+
+
+create or replace function pgmem.joined_texts(p_list jsonb) returns text
+language sql immutable strict parallel safe
+begin atomic
+  select string_agg(item, ' ') from jsonb_array_elements_text(p_list) as item;
+end;
+comment on function pgmem.joined_texts is 'The texts of a list, joined by blanks.';
+
+
+create or replace function pgmem.inner_texts(p_value jsonb) returns text
+language sql immutable strict parallel safe
+begin atomic
+  -- jsonb_path_query copies what it has found for each row.
+  select string_agg(item, ' ' order by place)
+  from jsonb_array_elements_text(jsonb_path_query_array(p_value, 'strict $.** ? (@.type() == "string")'))
+    with ordinality as found(item, place);
+end;
+comment on function pgmem.inner_texts is 'All texts in a value, however deep, joined by blanks.';
+
+
+create or replace function pgmem.other_texts(p_label text, p_props jsonb, p_but text[]) returns text
+language sql immutable parallel safe
+begin atomic
+  -- An insight, a card, a turn and a trajectory hold names of detectors, states and clients; what they say is in their
+  -- text fields.
+  select case when p_label in ('Insight', 'Card', 'GovernanceToken', 'Turn', 'Trajectory') then null else (
+    select string_agg(case when p_label in ('Item', 'Message') then pgmem.inner_texts(p.value)
+                        when jsonb_typeof(p.value) = 'array' then pgmem.joined_texts(p.value)
+                        else p.value #>> '{}' end, ' ' order by p.key collate "C")
+    from jsonb_each(p_props) as p(key, value)
+    where p.key <> all (array_remove(p_but, null))
+      and case when p_label in ('Item', 'Message') then p.key = 'value' else case jsonb_typeof(p.value)
+            -- A date or a time is no text.
+            when 'string' then p.value #>> '{}' !~ '^(\d{4}-\d{2}-\d{2}([T ][0-9:.Z+-]*)?)?$'
+            when 'array' then jsonb_typeof(p.value -> 0) = 'string' else false end end) end;
+end;
+comment on function pgmem.other_texts is
+  'The texts and lists of texts among the properties of a node, but for some, in the order of their names; null: none.';
+
+
+create or replace function pgmem.searched_text(p_label text, p_title text, p_props jsonb) returns table (
+  searched_text text
+)
+language sql stable parallel safe
+begin atomic
+  -- A field may be a text or a list of texts; the title leads unless a field repeats it; other texts come last.
+  select concat_ws(' ',
+    case when l.title_field = any (l.text_fields) then null else p_title end,
+    (select string_agg(case jsonb_typeof(p_props -> field) when 'array' then pgmem.joined_texts(p_props -> field)
+                         else p_props ->> field end, ' ')
+     from unnest(l.text_fields) as field),
+    -- Most memories have none, and the look costs a tenth of the call.
+    case when p_label in ('Item', 'Message') or jsonb_path_exists(
+        p_props - (l.text_fields || l.key_field || l.title_field),
+        'strict $.* ? (@.type() == "string" || @.type() == "array")')
+      then pgmem.other_texts(p_label, p_props, l.text_fields || l.key_field || l.title_field) end)
+  from pgmem.label l where l.name = p_label;
+end;
+comment on function pgmem.searched_text is
+  'The text by which a node is found: its title, the text fields of its label and its other texts; one row.';
+
+
+create or replace function pgmem.search_text(p_label text, p_title text, p_props jsonb) returns text
+language sql stable parallel safe
+begin atomic
+  select s.searched_text from pgmem.searched_text(p_label, p_title, p_props) s;
+end;
+comment on function pgmem.search_text is
+  'The text by which a node is found: its title, the text fields of its label and its other texts.';
+
+
+create or replace function pgmem.text_length(p_tsv tsvector) returns table (text_length integer)
+language sql immutable parallel safe
+begin atomic
+  select coalesce(sum(cardinality(positions))::integer, 0) from unnest(p_tsv) as u(lexeme, positions, weights);
+end;
+comment on function pgmem.text_length is 'How many lexemes a tsvector holds, with repeats (its positions); one row.';
+
+
+create or replace function pgmem.scope_lexemes(
+  p_tenant text,
+  p_project_seq bigint,
+  p_label text default null
+) returns text[]
+language sql immutable parallel safe
+begin atomic
+  -- Those of a turn are others, so that the index passes over turns where a query does not ask for them.
+  select case when p_label = 'Turn'
+    then array['@u' || to_hex(hashtextextended(p_tenant, 0)), '@q' || coalesce(p_project_seq, 0)::text]
+    else array['@t' || to_hex(hashtextextended(p_tenant, 0)), '@p' || coalesce(p_project_seq, 0)::text] end;
+end;
+comment on function pgmem.scope_lexemes is
+  'The lexemes that mark the tenant and the project of a row inside its tsvector.';
+
+
+create or replace function pgmem.lexeme_query(p_lexeme text) returns tsquery
+language sql immutable strict parallel safe
+begin atomic
+  select quote_literal(p_lexeme)::tsquery;
+end;
+comment on function pgmem.lexeme_query is 'A query for one lexeme, which is taken as it is.';
+
+
+create or replace function pgmem.embedding_text(p_label text, p_title text, p_props jsonb) returns text
+language sql stable parallel safe
+begin atomic
+  select p_label || ': ' || pgmem.search_text(p_label, p_title, p_props);
+end;
+comment on function pgmem.embedding_text is
+  'The text of which a vector is made: the label of a node and the text by which it is found.';
+
+
+-- For one word ts_rank is the sum of 1/i^2 over its n places, divided by pi^2/6 (tsrank.c, calc_rank_or), so n follows
+-- from it, at a tenth of the price of unnest(tsvector). The bounds lie half way between n - 1 and n, for n from 2 to
+-- 32.
+-- An operator expands a stored value each time it reads it, and a search reads it once for each word. Concatenation
+-- makes a copy. Below 100 lexemes a value that is not compressed stands in its row as it is.
+create or replace function pgmem.expanded(p_tsv tsvector, p_length integer) returns tsvector
+language sql stable parallel safe
+begin atomic
+  select case when p_length < 100 and pg_column_compression(p_tsv) is null then p_tsv else p_tsv || ''::tsvector end;
+end;
+comment on function pgmem.expanded(tsvector, integer) is
+  'The lexemes of a text of so many lexemes, decompressed once, for a statement that reads them more than once.';
+
+
+create or replace function pgmem.occurrences(p_tsv tsvector, p_word tsquery) returns integer
+language sql immutable parallel safe
+begin atomic
+  select 1 + width_bucket(ts_rank('{1,1,1,1}'::float4[], p_tsv, p_word)::float8, array[
+    0.683918, 0.793683, 0.846454, 0.87761, 0.898212, 0.912859, 0.923812, 0.932314, 0.939106, 0.944658, 0.949281,
+    0.95319, 0.95654, 0.959442, 0.96198, 0.964219, 0.966209, 0.967989, 0.969591, 0.97104, 0.972357, 0.97356,
+    0.974662, 0.975676, 0.976612, 0.977479, 0.978284, 0.979033, 0.979732, 0.980386, 0.980999]::float8[]);
+end;
+comment on function pgmem.occurrences is 'How often a text holds a word that it holds, up to 32.';

@@ -1,0 +1,315 @@
+-- Truth, labels and places
+--
+-- One rule each, as a function that is inlined where it is used: without SET clause and subquery, so that an index
+-- serves it. Live is what retrieval, search, dedup and counts show: a live status, and valid_from and valid_to around
+-- this moment. Confidence is computed when it is read and never stored.
+--
+-- Every recorded state of a memory has an effective period, begins_at to ends_at. valid_from and valid_to stay what
+-- somebody set; state_begins and state_ends say what follows from them and from the state that came next. States that
+-- differ in title or properties differ in content. Other content takes the place of the earlier state from where it
+-- begins; the same content with another period, status or trust restates the earlier state as a whole.
+-- docs/decisions/0029 has the reasons, 35-time-travel reads the periods.
+--
+-- A memory lives in a tenant (tenant_of) and in a place (place_of: global, a project, or a focus area of a project).
+-- With its label they make one number, the scope_key, by which rows are found and locks are kept. It is a hash, so it
+-- decides nothing: whoever reads or writes by it compares the tenant too, and its unique indexes hold the tenant. The
+-- tenant is compared as an expression (tenant || ''), as in fits: while a store fills, an index by tenant looks as good
+-- as that of the scope, and reads all memories of the tenant. That nobody can choose a name whose key is that of another
+-- tenant, and let it wait for a lock, rests on the secret of the store (store_secret), which no client reads and no
+-- export holds.
+--
+-- Locks: none.
+
+
+create or replace function pgmem.valid_at(
+  p_valid_from timestamptz,
+  p_valid_to timestamptz,
+  p_as_of timestamptz
+) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select (p_valid_from is null or p_valid_from <= p_as_of) and (p_valid_to is null or p_valid_to >= p_as_of);
+end;
+comment on function pgmem.valid_at is
+  'Whether a period holds a moment; both ends belong to it, and a null end is open.';
+
+
+create or replace function pgmem.state_begins(
+  p_valid_from timestamptz,
+  p_valid_to timestamptz,
+  p_replaced_at timestamptz,
+  p_kept timestamptz
+) returns timestamptz
+language sql immutable parallel safe
+begin atomic
+  select case
+    when p_valid_from is not null then p_valid_from
+    when p_replaced_at <= coalesce(p_valid_to, 'infinity') then p_replaced_at
+    when p_kept <= coalesce(p_valid_to, 'infinity') then p_kept end;
+end;
+comment on function pgmem.state_begins is $$
+Where the period of a state begins; null is an open start.
+
+That is valid_from if it is set, else the time at which the state took the place of other content, else the start it
+keeps: that of the state before it, or for a first state the time it was made (an end without a start leaves that
+open). No start lies after a set end: what ended before it was recorded keeps its start, or has an open one.
+$$;
+
+
+create or replace function pgmem.first_begins(
+  p_valid_from timestamptz,
+  p_valid_to timestamptz,
+  p_created_at timestamptz
+) returns timestamptz
+language sql immutable parallel safe
+begin atomic
+  select coalesce(p_valid_from, case when p_valid_to is null then p_created_at end);
+end;
+comment on function pgmem.first_begins is
+  'Where the first state of a memory begins: at valid_from, or when it was made; with an end alone the start is open.';
+
+
+create or replace function pgmem.state_ends(
+  p_valid_to timestamptz,
+  p_same_content boolean,
+  p_next_begins timestamptz
+) returns timestamptz
+language sql immutable parallel safe
+begin atomic
+  select case
+    when not p_same_content then coalesce(p_valid_to, p_next_begins, '-infinity')
+    when p_next_begins > p_valid_to then p_valid_to
+    else '-infinity' end;
+end;
+comment on function pgmem.state_ends is $$
+Where the period of a state ends once another state has followed it.
+
+An end that was set stays. Other content closes an open end where it begins. The same content restates the whole
+period, so that the earlier state holds nowhere (-infinity), unless it begins after the set end: then it is true again.
+$$;
+
+
+-- The live statuses are a constant: the partial indexes of node have it in their predicates, and a plan uses them only
+-- for a query that has the same constant. With a list in the registry, the ten latest of 100 000 memories took 51 ms,
+-- not 0.1.
+create or replace function pgmem.is_live_status(p_status text) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select p_status in ('active', 'approved');
+end;
+comment on function pgmem.is_live_status is 'Whether a status is live: drafts, stubs and pending insights are not.';
+
+
+create or replace function pgmem.is_live(
+  p_status text,
+  p_valid_from timestamptz,
+  p_valid_to timestamptz
+) returns boolean
+language sql stable parallel safe
+begin atomic
+  select pgmem.is_live_status(p_status) and (p_valid_from is null or p_valid_from <= pgmem.now())
+    and (p_valid_to is null or p_valid_to >= pgmem.now());
+end;
+comment on function pgmem.is_live is
+  'Whether a memory is live: its status is, and it is true now by valid_from and valid_to.';
+
+
+-- A captured turn is no memory of its own: it is found where a search names its label.
+create or replace function pgmem.is_searched(p_status text, p_labels text[]) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select p_status in ('active', 'approved') or p_status = 'captured' and 'Turn' = any (p_labels);
+end;
+comment on function pgmem.is_searched is
+  'Whether a search over some labels finds a memory of this status: live ones, and turns where Turn is named.';
+
+
+-- A memory that was superseded since was true then; a forgotten one stays hidden.
+create or replace function pgmem.was_live_status(p_status text) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select p_status in ('active', 'approved', 'superseded', 'expired');
+end;
+comment on function pgmem.was_live_status is 'Whether a state of this status is shown when it is asked what was true.';
+
+
+create or replace function pgmem.is_hidden_status(p_status text) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select p_status in ('archived', 'merged', 'rejected', 'dismissed');
+end;
+comment on function pgmem.is_hidden_status is
+  'Whether a status hides a memory with all of its earlier states, at whatever time it was true.';
+
+
+create or replace function pgmem.is_true_at(
+  p_status text,
+  p_valid_from timestamptz,
+  p_valid_to timestamptz,
+  p_created_at timestamptz,
+  p_as_of timestamptz
+) returns boolean
+language sql stable parallel safe
+begin atomic
+  -- A memory that was superseded since was true then; a forgotten one stays hidden.
+  select case when p_as_of is null
+    then pgmem.is_live(p_status, p_valid_from, p_valid_to)
+    else (pgmem.is_live_status(p_status) or p_status in ('superseded', 'expired'))
+      and pgmem.valid_at(coalesce(p_valid_from, p_created_at), p_valid_to, p_as_of) end;
+end;
+comment on function pgmem.is_true_at is
+  'Whether a state is shown: live now, or, with a date, true then by valid_from and valid_to alone.';
+
+
+create or replace function pgmem.decayed(
+  p_initial float8,
+  p_updated_at timestamptz,
+  p_at timestamptz,
+  p_rate float8,
+  p_max_age_days integer
+) returns float8
+language sql immutable parallel safe
+begin atomic
+  -- Below e^-700 a float8 underflows, which PostgreSQL makes an error.
+  select case when p_at - p_updated_at <= interval '1 day' * p_max_age_days then p_initial
+    else p_initial * exp(greatest(-700, -p_rate * extract(epoch from p_at - p_updated_at)::float8 / 86400)) end;
+end;
+comment on function pgmem.decayed is
+  'initial * exp(-rate * days since update) after p_max_age_days without an update; until then the initial.';
+
+
+create or replace function pgmem.confidence(p_initial float8, p_updated_at timestamptz) returns float8
+language sql stable parallel safe
+begin atomic
+  select pgmem.decayed(p_initial, p_updated_at, pgmem.now(), pgmem.setting_float('decay_rate'),
+    pgmem.setting_int('decay_max_age_days'));
+end;
+comment on function pgmem.confidence is
+  'The confidence at this moment, by the store''s decay_rate and decay_max_age_days.';
+
+
+-- Read once for many items: a look-up of settings for each of them costs more than the item.
+create or replace function pgmem.ages_of(p_settings jsonb) returns pgmem.ages
+language sql stable parallel safe
+begin atomic
+  select row(
+    pgmem.now(),
+    pgmem.now() - make_interval(days => (p_settings ->> 'freshness_recent_days')::integer),
+    pgmem.now() - make_interval(days => (p_settings ->> 'freshness_stale_days')::integer),
+    (p_settings ->> 'decay_rate')::float8,
+    (p_settings ->> 'decay_max_age_days')::integer)::pgmem.ages;
+end;
+comment on function pgmem.ages_of is
+  'The present moment with the settings of freshness and decay, from an object that holds these.';
+
+
+create or replace function pgmem.ages() returns pgmem.ages
+language sql stable parallel safe set search_path = pgmem, pg_temp as $$
+  select pgmem.ages_of((
+    select jsonb_object_agg(s.name, s.value) from pgmem.setting s
+    where s.name in ('freshness_recent_days', 'freshness_stale_days', 'decay_rate', 'decay_max_age_days')));
+$$;
+comment on function pgmem.ages is
+  'The present moment with the settings of freshness and decay, for functions that judge many memories.';
+
+
+create or replace function pgmem.derived_trust(p_own float8, p_sources bigint[]) returns float8
+language sql stable set search_path = pgmem, pg_temp as $$
+  select least(p_own, (select min(n.trust_level) from pgmem.visible_node n where n.seq = any (p_sources)));
+$$;
+comment on function pgmem.derived_trust is
+  'The trust of a derived memory: the least of its writer''s and its sources'', so that deriving adds none.';
+
+
+create or replace function pgmem.freshness(p_at timestamptz, p_ages pgmem.ages) returns text
+language sql immutable parallel safe
+begin atomic
+  select case when p_at >= (p_ages).recent then 'current' when p_at >= (p_ages).stale then 'recent' else 'stale' end;
+end;
+comment on function pgmem.freshness is
+  'current, recent or stale, by age: at most freshness_recent_days, freshness_stale_days, or more.';
+
+
+-- The release fixes these labels, so the rules are constants: a look-up in the registry would cost every search a join.
+create or replace function pgmem.is_place(p_label text) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select p_label in ('Project', 'FocusArea');
+end;
+comment on function pgmem.is_place is 'Whether nodes of a label are places: memories belong to them.';
+
+
+create or replace function pgmem.is_of_store(p_label text) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select p_label in ('GlobalScope', 'GovernanceToken', 'Trajectory');
+end;
+comment on function pgmem.is_of_store is
+  'Whether nodes of a label are made by the store itself: they are neither exported, imported nor named.';
+
+
+create or replace function pgmem.is_memory(p_label text) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select not (pgmem.is_place(p_label) or pgmem.is_of_store(p_label));
+end;
+comment on function pgmem.is_memory is
+  'Whether nodes of a label are memories; the others are infrastructure, neither searched nor forgotten.';
+
+
+create or replace function pgmem.tenant_of(p_org_id text default '', p_user_id text default '') returns text
+language sql immutable parallel safe
+begin atomic
+  select p_org_id || e'\x1f' || p_user_id;
+end;
+comment on function pgmem.tenant_of is $$
+The tenant of an organisation and a user, as the generated columns hold it.
+
+Without a user it is what the organisation shares; without both it is the public tenant, the separator alone.
+$$;
+
+
+-- As the generated column node.place.
+create or replace function pgmem.place_of(p_scope text, p_project_seq bigint, p_focus text) returns text
+language sql immutable parallel safe
+begin atomic
+  select case p_scope when 'global' then 'global' when 'focus' then p_project_seq::text || '/' || p_focus
+    else p_project_seq::text end;
+end;
+comment on function pgmem.place_of is
+  'Where a memory lives: global, the number of its project, or that and its focus area.';
+
+
+-- Where the tenant ends is said by its length, as a name may hold any separator.
+create or replace function pgmem.place_seed(p_secret bytea, p_tenant text, p_place text) returns bigint
+language sql stable parallel safe
+begin atomic
+  select ('x' || encode(substr(sha256(
+    p_secret || convert_to(length(p_tenant) || ' ' || p_tenant || coalesce(p_place, ''), 'UTF8')), 1, 8),
+    'hex'))::bit(64)::bigint;
+end;
+comment on function pgmem.place_seed is
+  'What the scope keys of a place are made with: the first 64 bits of SHA-256 of a secret, a tenant and a place.';
+
+
+-- Tenant and place are names that somebody chooses, so they are hashed under the secret; labels are those of the store,
+-- and there are many to a place.
+create or replace function pgmem.seeded_key(p_seed bigint, p_label text) returns bigint
+language sql immutable parallel safe
+begin atomic
+  select hashtextextended(p_label, p_seed);
+end;
+comment on function pgmem.seeded_key is 'The scope key of a label in the place of a place_seed.';
+
+
+-- By the index of the table, as callers forbid scans: a forbidden one that is needed makes servers with jit compile.
+create or replace function pgmem.scope_key(p_tenant text, p_place text, p_label text) returns bigint
+language plpgsql stable parallel safe as $$
+begin
+  return (
+    select pgmem.seeded_key(pgmem.place_seed(s.secret, p_tenant, p_place), p_label)
+    from pgmem.store_secret s where s.one);
+end;
+$$;
+comment on function pgmem.scope_key is
+  'One number for (tenant, place, label), by which rows are found and locks are kept, under the secret of the store.';

@@ -1,0 +1,373 @@
+-- Card report
+--
+-- A report says what a scan of a repository saw: modules with their imports and exports, tests with the modules they
+-- anchor, documents with the modules they name, what the history says about each file (facts), what people have written
+-- down already (notes), and the digests of all files. Its cards follow from it alone: no function here looks at the
+-- clock or at the store, so the same report gives the same cards, byte for byte.
+--
+-- A card from a report is identified by type, path and facet (role, surface, hotspot, tests, cochange, owners, history,
+-- todo, decision, document, and one for each rule and reason); its fingerprint is the digest of what it says. Cards
+-- come in the order of their value, because the last ones are left out where a project is full. A file of which a
+-- report knows nothing has no card. All arrays are sorted by bytes, because the order of a collation may change.
+--
+-- Locks: none.
+
+
+create or replace function pgmem.check_report(p_report jsonb) returns void
+language plpgsql immutable set search_path = pgmem, pg_temp as $$
+declare
+  v_parts jsonb;
+begin
+  if jsonb_typeof(p_report) is distinct from 'object'
+      or jsonb_typeof(p_report -> 'modules') is distinct from 'array'
+      or jsonb_typeof(coalesce(p_report -> 'tests', '[]')) <> 'array'
+      or jsonb_typeof(coalesce(p_report -> 'documents', '[]')) <> 'array'
+      or jsonb_typeof(coalesce(p_report -> 'notes', '[]')) <> 'array'
+      or jsonb_typeof(coalesce(p_report -> 'facts', '{}')) <> 'object'
+      or jsonb_typeof(coalesce(p_report -> 'renames', '{}')) <> 'object'
+      or jsonb_typeof(coalesce(p_report -> 'removed', '[]')) <> 'array'
+      or jsonb_typeof(coalesce(p_report -> 'files', '{}')) <> 'object' then
+    raise exception using errcode = 'PM010', message = 'refresh_from_run requires a report: '
+      '{"modules": [{"path", "module", "doc", "imports": [paths], "exports": [names], "changes", "last_commit"}], '
+      '"tests": [{"path", "anchors": [paths]}], "documents": [{"path", "title", "names": [paths]}], '
+      '"files": {path: digest}, "complete": false}. Only modules and their path are required. '
+      'pgmem cards init makes one from a repository.';
+  end if;
+  if coalesce(p_report ->> 'schema', 'pgmem.cards/1') <> 'pgmem.cards/1' then
+    raise exception using errcode = 'PM010',
+      message = format('Report schema %s is not known; send pgmem.cards/1.', left(p_report ->> 'schema', 80));
+  end if;
+  v_parts := (p_report -> 'modules') || coalesce(p_report -> 'tests', '[]') || coalesce(p_report -> 'documents', '[]');
+  if exists (
+      select from jsonb_array_elements(v_parts) e
+      where jsonb_typeof(e) <> 'object' or jsonb_typeof(e -> 'path') is distinct from 'string'
+        or jsonb_typeof(coalesce(e -> 'imports', e -> 'anchors', e -> 'names', '[]')) not in ('array', 'null')
+        or jsonb_typeof(coalesce(e -> 'exports', '[]')) not in ('array', 'null')) then
+    raise exception using errcode = 'PM010', message = 'Every module, test and document of a report is an object with '
+      'path; imports, exports, anchors and names are lists.';
+  end if;
+  perform pgmem.clean_path(e ->> 'path') from jsonb_array_elements(v_parts) e;
+  if exists (
+      select from jsonb_array_elements(p_report -> 'notes') e
+      where jsonb_typeof(e) <> 'object' or jsonb_typeof(e -> 'path') is distinct from 'string'
+        or coalesce(btrim(e ->> 'statement'), '') = '' or coalesce(e ->> 'facet', '') = ''
+        or coalesce(e ->> 'status', 'active') not in ('active', 'draft', 'superseded')) then
+    raise exception using errcode = 'PM010', message = 'Every note of a report is an object with path, type, facet, '
+      'statement and status: active, draft or superseded.';
+  end if;
+  perform pgmem.require_record_type(e ->> 'type') from jsonb_array_elements(p_report -> 'notes') e;
+  perform pgmem.clean_path(e ->> 'path') from jsonb_array_elements(p_report -> 'notes') e;
+  perform pgmem.clean_path(path) from jsonb_object_keys(coalesce(p_report -> 'files', '{}')) path;
+  perform pgmem.clean_path(path) from jsonb_object_keys(coalesce(p_report -> 'facts', '{}')) path;
+end;
+$$;
+comment on function pgmem.check_report is
+  'Raise ContractError, with a description of a report, if a report cannot be read.';
+
+
+create or replace function pgmem.name_list(
+  p_names text[],
+  p_length integer default 120,
+  p_of integer default null
+) returns text
+language plpgsql immutable set search_path = pgmem, pg_temp as $$
+declare
+  v_list text := p_names[1];
+  v_n    integer := 1;
+  v_of   integer := coalesce(p_of, cardinality(p_names));
+begin
+  while v_n < cardinality(p_names) and length(v_list) + length(p_names[v_n + 1]) + 2 <= p_length loop
+    v_n := v_n + 1;
+    v_list := v_list || ', ' || p_names[v_n];
+  end loop;
+  if v_n < v_of then
+    v_list := v_list || format(' and %s more', v_of - v_n);
+  end if;
+  return v_list;
+end;
+$$;
+comment on function pgmem.name_list is
+  'The first names of a list that fit into a length in characters, and how many more there are of a number in all.';
+
+
+create or replace function pgmem.report_modules(p_report jsonb) returns table (
+  path text,
+  module text,
+  doc text,
+  imports jsonb,
+  exports jsonb,
+  changes integer,
+  last_commit text
+)
+language sql immutable set search_path = pgmem, pg_temp as $$
+  select distinct on (path) * from (
+    select pgmem.clean_path(m.path) as path,
+           coalesce(m.module, replace(substr(pgmem.module_match(pgmem.clean_path(m.path)), 2), '/', '.')) as module,
+           nullif(regexp_replace(btrim(m.doc), '\s+', ' ', 'g'), '') as doc,
+           case jsonb_typeof(m.imports) when 'array' then m.imports else '[]' end as imports,
+           case jsonb_typeof(m.exports) when 'array' then m.exports else '[]' end as exports,
+           coalesce(m.changes, 0) as changes, m.last_commit
+    from jsonb_to_recordset(p_report -> 'modules')
+      as m(path text, module text, doc text, imports jsonb, exports jsonb, changes integer, last_commit text)) cleaned
+  order by path;
+$$;
+comment on function pgmem.report_modules is 'The modules of a report, each path once and in its one spelling.';
+
+
+create or replace function pgmem.report_links(p_report jsonb, p_part text, p_list text) returns table (
+  path text,
+  title text,
+  last_commit text,
+  modules text[],
+  paths text[]
+)
+language sql immutable set search_path = pgmem, pg_temp as $$
+  select pgmem.clean_path(e ->> 'path'),
+         case p_part when 'documents' then nullif(btrim(e ->> 'title'), '') end,
+         e ->> 'last_commit',
+         array_agg(distinct m.module collate "C" order by m.module collate "C"),
+         array_agg(distinct m.path collate "C" order by m.path collate "C")
+  from jsonb_array_elements(coalesce(p_report -> p_part, '[]')) e
+  cross join lateral jsonb_array_elements_text(
+    case jsonb_typeof(e -> p_list) when 'array' then e -> p_list else '[]' end) as listed(path)
+  join pgmem.report_modules(p_report) m on m.path = listed.path
+  group by 1, 2, 3;
+$$;
+comment on function pgmem.report_links is
+  'The tests or documents of a report with the modules they list; those that list none are left out.';
+
+
+create or replace function pgmem.module_cards(p_report jsonb, p_hotspot_changes integer) returns setof pgmem.found_card
+language sql immutable set search_path = pgmem, pg_temp as $$
+  with module as materialized (
+    select m.*, m.path ~ '(^|/)(__init__\.py|(index|mod|lib)\.[a-z]+)$' as is_entry
+    from pgmem.report_modules(p_report) m
+  ), imported as materialized (
+    select m.path, array_agg(i.path order by i.path collate "C") as paths
+    from module m cross join lateral jsonb_array_elements_text(m.imports) as i(path)
+    where i.path <> m.path group by m.path
+  ), depends as (
+    select i.path, array_agg(distinct d.module collate "C" order by d.module collate "C") as modules
+    from imported i cross join lateral unnest(i.paths) as p(path) join module d on d.path = p.path group by i.path
+  ), surface as (
+    select m.path, array_agg(e.name order by e.place) as names
+    from module m cross join lateral jsonb_array_elements_text(m.exports) with ordinality as e(name, place)
+    where e.name !~ '^__' group by m.path
+  ), known as (
+    -- Parts of a large report are unfolded once: reaching into it for each module would copy it as often.
+    select m.*, s.names, i.paths as imported, d.modules as depends, f.value as fact
+    from module m left join surface s using (path) left join imported i using (path) left join depends d using (path)
+    left join jsonb_each(p_report -> 'facts') f on f.key = m.path
+  )
+  select 6, 'module_role', k.path, 'role', 'analysis', 'code', k.last_commit,
+    -- What describes itself is a sentence and its facts follow; of others the first fact is told of the name.
+    case when k.doc is null then k.module || regexp_replace(' ' || lower(left(said.facts, 1)) || substr(said.facts, 2),
+                                                            '^ used by', ' is used by')
+      else concat_ws(' ', k.module || ':', case when length(k.doc) <= 140 then rtrim(k.doc, '.') || '.'
+        else regexp_replace(left(k.doc, 139), '\W*\s\S*$', '') || ' …' end, said.facts) end,
+    pgmem.path_subjects(k.path, k.module,
+      case when k.is_entry then '{}' else array(select k.module || '.' || n from unnest(k.names[1:50]) n) end),
+    coalesce((select jsonb_agg(jsonb_build_object('rel', 'DEPENDS_ON', 'path', p) order by p collate "C")
+              from unnest(k.imported) p), '[]'),
+    jsonb_build_object('module', k.module, 'imports', coalesce(cardinality(k.depends), 0))
+  from known k
+  cross join lateral (
+    select nullif(concat_ws(' ',
+      case when not k.is_entry then 'Offers ' || pgmem.name_list(k.names, 110) || '.' end,
+      'Depends on ' || pgmem.name_list(k.depends, 100) || '.',
+      case when k.fact ? 'dependents' then format('Used by %s: %s.',
+        case k.fact ->> 'dependent_count' when '1' then '1 file' else (k.fact ->> 'dependent_count') || ' files' end,
+        pgmem.name_list(array(select jsonb_array_elements_text(k.fact -> 'dependents')), 100,
+          (k.fact ->> 'dependent_count')::integer)) end), '') as facts) said
+  where k.doc is not null or said.facts is not null
+  union all
+  select 8, 'public_surface', k.path, 'surface', 'analysis', 'code', k.last_commit,
+    k.module || ' offers ' || pgmem.name_list(k.names, 200) || '.',
+    pgmem.path_subjects(k.path, k.module, array(select k.module || '.' || n from unnest(k.names[1:50]) n)), '[]',
+    jsonb_build_object('module', k.module, 'names', cardinality(k.names))
+  from known k where k.is_entry and k.names is not null
+  union all
+  -- The statement names a step and not the count, so that it holds while the count grows.
+  select 5, 'risk_note', k.path, 'hotspot', 'git', 'code', k.last_commit,
+    format('%s is a hot spot: changed %s times or more within 90 days%s.', k.module,
+      (select max(step) from unnest(array[p_hotspot_changes, 10, 20, 50, 100, 200, 500]) step
+       where step <= k.changes and step >= p_hotspot_changes),
+      case when (k.fact ->> 'fix_count')::integer >= 3
+           then format('; %s of its %s commits are fixes', k.fact ->> 'fix_count', k.fact ->> 'commits') else '' end),
+    pgmem.path_subjects(k.path, k.module), '[]', jsonb_build_object('module', k.module, 'changes', k.changes)
+  from known k where k.changes >= p_hotspot_changes;
+$$;
+comment on function pgmem.module_cards is
+  'The cards of the modules of a report: what they are and who uses them, what packages offer, what changes often.';
+
+
+create or replace function pgmem.document_cards(p_report jsonb) returns setof pgmem.found_card
+language sql immutable set search_path = pgmem, pg_temp as $$
+  select 9, 'document_link', l.path, 'document', 'doc', 'doc', l.last_commit,
+    l.path || coalesce(' (' || left(l.title, 80) || ')', '') || ' names ' || pgmem.name_list(l.modules, 150) || '.',
+    jsonb_build_array(jsonb_build_object('kind', 'doc', 'key', l.path, 'relation', 'about', 'match', l.path))
+      || (select jsonb_agg(jsonb_build_object('kind', 'path', 'key', p, 'relation', 'documents', 'match', p)
+                           order by p collate "C") from unnest(l.paths[1:50]) p),
+    (select jsonb_agg(jsonb_build_object('rel', 'DOCUMENTS', 'path', p) order by p collate "C")
+     from unnest(l.paths) p),
+    jsonb_build_object('modules', cardinality(l.paths))
+  from pgmem.report_links(p_report, 'documents', 'names') l;
+$$;
+comment on function pgmem.document_cards is 'The cards of the documents of a report that name modules.';
+
+
+create or replace function pgmem.report_tests(p_report jsonb) returns table (
+  path text,
+  place bigint,
+  test text,
+  said text
+)
+language sql immutable set search_path = pgmem, pg_temp as $$
+  -- Ranked by a scan; a report without scores names the tests of a module in the order of their paths.
+  select f.key, t.place, t.value ->> 'path',
+    (t.value ->> 'path') || format(' (%s)', concat_ws(', ', t.value ->> 'score',
+      (select string_agg(w, ', ') from jsonb_array_elements_text(t.value -> 'why') w)))
+  from jsonb_each(coalesce(p_report -> 'facts', '{}')) as f
+  cross join lateral jsonb_array_elements(f.value -> 'tests') with ordinality as t(value, place)
+  union all
+  select a.path, row_number() over (partition by a.path order by e ->> 'path' collate "C"),
+    pgmem.clean_path(e ->> 'path'), pgmem.clean_path(e ->> 'path')
+  from jsonb_array_elements(coalesce(p_report -> 'tests', '[]')) e
+  cross join lateral jsonb_array_elements_text(
+    case jsonb_typeof(e -> 'anchors') when 'array' then e -> 'anchors' else '[]' end) as a(path)
+  where not p_report ? 'facts';
+$$;
+comment on function pgmem.report_tests is
+  'The tests of each module of a report, the likeliest first, with their score.';
+
+
+create or replace function pgmem.fact_cards(p_report jsonb) returns setof pgmem.found_card
+language sql immutable set search_path = pgmem, pg_temp as $$
+  with fact as materialized (
+    select f.key as path, f.value as said, m.module, m.last_commit
+    from jsonb_each(coalesce(p_report -> 'facts', '{}')) f left join pgmem.report_modules(p_report) m on m.path = f.key
+  ), test as (
+    select t.path, string_agg(t.said, '; ' order by t.place) filter (where t.place <= 3) as said,
+           jsonb_agg(t.test order by t.place) as tests
+    from pgmem.report_tests(p_report) t group by t.path
+  ), named as (
+    select 2 as rank, 'test_anchor' as record_type, t.path, 'tests' as facet, 'test' as source,
+      'Tests: ' || t.said || case when jsonb_array_length(t.tests) > 3
+        then format('; %s more', jsonb_array_length(t.tests) - 3) else '' end || '.' as statement,
+      (select jsonb_agg(jsonb_build_object('kind', 'test', 'key', x, 'relation', 'tests', 'match', x))
+       from jsonb_array_elements_text(t.tests) x) as subjects,
+      jsonb_build_array(jsonb_build_object('rel', 'TESTS', 'path', t.path)) as links,
+      jsonb_build_object('tests', t.tests) as details
+    from test t
+    union all
+    select 3, 'risk_note', f.path, 'cochange', 'git',
+      'Changes with ' || (select string_agg(format('%s (%s of %s commits, %s %%)', c ->> 'path', c ->> 'commits',
+          c ->> 'of', round(100.0 * (c ->> 'commits')::integer / greatest(1, (c ->> 'of')::integer))),
+          ', ' order by place)
+        from jsonb_array_elements(f.said -> 'companions') with ordinality as e(c, place)) || '.',
+      '[]', (select jsonb_agg(jsonb_build_object('rel', 'IMPLICIT_COUPLING', 'path', c ->> 'path'))
+             from jsonb_array_elements(f.said -> 'companions') c),
+      jsonb_build_object('companions', f.said -> 'companions')
+    from fact f where f.said ? 'companions'
+    union all
+    select 4, 'change_rationale', f.path, 'history', 'git', concat_ws(' ',
+      'Reverted: ' || (select string_agg(format('%s (%s, %s)', r ->> 'subject', left(r ->> 'commit', 9), r ->> 'on'),
+                                         '; ' order by place)
+        from jsonb_array_elements(f.said -> 'reverts') with ordinality as e(r, place) where place <= 3) || '.',
+      case when (f.said ->> 'fix_count')::integer >= 3 then format('Fixed in %s of %s commits, last: %s.',
+        f.said ->> 'fix_count', f.said ->> 'commits',
+        (select string_agg(format('%s (%s, %s)', r ->> 'subject', left(r ->> 'commit', 9), r ->> 'on'), '; '
+                           order by place)
+         from jsonb_array_elements(f.said -> 'fixes') with ordinality as e(r, place) where place <= 2)) end,
+      'Since release ' || (f.said -> 'unreleased' ->> 'since') || ': '
+        || case f.said -> 'unreleased' ->> 'commits' when '1' then '1 commit'
+           else (f.said -> 'unreleased' ->> 'commits') || ' commits' end || '.'),
+      '[]', '[]', jsonb_build_object('commits',
+        jsonb_path_query_array(f.said, '$.reverts[*].commit') || jsonb_path_query_array(f.said, '$.fixes[*].commit'))
+    from fact f where f.said ? 'reverts' or (f.said ->> 'fix_count')::integer >= 3
+    union all
+    select 7, 'human_note', f.path, 'owners', 'git', concat_ws(' ',
+      'Code owners: ' || (select string_agg(o, ', ') from jsonb_array_elements_text(f.said -> 'code_owners') o) || '.',
+      'Known by ' || (select string_agg(format('%s (%s of %s commits, last in %s)', o ->> 'name', o ->> 'commits',
+          o ->> 'of', o ->> 'last'), ', ' order by place)
+        from jsonb_array_elements(f.said -> 'owners') with ordinality as e(o, place)) || '.'),
+      '[]', '[]', '{}'
+    from fact f
+    where f.said ? 'code_owners' or f.said ? 'owners' and (f.said ->> 'commits')::integer >= 3
+  )
+  select n.rank, n.record_type, n.path, n.facet, n.source, case n.source when 'test' then 'test' else 'code' end,
+    f.last_commit, n.statement, pgmem.path_subjects(n.path, f.module) || n.subjects, n.links, n.details
+  from named n left join fact f on f.path = n.path;
+$$;
+comment on function pgmem.fact_cards is
+  'The cards of what history and tests say of a file: its tests, what changes with it, reverts, fixes, who knows it.';
+
+
+create or replace function pgmem.note_cards(p_report jsonb) returns table (
+  rank integer,
+  record_type text,
+  path text,
+  facet text,
+  status text,
+  statement text,
+  subjects jsonb,
+  evidence jsonb,
+  links jsonb,
+  details jsonb
+)
+language sql immutable set search_path = pgmem, pg_temp as $$
+  select distinct on (n.path, n.facet)
+    case n.status when 'draft' then 10 else 1 end, n.type, pgmem.clean_path(n.path), n.facet,
+    coalesce(n.status, 'active'), regexp_replace(btrim(n.statement), '\s+', ' ', 'g'),
+    pgmem.path_subjects(pgmem.clean_path(n.path)) || coalesce((
+      select jsonb_agg(jsonb_build_object('kind', 'path', 'key', p, 'relation', 'about', 'match', p))
+      from jsonb_array_elements_text(n.names) p where p <> n.path), '[]'),
+    coalesce(n.evidence, '[]'),
+    -- A record says which one replaces it, by number or by file name in the same folder.
+    coalesce((
+      select jsonb_agg(jsonb_build_object('rel', 'SUPERSEDES', 'path', o.path, 'type', o.type, 'facet', o.facet))
+      from jsonb_to_recordset(p_report -> 'notes') as o(path text, type text, facet text, details jsonb)
+      where o.type = n.type and o.path <> n.path and (
+        n.path like '%' || regexp_replace(o.details ->> 'superseded_by', '^[./]+', '')
+        or ltrim(substring(n.path from '(\d+)[^/]*$'), '0') = ltrim(o.details ->> 'superseded_by', '0'))), '[]'),
+    coalesce(n.details, '{}')
+  from jsonb_to_recordset(p_report -> 'notes') as n(path text, type text, facet text, status text, statement text,
+    names jsonb, evidence jsonb, details jsonb)
+  order by n.path, n.facet, n.statement;
+$$;
+comment on function pgmem.note_cards is
+  'The cards of what is written down already: decision records, rules, marks in the code, reasons in messages.';
+
+
+create or replace function pgmem.report_cards(p_report jsonb, p_hotspot_changes integer) returns setof pgmem.report_card
+language sql immutable set search_path = pgmem, pg_temp as $$
+  with made as materialized (
+    select * from pgmem.module_cards(p_report, p_hotspot_changes)
+    union all select * from pgmem.document_cards(p_report)
+    union all select * from pgmem.fact_cards(p_report)
+  ), every as (
+    select m.rank, m.record_type, m.path, m.facet, m.ingest_source, 'active' as status, m.statement, m.subjects,
+      case when digest is not null
+           then jsonb_build_array(jsonb_build_object('kind', m.kind, 'ref', m.path, 'digest', digest)) else '[]' end
+        || case when m.last_commit <> ''
+           then jsonb_build_array(jsonb_build_object('kind', 'git_commit', 'ref', m.last_commit)) else '[]' end
+        || coalesce((
+          select jsonb_agg(jsonb_build_object('kind', 'git_commit', 'ref', c))
+          from jsonb_array_elements_text(m.details -> 'commits') c where c <> m.last_commit), '[]') as evidence,
+      m.links, m.details
+    from made m left join jsonb_each_text(p_report -> 'files') as file(path, digest) on file.path = m.path
+    union all
+    select n.rank, n.record_type, n.path, n.facet,
+      case when n.evidence @> '[{"kind": "doc"}]' then 'doc' else 'git' end, n.status, n.statement, n.subjects,
+      n.evidence, n.links, n.details
+    from pgmem.note_cards(p_report) n
+  )
+  select row_number() over (order by e.rank, e.path collate "C", e.facet collate "C"), e.record_type, e.path, e.facet,
+    pgmem.card_identity('system:' || e.record_type, e.path, e.facet), left(e.statement, 1000), e.ingest_source,
+    e.subjects, e.evidence, e.links, e.details, md5(e.statement || e.subjects::text), e.status
+  from every e
+  order by 1;
+$$;
+comment on function pgmem.report_cards is
+  'The cards of a report in the order of their value: decisions, tests, what changes together, reverts, hot spots, '
+  'roles, owners, surfaces, documents, drafts.';

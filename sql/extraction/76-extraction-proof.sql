@@ -1,0 +1,171 @@
+-- Proof of extracted texts
+--
+-- A text that a model made of a turn is stored only if its quote bears it out:
+--
+--   the quote stands in the stored turn, word for word, and is not cut within a word or a number;
+--   every name and every number of the text stands in the quote (a name: a word with a capital letter or a digit);
+--   the name of an entity stands in the quote whole;
+--   at least extraction_overlap of the other words of the text stand in the quote, as stems;
+--   the text says not, never or the like exactly if the turn does, in the clauses that the quote is of.
+--
+-- This says little of what the words mean together: a quote can be read wrongly, which is why the trust stays that of
+-- the turn. Nor does it prove names that no capital letter marks (those of scripts without case, or written small), a
+-- denial in other languages than says_not knows, or that two halves of a quote belong together.
+--
+-- Locks: none.
+
+
+create or replace function pgmem.unsupported(
+  p_claim text,
+  p_name text,
+  p_quote text,
+  p_content text,
+  p_text_config text
+) returns text
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+declare
+  v_quote   text := btrim(regexp_replace(p_quote, '\s+', ' ', 'g'));
+  v_missing text;
+begin
+  if coalesce(length(v_quote), 0) not between 8 and 2000 then
+    return 'quote has 8 to 2000 characters of the turn.';
+  elsif pgmem.quote_place(v_quote, regexp_replace(p_content, '\s+', ' ', 'g')) = 0 then
+    return 'quote does not stand in that turn.';
+  end if;
+  v_missing := (select claimed from unnest(pgmem.names_and_numbers(concat_ws('. ', p_name, p_claim))) claimed
+                where claimed <> all (pgmem.quoted_words(v_quote)) limit 1);
+  if v_missing is not null then
+    return format('%s stands in the text and not in the quote.', quote_literal(left(v_missing, 80)));
+  elsif pgmem.quote_overlap(p_name, v_quote, p_text_config) < 1 then
+    return format('The name %s does not stand in the quote.', quote_literal(left(p_name, 80)));
+  elsif pgmem.quote_overlap(p_claim, v_quote, p_text_config) < pgmem.setting_float('extraction_overlap') then
+    return 'The quote holds too few words of the text.';
+  end if;
+  return null;
+end;
+$$;
+comment on function pgmem.unsupported is 'Why a quote does not bear out a text that was made of a turn; null: it does.';
+
+
+create or replace function pgmem.misread(p_claim text, p_quote text, p_content text) returns text
+language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
+declare
+  v_quote   text := btrim(regexp_replace(p_quote, '\s+', ' ', 'g'));
+  v_content text := regexp_replace(p_content, '\s+', ' ', 'g');
+  v_place   integer := pgmem.quote_place(v_quote, v_content);
+begin
+  return case when pgmem.says_not(p_claim) <> pgmem.says_not(
+      substring(left(v_content, v_place - 1) from '[^.,;:!?]*$') || v_quote
+        || substring(substr(v_content, v_place + length(v_quote)) from '^[^.,;:!?]*'))
+    then 'The turn says not and the text does not, or the other way round: quote the clause that the text is of.' end;
+end;
+$$;
+comment on function pgmem.misread is
+  'Why a text turns what the clauses of its quote say into the contrary; null: no word says so.';
+
+
+create or replace function pgmem.says_not(p_text text) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select p_text ~* '\m(no|not|never|none|neither|nor|without|cannot|no longer|stop\w*|ceased?|forb[ia]d\w*|prohibit\w*|'
+    'refus\w*|den(y|ie[sd])|nicht\w*|nie|niemals|kein\w*|ohne|verboten\w*|ne|pas|jamais|sans|aucune?|interdit\w*|'
+    'nunca|jamás|sin|ningun[oa]?|prohibid\w*)\M|n[''’]t\M|\mn[''’]';
+end;
+comment on function pgmem.says_not is 'Whether a text holds a word that denies, in English, German, French or Spanish.';
+
+
+create or replace function pgmem.quote_place(p_quote text, p_content text) returns integer
+language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
+declare
+  v_from integer := 1;
+  v_at   integer;
+  v_end  integer := length(p_quote);
+  v_tail text;
+begin
+  loop
+    v_at := strpos(substr(p_content, v_from), p_quote);
+    if v_at = 0 then
+      return 0;
+    end if;
+    v_at := v_from + v_at - 1;
+    v_tail := substr(p_content, v_at + v_end, 2);
+    -- A word or a number goes on over its joints: 8443 in 8443.5 or api in api-gateway is not the whole of it.
+    if not (left(p_quote, 1) ~ '[[:alnum:]_]'
+            and substr(p_content, greatest(v_at - 2, 1), least(2, v_at - 1)) ~ '([[:alnum:]_]|[[:alnum:]][.,:/@''’-])$')
+        and not (right(p_quote, 1) ~ '[[:alnum:]_]' and v_tail ~ '^([[:alnum:]_]|[.,:/@''’-][[:alnum:]])') then
+      return v_at;
+    end if;
+    v_from := v_at + 1;
+  end loop;
+end;
+$$;
+comment on function pgmem.quote_place is
+  'Where a quote stands in a text, cut within no word and no number; 0: nowhere.';
+
+
+-- A class such as [[:digit:]] depends on the collation of the database. NFKC makes full-width digits plain ones.
+create or replace function pgmem.plain_digits(p_text text) returns text
+language sql immutable parallel safe
+begin atomic
+  select translate(normalize(p_text, NFKC),
+    '٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹߀߁߂߃߄߅߆߇߈߉०१२३४५६७८९০১২৩৪৫৬৭৮৯੦੧੨੩੪੫੬੭੮੯' ||
+    '૦૧૨૩૪૫૬૭૮૯୦୧୨୩୪୫୬୭୮୯௦௧௨௩௪௫௬௭௮௯౦౧౨౩౪౫౬౭౮౯೦೧೨೩೪೫೬೭೮೯൦൧൨൩൪൫൬൭൮൯' ||
+    '๐๑๒๓๔๕๖๗๘๙໐໑໒໓໔໕໖໗໘໙༠༡༢༣༤༥༦༧༨༩၀၁၂၃၄၅၆၇၈၉០១២៣៤៥៦៧៨៩᠐᠑᠒᠓᠔᠕᠖᠗᠘᠙',
+    repeat('0123456789', 18));
+end;
+comment on function pgmem.plain_digits is 'A text in the compatible form of Unicode, with the digits of every script as 0 to 9.';
+
+
+create or replace function pgmem.words_joined(p_text text) returns setof text
+language sql immutable parallel safe
+begin atomic
+  select m[1] from regexp_matches(regexp_replace(pgmem.plain_digits(p_text), '[''’]s\M', '', 'g'),
+    '([[:alnum:]_]+(?:[.,:/@''’+-]+[[:alnum:]_]+)*)', 'g') m;
+end;
+comment on function pgmem.words_joined is
+  'The words and numbers of a text, with what joints hold together: 8443.5, api-gateway.';
+
+
+create or replace function pgmem.names_and_numbers(p_text text) returns text[]
+language sql immutable parallel safe
+begin atomic
+  select coalesce(array_agg(distinct lower(word)), '{}') from pgmem.words_joined(p_text) word
+  where word ~ '[0-9]' or word <> lower(word);
+end;
+comment on function pgmem.names_and_numbers is
+  'The words of a text with a capital letter or a digit of any script, in lower case.';
+
+
+create or replace function pgmem.quoted_words(p_quote text) returns text[]
+language sql immutable parallel safe
+begin atomic
+  -- A number keeps its point and comma: 1 is no part of 2.1.
+  select coalesce(array_agg(distinct lower(part)), '{}') from pgmem.words_joined(p_quote) word
+  cross join lateral (
+    select word as part
+    union all select p from regexp_split_to_table(word, '[/@''’+-]') p
+    union all select p
+    from regexp_split_to_table(word, '[/@''’+-]|(?<=[[:alpha:]_])[.,:]|[.,:](?=[[:alpha:]_])') p) parts;
+end;
+comment on function pgmem.quoted_words is
+  'The words and numbers of a quote, and the parts of joined ones, in lower case.';
+
+
+create or replace function pgmem.quote_overlap(p_text text, p_quote text, p_text_config text) returns float8
+language sql stable parallel safe set search_path = pgmem, pg_temp as $$
+  select case when p_text is null then 1.0 else coalesce((
+    select count(*) filter (where said.word = any (tsvector_to_array(
+             to_tsvector(p_text_config::regconfig, p_quote))))::float8 / nullif(count(*), 0)
+    from unnest(tsvector_to_array(to_tsvector(p_text_config::regconfig, p_text))) as said(word)), 0.0) end;
+$$;
+comment on function pgmem.quote_overlap is
+  'The share of the words of a text, as stems, that stand in a quote; 1 for no text, 0 for one without words.';
+
+
+create or replace function pgmem.source_of(p_arguments jsonb) returns jsonb
+language sql immutable parallel safe
+begin atomic
+  select jsonb_strip_nulls(jsonb_build_object('quote', p_arguments -> 'quote', 'turn', p_arguments -> 'turn'));
+end;
+comment on function pgmem.source_of is
+  'The quote and the turn of an extracted memory, as its properties have them; empty for any other.';

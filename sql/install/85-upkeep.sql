@@ -1,0 +1,128 @@
+-- Upkeep: the hourly sweep, and the numbers of a probe
+--
+-- sweep removes old records of finished saves and old turns, and archives memories that have decayed, a batch a call;
+-- while more remains, the next call goes on. The row of the task in pgmem.upkeep says when it was last finished, and
+-- its lock says that a worker is at it, so any number of workers may call.
+--
+-- backlog is read by probes every few seconds, so it counts neither memories nor vectors.
+--
+-- Locks: the row of the task, then rows of save_attempt (both skip locked); those of decay_scores.
+
+
+create or replace function pgmem.backlog(
+  out tier text,
+  out embeddings_waiting bigint,
+  out embeddings_refused bigint,
+  out saves_open jsonb,
+  out tenants boolean,
+  out isolation_layers integer,
+  out walls pgmem.former_number,
+  out renewing text[]
+)
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+begin
+  if not (pgmem.is_trusted() or pgmem.is_reviewer()) then
+    raise exception using errcode = 'PM004',
+      message = 'backlog counts over all tenants: connect as the owner, a reviewer or a member of pgmem_trusted.';
+  end if;
+  select s.tier, s.isolation_layers into tier, isolation_layers from pgmem.server_tier() s;
+  walls := isolation_layers;
+  select count(*), count(*) filter (where q.attempts >= 5) into embeddings_waiting, embeddings_refused
+  from pgmem.embedding_queue q;
+  select coalesce(jsonb_object_agg(a.status, a.saves), '{}') into saves_open
+  from (select a.status, count(*) as saves from pgmem.save_attempt a
+        where a.status not in ('saved', 'dropped') group by 1) a;
+  tenants := pgmem.has_tenants() or pgmem.setting_text('require_identity') = 'true';
+  renewing := array(select r.step from pgmem.renewal r where r.done_at is null order by r.step);
+end;
+$$;
+comment on function pgmem.backlog is $$
+The pending work of the whole store: texts to embed, open saves, and what an upgrade left to renew.
+
+NotPermitted: the login is neither owner, nor reviewer, nor a member of pgmem_trusted.
+$$;
+select pgmem.declare_verb('backlog', p_rights => 'worker', p_effect => 'look', p_answer => 'Backlog');
+
+
+create or replace function pgmem.sweep_texts(p_limit integer) returns void
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_before timestamptz := pgmem.now() - make_interval(days => pgmem.setting_int('save_arguments_days'));
+begin
+  with old as (
+    select a.tenant, a.save_id from pgmem.save_attempt a
+    where a.arguments is not null and a.updated_at < v_before
+    order by a.updated_at limit p_limit for update skip locked
+  )
+  update pgmem.save_attempt a set status = 'dropped', arguments = null, batch = null,
+    message = 'Its arguments were removed after save_arguments_days.', updated_at = pgmem.now()
+  from old where a.tenant = old.tenant and a.save_id = old.save_id;
+  update pgmem.governance_token t set preview = '' where t.preview <> '' and t.expires_at < v_before;
+end;
+$$;
+comment on function pgmem.sweep_texts is
+  'Remove the arguments of old saves that were not made, and the previews of old approvals.';
+
+
+create or replace function pgmem.sweep(
+  p_limit integer default 2000,
+  out saves_pruned integer,
+  out turns_expired integer,
+  out archived integer,
+  out remaining bigint
+)
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+declare
+  v_below float8 := pgmem.setting_float('decay_archive_below');
+begin
+  saves_pruned := 0;
+  turns_expired := 0;
+  archived := 0;
+  remaining := 0;
+  if coalesce(p_limit, 0) not between 1 and 5000 then
+    raise exception using errcode = 'PM001', message = 'limit is a whole number from 1 to 5000.';
+  end if;
+  perform from pgmem.upkeep u
+  where u.task = 'sweep' and u.done_at < pgmem.now() - interval '1 hour' for update skip locked;
+  if not found then
+    return;
+  end if;
+  with old as (
+    select a.tenant, a.save_id from pgmem.save_attempt a
+    where a.status in ('saved', 'dropped', 'partial')
+      and a.updated_at < pgmem.now() - make_interval(days => pgmem.setting_int('save_attempt_days'))
+    order by a.updated_at limit p_limit for update skip locked
+  )
+  delete from pgmem.save_attempt a using old where a.tenant = old.tenant and a.save_id = old.save_id;
+  get diagnostics saves_pruned = row_count;
+  turns_expired := pgmem.expire_turns(p_limit);
+  remaining := case when p_limit in (saves_pruned, turns_expired) then 1 else 0 end;
+  perform pgmem.sweep_texts(p_limit);
+  -- Only the owner and reviewers may archive; a worker under another login leaves it to one of theirs.
+  if v_below > 0 and pgmem.is_reviewer() then
+    -- Without an identity decay_scores means every tenant, whatever identity the worker has.
+    perform set_config('pgmem.org_id', '', true), set_config('pgmem.user_id', '', true);
+    select d.archived, remaining + d.remaining into archived, remaining
+    from pgmem.decay_scores(p_archive_below => v_below, p_limit => p_limit) d;
+  end if;
+  if remaining = 0 then
+    update pgmem.upkeep u set done_at = pgmem.now() where u.task = 'sweep';
+  end if;
+end;
+$$;
+comment on function pgmem.sweep is $$
+Do one batch of what is due once an hour; remaining is above 0 while more is left.
+
+Records of finished saves are deleted after save_attempt_days; the arguments of other saves and the previews of
+approvals are removed after save_arguments_days; captured turns are deleted after turn_days. Memories below
+decay_archive_below are archived, if that setting is above 0 and the login is the owner or a reviewer. A call while
+another worker sweeps does nothing.
+
+limit: How many records and memories at most, 1 to 5000.
+
+InvalidArgument: the limit is not between 1 and 5000.
+$$;
+select pgmem.declare_verb('sweep', p_rights => 'worker', p_effect => 'remove', p_answer => 'Sweep',
+  p_patience => 'report');

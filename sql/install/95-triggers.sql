@@ -1,0 +1,28 @@
+-- Triggers
+--
+-- These keep in step with every change of a node or an edge, whatever makes it: versions and their numbers, the index
+-- of title words, and the state of engineering cards. Their functions stand in the chapters of nodes and cards. The
+-- triggers of the graph are written by 91-projection.
+--
+-- Locks: an install locks node and edge against writers, so this chapter runs only where its text has changed.
+
+
+create or replace trigger number_version before update on pgmem.node
+  for each row execute function pgmem.number_version();
+create or replace trigger record_version after update on pgmem.node referencing old table as old_rows
+  for each statement execute function pgmem.record_version();
+create or replace trigger title_changed after update on pgmem.node
+  for each row when (old.status = 'active' and old.title_tokens is not null
+    and (new.status <> 'active' or new.title_tokens is distinct from old.title_tokens))
+  execute function pgmem.unindex_title();
+create or replace trigger title_gone after delete on pgmem.node
+  for each row when (old.status = 'active' and old.title_tokens is not null) execute function pgmem.unindex_title();
+-- The subjects of a card carry its status and weight, and the state of a project's cards changes with every card.
+create or replace trigger card_made_or_changed after insert or update on pgmem.node
+  for each row when (new.label = 'Card') execute function pgmem.card_changed();
+create or replace trigger card_gone after delete on pgmem.node
+  for each row when (old.label = 'Card') execute function pgmem.card_changed();
+create or replace trigger card_link_made after insert on pgmem.edge
+  for each row when (new.rel in ('CONTRADICTS', 'SUPERSEDES')) execute function pgmem.card_link_changed();
+create or replace trigger card_link_gone after delete on pgmem.edge
+  for each row when (old.rel in ('CONTRADICTS', 'SUPERSEDES')) execute function pgmem.card_link_changed();

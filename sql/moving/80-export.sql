@@ -1,0 +1,238 @@
+-- Export: a memory as lines of JSON
+--
+-- An export is a header and records, in parts: vocabulary, project, focus, node, edge, run, files, intent, save. A
+-- client reads the parts in this order, page by page, in one REPEATABLE READ transaction, so that memory stays flat on
+-- both sides and all pages show one moment. Projects and focus areas stand before what lies in them, edges after both
+-- their ends. A node is one line with its earlier states, so an import takes it whole or not at all.
+--
+-- Left out are tokens and logins, which are secrets and rights of a server; settings, which belong to its owner; and
+-- all that is worked out from the rest: search texts, near-duplicate entries, word counts, the graph. The same data
+-- gives the same bytes on every server: time zone, float digits and the form of bytea are pinned.
+--
+-- Locks: none.
+
+
+create or replace function pgmem.export_tenants(p_all_tenants boolean) returns text[]
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  if not p_all_tenants then
+    return pgmem.visible_tenants();
+  elsif not pgmem.is_reviewer() then
+    raise exception using errcode = 'PM004',
+      message = 'To export all tenants is for people who keep the store: '
+        'connect as its owner or a member of pgmem_reviewer.';
+  end if;
+  return array(select distinct n.tenant from pgmem.node n union select distinct a.tenant from pgmem.save_attempt a);
+end;
+$$;
+comment on function pgmem.export_tenants is
+  'The tenants whose rows an export holds: those the caller sees, or all of them for the owner and reviewers.';
+
+
+create or replace function pgmem.card_record(p_seq bigint) returns jsonb
+language sql stable set search_path = pgmem, pg_temp set timezone = 'UTC' set extra_float_digits = 1 as $$
+  select jsonb_build_object(
+    'subjects', (
+      select coalesce(jsonb_agg(jsonb_build_object('kind', s.kind, 'key', s.key, 'relation', s.relation,
+                                                   'match', s.match) order by s.kind, s.key), '[]')
+      from pgmem.card_subject s where s.node_seq = p_seq),
+    'evidence', (
+      select coalesce(jsonb_agg(jsonb_strip_nulls(to_jsonb(e) - 'node_seq') order by e.kind, e.ref), '[]')
+      from pgmem.card_evidence e where e.node_seq = p_seq),
+    'revisions', (
+      select coalesce(jsonb_agg(jsonb_strip_nulls(to_jsonb(r) - '{seq,node_seq}'::text[]) order by r.seq), '[]')
+      from pgmem.card_revision r where r.node_seq = p_seq));
+$$;
+comment on function pgmem.card_record is
+  'The parts of a card that a line of an export holds beside its node: subjects, evidence and revisions.';
+
+
+create or replace function pgmem.node_record(p_node pgmem.node, p_vectors boolean) returns jsonb
+language plpgsql stable set search_path = pgmem, pg_temp set timezone = 'UTC' set extra_float_digits = 1 as $$
+declare
+  -- An import works these out again.
+  v_derived constant text[] :=
+    '{seq,place,tenant,scope_key,project_seq,focus_seq,tsv,text_length,session_place,asks,instructs,node_seq}';
+  v_record  jsonb;
+  v_part    jsonb;
+begin
+  -- The start is written where it is open too: a record without one is of a release that had none.
+  v_record := jsonb_strip_nulls(to_jsonb(p_node) - v_derived - '{props}'::text[])
+    || jsonb_build_object('type', 'node', 'props', p_node.props, 'begins_at', p_node.begins_at);
+  if p_node.project_seq is not null then
+    v_record := v_record
+      || jsonb_build_object('project_id', (select n.id from pgmem.node n where n.seq = p_node.project_seq));
+  end if;
+  if p_node.focus_seq is not null then
+    v_record := v_record
+      || jsonb_build_object('focus_id', (select n.id from pgmem.node n where n.seq = p_node.focus_seq));
+  end if;
+  if p_node.version > 1 then
+    select jsonb_agg(jsonb_strip_nulls(to_jsonb(v) - v_derived - '{props,label,org_id,user_id}'::text[])
+        || jsonb_build_object('props', v.props)
+        || case when v.project_seq is distinct from p_node.project_seq and v.project_seq is not null
+             then jsonb_build_object('project_id', (select n.id from pgmem.node n where n.seq = v.project_seq))
+             else '{}' end
+      order by v.version)
+    into v_part from pgmem.node_version v where v.node_seq = p_node.seq;
+    if v_part is not null then
+      v_record := v_record || jsonb_build_object('versions', v_part);
+    end if;
+  end if;
+  if p_node.label = 'Card' then
+    v_record := v_record || pgmem.card_record(p_node.seq);
+  end if;
+  if p_vectors and pgmem.has_vectors() then
+    select jsonb_agg(jsonb_build_object('model', m.name, 'kind', 'self', 'text_hash', e.text_hash,
+                                        'vector', to_jsonb(e.vector::real[])) order by m.name)
+    into v_part from pgmem.embedding e join pgmem.embedding_model m on m.id = e.model_id where e.node_seq = p_node.seq;
+    if v_part is not null then
+      v_record := v_record || jsonb_build_object('vectors', v_part);
+    end if;
+  end if;
+  return v_record;
+end;
+$$;
+comment on function pgmem.node_record is
+  'A node as one line of an export, with its earlier states, the parts of a card and, on request, its vectors.';
+
+
+create or replace function pgmem.export_header(
+  p_vectors boolean default false,
+  p_all_tenants boolean default false
+) returns jsonb
+language plpgsql stable security definer set search_path = pgmem, pg_temp set timezone = 'UTC' as $$
+declare
+  v_tenants text[] := pgmem.export_tenants(p_all_tenants);
+  v_caller  pgmem.caller := pgmem.caller();
+begin
+  return jsonb_build_object(
+    'type', 'header', 'pgmem_export', 1, 'release', (select v.release from pgmem.schema_version v),
+    'exported_at', pgmem.now(), 'org_id', v_caller.org_id, 'user_id', v_caller.user_id,
+    'all_tenants', p_all_tenants, 'vectors', p_vectors,
+    'nodes', (select count(*) from pgmem.node n
+              where n.tenant = any (v_tenants) and n.label not in ('GlobalScope', 'GovernanceToken', 'Trajectory')),
+    'edges', (select count(*) from pgmem.edge e join pgmem.node s on s.seq = e.src join pgmem.node d on d.seq = e.dst
+              where s.tenant = any (v_tenants) and d.tenant = any (v_tenants)
+                and 'GovernanceToken' not in (s.label, d.label)),
+    'saves', (select count(*) from pgmem.save_attempt a where a.tenant = any (v_tenants)));
+end;
+$$;
+comment on function pgmem.export_header is $$
+The first line of an export: format, release, tenant, and the numbers of records.
+
+vectors: Whether the export holds vectors.
+all_tenants: Whether it holds the rows of every tenant, instead of those the caller sees.
+
+NotPermitted: all tenants, and the login is neither owner nor reviewer.
+$$;
+select pgmem.declare_verb('export_header', p_rights => 'reader', p_effect => 'look');
+
+
+create or replace function pgmem.export_records(
+  p_part text,
+  p_after text[] default null,
+  p_limit integer default 500,
+  p_vectors boolean default false,
+  p_all_tenants boolean default false
+) returns table (
+  place text[],
+  record text
+)
+language plpgsql stable security definer set search_path = pgmem, pg_temp set timezone = 'UTC'
+set extra_float_digits = 1 set bytea_output = 'hex' as $$
+#variable_conflict use_column
+declare
+  v_tenants text[] := pgmem.export_tenants(p_all_tenants);
+  v_seq     bigint := case when p_part <> 'save' then coalesce(p_after[1], '0')::bigint end;
+begin
+  case p_part
+  when 'vocabulary' then
+    return query
+    select array[v.number::text], v.line::text from (
+      select row_number() over (order by w.is_relation, w.line ->> 'name') as number, w.line from (
+        select false as is_relation,
+               jsonb_strip_nulls(to_jsonb(l) - '{vocabulary}'::text[]) || '{"type": "label"}' as line
+        from pgmem.label l where l.vocabulary = 'own'
+        union all
+        select true, jsonb_strip_nulls(to_jsonb(r) - '{vocabulary}'::text[]) || '{"type": "relation"}'
+        from pgmem.relation r where r.vocabulary = 'own'
+        union all
+        select true, jsonb_build_object('type', 'model', 'name', m.name, 'dimensions', m.dimensions)
+        from pgmem.embedding_model m where p_vectors) w) v
+    where v.number > v_seq order by v.number limit p_limit;
+  when 'project', 'focus', 'node' then
+    return query
+    select array[n.seq::text], pgmem.node_record(n, p_vectors)::text
+    from pgmem.node n
+    where n.seq > v_seq and n.tenant = any (v_tenants)
+      and case p_part when 'project' then n.label = 'Project' when 'focus' then n.label = 'FocusArea'
+            else pgmem.is_memory(n.label) end
+    order by n.seq limit p_limit;
+  when 'edge' then
+    return query
+    select array[e.seq::text],
+           jsonb_build_object('type', 'edge', 'src', s.id, 'rel', e.rel, 'dst', d.id, 'props', e.props,
+                              'created_at', e.created_at)::text
+    from pgmem.edge e join pgmem.node s on s.seq = e.src join pgmem.node d on d.seq = e.dst
+    where e.seq > v_seq and s.tenant = any (v_tenants) and d.tenant = any (v_tenants)
+      and 'GovernanceToken' not in (s.label, d.label)
+    order by e.seq limit p_limit;
+  when 'run' then
+    return query
+    select array[v.number::text], v.line::text from (
+      select row_number() over (order by r.created_at, r.id) as number,
+             jsonb_strip_nulls(to_jsonb(r) - '{tenant,project_seq}'::text[])
+               || jsonb_build_object('type', 'run', 'project_id', p.id, 'counts', r.counts) as line
+      from pgmem.card_run r join pgmem.node p on p.seq = r.project_seq
+      where r.tenant = any (v_tenants) and p.tenant = any (v_tenants)) v
+    where v.number > v_seq order by v.number limit p_limit;
+  when 'files' then
+    return query
+    select array[v.number::text], v.line::text from (
+      select row_number() over (order by f.tenant, p.id) as number, jsonb_build_object(
+          'type', 'files', 'project_id', p.id, 'org_id', f.org_id, 'user_id', f.user_id,
+          'files', jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+            'path', f.path, 'digest', f.digest, 'module', f.module, 'last_commit', f.last_commit)) order by f.path)
+        ) as line
+      from pgmem.card_file f join pgmem.node p on p.seq = f.project_seq
+      where f.tenant = any (v_tenants) and p.tenant = any (v_tenants)
+      group by f.tenant, f.org_id, f.user_id, p.id) v
+    where v.number > v_seq order by v.number limit p_limit;
+  when 'intent' then
+    return query
+    select array[v.number::text], v.line::text from (
+      select row_number() over (order by i.declared_at, i.id) as number,
+             jsonb_strip_nulls(to_jsonb(i) - '{tenant,project_seq}'::text[])
+               || jsonb_build_object('type', 'intent', 'project_id', p.id) as line
+      from pgmem.card_intent i join pgmem.node p on p.seq = i.project_seq
+      where i.tenant = any (v_tenants) and p.tenant = any (v_tenants)) v
+    where v.number > v_seq order by v.number limit p_limit;
+  when 'save' then
+    return query
+    select array[a.tenant, a.save_id::text], (jsonb_strip_nulls(to_jsonb(a) - '{tenant,arguments,batch}'::text[])
+      || jsonb_build_object('type', 'save', 'arguments', a.arguments, 'batch', a.batch))::text
+    from pgmem.save_attempt a
+    where a.tenant = any (v_tenants) and (p_after is null or (a.tenant, a.save_id) > (p_after[1], p_after[2]::uuid))
+    order by a.tenant, a.save_id limit p_limit;
+  else
+    raise exception using errcode = 'PM001',
+      message = format('Unknown part %s of an export. '
+                       'Known: vocabulary, project, focus, node, edge, run, files, intent, save.',
+                       quote_literal(p_part));
+  end case;
+end;
+$$;
+comment on function pgmem.export_records is $$
+A page of one part of an export: each record as JSON text, with its place.
+
+part: vocabulary, project, focus, node, edge, run, files, intent or save.
+after: The place of the last record of the page before; unset: from the beginning.
+limit: How many records at most.
+vectors: Whether nodes bring their vectors, and the vocabulary its models.
+all_tenants: The rows of every tenant, instead of those the caller sees.
+
+InvalidArgument: there is no such part.
+NotPermitted: all tenants, and the login is neither owner nor reviewer.
+$$;
+select pgmem.declare_verb('export_records', p_rights => 'reader', p_effect => 'look');

@@ -1,0 +1,250 @@
+-- Labels and relations
+--
+-- The registry says which labels a memory can have, what names a memory of each, which of its properties are searched,
+-- and which relations join which labels. A release brings its own vocabulary; init_schema adds the owner's, so that
+-- remember and relate can use it.
+--
+-- A name that is present stays as it is. The same definition again is accepted; another one is an error, because texts
+-- were indexed by the first.
+--
+-- Locks: init_schema: itself, because two sessions that make one label at once break the graph.
+
+
+-- A constant, so that it is merged into the query that names it.
+do $$
+begin
+  execute format($sql$create or replace function pgmem.named_only(p_label text) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select p_label = any (%L::text[]);
+end $sql$, array(select l.name from pgmem.label l where l.named_only order by 1));
+  comment on function pgmem.named_only is
+    'Whether a search or a context holds memories of this label only where the label is named.';
+end $$;
+
+
+create or replace function pgmem.describe_schema(out labels jsonb, out relations jsonb)
+language sql stable security definer set search_path = pgmem, pg_temp as $$
+  select
+    (select jsonb_agg(jsonb_build_object('name', l.name, 'is_memory', pgmem.is_memory(l.name), 'key_field', l.key_field,
+       'title_field', l.title_field, 'text_fields', l.text_fields, 'dedup', l.dedup,
+       'written_by', coalesce(l.verb, 'remember')) order by l.name) from pgmem.label l),
+    (select jsonb_agg(jsonb_build_object('name', r.name, 'from_labels', r.from_labels, 'to_labels', r.to_labels,
+       'made_by', case when r.by_verb then 'verbs' else 'relate' end) order by r.name) from pgmem.relation r);
+$$;
+comment on function pgmem.describe_schema is $$
+List the labels and relations a memory can have.
+$$;
+select pgmem.declare_verb('describe_schema', p_rights => 'reader', p_effect => 'read', p_answer => 'SchemaDescription');
+
+
+create or replace function pgmem.init_schema(
+  p_labels pgmem.objects default '[]',
+  p_relations pgmem.objects default '[]',
+  out labels_made text[],
+  out relations_made text[]
+)
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+declare
+  v_item   jsonb;
+  v_name   text;
+  v_key    text;
+  v_fields text[];
+  v_label  pgmem.label;
+  v_given  pgmem.relation;
+  v_known  pgmem.relation;
+begin
+  perform pgmem.require_reviewer('init_schema');
+  lock table pgmem.label in share row exclusive mode;
+  labels_made := '{}';
+  relations_made := '{}';
+  for v_item in select value from jsonb_array_elements(p_labels) loop
+    v_name := v_item ->> 'name';
+    if coalesce(v_name, '') !~ '^[A-Z][A-Za-z0-9_]{0,62}$' then
+      raise exception using errcode = 'PM001',
+        message = format('%s is no label: send letters, digits and _, an upper-case letter first.',
+                         quote_literal(left(coalesce(v_name, ''), 80)));
+    elsif exists (select from pgmem.relation r where r.name = v_name) then
+      raise exception using errcode = 'PM001',
+        message = format('%s is a relation here; one name is never both label and relation.', v_name);
+    end if;
+    v_key := coalesce(v_item ->> 'key_field', 'name');
+    v_fields := array(select jsonb_array_elements_text(v_item -> 'text_fields'));
+    select l.* into v_label from pgmem.label l where l.name = v_name;
+    if v_label.name is null then
+      insert into pgmem.label (name, key_field, title_field, text_fields, dedup, vocabulary)
+      values (v_name, v_key, v_key, v_fields, 'key', 'own');
+      labels_made := labels_made || v_name;
+    elsif v_label.vocabulary = 'own'
+        and (v_label.key_field, v_label.text_fields) is distinct from (v_key, v_fields) then
+      raise exception using errcode = 'PM001', message = format(
+        'Label %s is here already, named by %s and searched by %s; give the other one another name.',
+        v_name, v_label.key_field, array_to_string(v_label.text_fields, ', '));
+    end if;
+  end loop;
+  for v_item in select value from jsonb_array_elements(p_relations) loop
+    v_name := v_item ->> 'name';
+    if coalesce(v_name, '') !~ '^[A-Z][A-Z0-9_]{0,62}$' then
+      raise exception using errcode = 'PM001',
+        message = format('%s is no relation: send upper-case letters, digits and _, a letter first.',
+                         quote_literal(left(coalesce(v_name, ''), 80)));
+    elsif exists (select from pgmem.label l where l.name = v_name) then
+      raise exception using errcode = 'PM001',
+        message = format('%s is a label here; one name is never both label and relation.', v_name);
+    end if;
+    v_given.from_labels := case when jsonb_typeof(v_item -> 'from_labels') = 'array' then
+      array(select jsonb_array_elements_text(v_item -> 'from_labels')) end;
+    v_given.to_labels := case when jsonb_typeof(v_item -> 'to_labels') = 'array' then
+      array(select jsonb_array_elements_text(v_item -> 'to_labels')) end;
+    perform pgmem.require_label(label) from unnest(v_given.from_labels || v_given.to_labels) label;
+    select r.* into v_known from pgmem.relation r where r.name = v_name;
+    if v_known.name is null then
+      insert into pgmem.relation (name, from_labels, to_labels, vocabulary)
+      values (v_name, v_given.from_labels, v_given.to_labels, 'own');
+      relations_made := relations_made || v_name;
+    elsif v_known.vocabulary = 'own'
+        and (v_known.from_labels, v_known.to_labels) is distinct from (v_given.from_labels, v_given.to_labels) then
+      raise exception using errcode = 'PM001',
+        message = format('Relation %s is here already and joins other labels; give the other one another name.',
+                         v_name);
+    end if;
+  end loop;
+  if labels_made <> '{}' or relations_made <> '{}' then
+    perform pgmem.enable_graph();
+  end if;
+end;
+$$;
+comment on function pgmem.init_schema is $$
+Add labels and relations to the registry and the graph; answers with the new ones.
+
+A name that is present with the same definition is left as it is.
+
+labels: A list of {"name": …, "key_field": …, "text_fields": […]}; key_field is name by default. A name begins with an
+  upper-case letter.
+relations: A list of {"name": …, "from_labels": […], "to_labels": […]}; without labels, it joins any. A name is in
+  upper case.
+
+InvalidArgument: A name cannot be taken, or is present with another definition.
+NotPermitted: The login is neither the owner nor a reviewer.
+$$;
+select pgmem.declare_verb('init_schema', p_rights => 'owner', p_effect => 'repeat');
+
+
+create or replace function pgmem.require_label(p_label text) returns pgmem.label
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+declare
+  v_label pgmem.label;
+begin
+  select * into v_label from pgmem.label where name = p_label;
+  if v_label.name is null then
+    raise exception using errcode = 'PM001', message = format('Unknown label %s. %s',
+      quote_literal(left(p_label, 80)),
+      pgmem.did_you_mean(left(p_label, 80), array(select name from pgmem.label), (
+        select 'Known: ' || string_agg(name, ', ' order by name) || '.' from pgmem.label where pgmem.is_memory(name))));
+  end if;
+  return v_label;
+end;
+$$;
+comment on function pgmem.require_label is
+  'A label of the registry; an unknown one is an error that names the nearest, or all of memories.';
+
+
+create or replace function pgmem.known_relations() returns text
+language sql stable set search_path = pgmem, pg_temp as $$
+  select 'Known: ' || string_agg(name, ', ' order by name) || '.' from pgmem.relation where not by_verb;
+$$;
+comment on function pgmem.known_relations is
+  'The sentence of an error that lists the relations that relate makes.';
+
+
+create or replace function pgmem.require_relation(p_relation text) returns pgmem.relation
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+declare
+  v_relation pgmem.relation;
+begin
+  select * into v_relation from pgmem.relation where name = p_relation;
+  if v_relation.name is null then
+    raise exception using errcode = 'PM001', message = format('Unknown relation %s. %s',
+      quote_literal(left(p_relation, 80)),
+      pgmem.did_you_mean(left(p_relation, 80), array(select name from pgmem.relation where not by_verb),
+                         pgmem.known_relations()));
+  end if;
+  return v_relation;
+end;
+$$;
+comment on function pgmem.require_relation is
+  'A relation of the registry; an unknown one is an error that names the nearest, or all that relate makes.';
+
+
+create or replace function pgmem.require_memory_label(p_label text) returns pgmem.label
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+declare
+  v_label pgmem.label := pgmem.require_label(p_label);
+begin
+  if v_label.verb is not null or v_label.key_field is null then
+    raise exception using errcode = 'PM001',
+      message = format('A %s is written by %s, not by remember. Remember takes: %s.',
+      p_label, coalesce(v_label.verb, 'a verb of its own'),
+      (select string_agg(l.name, ', ' order by l.name) from pgmem.label l
+       where l.verb is null and l.key_field is not null));
+  end if;
+  return v_label;
+end;
+$$;
+comment on function pgmem.require_memory_label is
+  'A label that remember writes; one with a verb of its own is an error that names the verb.';
+
+
+create or replace function pgmem.named_relations(p_relations jsonb) returns table (
+  rel text,
+  name text,
+  label text,
+  stub_label text,
+  place bigint
+)
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+declare
+  v_list jsonb;
+  v_item jsonb;
+begin
+  place := 0;
+  if p_relations is null or jsonb_typeof(p_relations) = 'null' then
+    return;
+  elsif jsonb_typeof(p_relations) <> 'object' then
+    raise exception using errcode = 'PM001', message = 'relations must be an object; send {"USES": ["PostgreSQL"]}.';
+  end if;
+  perform pgmem.require_count((
+    select sum(case jsonb_typeof(r.value) when 'array' then jsonb_array_length(r.value) else 1 end)
+    from jsonb_each(p_relations) r)::bigint, 'relations', 'max_relations_limit');
+  for rel, v_list in select r.key, r.value from jsonb_each(p_relations) r order by r.key loop
+    if jsonb_typeof(v_list) <> 'array' then
+      v_list := jsonb_build_array(v_list);
+    end if;
+    for v_item in select value from jsonb_array_elements(v_list) loop
+      if jsonb_typeof(v_item) = 'string' then
+        v_item := jsonb_build_object('name', v_item);
+      end if;
+      name := pgmem.clean_key(coalesce(v_item ->> 'name', v_item ->> 'title'), 'a relation''s target');
+      if name is null then
+        raise exception using errcode = 'PM001', message = format('%1$s needs names; send {"%1$s": ["PostgreSQL"]} '
+          'or {"%1$s": [{"name": "PostgreSQL", "label": "Technology"}]}.', left(rel, 80));
+      end if;
+      label := v_item ->> 'label';
+      if label is not null then
+        perform pgmem.require_label(label);
+      end if;
+      stub_label := coalesce(label,
+        (select r.to_labels[1] from pgmem.relation r where r.name = rel and cardinality(r.to_labels) = 1), 'Concept');
+      place := place + 1;
+      return next;
+    end loop;
+  end loop;
+end;
+$$;
+comment on function pgmem.named_relations is $$
+The targets of {REL: [name | {name, label}]}, the relations of remember, one row each.
+
+stub_label is the label of a missing target: the given one, the only one that the relation joins, or Concept.
+$$;

@@ -1,0 +1,100 @@
+-- The state of the store
+--
+-- status counts what the caller sees and names the server, the release and the tier. A server without AGE or pgvector
+-- is a lower tier, not an error. isolation_layers is how many barriers stand between tenants: 2
+-- where the roles are made and row-level security holds (96-policies), else 1, the verbs alone.
+--
+-- wal_position is for a program with a replica: it compares where the primary and the replica stand in the log.
+--
+-- Locks: none.
+
+
+create or replace function pgmem.status(
+  out server_version text,
+  out release text,
+  out tier text,
+  out age_version text,
+  out vector_version text,
+  out isolation_layers integer,
+  out nodes bigint,
+  out edges bigint,
+  out projects bigint,
+  out memories jsonb,
+  out saves_open bigint,
+  out org_id text,
+  out user_id text,
+  out walls pgmem.former_number
+)
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+begin
+  server_version := current_setting('server_version');
+  release := (select v.release from pgmem.schema_version v);
+  select t.tier, t.isolation_layers, t.age_version, t.vector_version
+  into tier, isolation_layers, age_version, vector_version
+  from pgmem.server_tier() t;
+  walls := isolation_layers;
+  nodes := (select count(*) from pgmem.visible_node);
+  edges := (select count(*) from pgmem.visible_edge);
+  projects := (select count(*) from pgmem.visible_node n where n.label = 'Project');
+  memories := (select coalesce(jsonb_object_agg(m.label, m.count), '{}') from (
+    select n.label, count(*) from pgmem.live_node n where n.scope is not null group by n.label) m);
+  saves_open := (select count(*) from pgmem.visible_attempt a where a.status not in ('saved', 'dropped'));
+  org_id := (pgmem.caller()).org_id;
+  user_id := (pgmem.caller()).user_id;
+end;
+$$;
+comment on function pgmem.status is $$
+The server, the tier, the release and, in numbers, what the caller sees.
+$$;
+select pgmem.declare_verb('status', p_rights => 'reader', p_effect => 'read', p_answer => 'Status');
+
+
+create or replace function pgmem.server_tier(
+  out tier text,
+  out isolation_layers integer,
+  out age_version text,
+  out vector_version text
+)
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+declare
+  -- The extension alone does not count: enable_vector() makes no table for an older pgvector.
+  v_vectors boolean := to_regclass('pgmem.embedding') is not null;
+begin
+  age_version := (select extversion from pg_extension where extname = 'age');
+  vector_version := (select extversion from pg_extension where extname = 'vector');
+  tier := case when age_version is not null and v_vectors then 'full'
+               when age_version is not null then 'no pgvector'
+               when v_vectors then 'no AGE' else 'full text only' end;
+  isolation_layers := case (select n.nspowner from pg_namespace n where n.nspname = 'pgmem')
+             when to_regrole('pgmem_owner') then 2 else 1 end;
+end;
+$$;
+comment on function pgmem.server_tier is
+  'The extensions that the server offers, and how many barriers stand between tenants.';
+
+
+-- A primary reports the last record inserted, so that no visible commit lies beyond it; a replica
+-- reports what it has replayed.
+create or replace function pgmem.wal_position(
+  out system text,
+  out database text,
+  out recovering boolean,
+  out log_bytes bigint
+)
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+begin
+  system := (select c.system_identifier::text from pg_control_system() c);
+  database := current_database();
+  recovering := pg_is_in_recovery();
+  log_bytes := case when recovering then pg_last_wal_replay_lsn() else pg_current_wal_insert_lsn() end - '0/0'::pg_lsn;
+end;
+$$;
+comment on function pgmem.wal_position is $$
+The position of this server in the log, in bytes, and whether it is a replica.
+
+Two positions can be compared where system (the cluster) and database are equal.
+$$;
+select pgmem.declare_verb('wal_position', p_rights => 'reader', p_effect => 'look');

@@ -1,0 +1,223 @@
+-- Hygiene findings
+--
+-- The five checks of run_hygiene: duplicates, outdated decisions, obsolete patterns, entity drift and unresolved saves.
+-- Each check returns the seqs of what it found; hygiene_finding and save_finding turn one of these into the JSON object
+-- that a report shows, with the verb that repairs it and the arguments of that verb.
+--
+-- near_duplicates is a set-similarity join over the words of every memory: exact, without an index, and by the prefix
+-- of the rarest tokens, so that a store of half a million copies takes seconds.
+--
+-- Locks: none.
+
+
+create or replace function pgmem.short_name(p_title text) returns text
+language sql immutable parallel safe
+begin atomic
+  select '“' || case when length(p_title) > 90 then left(p_title, 89) || '…' else p_title end || '”';
+end;
+comment on function pgmem.short_name is 'A title as an insight quotes it.';
+
+
+-- The pairs are those of live memories of one label and scope whose search texts have a Jaccard similarity above 0.9,
+-- and those that share a content hash within their project.
+--
+-- J > 0.9 of sets of n and m tokens needs an overlap o with 19 o > 9 (n + m). So the ceil(n / 10) rarest tokens of one
+-- set hold one of the ceil(m / 10) rarest of the other, and with the first shared token at positions i and p,
+-- o <= 1 + least(n - i, m - p). Any frozen order of tokens is exact; rarest first keeps the candidates few. Equal sets
+-- are joined once: 668 copies of one text are one set, not 222 778 comparisons.
+create or replace function pgmem.near_duplicates(p_project_seq bigint, p_scope text) returns table (
+  first_seqs bigint[],
+  second_seqs bigint[],
+  similarity float8,
+  pairs bigint
+)
+language sql stable
+set search_path = pgmem, pg_temp
+-- The planner has no statistics on the materialized sets and would join millions of rows by a nested loop.
+set enable_nestloop = off
+as $$
+  with memory as materialized (
+    select n.seq, n.label, n.tenant, n.project_seq, n.scope_key, n.content_hash, words.tokens
+    from pgmem.hygiene_node n
+    -- 64 bits of each token: what is sorted and joined by the million is a number.
+    cross join lateral (
+      select array_agg(distinct hashtextextended(t.token, 0)) as tokens
+      from regexp_split_to_table(lower(pgmem.segment(pgmem.search_text(n.label, n.title, n.props))), '\W+') as t(token)
+      where t.token <> '') words
+    where (p_project_seq is null or n.project_seq = p_project_seq) and (p_scope is null or n.scope = p_scope)
+  ), token_set as materialized (
+    select row_number() over () as id, m.scope_key, m.tenant, m.tokens, cardinality(m.tokens) as size,
+           array_agg(m.seq order by m.seq) as seqs
+    from memory m where m.tokens is not null group by m.scope_key, m.tenant, m.tokens
+  ), frequency as materialized (
+    -- In a large store a sixteenth of the sets shows which tokens are common; a token that is not in it counts as rare.
+    select t.token, count(*) as sets from token_set s cross join unnest(s.tokens) as t(token)
+    where s.id % 16 = 0 or (select count(*) < 16000 from token_set) group by t.token
+  ), prefix as materialized (
+    select r.id, r.scope_key, r.tenant, r.size, r.token, r.position::integer
+    from (select s.id, s.scope_key, s.tenant, s.size, t.token,
+                 row_number() over (partition by s.id order by coalesce(f.sets, 0), t.token) as position
+          from token_set s cross join unnest(s.tokens) as t(token) left join frequency f using (token)) r
+    where r.position <= (r.size + 9) / 10
+  ), candidate as materialized (
+    select distinct a.id as first_id, b.id as second_id
+    from prefix a
+    join prefix b on b.scope_key = a.scope_key and b.tenant = a.tenant and b.token = a.token and b.id > a.id
+    where 10 * least(a.size, b.size) > 9 * greatest(a.size, b.size)
+      and 19 * (1 + least(a.size - a.position, b.size - b.position)) > 9 * (a.size + b.size)
+  )
+  select a.seqs, b.seqs, o.shared::float8 / (a.size + b.size - o.shared),
+         cardinality(a.seqs)::bigint * cardinality(b.seqs)
+  from candidate c join token_set a on a.id = c.first_id join token_set b on b.id = c.second_id
+  cross join lateral (
+    select count(*) as shared from unnest(a.tokens) as x(token) join unnest(b.tokens) as y(token) using (token)) o
+  where 19 * o.shared > 9 * (a.size + b.size)
+  union all
+  select s.seqs, null, 1.0, cardinality(s.seqs)::bigint * (cardinality(s.seqs) - 1) / 2
+  from token_set s where cardinality(s.seqs) > 1
+  union all
+  -- One content hash is live once in a scope; another focus area of the project may hold it again.
+  select array_agg(m.seq order by m.seq), null, 1.0, count(*) * (count(*) - 1) / 2
+  from memory m where m.content_hash is not null
+  group by m.tenant, m.label, m.project_seq, m.content_hash having count(*) > 1;
+$$;
+comment on function pgmem.near_duplicates is
+  'Sets of memories that say the same (second_seqs is null: every two of the set) or nearly the same (each of the '
+  'first with each of the second).';
+
+
+create or replace function pgmem.outdated_decisions(p_project_seq bigint, p_scope text) returns table (
+  seq bigint
+)
+language sql stable set search_path = pgmem, pg_temp as $$
+  select n.seq from pgmem.hygiene_node n
+  where n.label = 'Decision'
+    and (p_project_seq is null or n.project_seq = p_project_seq) and (p_scope is null or n.scope = p_scope)
+    and coalesce((n.props ->> 'date')::date, n.created_at::date)
+        < (pgmem.now()::date - pgmem.setting_int('hygiene_decision_days'))
+    and not exists (select from pgmem.edge e where e.src = n.seq and e.rel = 'SUPERSEDES');
+$$;
+comment on function pgmem.outdated_decisions is
+  'Live decisions older than hygiene_decision_days (180) that superseded nothing.';
+
+
+create or replace function pgmem.obsolete_patterns(p_project_seq bigint, p_scope text) returns table (
+  seq bigint
+)
+language sql stable set search_path = pgmem, pg_temp as $$
+  select n.seq from pgmem.hygiene_node n
+  where n.label = 'Pattern'
+    and (p_project_seq is null or n.project_seq = p_project_seq) and (p_scope is null or n.scope = p_scope)
+    and (n.props ->> 'last_validated_at')::timestamptz
+        < pgmem.now() - make_interval(days => pgmem.setting_int('hygiene_pattern_days'));
+$$;
+comment on function pgmem.obsolete_patterns is
+  'Live patterns that were last validated more than hygiene_pattern_days (90) ago.';
+
+
+create or replace function pgmem.entity_drift(p_project_seq bigint, p_scope text) returns table (
+  seq bigint,
+  into_seq bigint
+)
+language sql stable set search_path = pgmem, pg_temp as $$
+  select named.seq, named.into_seq
+  from (select n.seq, first_value(n.seq) over (
+                 partition by n.scope_key, n.tenant,
+                   coalesce(nullif(translate(pgmem.normalize(n.key), ' _', ''), ''), pgmem.folded(n.key))
+                 order by n.updated_at desc, n.seq desc) as into_seq
+        from pgmem.hygiene_node n
+        where n.label = 'EntityFact' and (p_project_seq is null or n.project_seq = p_project_seq)
+          and (p_scope is null or n.scope = p_scope)) named
+  where named.seq <> named.into_seq;
+$$;
+comment on function pgmem.entity_drift is
+  'Entity facts whose name is another spelling of one with a newer fact in the same scope; each with that newer one.';
+
+
+create or replace function pgmem.unresolved_saves(p_project text, p_scope text) returns setof pgmem.save_attempt
+language sql stable set search_path = pgmem, pg_temp as $$
+  select a.* from pgmem.visible_attempt a
+  where a.status in ('pending_retry', 'failed')
+    and (p_project is null or pgmem.folded(a.project) = pgmem.folded(p_project))
+    and (p_scope is null or coalesce(a.arguments ->> 'scope', 'project') = p_scope);
+$$;
+comment on function pgmem.unresolved_saves is
+  'Saves that failed or are to be retried; a save that a person dropped is resolved.';
+
+
+create or replace function pgmem.hygiene_finding(
+  p_check text,
+  p_first bigint,
+  p_second bigint,
+  p_similarity float8
+) returns jsonb
+language sql stable set search_path = pgmem, pg_temp as $$
+  select jsonb_build_object('check', p_check, 'ids', array_remove(array[a.id, b.id], null), 'label', a.label,
+           'titles', array_remove(array[a.title, b.title], null), 'project', a.project, 'verb', advice.verb,
+           'what', advice.what, 'arguments', advice.arguments)
+         || case when p_similarity is null then '{}'
+              else jsonb_build_object('similarity', round(p_similarity::numeric, 4)) end
+  from pgmem.visible_node a left join pgmem.visible_node b on b.seq = p_second
+  cross join lateral (
+    select case
+        when p_check = 'entity_drift' or p_check = 'duplicates' and a.label = 'EntityFact' then 'merge_entities'
+        when p_check = 'duplicates' and a.label = 'Decision' then 'supersede'
+        when p_check = 'duplicates' and a.label = 'Card' then 'archive_card'
+        else 'forget' end as verb
+  ) chosen
+  cross join lateral (
+    select chosen.verb,
+      case
+        when p_check = 'entity_drift'
+          then 'Two facts about one entity: merge the older into the newer, whose fact stands; its own stays in the '
+            'history.'
+        when p_check = 'duplicates' and chosen.verb = 'merge_entities'
+          then 'Two entities with one fact: merge the older into the newer, if they are one.'
+        when p_check = 'duplicates' and chosen.verb = 'supersede'
+          then 'Two decisions that say the same: let the newer supersede the older.'
+        when p_check = 'duplicates' and chosen.verb = 'archive_card'
+          then 'Two cards that say the same: archive the newer.'
+        when p_check = 'duplicates'
+          then 'Two memories that say the same: forget the newer.'
+        when p_check = 'outdated_decisions'
+          then 'An old decision: save the present one (a near title supersedes it), or forget it if it no longer holds.'
+        else 'A pattern not validated for long: if it still works, forget it and save it again; else forget it.'
+      end as what,
+      case chosen.verb
+        when 'merge_entities' then case when (a.updated_at, a.seq) > (b.updated_at, b.seq)
+          then jsonb_build_object('entity', b.id, 'into', a.id)
+          else jsonb_build_object('entity', a.id, 'into', b.id) end
+        when 'supersede' then jsonb_build_object('old', a.id, 'new', b.id)
+        when 'archive_card' then jsonb_build_object('card_id', b.id)
+        else jsonb_build_object('label', a.label, 'key', coalesce(b.id, a.id)) end as arguments
+  ) advice
+  where a.seq = p_first;
+$$;
+comment on function pgmem.hygiene_finding is
+  'A finding as a report shows it: the memories, what to do, the verb for it and its arguments.';
+
+
+create or replace function pgmem.save_finding(p_attempt pgmem.save_attempt) returns jsonb
+language sql stable set search_path = pgmem, pg_temp as $$
+  select jsonb_build_object('check', 'unresolved_saves', 'ids', array[p_attempt.save_id], 'label', p_attempt.verb,
+      'titles', array_remove(array[pgmem.excerpt(coalesce(
+        p_attempt.arguments ->> 'title', p_attempt.arguments ->> 'objective', p_attempt.arguments ->> 'trigger',
+        p_attempt.arguments ->> 'entity_name', p_attempt.arguments ->> 'topic', p_attempt.arguments ->> 'content',
+        p_attempt.message))], null),
+      'project', p_attempt.project)
+    || case
+      when p_attempt.verb = 'store_session_with_learnings' then jsonb_build_object('verb', p_attempt.verb,
+        'what', 'A batch that was not saved: send it again with this save_id.',
+        'arguments', jsonb_build_object('save_id', p_attempt.save_id))
+      when p_attempt.dedup_outcome = 'manual_review' then jsonb_build_object('verb', 'resolve_review',
+        'what', 'It resembles a memory too much to be new: a person decides (new, supersede or drop).',
+        'arguments', jsonb_build_object('save_id', p_attempt.save_id))
+      when not p_attempt.readable then jsonb_build_object('verb', 'resolve_review',
+        'what', format('Not saved, and no retry makes it: %s Save it as the message says, and drop this one.',
+                       coalesce(p_attempt.message, p_attempt.status)),
+        'arguments', jsonb_build_object('save_id', p_attempt.save_id, 'outcome', 'drop'))
+      else jsonb_build_object('verb', 'retry_save',
+        'what', 'Not saved: ' || coalesce(p_attempt.message, p_attempt.status),
+        'arguments', jsonb_build_object('save_id', p_attempt.save_id)) end;
+$$;
+comment on function pgmem.save_finding is 'An unresolved save as a report shows it, with the verb that resolves it.';

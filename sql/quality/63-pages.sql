@@ -1,0 +1,846 @@
+-- Pages: what a person looks at
+--
+-- The page (pgmem/ui) shows memories by id, lists them, draws what joins them, and counts what waits for a person.
+-- These verbs give it that; agents have others. All but edit_memory read, and none reads more rows than a limit that
+-- it names: a page is quick in a store of any size. edit_memory is a person's correction of a memory in place.
+--
+-- A list goes on after the last memory of the page before (p_after), by seq, the order of writing: no page is counted
+-- through, and nothing is shown twice where others write meanwhile.
+--
+-- Locks: edit_memory: the scope of the memory, then its row.
+
+
+create or replace function pgmem.find_memory(p_id uuid) returns pgmem.memory_state
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+declare
+  v_state pgmem.memory_state;
+begin
+  select s.* into v_state
+  from pgmem.visible_node n join pgmem.memory_state s on s.id = n.id and s.version = n.version
+  where n.id = p_id and pgmem.is_memory(n.label);
+  if v_state.id is null then
+    raise exception using errcode = 'PM002', message = format(
+      'No memory %s is here.%s', p_id,
+      (select format(' It was purged on %s by %s.', t.purged_at::date, t.purged_by) from pgmem.tombstone t
+       where t.id = p_id and t.tenant = any (pgmem.visible_tenants())));
+  end if;
+  return v_state;
+end;
+$$;
+comment on function pgmem.find_memory is $$
+Read one memory of any label by its id alone, forgotten ones too.
+
+id: The id of the memory.
+
+MemoryNotFound: no such memory is visible to the caller; the message says when it was purged.
+$$;
+select pgmem.declare_verb('find_memory', p_rights => 'reader', p_effect => 'read', p_answer => 'Node');
+
+
+create or replace function pgmem.find_memories(p_ids uuid[]) returns setof pgmem.memory_state
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+begin
+  if cardinality(p_ids) > 200 then
+    raise exception using errcode = 'PM001', message = 'ids are 200 at most; send fewer.';
+  end if;
+  return query
+  select s.* from pgmem.visible_node n join pgmem.memory_state s on s.id = n.id and s.version = n.version
+  where n.id = any (p_ids) and pgmem.is_memory(n.label);
+end;
+$$;
+comment on function pgmem.find_memories is $$
+Read several memories by their ids, forgotten ones too; an id that is not here has no row.
+
+ids: At most 200.
+
+InvalidArgument: more than 200 ids.
+$$;
+select pgmem.declare_verb('find_memories', p_rights => 'reader', p_effect => 'read', p_answer => 'list[Node]');
+
+
+create or replace function pgmem.list_projects(p_limit pgmem.row_limit default 100) returns table (
+  name text,
+  memories bigint,
+  focus_areas text[],
+  created_at timestamptz
+)
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+begin
+  return query
+  with counted as (
+    select n.project_seq, count(*) as memories from pgmem.visible_node n
+    where pgmem.is_live_status(n.status) and pgmem.is_memory(n.label) group by n.project_seq)
+  select p.title::text, coalesce(c.memories, 0),
+         array(select f.title::text from pgmem.visible_node f
+               where f.label = 'FocusArea' and f.project_seq = p.seq order by f.title),
+         p.created_at
+  from pgmem.visible_node p left join counted c on c.project_seq = p.seq
+  where p.label = 'Project' and p.status = 'active'
+  order by 2 desc, p.title limit p_limit;
+end;
+$$;
+comment on function pgmem.list_projects is $$
+List the projects that the caller sees, the largest first: name, live memories, focus areas.
+
+InvalidArgument: the limit is not from 1 to 1000.
+$$;
+select pgmem.declare_verb('list_projects', p_rights => 'reader', p_effect => 'look', p_answer => 'list[ProjectEntry]');
+
+
+create or replace function pgmem.list_memories(
+  p_project_id text default null,
+  p_labels text[] default null,
+  p_status text default null,
+  p_source text default null,
+  p_agent_id text default null,
+  p_session_id text default null,
+  p_as_of timestamptz default null,
+  p_known_at timestamptz default null,
+  p_branch text default null,
+  p_after uuid default null,
+  p_limit pgmem.row_limit default 50
+) returns table (
+  id uuid,
+  label text,
+  title text,
+  excerpt text,
+  status text,
+  project text,
+  scope text,
+  focus text,
+  source text,
+  trust_level float8,
+  agent_id text,
+  session_id text,
+  branch text,
+  version integer,
+  created_at timestamptz,
+  updated_at timestamptz
+)
+language plpgsql stable security definer set search_path = pgmem, pg_temp
+-- Custom, so that a filter that is not given reads no column.
+set plan_cache_mode = force_custom_plan as $$
+#variable_conflict use_column
+declare
+  v_tenants text[] := pgmem.visible_tenants();
+  v_project bigint := pgmem.find_project(p_project_id);
+  v_after   bigint := (select n.seq from pgmem.visible_node n where n.id = p_after);
+begin
+  if p_as_of is not null or p_known_at is not null then
+    -- The newest are found without their texts, which are read for those that are shown.
+    return query
+    select s.id, s.label, s.title::text, pgmem.excerpt(pgmem.search_text(s.label, s.title, s.props)), s.status::text,
+           s.project, s.scope::text, s.focus, s.source, s.trust_level::float8, s.agent_id, s.session_id,
+           pgmem.branch_of(s.label, s.props), s.version, s.created_at, s.updated_at
+    from (select m.seq, m.version from pgmem.memories_at(v_tenants, p_as_of, p_known_at) m
+          where (v_project is null or m.project_seq = v_project) and (p_labels is null or m.label = any (p_labels))
+            and (v_after is null or m.seq < v_after) and (p_status is null or m.status = p_status)
+            and (p_source is null or m.source = p_source) and (p_agent_id is null or m.agent_id = p_agent_id)
+            and (p_session_id is null or m.session_id = p_session_id) and (p_branch is null or m.branch = p_branch)
+          -- Not by the order of an index that would read each memory newer than the time that is asked for.
+          order by m.seq + 0 desc limit p_limit) found
+    cross join lateral (
+      select s.* from pgmem.recorded_state s where s.seq = found.seq and s.version = found.version offset 0) s
+    order by found.seq desc;
+    return;
+  end if;
+  return query
+  select n.id, n.label, n.title::text, pgmem.excerpt(pgmem.search_text(n.label, n.title, n.props)), n.status::text,
+         n.project, n.scope::text, n.focus, n.source, n.trust_level::float8, n.agent_id, n.session_id,
+         pgmem.branch_of(n.label, n.props), n.version, n.created_at, n.updated_at
+  from pgmem.node n
+  where n.tenant = any (v_tenants) and pgmem.is_memory(n.label) and (v_project is null or n.project_seq = v_project)
+    and (p_labels is null or n.label = any (p_labels)) and (v_after is null or n.seq < v_after)
+    and case when p_status is null then n.status not in ('stub', 'draft', 'pending') else n.status = p_status end
+    and (p_source is null or n.source = p_source)
+    and (p_branch is null or pgmem.branch_of(n.label, n.props) = p_branch)
+    and (p_agent_id is null or n.agent_id = p_agent_id) and (p_session_id is null or n.session_id = p_session_id)
+  order by n.seq desc limit p_limit;
+end;
+$$;
+comment on function pgmem.list_memories is $$
+List memories, the latest written first.
+
+Without a status they are those of every status but drafts, stubs and pending insights.
+
+With as_of or known_at: the states that were true then, or on record then. branch is that of a card that is not
+everybody's yet.
+
+project_id: Only of this project; unset: of all.
+status: Only of this status, such as superseded.
+source: Only what came in this way: mcp, sdk, cli, ui, sync or sql.
+agent_id: Only what this agent wrote.
+session_id: Only what was written in this session.
+branch: Only the cards of this branch, which is not merged.
+after: The id of the last memory of the page before; unset: the first page.
+
+MemoryNotFound: no such project is visible here.
+InvalidArgument: the limit is not from 1 to 1000.
+$$;
+select pgmem.declare_verb('list_memories', p_rights => 'reader', p_effect => 'look', p_answer => 'list[MemoryEntry]');
+
+
+create or replace function pgmem.count_memories(
+  p_project_id text default null,
+  p_as_of timestamptz default null,
+  p_known_at timestamptz default null,
+  out total bigint,
+  out labels jsonb,
+  out first_at timestamptz,
+  out last_at timestamptz,
+  out growth jsonb
+)
+language plpgsql stable security definer set search_path = pgmem, pg_temp
+-- Custom, so that a filter that is not given reads no column.
+set plan_cache_mode = force_custom_plan as $$
+#variable_conflict use_column
+declare
+  v_tenants text[] := pgmem.visible_tenants();
+  v_project bigint := pgmem.find_project(p_project_id);
+begin
+  if p_as_of is not null or p_known_at is not null then
+    select coalesce(jsonb_object_agg(c.label, c.count), '{}'), coalesce(sum(c.count), 0) into labels, total
+    from (select m.label, count(*) from pgmem.memories_at(v_tenants, p_as_of, p_known_at) m
+          where m.label <> 'Insight' and (v_project is null or m.project_seq = v_project)
+          group by m.label) c;
+    return;
+  end if;
+  select coalesce(jsonb_object_agg(c.label, c.count), '{}'), coalesce(sum(c.count), 0), min(c.first_at), max(c.last_at)
+  into labels, total, first_at, last_at
+  from (select n.label, count(*), min(least(n.created_at, n.begins_at)) as first_at, max(n.created_at) as last_at
+        from pgmem.node n
+        where n.tenant = any (v_tenants) and pgmem.is_memory(n.label) and n.label <> 'Insight'
+          and pgmem.is_live(n.status, n.valid_from, n.valid_to) and (v_project is null or n.project_seq = v_project)
+        group by n.label) c;
+  growth := pgmem.health_timeline(v_project);
+end;
+$$;
+comment on function pgmem.count_memories is $$
+Count the live memories by label, with their first and last time and their growth.
+
+growth says how many came in each day, week or month.
+
+With as_of or known_at: those that were true then, or on record then; the other figures are null.
+
+project_id: Only of this project; unset: of all.
+
+MemoryNotFound: no such project is visible here.
+$$;
+select pgmem.declare_verb('count_memories', p_rights => 'reader', p_effect => 'look', p_answer => 'MemoryCounts');
+
+
+-- The ends of the edges that leave and reach some nodes; the ends are checked by the caller.
+create or replace function pgmem.edges_among(
+  p_seqs bigint[],
+  p_limit integer,
+  p_known_at timestamptz default null
+) returns jsonb
+language sql stable set search_path = pgmem, pg_temp as $$
+  select coalesce(jsonb_agg(jsonb_build_object(
+           'from_id', s.id, 'rel_type', e.rel, 'to_id', d.id,
+           'by', e.props ->> 'by', 'created_at', e.created_at) order by e.seq), '[]')
+  from (select e.* from unnest(p_seqs) as one(seq)
+        cross join lateral (select * from pgmem.edge e where e.src = one.seq and e.dst = any (p_seqs) offset 0) e
+        where p_known_at is null or e.created_at <= p_known_at
+        limit p_limit) e
+  join pgmem.node s on s.seq = e.src join pgmem.node d on d.seq = e.dst;
+$$;
+comment on function pgmem.edges_among is
+  'The relations between some nodes that the caller sees, as JSON; with known_at those that were on record then.';
+
+
+create or replace function pgmem.memory_relations(
+  p_id uuid,
+  p_hops pgmem.hops default 1,
+  p_limit pgmem.row_limit default 40,
+  out nodes jsonb,
+  out edges jsonb,
+  out left_out integer
+)
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+declare
+  v_tenants text[] := pgmem.visible_tenants();
+  v_seen    bigint[] := array(select n.seq from pgmem.visible_node n where n.id = p_id);
+  v_depths  integer[] := array[0];
+  v_front   bigint[] := v_seen;
+  v_next    bigint[];
+begin
+  left_out := 0;
+  for v_depth in 1 .. p_hops loop
+    select array_agg(found.seq order by found.seq) into v_next
+    from (select distinct n.seq from unnest(v_front) as front(seq)
+          cross join lateral (
+            (select e.dst as seq from pgmem.edge e where e.src = front.seq limit 500)
+            union all (select e.src from pgmem.edge e where e.dst = front.seq limit 500)) step
+          join pgmem.node n on n.seq = step.seq
+          where n.tenant = any (v_tenants) and n.seq <> all (v_seen) and pgmem.is_memory(n.label)
+            and n.status not in ('archived', 'merged')) found;
+    exit when v_next is null;
+    left_out := left_out + greatest(0, cardinality(v_seen) + cardinality(v_next) - p_limit - 1);
+    v_next := v_next[: greatest(0, p_limit + 1 - cardinality(v_seen))];
+    v_seen := v_seen || v_next;
+    v_depths := v_depths || array_fill(v_depth, array[cardinality(v_next)]);
+    v_front := v_next;
+  end loop;
+  nodes := (select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'label', n.label, 'title', left(n.title, 200),
+              'status', n.status, 'project', n.project, 'depth', s.depth) order by s.depth, s.seq), '[]')
+            from unnest(v_seen, v_depths) as s(seq, depth) join pgmem.node n on n.seq = s.seq);
+  edges := pgmem.edges_among(v_seen, 1000);
+end;
+$$;
+comment on function pgmem.memory_relations is $$
+The memories around one, with the relations between all of them: what an ego graph draws.
+
+The memory itself has depth 0. left_out counts those that the limit leaves out.
+
+id: The id of the memory in the middle.
+hops: How many relations away at most, 1 to 5.
+
+InvalidArgument: hops or the limit is out of range.
+$$;
+select pgmem.declare_verb('memory_relations', p_rights => 'reader', p_effect => 'read', p_answer => 'DrawnGraph');
+
+
+create or replace function pgmem.memory_lineage(p_id uuid) returns table (
+  id uuid,
+  label text,
+  title text,
+  status text,
+  created_at timestamptz,
+  valid_from timestamptz,
+  valid_to timestamptz,
+  replaced_by uuid,
+  replaced_at timestamptz,
+  decided_by text
+)
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+begin
+  return query
+  with recursive line(seq) as (
+    select n.seq from pgmem.visible_node n where n.id = p_id
+    union
+    select next.seq from line cross join lateral (
+      select e.dst as seq from pgmem.edge e where e.src = line.seq and e.rel in ('SUPERSEDES')
+      union all
+      select e.src from pgmem.edge e where e.dst = line.seq and e.rel in ('SUPERSEDES')
+      union all
+      select e.dst from pgmem.edge e where e.src = line.seq and e.rel = 'MERGES_INTO'
+      union all
+      select e.src from pgmem.edge e where e.dst = line.seq and e.rel = 'MERGES_INTO') next
+  )
+  select n.id, n.label, n.title::text, n.status::text, n.created_at, coalesce(n.valid_from, n.begins_at), n.valid_to,
+         over.id, over.at, over.by
+  from (select line.seq from line limit 200) line join pgmem.visible_node n on n.seq = line.seq
+  left join lateral (
+    select o.id, e.created_at as at, e.props ->> 'by' as by from pgmem.edge e
+    join pgmem.visible_node o on o.seq = case e.rel when 'SUPERSEDES' then e.src else e.dst end
+    where e.rel = 'SUPERSEDES' and e.dst = n.seq or e.rel = 'MERGES_INTO' and e.src = n.seq
+    order by e.seq desc limit 1) over on true
+  order by n.created_at, n.seq;
+end;
+$$;
+comment on function pgmem.memory_lineage is $$
+The line that a memory stands in: what it replaced and what replaced it, oldest first.
+
+A memory with neither is a line of one. decided_by is the person who decided the replacement, where it was one.
+
+id: The id of a memory of the line.
+$$;
+select pgmem.declare_verb('memory_lineage', p_rights => 'reader', p_effect => 'look', p_answer => 'list[LineEntry]');
+
+
+create or replace function pgmem.list_lines(
+  p_project_id text default null,
+  p_limit pgmem.row_limit default 6
+) returns table (
+  line integer,
+  id uuid,
+  label text,
+  title text,
+  status text,
+  created_at timestamptz,
+  valid_from timestamptz,
+  valid_to timestamptz,
+  replaced_by uuid,
+  replaced_at timestamptz,
+  decided_by text
+)
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+declare
+  v_project bigint := pgmem.find_project(p_project_id);
+  v_seen    uuid[] := '{}';
+  v_found   uuid;
+begin
+  line := 0;
+  -- By the index node_replaced.
+  for v_found in
+    select n.id from pgmem.visible_node n
+    where n.status = 'superseded' and n.label <> 'Card' and (v_project is null or n.project_seq = v_project)
+    order by n.seq desc limit p_limit * 4
+  loop
+    continue when v_found = any (v_seen);
+    line := line + 1;
+    for id, label, title, status, created_at, valid_from, valid_to, replaced_by, replaced_at, decided_by in
+      select l.* from pgmem.memory_lineage(v_found) l
+    loop
+      v_seen := v_seen || id;
+      return next;
+    end loop;
+    exit when line = p_limit;
+  end loop;
+end;
+$$;
+comment on function pgmem.list_lines is $$
+The lines of the decisions that were replaced last, each oldest first; line counts them from 1.
+
+project_id: Only of this project; unset: of all.
+
+MemoryNotFound: no such project is visible here.
+InvalidArgument: the limit is not from 1 to 1000.
+$$;
+select pgmem.declare_verb('list_lines', p_rights => 'reader', p_effect => 'look', p_answer => 'list[NumberedEntry]');
+
+
+-- The newest memories are looked at, so that the picture of a large store is drawn as quickly as that of a small one.
+create or replace function pgmem.project_graph(
+  p_project_id text default null,
+  p_limit pgmem.row_limit default 300,
+  p_as_of timestamptz default null,
+  p_known_at timestamptz default null,
+  out nodes jsonb,
+  out edges jsonb,
+  out left_out integer
+)
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+declare
+  v_tenants text[] := pgmem.visible_tenants();
+  v_project bigint := pgmem.find_project(p_project_id);
+  v_newest  bigint[];
+  v_seqs    bigint[];
+begin
+  if p_as_of is null and p_known_at is null then
+    v_newest := array(
+      select n.seq from pgmem.node n
+      where n.tenant = any (v_tenants) and pgmem.is_memory(n.label) and (v_project is null or n.project_seq = v_project)
+        and n.status not in ('archived', 'merged', 'rejected', 'dismissed') order by n.seq desc limit 3000);
+  else
+    v_newest := array(
+      select m.seq from pgmem.memories_at(v_tenants, p_as_of, p_known_at) m
+      where v_project is null or m.project_seq = v_project
+      order by m.seq + 0 desc limit 3000);
+  end if;
+  with joined as (
+    select e.src, e.dst from unnest(v_newest) as one(seq)
+    cross join lateral (
+      select e.src, e.dst from pgmem.edge e
+      where e.src = one.seq and (p_known_at is null or e.created_at <= p_known_at) limit 50) e
+    where e.dst = any (v_newest)
+  ), counted as (
+    select o.seq, count(*) as relations from (select src as seq from joined union all select dst from joined) o
+    where o.seq = any (v_newest) group by o.seq
+  )
+  select array_agg(c.seq) into v_seqs
+  from (select seq from counted order by relations desc, seq desc limit p_limit) c;
+  left_out := cardinality(v_newest) - coalesce(cardinality(v_seqs), 0);
+  nodes := (select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'label', n.label, 'title', left(n.title, 200),
+              'status', n.status, 'project', n.project, 'depth', 0) order by n.seq), '[]')
+            from unnest(v_seqs) as s(seq) join pgmem.node n on n.seq = s.seq);
+  edges := pgmem.edges_among(v_seqs, 2000, p_known_at);
+end;
+$$;
+comment on function pgmem.project_graph is $$
+The memories of a project that have relations, the most connected first, and the relations.
+
+It looks at the newest 3000 memories. left_out counts those of them that are not in the answer.
+
+project_id: Only of this project; unset: of all.
+
+MemoryNotFound: no such project is visible here.
+InvalidArgument: the limit is not from 1 to 1000.
+$$;
+select pgmem.declare_verb('project_graph', p_rights => 'reader', p_effect => 'look', p_answer => 'DrawnGraph');
+
+
+-- The newest names are looked at, each as its save looked: an old pair was shown when it was new.
+create or replace function pgmem.near_name_pairs(p_project_seq bigint) returns table (
+  seq bigint,
+  other_seq bigint,
+  similarity float8
+)
+language sql stable set search_path = pgmem, pg_temp as $$
+  with named as (
+    select n.* from pgmem.visible_node n
+    where n.key is not null and pgmem.is_live_status(n.status)
+      and n.label in (select l.name from pgmem.label l where l.verb is null or l.name in ('EntityFact', 'Project'))
+      and n.tenant in ((pgmem.caller()).tenant, pgmem.tenant_of((pgmem.caller()).org_id))
+      and (p_project_seq is null or p_project_seq in (n.project_seq, n.seq))
+    order by n.seq desc limit 30
+  )
+  select distinct on (greatest(n.seq, o.seq), least(n.seq, o.seq))
+         greatest(n.seq, o.seq), least(n.seq, o.seq), (near.item ->> 'score')::float8
+  from named n
+  cross join lateral jsonb_array_elements(pgmem.near_names(row(n.*)::pgmem.node, pgmem.caller())) as near(item)
+  join pgmem.visible_node o on o.id = (near.item ->> 'id')::uuid and pgmem.is_live_status(o.status)
+  -- Who has joined the two has said that they are two.
+  where not exists (
+    select from pgmem.edge e where e.src in (n.seq, o.seq) and e.dst in (n.seq, o.seq));
+$$;
+comment on function pgmem.near_name_pairs is
+  'Live names of the caller that may be two spellings of one, among the newest thirty: the newer, the older, 0 to 1.';
+
+
+create or replace function pgmem.list_near_names(
+  p_project_id text default null,
+  p_limit pgmem.row_limit default 50
+) returns table (
+  id uuid,
+  label text,
+  name text,
+  project text,
+  created_at timestamptz,
+  other_id uuid,
+  other_label text,
+  other_name text,
+  other_project text,
+  similarity float8,
+  verb text,
+  arguments jsonb
+)
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+begin
+  return query
+  select n.id, n.label, n.key::text, n.project, n.created_at, o.id, o.label, o.key::text, o.project, p.similarity,
+         a.verb, a.arguments
+  from pgmem.near_name_pairs(pgmem.find_project(p_project_id)) p
+  join pgmem.visible_node n on n.seq = p.seq join pgmem.visible_node o on o.seq = p.other_seq
+  cross join lateral (
+    select case when n.label = 'EntityFact' and o.label = 'EntityFact' then 'merge_entities'
+                when pgmem.is_memory(n.label) then 'forget' end as verb,
+           case when n.label = 'EntityFact' and o.label = 'EntityFact'
+                then jsonb_build_object('entity', n.id, 'into', o.id)
+                when pgmem.is_memory(n.label) then jsonb_build_object('label', n.label, 'key', n.id)
+                else '{}' end as arguments) a
+  order by p.similarity desc, p.seq desc limit p_limit;
+end;
+$$;
+comment on function pgmem.list_near_names is $$
+List names that may be two spellings of one, the most alike first: entities and projects.
+
+The newest thirty names are looked at. id is the newer of the two. verb makes one of them, with these arguments; it is
+null for projects. Two that a relation joins are not listed: join them by SIMILAR_TO where they are two.
+
+project_id: Only of this project; unset: of all.
+
+MemoryNotFound: no such project is visible here.
+InvalidArgument: the limit is not from 1 to 1000.
+$$;
+select pgmem.declare_verb('list_near_names', p_rights => 'reader', p_effect => 'look', p_answer => 'list[NearPair]');
+
+
+create or replace function pgmem.count_waiting(
+  p_project_id text default null,
+  out reviews bigint,
+  out approvals bigint,
+  out insights bigint,
+  out drafts bigint,
+  out conflicts bigint,
+  out failed_saves bigint
+)
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+declare
+  v_project bigint := pgmem.find_project(p_project_id);
+begin
+  select count(*) filter (where a.dedup_outcome = 'manual_review' and a.candidate_id is not null),
+         count(*) filter (where a.dedup_outcome = 'manual_review' and a.candidate_id is null),
+         count(*) filter (where a.dedup_outcome is distinct from 'manual_review')
+  into reviews, approvals, failed_saves
+  from pgmem.unresolved_saves(p_project_id, null) a;
+  select count(*) filter (where n.label = 'Insight' and n.status = 'pending'),
+         count(*) filter (where n.label = 'Card' and n.status = 'draft')
+  into insights, drafts
+  from pgmem.visible_node n
+  where n.label in ('Insight', 'Card') and (v_project is null or n.project_seq = v_project or n.label = 'Insight');
+  select count(*) into conflicts
+  from pgmem.edge e join pgmem.live_node a on a.seq = e.src join pgmem.live_node b on b.seq = e.dst
+  where e.rel = 'CONFLICTS_WITH' and (v_project is null or v_project in (a.project_seq, b.project_seq));
+end;
+$$;
+comment on function pgmem.count_waiting is $$
+Count what waits for a person.
+
+These are reviews, approvals, insights, draft cards, conflicts and failed saves. An approval is a save that a person
+makes or drops and that resembles nothing: what holds globally in a store where a person approves.
+
+project_id: Only of this project; unset: of all. Insights belong to no project.
+
+MemoryNotFound: no such project is visible here.
+$$;
+select pgmem.declare_verb('count_waiting', p_rights => 'reader', p_effect => 'look', p_answer => 'Waiting');
+
+
+create or replace function pgmem.get_review(
+  p_save_id uuid,
+  out save_id uuid,
+  out verb text,
+  out project text,
+  out status text,
+  out arguments jsonb,
+  out message text,
+  out candidate_id uuid,
+  out candidate_label text,
+  out candidate_title text,
+  out candidate_status text,
+  out candidate_properties jsonb,
+  out candidate_version integer,
+  out artifact_id uuid,
+  out resolved_by text,
+  out is_open boolean,
+  out session_id text,
+  out created_at timestamptz,
+  out updated_at timestamptz
+)
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+begin
+  select a.save_id, a.verb, a.project, a.status, coalesce(a.arguments, '{}'), a.message,
+         coalesce(n.id, a.candidate_id), n.label, n.title, n.status, n.props, n.version, a.artifact_id, a.resolved_by,
+         a.status not in ('saved', 'dropped', 'partial'), a.session_id, a.created_at, a.updated_at
+  into save_id, verb, project, status, arguments, message, candidate_id, candidate_label, candidate_title,
+       candidate_status, candidate_properties, candidate_version, artifact_id, resolved_by, is_open, session_id,
+       created_at, updated_at
+  from pgmem.visible_attempt a cross join lateral pgmem.review_head(a.candidate_id) n
+  where a.save_id = p_save_id
+  order by a.status not in ('saved', 'dropped', 'partial') desc, a.tenant = (pgmem.caller()).tenant desc limit 1;
+  if save_id is null then
+    raise exception using errcode = 'PM002', message = format('No save %s is on record here.', p_save_id);
+  end if;
+end;
+$$;
+comment on function pgmem.get_review is $$
+Read one save that waits for a person, or is decided, beside the memory it concerns.
+
+The candidate is the memory that stands now in the line of the one that the save resembled. A decided save has
+resolved_by and no arguments.
+
+save_id: The id of the save.
+
+MemoryNotFound: no such save is on record for the caller.
+$$;
+select pgmem.declare_verb('get_review', p_rights => 'reader', p_effect => 'look', p_answer => 'ReviewDetail');
+
+
+create or replace function pgmem.list_approvals(p_limit pgmem.row_limit default 50) returns table (
+  id uuid,
+  preview text,
+  issued_to text,
+  issued_at timestamptz,
+  expires_at timestamptz,
+  used_at timestamptz,
+  used_by uuid
+)
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+begin
+  return query
+  select t.id, t.preview, t.issued_to, t.issued_at, t.expires_at, t.used_at, t.used_by
+  from pgmem.governance_token t where t.tenant = any (pgmem.visible_tenants())
+  order by t.issued_at desc, t.id limit p_limit;
+end;
+$$;
+comment on function pgmem.list_approvals is $$
+List the approvals of global writes that agents asked for, latest first, each with its exact text.
+
+InvalidArgument: the limit is not from 1 to 1000.
+$$;
+select pgmem.declare_verb('list_approvals', p_rights => 'reader', p_effect => 'look', p_answer => 'list[Approval]');
+
+
+create or replace function pgmem.list_activity(
+  p_project_id text default null,
+  p_session_id text default null,
+  p_since timestamptz default null,
+  p_limit pgmem.row_limit default 100
+) returns table (
+  at timestamptz,
+  kind text,
+  id uuid,
+  label text,
+  title text,
+  project text,
+  session_id text,
+  agent_id text,
+  source text,
+  message text,
+  decided_by text
+)
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+declare
+  v_tenants text[] := pgmem.visible_tenants();
+  v_project bigint := pgmem.find_project(p_project_id);
+begin
+  return query
+  select * from (
+    (select n.recorded_at as at, case when n.version = 1 then 'saved' else 'changed' end as kind, n.id, n.label,
+            n.title::text, n.project, n.session_id, n.agent_id, n.source, null, null
+     from pgmem.node n
+     where n.tenant = any (v_tenants) and pgmem.is_memory(n.label) and n.status not in ('stub', 'draft', 'pending')
+       and (v_project is null or n.project_seq = v_project) and (p_session_id is null or n.session_id = p_session_id)
+       and (p_since is null or n.recorded_at > p_since)
+     order by n.seq desc limit p_limit)
+    union all
+    (select a.updated_at, case when a.status = 'dropped' then 'dropped' when a.status = 'saved' then 'repeated'
+                               when a.dedup_outcome = 'manual_review' then 'review' else 'refused' end,
+            a.save_id, a.verb, coalesce(left(coalesce(
+              a.arguments ->> 'title', a.arguments ->> 'entity_name', a.arguments ->> 'trigger',
+              a.arguments ->> 'objective', a.arguments ->> 'topic', a.arguments ->> 'content'), 200), ''),
+            a.project, a.session_id, null, null, a.message, a.resolved_by
+     from pgmem.visible_attempt a
+     where (a.status not in ('saved', 'partial') or a.dedup_outcome = 'duplicate_skip')
+       and (p_project_id is null or pgmem.folded(a.project) = pgmem.folded(p_project_id))
+       and (p_session_id is null or a.session_id = p_session_id) and (p_since is null or a.updated_at > p_since)
+     order by a.updated_at desc limit p_limit)
+    union all
+    (select t.purged_at, 'purged', t.id, t.label, '', null, null, t.agent_id, t.source, null, t.purged_by::text
+     from pgmem.tombstone t
+     where t.tenant = any (v_tenants) and v_project is null and p_session_id is null
+       and (p_since is null or t.purged_at > p_since)
+     order by t.purged_at desc limit p_limit)) happened(at)
+  order by happened.at desc, 3 limit p_limit;
+end;
+$$;
+comment on function pgmem.list_activity is $$
+List what was done, latest first: memories saved and changed, saves that made none, purges.
+
+kind is saved, changed, repeated, refused, review, dropped or purged.
+
+project_id: Only of this project; unset: of all.
+session_id: Only in this session; unset: in all.
+since: Only what was done after this time; unset: all.
+
+MemoryNotFound: no such project is visible here.
+InvalidArgument: the limit is not from 1 to 1000.
+$$;
+select pgmem.declare_verb('list_activity', p_rights => 'reader', p_effect => 'look', p_answer => 'list[Activity]');
+
+
+-- Only what the memory has, in the form it has: a text stays a text, a list of texts a list of texts.
+create or replace function pgmem.edited_properties(p_node pgmem.node, p_properties jsonb) returns jsonb
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+declare
+  v_wrong text;
+begin
+  if jsonb_typeof(p_properties) is distinct from 'object' then
+    raise exception using errcode = 'PM001', message = 'properties must be an object; send {"rationale": "…"}.';
+  end if;
+  select e.name into v_wrong from jsonb_each(p_properties) as e(name, value)
+  where jsonb_typeof(e.value) is distinct from jsonb_typeof(p_node.props -> e.name)
+     or jsonb_typeof(e.value) not in ('string', 'array') limit 1;
+  if v_wrong is not null then
+    raise exception using errcode = 'PM001', message = format('%s of this %s cannot be edited so; edit its texts: %s.',
+      quote_literal(left(v_wrong, 80)), p_node.label,
+      (select string_agg(name, ', ' order by name) from jsonb_each(p_node.props) as e(name, value)
+       where jsonb_typeof(e.value) in ('string', 'array')));
+  end if;
+  return (
+    select coalesce(jsonb_object_agg(e.name, case jsonb_typeof(e.value)
+        when 'array' then pgmem.clean_texts(e.value, e.name)
+        else to_jsonb(pgmem.clean_text(e.value #>> '{}', e.name, true)) end), '{}')
+    from jsonb_each(pgmem.require_length(p_properties)) as e(name, value));
+end;
+$$;
+comment on function pgmem.edited_properties is
+  'The properties of an edit, cleaned; an error names one that the memory has not, or has in another form.';
+
+
+create or replace function pgmem.edit_memory(
+  p_id uuid,
+  p_version integer,
+  p_properties jsonb,
+  p_by text,
+  p_title text default null,
+  out id uuid,
+  out label text,
+  out title text,
+  out status text,
+  out version integer
+)
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+declare
+  v_caller pgmem.caller := pgmem.require_writer();
+  v_title  text := case when p_title is not null then pgmem.clean_title(p_title, 'title') end;
+  v_node   pgmem.node;
+  v_label  pgmem.label;
+begin
+  perform pgmem.require_reviewer('edit_memory');
+  if pgmem.clean_key(p_by, 'by') is null then
+    raise exception using errcode = 'PM001', message = 'by must not be empty; send the name of the person who decides.';
+  end if;
+  select n.* into v_node from pgmem.visible_node n where n.id = p_id and pgmem.is_memory(n.label);
+  if v_node.seq is null then
+    raise exception using errcode = 'PM002', message = format('No memory %s is here.', p_id);
+  end if;
+  perform pgmem.require_forgettable(v_node, v_caller);
+  perform pgmem.lock_scope(v_node.scope_key);
+  select n.* into v_node from pgmem.visible_node n where n.id = p_id;
+  if v_node.version is distinct from p_version then
+    raise exception using errcode = 'PM001', message = format(
+      'The memory has changed since it was shown: it is at version %s. Look at it, then edit it again.',
+      v_node.version);
+  elsif not pgmem.is_live_status(v_node.status) then
+    raise exception using errcode = 'PM001',
+      message = format('The memory is %s; only a live one is edited. revert brings it back.', v_node.status);
+  end if;
+  v_label := pgmem.require_label(v_node.label);
+  v_node.props := v_node.props || pgmem.edited_properties(v_node, p_properties);
+  if v_node.key is not null and (v_node.props ->> v_label.key_field is distinct from v_node.key
+                                 or coalesce(v_title, v_node.title) <> v_node.title) then
+    raise exception using errcode = 'PM001',
+      message = format('A %s keeps its name; save another one under the new name.', v_node.label);
+  elsif v_node.key is null then
+    v_node.title := coalesce(pgmem.excerpt(v_node.props ->> v_label.title_field), v_title, v_node.title);
+  end if;
+  v_node.content_hash := coalesce(pgmem.memory_hash(v_node.label, v_node.title, v_node.props), v_node.content_hash);
+  if v_node.content_hash is not null then
+    perform pgmem.require_no_twin(v_node);
+  end if;
+  v_node.source := v_caller.source;
+  v_node.trust_level := v_caller.trust_level;
+  v_node.agent_id := coalesce(pgmem.clean_key(p_by, 'by'), v_caller.agent_id);
+  v_node := pgmem.update_node(v_node);
+  perform pgmem.store_embedding(v_node, null);
+  id := v_node.id;
+  label := v_node.label;
+  title := v_node.title;
+  status := v_node.status;
+  version := v_node.version;
+end;
+$$;
+comment on function pgmem.edit_memory is $$
+Correct a live memory in place, as a person: a new version with the person's trust.
+
+The earlier version stays in its history. A text stays a text and a list of texts a list; a memory that is named keeps
+its name.
+
+id: The id of the memory.
+version: The version that the person was shown; another one since is refused.
+properties: The texts that change, an object; the others stay.
+title: The title, of a memory whose title is no property, such as a decision; unset: as it is.
+
+NotPermitted: the login is neither owner nor reviewer, or the memory belongs to all tenants.
+MemoryNotFound: no such memory is visible to the caller.
+InvalidArgument: it has changed since it was shown, it is not live, a property is unknown or has another form, or the
+  same content is live under another id.
+RelationNotAllowed: the memory is a card.
+IdentityRequired: the store has tenants and the caller has no identity.
+WrongIsolation: the transaction is not READ COMMITTED.
+$$;
+select pgmem.declare_verb('edit_memory', p_rights => 'reviewer', p_effect => 'write', p_answer => 'EditedMemory');

@@ -1,0 +1,403 @@
+-- Retrieving context
+--
+-- What an agent loads before it works: the standing instructions of these places, however old, then the newest live
+-- memories of the focus, of the project, and those that hold globally. Each place has a limit of its own (a setting),
+-- and a place that holds more is named in truncated_scopes.
+--
+-- The cost must not grow with the store. Without a topic each place is read through the index by (tenant, place,
+-- created_at), newest first, one row beyond its limit; with a topic the full-text index finds project and words at
+-- once; with as_of or known_at the record is read (35-time-travel). A memory in conflict with another one of the answer
+-- sets conflicts_found, so that an agent asks before it acts on either.
+--
+-- Locks: none.
+
+
+create or replace function pgmem.context_item(
+  p_node pgmem.node,
+  p_ages pgmem.ages
+) returns jsonb
+language sql stable parallel safe
+begin atomic
+  select (p_node).props || jsonb_build_object(
+    'id', (p_node).id,
+    'label', (p_node).label,
+    'key', (p_node).key,
+    'title', (p_node).title,
+    'scope', (p_node).scope,
+    'focus', (p_node).focus,
+    'created_at', (p_node).created_at,
+    'updated_at', (p_node).updated_at,
+    'trust_level', (p_node).trust_level,
+    'confidence', pgmem.decayed((p_node).initial_confidence, (p_node).updated_at, (p_ages).at, (p_ages).decay_rate,
+                                (p_ages).decay_max_age_days),
+    'freshness', pgmem.freshness((p_node).updated_at, p_ages));
+end;
+comment on function pgmem.context_item is
+  'A memory as an item of a context: its own properties, place, trust, present confidence and freshness.';
+
+
+create or replace function pgmem.context_items(
+  p_tenants text[],
+  p_places text[],
+  p_limits integer[],
+  p_labels text[],
+  p_ages pgmem.ages
+) returns table (
+  place_number bigint,
+  in_place bigint,
+  seq bigint,
+  item jsonb
+)
+language sql stable
+begin atomic
+  select p.number, row_number() over (partition by p.number order by found.created_at desc, found.seq desc),
+         found.seq, found.item
+  from unnest(p_places, p_limits) with ordinality as p(place, most, number)
+  cross join lateral (
+    -- One ordered index scan for each visible tenant: a condition on all of them at once would read and sort every row.
+    select newest.seq, newest.created_at, newest.item from unnest(p_tenants) as t(tenant)
+    cross join lateral (
+      select n.seq, n.created_at, pgmem.context_item(n, p_ages) as item from pgmem.node n
+      where n.place = p.place and n.tenant = t.tenant and n.scope is not null
+        and pgmem.is_live_status(n.status) and not pgmem.named_only(n.label)
+        and (n.valid_to is null or n.valid_to >= pgmem.now())
+        and (n.valid_from is null or n.valid_from <= pgmem.now())
+        and (p_labels is null or n.label = any (p_labels))
+      order by n.created_at desc, n.seq desc limit p.most + 1) newest
+    order by newest.created_at desc, newest.seq desc limit p.most + 1) found
+  order by p.number, found.created_at desc, found.seq desc;
+end;
+comment on function pgmem.context_items is
+  'The newest live memories of some places, place by place, numbered in each from 1; at most one beyond each limit.';
+
+
+create or replace function pgmem.context_items_on_topic(
+  p_places text[],
+  p_limits integer[],
+  p_labels text[],
+  p_topic tsquery,
+  p_project_seq bigint,
+  p_ages pgmem.ages
+) returns table (
+  place_number bigint,
+  in_place bigint,
+  seq bigint,
+  item jsonb
+)
+language sql stable set search_path = pgmem, pg_temp as $$
+  select p.number, row_number() over (partition by p.number order by found.created_at desc, found.seq desc),
+         found.seq, found.item
+  from unnest(p_places, p_limits) with ordinality as p(place, most, number)
+  cross join lateral (
+    select n.seq, n.created_at, pgmem.context_item(row(n.*)::pgmem.node, p_ages) as item
+    from pgmem.live_node n
+    where n.place = p.place and n.scope is not null and not pgmem.named_only(n.label)
+      and n.tsv @@ (p_topic && pgmem.lexeme_query('@p' || case p.place when 'global' then 0 else p_project_seq end))
+      and (p_labels is null or n.label = any (p_labels))
+    order by n.created_at desc, n.seq desc limit p.most + 1) found
+  order by p.number, found.created_at desc, found.seq desc;
+$$;
+comment on function pgmem.context_items_on_topic is
+  'The newest live memories of some places that match a topic, numbered as by context_items.';
+
+
+-- Found by the index of what instructs, which holds nothing else.
+create or replace function pgmem.standing_instructions(
+  p_tenants text[],
+  p_places text[],
+  p_labels text[],
+  p_most integer,
+  p_ages pgmem.ages
+) returns table (
+  items jsonb,
+  seqs bigint[]
+)
+language sql stable
+begin atomic
+  select jsonb_agg(found.item || '{"standing": true}'), array_agg(found.seq)
+  from (
+    select n.seq, n.created_at, p.number as place_number, pgmem.context_item(n, p_ages) as item
+    from unnest(p_places) with ordinality as p(place, number)
+    cross join unnest(p_tenants) as t(tenant)
+    join pgmem.node n on n.place = p.place and n.tenant = t.tenant
+    where n.instructs and n.scope is not null and pgmem.is_live_status(n.status)
+      and (n.valid_to is null or n.valid_to >= pgmem.now()) and (n.valid_from is null or n.valid_from <= pgmem.now())
+      and (p_labels is null or n.label = any (p_labels))
+    order by p.number, n.created_at desc, n.seq desc limit p_most) found;
+end;
+comment on function pgmem.standing_instructions is
+  'What is to be done always, as items of a context: of the nearest place first, newest first; one row.';
+
+
+create or replace function pgmem.any_word(p_text text, p_config text) returns tsquery
+language plpgsql stable parallel safe set search_path = pgmem, pg_temp as $$
+begin
+  return (select string_agg(quote_literal(lexeme), ' | ')::tsquery
+          from unnest(pgmem.query_lexemes(p_text, p_config)) as lexeme);
+end;
+$$;
+comment on function pgmem.any_word is
+  'A query for any word of a text, never for all of them at once; null where the text holds only stop words.';
+
+
+create or replace function pgmem.read_context(
+  p_tenants text[],
+  p_scope pgmem.scope_state,
+  p_names text[],
+  p_places text[],
+  p_limits integer[],
+  p_labels text[],
+  p_topic text,
+  p_as_of timestamptz,
+  p_known_at timestamptz,
+  p_standing integer,
+  p_ages pgmem.ages,
+  out items jsonb,
+  out seqs bigint[],
+  out truncated text[]
+)
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+declare
+  v_topic    tsquery;
+  v_standing record;
+begin
+  if p_topic is not null and pgmem.clean_text(p_topic, 'topic') is not null then
+    v_topic := pgmem.any_word(p_topic, p_scope.text_config);
+    if v_topic is null then
+      items := '[]';
+      truncated := '{}';
+      return;
+    end if;
+  end if;
+  if p_as_of is not null or p_known_at is not null then
+    select jsonb_agg(found.item order by found.place_number, found.in_place)
+             filter (where found.in_place <= p_limits[found.place_number]),
+           array_agg(found.seq) filter (where found.in_place <= p_limits[found.place_number]),
+           array_agg(p_names[found.place_number] order by found.place_number)
+             filter (where found.in_place = p_limits[found.place_number] + 1)
+    into items, seqs, truncated
+    from (select c.place_number, row_number() over (partition by c.place_number) as in_place, (c.state).seq,
+                 pgmem.state_item(c.state, p_ages) as item
+          from pgmem.context_items_at(p_places, p_limits, p_labels, v_topic, p_as_of, p_known_at) c) found;
+    items := coalesce(items, '[]');
+    truncated := coalesce(truncated, '{}');
+    return;
+  end if;
+  select s.items, coalesce(s.seqs, '{}') as seqs into v_standing
+  from pgmem.standing_instructions(p_tenants, p_places, p_labels, p_standing, p_ages) s;
+  -- Rows come in the order of the answer: a second sort inside the aggregates would cost more than reading them.
+  if v_topic is null then
+    select jsonb_agg(c.item) filter (where c.in_place <= p_limits[c.place_number] and c.seq <> all (v_standing.seqs)),
+           array_agg(c.seq) filter (where c.in_place <= p_limits[c.place_number]),
+           array_agg(p_names[c.place_number]) filter (where c.in_place = p_limits[c.place_number] + 1)
+    into items, seqs, truncated
+    from pgmem.context_items(p_tenants, p_places, p_limits, p_labels, p_ages) c;
+  else
+    select jsonb_agg(c.item) filter (where c.in_place <= p_limits[c.place_number] and c.seq <> all (v_standing.seqs)),
+           array_agg(c.seq) filter (where c.in_place <= p_limits[c.place_number]),
+           array_agg(p_names[c.place_number]) filter (where c.in_place = p_limits[c.place_number] + 1)
+    into items, seqs, truncated
+    from pgmem.context_items_on_topic(p_places, p_limits, p_labels, v_topic, p_scope.project_seq, p_ages) c;
+  end if;
+  items := coalesce(v_standing.items, '[]') || coalesce(items, '[]');
+  seqs := nullif(v_standing.seqs || seqs, '{}');
+  truncated := coalesce(truncated, '{}');
+end;
+$$;
+comment on function pgmem.read_context is
+  'The items of a context with their seqs (null: none), and the names of the places that hold more than their limit.';
+
+
+-- A text may take a fifth of the budget at most, so that one pasted document does not push everything else out.
+create or replace function pgmem.fitting_items(
+  p_items jsonb,
+  p_max_tokens integer,
+  out items jsonb,
+  out left_out integer
+)
+language plpgsql immutable set search_path = pgmem, pg_temp as $$
+declare
+  v_item jsonb;
+  v_left integer := p_max_tokens;
+  v_most integer := greatest(p_max_tokens * 4 / 5, 200);
+begin
+  items := '[]';
+  left_out := 0;
+  for v_item in select value from jsonb_array_elements(p_items) loop
+    if length(v_item::text) > v_most then
+      v_item := (
+        select jsonb_object_agg(f.key, case
+          when jsonb_typeof(f.value) = 'string' and length(f.value #>> '{}') > v_most / 2
+            then to_jsonb(left(f.value #>> '{}', v_most / 2) || ' …')
+          when jsonb_typeof(f.value) = 'array' and length(f.value::text) > v_most / 2
+            then to_jsonb(array[left(pgmem.joined_texts(f.value), v_most / 2) || ' …'])
+          else f.value end)
+        from jsonb_each(v_item) f);
+    end if;
+    if pgmem.tokens_of(v_item::text) > v_left then
+      left_out := left_out + 1;
+    else
+      v_left := v_left - pgmem.tokens_of(v_item::text);
+      items := items || jsonb_build_array(v_item);
+    end if;
+  end loop;
+end;
+$$;
+comment on function pgmem.fitting_items is
+  'The items of a context that fit into some tokens, in their order, long texts cut; and how many are left out.';
+
+
+create or replace function pgmem.retrieve_context(
+  p_project_id text,
+  p_scope pgmem.scope_name default 'project',
+  p_focus text default null,
+  p_categories text[] default null,
+  p_topic text default null,
+  p_as_of timestamptz default null,
+  p_known_at timestamptz default null,
+  p_max_tokens pgmem.token_limit default null,
+  out items jsonb,
+  out retrieval_status text,
+  out scope_state text,
+  out conflicts_found boolean,
+  out hygiene_due boolean,
+  out truncated_scopes text[],
+  out next_step text,
+  out proactive_hint text,
+  out left_out integer
+)
+language plpgsql stable security definer set search_path = pgmem, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+declare
+  v_caller  pgmem.caller := pgmem.caller();
+  v_setting jsonb := (select jsonb_object_agg(name, value) from pgmem.setting where name in (
+              'focus_limit', 'project_limit', 'global_limit', 'hygiene_due_days', 'instruction_limit',
+              'agent_token_limit', 'freshness_recent_days', 'freshness_stale_days', 'decay_rate',
+              'decay_max_age_days'));
+  v_due     timestamptz := pgmem.now() - make_interval(days => (v_setting ->> 'hygiene_due_days')::integer);
+  v_scope   pgmem.scope_state;
+  v_first   integer;
+  v_seqs    bigint[];
+  v_tokens  integer := coalesce(p_max_tokens,
+              case when v_caller.source = 'mcp' then (v_setting ->> 'agent_token_limit')::integer end);
+begin
+  left_out := 0;
+  if p_scope is null then
+    raise exception using errcode = 'PM001', message = 'scope is global, project or focus; it is null here.';
+  end if;
+  if p_categories is not null then
+    perform pgmem.require_label(category) from unnest(p_categories) category;
+    if 'Card' = any (p_categories) then
+      raise exception using errcode = 'PM001',
+        message = 'Cards are read by get_relevant_memory and query_engineering_memory, not by retrieve_context.';
+    end if;
+  end if;
+  v_scope := pgmem.resolve_scope(v_caller, p_project_id, p_focus);
+  if p_scope = 'focus' and v_scope.focus is null then
+    raise exception using errcode = 'PM001',
+      message = 'scope focus needs focus: send the name of the focus area.';
+  end if;
+  scope_state := v_scope.scope_state;
+  if not v_scope.project_exists then
+    items := '[]';
+    conflicts_found := false;
+    hygiene_due := false;
+    truncated_scopes := '{}';
+    retrieval_status := 'empty';
+    next_step := case scope_state when 'unresolved' then 'Send project_id.'
+      else coalesce(pgmem.tenant_advice(v_caller), concat_ws(' ', pgmem.near_project(v_scope.project_id),
+        'This project does not exist yet: the first save_session creates it.')) end;
+    return;
+  end if;
+
+  v_first := case when p_scope = 'global' then 3 when v_scope.focus is null then 2 else 1 end;
+  select c.items, c.seqs, c.truncated into items, v_seqs, truncated_scopes
+  from pgmem.read_context(v_caller.tenants, v_scope,
+    ('{focus,project,global}'::text[])[v_first :],
+    (array[v_scope.project_seq::text || '/' || v_scope.focus, v_scope.project_seq::text, 'global'])[v_first :],
+    (array[v_setting ->> 'focus_limit', v_setting ->> 'project_limit',
+           v_setting ->> 'global_limit']::integer[])[v_first :],
+    p_categories, p_topic, p_as_of, p_known_at, (v_setting ->> 'instruction_limit')::integer,
+    pgmem.ages_of(v_setting)) c;
+  if v_tokens is not null then
+    select k.items, k.left_out into items, left_out from pgmem.fitting_items(items, v_tokens) k;
+  end if;
+
+  -- The caller sees the ends of these edges: they are among the items.
+  conflicts_found := exists (select from pgmem.edge e
+    where e.rel = 'CONFLICTS_WITH' and e.src = any (v_seqs) and e.dst = any (v_seqs));
+  hygiene_due := coalesce(v_scope.last_hygiene_at < v_due, true);
+  proactive_hint := pgmem.reflection_hint(v_caller.tenant);
+  retrieval_status := case when v_seqs is null then 'empty' when conflicts_found then 'conflicted'
+                        else 'succeeded' end;
+  next_step := case
+    when conflicts_found then 'Some of these conflict: ask which one holds before you act on either.'
+    when hygiene_due and v_seqs is not null then 'Run run_hygiene for this project when there is time.'
+    when v_seqs is null and num_nonnulls(p_categories, p_topic, p_as_of, p_known_at) > 0
+      then 'Nothing here fits: leave out topic, categories, as_of and known_at to see what is stored.'
+    when v_seqs is null then 'Nothing is stored here yet. Work on, then save_session.'
+    when cardinality(truncated_scopes) > 0 or left_out > 0
+      then 'More is stored than is shown: narrow by topic or categories, or use search_memory.'
+    else 'Go on from here.' end;
+end;
+$$;
+comment on function pgmem.retrieve_context is $$
+Load standing instructions and the newest live memories of focus, project and all projects.
+
+An instruction is a text that says how to go on from now on (always, never, when I ask), or whose title is Instruction;
+it is offered whatever its age and the topic, at most `instruction_limit` of them, with `standing` true.
+
+With `as_of` the answer holds what was true at that time, also what was superseded since; with `known_at` what was
+recorded at that time.
+
+One attempt takes at most `retrieval_timeout_s`; after one retry the status is `timed_out` (or `failed` when the
+database does not answer), so that an agent can always go on.
+
+scope: How far to look; global: only what holds globally; project or focus: the named focus, the project and what
+  holds globally.
+focus: The name of the focus area; required with scope focus.
+categories: Only these kinds; unset: all but cards.
+topic: Only what holds a word of it.
+
+max_tokens: At most so many tokens; four characters each, 100 to 1000000: long texts are cut, and what does not
+  fit is left out and counted in left_out. Unset: no limit, for an agent the setting agent_token_limit.
+InvalidArgument: an unknown scope or category, or scope focus without focus.
+$$;
+select pgmem.declare_verb('retrieve_context', p_rights => 'reader', p_effect => 'read', p_answer => 'ContextBundle',
+  p_patience => 'answer', p_toolset => 'core',
+  p_description =>
+    'Load what is remembered before you work: of the focus, the project, and globally.');
+
+
+create or replace function pgmem.get_session(
+  p_session_id text default null,
+  p_id pgmem.former_name_text default null,
+  out session jsonb,
+  out produced jsonb
+)
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+declare
+  v_node pgmem.node := pgmem.find_node('Session', coalesce(p_session_id, p_id));
+begin
+  session := v_node.props
+    || jsonb_build_object('id', v_node.id, 'project', v_node.project, 'created_at', v_node.created_at);
+  select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'label', n.label, 'title', n.title) order by n.seq), '[]')
+  into produced
+  from pgmem.visible_edge e join pgmem.visible_node n on n.seq = e.dst
+  where e.src = v_node.seq and e.rel = 'PRODUCED';
+end;
+$$;
+comment on function pgmem.get_session is $$
+Read a session by its id, with the memories that were saved in it.
+
+session_id: The id of the session, or its exact title.
+
+MemoryNotFound: no such session is visible to the caller.
+AmbiguousName: several sessions have this title; the message lists their ids.
+InvalidArgument: the session_id is empty.
+$$;
+select pgmem.declare_verb('get_session', p_rights => 'reader', p_effect => 'read', p_answer => 'SessionRecord');

@@ -1,0 +1,408 @@
+-- Forgetting
+--
+-- To forget is to hide: the status becomes archived, the vectors are set aside, and the history stays, so revert or a
+-- later save of the same name brings the memory back as it was, found by meaning at once. To purge is to delete the
+-- node with its edges, versions and vectors.
+--
+-- forget is for one memory. forget_by_ttl and decay_scores are maintenance, for the owner and reviewers: they do
+-- one bounded batch a call and return how many remain, and Python calls them until nothing does. Without an
+-- identity they work on all tenants, else on the caller's and on what its organisation shares.
+--
+-- Confidence decays when it is read (decayed in 05-truth), so decay itself writes nothing. Only archiving below a
+-- threshold is a change: it makes a version and keeps updated_at.
+--
+-- Locks: the governance token, the scopes (of a batch sorted), the rows.
+
+
+create or replace function pgmem.require_forgettable(p_node pgmem.node, p_caller pgmem.caller) returns void
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  if not pgmem.is_memory(p_node.label)
+      and (p_node.label <> 'Project' or exists (select from pgmem.node n where n.project_seq = p_node.seq)) then
+    raise exception using errcode = 'PM011', message = format(
+      'A %s holds memories together; forget those instead. erase_subject removes a whole tenant.', p_node.label);
+  end if;
+  -- Agents draft cards and people decide them: forgetting or reverting one would be a decision.
+  if p_node.label = 'Card' then
+    raise exception using errcode = 'PM011',
+      message = 'A Card is decided by a person: approve_card, reject_card, archive_card (pgmem cards).';
+  end if;
+  perform pgmem.require_own(p_node, p_caller);
+end;
+$$;
+comment on function pgmem.require_forgettable is
+  'An error unless a node is a memory other than a card or an empty project, and the caller''s or its organisation''s.';
+
+
+create or replace function pgmem.delete_embeddings(p_seqs bigint[]) returns integer
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_deleted integer := 0;
+begin
+  -- Dynamic, because these tables exist only where the server has pgvector.
+  if to_regclass('pgmem.embedding') is not null then
+    execute 'delete from pgmem.embedding where node_seq = any ($1)' using p_seqs;
+    get diagnostics v_deleted = row_count;
+  end if;
+  if to_regclass('pgmem.embedding_queue') is not null then
+    execute 'delete from pgmem.embedding_queue where node_seq = any ($1)' using p_seqs;
+  end if;
+  return v_deleted;
+end;
+$$;
+comment on function pgmem.delete_embeddings is
+  'Delete the vectors of nodes, and their texts that await embedding; the number of vectors.';
+
+
+-- Out of embedding, where they would crowd the index of the live ones.
+create or replace function pgmem.set_aside_embeddings(p_seqs bigint[]) returns integer
+language plpgsql set search_path = pgmem, pg_temp as $$
+begin
+  if to_regclass('pgmem.embedding') is not null then
+    execute 'insert into pgmem.archived_vector (node_seq, model_id, text_hash, vector) '
+            'select e.node_seq, e.model_id, e.text_hash, e.vector::real[] from pgmem.embedding e '
+            'where e.node_seq = any ($1) '
+            'on conflict (node_seq, model_id) do update set text_hash = excluded.text_hash, vector = excluded.vector'
+    using p_seqs;
+  end if;
+  return pgmem.delete_embeddings(p_seqs);
+end;
+$$;
+comment on function pgmem.set_aside_embeddings is
+  'Take the vectors of nodes that are hidden out of the search, and keep them for their return; the number of vectors.';
+
+
+create or replace function pgmem.restore_embeddings(p_node pgmem.node) returns void
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_kept record;
+begin
+  if not pgmem.has_vectors() then
+    return;
+  end if;
+  for v_kept in
+    with taken as (delete from pgmem.archived_vector a where a.node_seq = p_node.seq returning a.*)
+    select m as model, t.text_hash, t.vector from taken t join pgmem.embedding_model m on m.id = t.model_id
+  loop
+    perform pgmem.put_vector(p_node.seq, v_kept.model, p_node.tenant, coalesce(p_node.project_seq, 0),
+                             v_kept.text_hash, v_kept.vector);
+  end loop;
+end;
+$$;
+comment on function pgmem.restore_embeddings is
+  'Put back the vectors of a node that was hidden; a text that has changed since is queued by its save.';
+
+
+create or replace function pgmem.needs_review(p_node pgmem.node, p_caller pgmem.caller, p_purge boolean) returns boolean
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  if pgmem.decides(p_caller) then
+    return false;
+  end if;
+  return p_caller.trust_level < p_node.trust_level
+    -- What is shared belongs to all of the organisation.
+    or p_purge and p_node.tenant <> p_caller.tenant
+    or p_node.scope = 'global' and pgmem.setting_text('approval') <> 'self';
+end;
+$$;
+comment on function pgmem.needs_review is
+  'Whether a person decides over forgetting, purging or reverting a node, by its trust, its owner or its scope.';
+
+
+create or replace function pgmem.forget_node(
+  p_node pgmem.node,
+  p_caller pgmem.caller,
+  p_purge boolean,
+  out status text,
+  out edges integer,
+  out versions integer,
+  out vectors integer
+)
+language plpgsql set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+begin
+  edges := 0;
+  versions := 0;
+  if p_purge then
+    status := 'purged';
+    perform pgmem.bury(array[p_node.seq], p_caller);
+    select d.edges, d.versions, d.vectors into edges, versions, vectors from pgmem.delete_node(p_node.seq) d;
+  else
+    status := 'archived';
+    vectors := pgmem.set_aside_embeddings(array[p_node.seq]);
+    if p_node.status <> 'archived' then
+      perform pgmem.set_status(p_node.seq, 'archived');
+    end if;
+  end if;
+end;
+$$;
+comment on function pgmem.forget_node is
+  'Hide a node, or purge it and leave its tombstone. The caller holds its scope lock.';
+
+
+-- The lock is a statement of its own: the read after it sees what others did to the memory meanwhile.
+create or replace function pgmem.begin_change(
+  p_verb text,
+  p_caller pgmem.caller,
+  p_label text,
+  p_key text,
+  p_project_id text,
+  p_purge boolean,
+  p_governance_token text,
+  out node pgmem.node,
+  out token_id uuid
+)
+language plpgsql set search_path = pgmem, pg_temp as $$
+begin
+  node := pgmem.find_recorded(p_label, p_key, pgmem.find_project(p_project_id));
+  perform pgmem.require_forgettable(node, p_caller);
+  if node.scope = 'global' and not pgmem.needs_review(node, p_caller, p_purge) then
+    token_id := pgmem.require_approval(p_governance_token, p_caller, p_verb, array[node.title::text]);
+  end if;
+  perform pgmem.lock_scope(node.scope_key);
+  select n.* into node from pgmem.visible_node n where n.seq = node.seq;
+  if node.seq is null then
+    raise exception using errcode = 'PM002',
+      message = format('No %s named %s is here.', p_label, quote_literal(left(p_key, 80)));
+  end if;
+end;
+$$;
+comment on function pgmem.begin_change is
+  'The memory that revert or forget names, its scope locked, and the approval of a global one for it to spend.';
+
+
+create or replace function pgmem.namesakes(p_node pgmem.node) returns text
+language sql stable set search_path = pgmem, pg_temp as $$
+  select 'Under this name is still stored: ' || string_agg(format('%s (%s)', other.id, other.status), ', ')
+    || '. Purge it too, by its id, if it is to be gone.'
+  from (
+    select n.id, n.status from pgmem.visible_node n
+    where n.label = p_node.label and n.tenant = p_node.tenant and n.seq <> p_node.seq
+      and n.project_seq is not distinct from p_node.project_seq
+      and pgmem.folded(coalesce(n.key, n.title)) = pgmem.folded(coalesce(p_node.key, p_node.title))
+      and pgmem.name_hash(coalesce(n.key, n.title)) = pgmem.name_hash(coalesce(p_node.key, p_node.title))
+    order by n.seq desc limit 5) other
+  having count(*) > 0
+$$;
+comment on function pgmem.namesakes is
+  'What else a project holds under the name of a memory that is purged, forgotten or not; null if nothing.';
+
+
+create or replace function pgmem.forget(
+  p_label text,
+  p_key text,
+  p_purge boolean default false,
+  p_project_id text default null,
+  p_governance_token text default null,
+  out id uuid,
+  out label text,
+  out key text,
+  out title text,
+  out status text,
+  out edges integer,
+  out versions integer,
+  out vectors integer,
+  out dedup_outcome text,
+  out next_step text,
+  out save_id uuid
+)
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+declare
+  v_caller pgmem.caller := pgmem.require_writer();
+  v_change record := pgmem.begin_change(
+    'forget', v_caller, p_label, p_key, p_project_id, p_purge, p_governance_token);
+  v_node   pgmem.node := v_change.node;
+  v_held   pgmem.save_result;
+begin
+  id := v_node.id;
+  label := v_node.label;
+  key := v_node.key;
+  title := v_node.title;
+  if pgmem.needs_review(v_node, v_caller, p_purge) then
+    v_held := pgmem.hold_change(v_caller, 'forget', jsonb_strip_nulls(jsonb_build_object('label', v_node.label,
+      'key', v_node.id, 'title', v_node.title, 'purge', p_purge, 'project_id', v_node.project)), v_node);
+    edges := 0;
+    versions := 0;
+    vectors := 0;
+    status := v_held.status;
+    dedup_outcome := v_held.dedup_outcome;
+    next_step := v_held.next_step;
+    save_id := v_held.save_id;
+  else
+    select f.status, f.edges, f.versions, f.vectors into status, edges, versions, vectors
+    from pgmem.forget_node(v_node, v_caller, p_purge) f;
+    if p_purge then
+      next_step := pgmem.namesakes(v_node);
+    end if;
+  end if;
+  perform pgmem.spend_token(v_change.token_id, v_node.id);
+end;
+$$;
+comment on function pgmem.forget is $$
+Hide a memory everywhere, or purge it with its edges, vectors and versions.
+
+Hiding takes the vectors out of the search, and puts them back with the memory when revert or a save brings it back.
+
+A purge leaves a tombstone without content (list_tombstones); next_step names what else is stored under the name. A
+memory of more trust than the caller's stays as it is, and so does a shared one that is to be purged: the answer has
+status `failed` and dedup_outcome `manual_review`, and a person decides under its save_id.
+
+purge: Delete it for good; false: hide it, so that revert can bring it back.
+project_id: Where to look for the name; unset: everywhere.
+governance_token: For a global memory; a token of request_global_write_approval.
+
+MemoryNotFound: no such memory is visible to the caller.
+AmbiguousName: a name fits several memories; the message lists their ids.
+InvalidArgument: an unknown label, or an empty key.
+NotPermitted: the memory belongs to all tenants, or it is global and the token is missing or spent.
+RelationNotAllowed: the memory is a project, a focus area or a card.
+$$;
+select pgmem.declare_verb('forget', p_rights => 'writer', p_effect => 'remove', p_answer => 'Forgotten',
+  p_toolset => 'core',
+  p_description =>
+    'Hide a memory; remembering it again brings it back. purge: gone for good, only if the person asks.');
+
+
+create or replace function pgmem.forget_by_ttl(
+  p_days integer,
+  p_label text default null,
+  p_project_id text default null,
+  p_purge boolean default false,
+  p_dry_run boolean default false,
+  p_limit integer default 1000,
+  out affected integer,
+  out remaining bigint
+)
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+declare
+  v_caller      pgmem.caller := pgmem.require_keeper('forget_by_ttl');
+  v_project_seq bigint := pgmem.find_project(p_project_id);
+  v_before      timestamptz := pgmem.now() - make_interval(days => p_days);
+  v_seqs        bigint[];
+begin
+  if coalesce(p_days, -1) < 0 or coalesce(p_limit, 0) not between 1 and 5000 then
+    raise exception using errcode = 'PM001', message = 'days is 0 or more, limit from 1 to 5000.';
+  end if;
+  if p_label is not null then
+    perform pgmem.require_label(p_label);
+  end if;
+  affected := 0;
+  select count(*), (array_agg(n.seq order by n.seq))[1 : p_limit] into remaining, v_seqs
+  from pgmem.node n
+  where pgmem.is_memory(n.label) and n.updated_at < v_before and (p_label is null or n.label = p_label)
+    and (p_project_id is null or n.project_seq = v_project_seq)
+    and (p_purge or pgmem.is_live_status(n.status) or n.status = 'stub')
+    and (not v_caller.identified or n.tenant in (v_caller.tenant, pgmem.tenant_of(v_caller.org_id)));
+  if p_dry_run or remaining = 0 then
+    return;
+  end if;
+  perform pgmem.lock_scopes(array(select n.scope_key from pgmem.node n where n.seq = any (v_seqs)));
+  -- Without those that changed before the locks were taken.
+  select coalesce(array_agg(n.seq), '{}') into v_seqs
+  from pgmem.node n where n.seq = any (v_seqs) and n.updated_at < v_before;
+  if p_purge then
+    perform pgmem.bury(v_seqs, v_caller);
+    perform pgmem.delete_embeddings(v_seqs);
+    delete from pgmem.node n where n.seq = any (v_seqs);
+  else
+    perform pgmem.set_aside_embeddings(v_seqs);
+    update pgmem.node n set status = 'archived', updated_at = greatest(pgmem.now(), n.created_at)
+    where n.seq = any (v_seqs);
+  end if;
+  affected := cardinality(v_seqs);
+  remaining := remaining - affected;
+end;
+$$;
+comment on function pgmem.forget_by_ttl is $$
+Forget, or purge, the memories that have not changed for some days, batch by batch.
+
+Without an identity all tenants are meant, else the caller's tenant and what its organisation shares.
+
+days: Forget what has not changed for this many days, 0 or more.
+label: Only this kind of memory; unset: all kinds.
+project_id: Only this project; unset: all.
+purge: True: delete for good, and also what is hidden already; false: hide.
+limit: How many memories a batch holds, 1 to 5000.
+
+InvalidArgument: days, limit or label are not valid.
+MemoryNotFound: the project does not exist.
+WrongIsolation: the transaction is not READ COMMITTED.
+$$;
+select pgmem.declare_verb('forget_by_ttl', p_rights => 'reviewer', p_effect => 'remove', p_answer => 'Expiry');
+
+
+create or replace function pgmem.decay_scores(
+  p_max_age_days integer default null,
+  p_decay_rate float8 default null,
+  p_archive_below float8 default null,
+  p_dry_run boolean default false,
+  p_limit integer default 2000,
+  out affected bigint,
+  out archived integer,
+  out remaining bigint
+)
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+declare
+  v_caller pgmem.caller := pgmem.require_keeper('decay_scores');
+  v_rate   float8 := coalesce(p_decay_rate, pgmem.setting_float('decay_rate'));
+  v_days   integer := coalesce(p_max_age_days, pgmem.setting_int('decay_max_age_days'));
+  v_before timestamptz;
+  v_dead   timestamptz;
+  v_seqs   bigint[];
+begin
+  if v_rate < 0 or v_days < 0 or not coalesce(p_archive_below, 0) between 0 and 1
+      or coalesce(p_limit, 0) not between 1 and 5000 then
+    raise exception using errcode = 'PM001',
+      message = 'decay_rate and max_age_days are 0 or more, archive_below is from 0 to 1, limit from 1 to 5000.';
+  end if;
+  v_before := pgmem.now() - make_interval(days => v_days);
+  select count(*) into affected
+  from pgmem.node n
+  where pgmem.is_memory(n.label) and v_rate > 0 and n.updated_at < v_before and pgmem.is_live_status(n.status)
+    and (not v_caller.identified or n.tenant in (v_caller.tenant, pgmem.tenant_of(v_caller.org_id)));
+  archived := 0;
+  remaining := 0;
+  if coalesce(p_archive_below, 0) = 0 or v_rate = 0 then
+    return;
+  end if;
+  -- initial * exp(-rate * days) < below, as a bound on updated_at: where initial is 1 no row needs a power.
+  v_dead := least(v_before, pgmem.now() - make_interval(secs => greatest(0, -ln(p_archive_below)) / v_rate * 86400));
+  select count(*), (array_agg(n.seq order by n.seq))[1 : p_limit] into remaining, v_seqs
+  from pgmem.node n
+  where pgmem.is_memory(n.label) and n.updated_at < v_before and pgmem.is_live_status(n.status)
+    and (n.updated_at < v_dead
+         or n.initial_confidence * exp(-v_rate * (extract(epoch from pgmem.now() - n.updated_at) / 86400)::float8)
+            < p_archive_below)
+    and (not v_caller.identified or n.tenant in (v_caller.tenant, pgmem.tenant_of(v_caller.org_id)));
+  if p_dry_run or remaining = 0 then
+    return;
+  end if;
+  perform pgmem.lock_scopes(array(select n.scope_key from pgmem.node n where n.seq = any (v_seqs)));
+  with gone as (
+    update pgmem.node n set status = 'archived'
+    where n.seq = any (v_seqs) and pgmem.is_live_status(n.status) and n.updated_at < v_before returning n.seq)
+  select count(*) into archived from gone;
+  perform pgmem.set_aside_embeddings(v_seqs);
+  remaining := remaining - cardinality(v_seqs);
+end;
+$$;
+comment on function pgmem.decay_scores is $$
+Count the memories whose confidence has decayed; archive those below a threshold.
+
+A rate or an age that is sent holds for this call alone: reads compute confidence by the settings decay_rate and
+decay_max_age_days, which set_setting changes. Without an identity all tenants are meant, else the caller's tenant and
+what its organisation shares. A call archives one batch and
+returns how many remain; the method in Python goes on until none does.
+
+max_age_days: Days without a change before confidence decays; unset: the setting decay_max_age_days.
+decay_rate: The rate of the decay by day, 0 or more; unset: the setting decay_rate.
+archive_below: Archive what has less confidence than this, 0 to 1; unset or 0: archive nothing.
+limit: How many memories a batch archives at most, 1 to 5000.
+
+InvalidArgument: a number is out of bounds.
+WrongIsolation: the transaction is not READ COMMITTED.
+$$;
+select pgmem.declare_verb('decay_scores', p_rights => 'reviewer', p_effect => 'remove', p_answer => 'Decay');

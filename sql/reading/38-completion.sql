@@ -1,0 +1,48 @@
+-- Completion of names
+--
+-- A client that lets a person fill in an argument asks for the names that begin with what was typed.
+--
+-- Locks: none.
+
+
+create or replace function pgmem.complete_name(
+  p_argument text,
+  p_start text default '',
+  p_project_id text default null,
+  p_limit pgmem.row_limit default 100
+) returns table (
+  value text
+)
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+declare
+  v_start text := pgmem.folded(coalesce(p_start, ''));
+begin
+  perform pgmem.one_of('argument', p_argument, '{project_id,focus,label,session_id}');
+  if p_argument = 'label' then
+    return query select l.name::text from pgmem.label l
+      where pgmem.is_memory(l.name) and starts_with(pgmem.folded(l.name), v_start) order by 1 limit p_limit;
+  elsif p_argument = 'session_id' then
+    return query select n.id::text from pgmem.live_node n
+      where n.label = 'Session' and starts_with(n.id::text, v_start) order by n.seq desc limit p_limit;
+  else
+    return query select n.key::text from pgmem.live_node n
+      where n.label = case p_argument when 'focus' then 'FocusArea' else 'Project' end
+        and (p_argument <> 'focus' or p_project_id is null or n.project = p_project_id)
+        and starts_with(pgmem.folded(n.key), v_start)
+      group by n.key order by max(n.updated_at) desc, n.key limit p_limit;
+  end if;
+end;
+$$;
+comment on function pgmem.complete_name is $$
+List the names that begin with a text, for an argument that a person fills in.
+
+Projects and focus areas come last changed first, sessions (by id) newest first.
+
+argument: project_id, focus, label or session_id.
+start: What was typed so far; case does not count.
+project_id: For focus: the project whose areas are listed; unset: of all.
+
+InvalidArgument: an unknown argument, or a limit outside 1 to 1000.
+$$;
+select pgmem.declare_verb('complete_name', p_rights => 'reader', p_effect => 'read', p_answer => 'list[CompletedName]');

@@ -1,0 +1,119 @@
+-- Saving an entity
+--
+-- An entity is a named thing with one present fact. The name, in any case, is the key within a scope: a later fact
+-- replaces the earlier one in the same node, and the earlier state goes to node_version (36-history). The later fact
+-- holds from now on, and the earlier one ends there unless its end was set. The same fact saved again changes its
+-- period only where it had ended: then it is true again from now on, and the answer names the end it had.
+--
+-- Related entities must exist; a name that fits none or several, and a relation that the registry does not allow,
+-- refuse the whole save. The shape of the save verbs stands in 21-save-session.
+--
+-- Locks: those of 20-saving; then the scope of the entity, then its row.
+
+
+select pgmem.declare_kind('EntityFact', 'upsert_entity',
+  p_comment => $$
+Save the present fact about a named entity; the earlier fact stays in its history.
+
+The earlier fact ends where the new one begins: now. The answer's dedup_outcome is `new`, or `supersede` when the
+entity existed; `manual_review` when the earlier fact has more trust, and `duplicate_skip` when it is the same. Its
+message names a valid_to that had passed, after which the entity holds again. A refused save is not an error; its
+status is `failed` or `blocked_scope`, and next_step says what to do.
+$$,
+  p_description => 'Keep what is now true of a named thing, in a sentence; the earlier fact goes to its history.',
+  p_fields => array[
+    pgmem.field('entity_name', 'key', 'What the fact is about.', p_required => true, p_kept => 'key',
+      p_option => 'name'),
+    pgmem.field('fact', 'text', 'What is true of it now.', p_required => true),
+    pgmem.field('related_entities', 'related_entities',
+      'Entities that exist; each has entity_id or entity_name, and relationship_type.', p_kept => 'nothing',
+      p_starts => '''[]''', p_option => 'related'),
+    pgmem.field('version', 'integer', 'The number of its states so far; node_version holds the earlier ones.',
+      p_kept => 'view', p_query => 'n.version')],
+  p_searched => '{fact}',
+  p_titled_by => '{entity_name}',
+  p_order => '{entity_name,fact,project_id,related_entities,scope,focus}',
+  p_store => 'store_entity');
+
+
+create or replace function pgmem.store_entity(
+  p_node pgmem.node,
+  p_arguments jsonb,
+  p_scope pgmem.scope_state,
+  p_caller pgmem.caller,
+  p_embedding pgmem.given_embedding,
+  p_review text,
+  p_superseded_id uuid
+) returns pgmem.save_result
+language plpgsql as $$
+declare
+  v_related jsonb := coalesce(nullif(p_arguments -> 'related_entities', 'null'), '[]');
+  v_fact    text := p_node.props ->> 'fact';
+  v_node    pgmem.node := p_node;
+  v_old     pgmem.node;
+  v_entry   jsonb;
+  v_other   pgmem.node;
+  v_outcome text := 'new';
+  v_message text;
+  v_near    jsonb := '[]';
+begin
+  if jsonb_typeof(v_related) <> 'array' then
+    raise exception using errcode = 'PM001',
+      message = 'related_entities must be a list; send [{"entity_id": "…", "relationship_type": "…"}].';
+  end if;
+  perform pgmem.require_count(jsonb_array_length(v_related), 'related_entities', 'max_relations_limit');
+  -- Before the entities are looked up: an unknown relation is the same error whether the entity exists or not.
+  for v_entry in select value from jsonb_array_elements(v_related) loop
+    if coalesce(v_entry ->> 'entity_id', v_entry ->> 'entity_name', '') <> '' then
+      perform pgmem.require_relation(coalesce(v_entry ->> 'relationship_type', ''));
+    end if;
+  end loop;
+  perform pgmem.lock_scope(v_node.scope_key);
+  select n.* into v_old from pgmem.node n
+  where n.scope_key = v_node.scope_key and n.tenant || '' = v_node.tenant and pgmem.folded(n.key) = pgmem.folded(v_node.key)
+  order by n.key = v_node.key desc, n.seq limit 1;
+  if v_old.seq is null then
+    v_node := pgmem.insert_node(v_node);
+    v_near := pgmem.near_names(v_node, p_caller);
+  elsif p_review is null and pgmem.is_live_status(v_old.status) and pgmem.outranked(v_old.trust_level, p_caller) then
+    if v_old.props ->> 'fact' is distinct from v_fact or v_old.valid_to is not null then
+      perform pgmem.refuse('failed', pgmem.review_message(v_old, p_caller), pgmem.review_step(), 'manual_review',
+        v_old.id);
+    end if;
+    -- The same fact from a lesser source changes nothing.
+    v_outcome := 'duplicate_skip';
+    v_node := v_old;
+  else
+    v_outcome := 'supersede';
+    if v_old.valid_to < pgmem.now() then
+      v_message := 'conflict: revived, previous_valid_to: ' || v_old.valid_to;
+    end if;
+    if v_old.props ->> 'fact' is distinct from v_fact then
+      v_old.valid_from := null;
+      v_old.valid_to := null;
+    elsif v_message is not null then
+      v_old.valid_from := pgmem.now();
+      v_old.valid_to := null;
+    end if;
+    v_old.props := v_old.props - '{quote,turn}'::text[] || v_node.props || jsonb_build_object('entity_name', v_old.key);
+    v_old.status := 'active';
+    v_old.source := v_node.source;
+    v_old.trust_level := v_node.trust_level;
+    v_old.agent_id := v_node.agent_id;
+    v_old.session_id := v_node.session_id;
+    v_node := pgmem.update_node(v_old);
+  end if;
+  for v_entry in select value from jsonb_array_elements(v_related) loop
+    v_other := pgmem.find_node('EntityFact', coalesce(v_entry ->> 'entity_id', v_entry ->> 'entity_name'),
+                               p_scope.project_seq);
+    perform pgmem.join_nodes(v_node, coalesce(v_entry ->> 'relationship_type', ''), v_other);
+  end loop;
+  return pgmem.saved(v_node.id, v_outcome, p_message => v_message,
+                     p_embedded => pgmem.store_embedding(v_node, p_embedding), p_near_names => v_near);
+exception when sqlstate 'PM002' or sqlstate 'PM003' or sqlstate 'PM011' then
+  perform pgmem.refuse('failed', 'SCOPE_VIOLATION: ' || sqlerrm,
+    'Nothing was written. Send related entities that exist and relations the registry allows.');
+end;
+$$;
+comment on function pgmem.store_entity is
+  'Store the fact about an entity; a later fact replaces the earlier one, which stays in the history.';

@@ -1,0 +1,243 @@
+-- Remembering by name
+--
+-- remember writes the nodes that no save verb writes: technologies, people, concepts and the labels of init_schema.
+-- The name is the key within a scope, so remembering a name again updates its node. Properties are merged: a key
+-- that is sent replaces the stored one, null removes it, and a key that is not sent stays. A node that keeps
+-- properties of an earlier state is trusted as its least trusted part.
+--
+-- Relations are named too. A name that fits one node gets an edge, a name that fits none becomes a stub (a node
+-- with nothing but its name), and a name that fits several comes back in did_you_mean (link_named in 13-edges).
+--
+-- A node may have a period, which a write keeps unless it sends a date: valid_from alone opens a new period, valid_to
+-- alone ends the present one. A write without dates to a node that had ended revives it from now on. A write to a node
+-- with an end says so in conflict.
+--
+-- Locks: the scopes of the node and of the stubs it may need, sorted, before every read that they guard; then the
+-- row.
+
+
+create or replace function pgmem.remember(
+  p_label text,
+  p_properties jsonb,
+  p_relations jsonb default '{}',
+  p_valid_from timestamptz default null,
+  p_valid_to timestamptz default null,
+  p_project_id text default null,
+  p_share pgmem.sharing default null,
+  p_embedding real[] default null,
+  p_embedding_model text default null,
+  p_embedding_text_hash text default null,
+  out id uuid,
+  out label text,
+  out key text,
+  out title text,
+  out status text,
+  out version integer,
+  out created boolean,
+  out relations_made jsonb,
+  out stubs_made jsonb,
+  out did_you_mean jsonb,
+  out conflict jsonb,
+  out embedded boolean,
+  out proactive_hint text,
+  out dedup_outcome text,
+  out next_step text,
+  out save_id uuid,
+  out near_names jsonb
+)
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+declare
+  v_caller pgmem.caller := pgmem.require_writer();
+  v_label  pgmem.label := pgmem.require_memory_label(p_label);
+  v_scope  pgmem.scope_state := pgmem.resolve_scope(v_caller, p_project_id, null);
+  v_node   pgmem.node;
+  v_old    pgmem.node;
+  v_held   pgmem.save_result;
+  v_near   jsonb := '[]';
+begin
+  if v_scope.scope_state = 'uncertain' then
+    raise exception using errcode = 'PM002', message = format('No project %s is here. %s',
+      quote_literal(left(p_project_id, 80)), pgmem.next_step('blocked_scope'));
+  end if;
+  v_node := pgmem.named_node(v_label, p_properties, p_share, v_scope, v_caller);
+  v_node.valid_from := coalesce(p_valid_from, pgmem.argument_time(v_node.props, 'valid_from'));
+  v_node.valid_to := coalesce(p_valid_to, pgmem.argument_time(v_node.props, 'valid_to'));
+  v_node.initial_confidence := pgmem.argument_number(v_node.props, 'confidence', null);
+  v_node.props := v_node.props - '{valid_from,valid_to,confidence}'::text[];
+  perform pgmem.lock_scopes(v_node.scope_key || array(
+    select pgmem.scope_key(v_node.tenant, v_node.place, r.stub_label) from pgmem.named_relations(p_relations) r));
+
+  select n.* into v_old from pgmem.node n
+  where n.scope_key = v_node.scope_key and n.tenant || '' = v_node.tenant
+    and pgmem.folded(n.key) = pgmem.folded(v_node.key)
+  order by n.key = v_node.key desc, n.seq limit 1;
+  created := v_old.seq is null;
+  if created then
+    v_node.initial_confidence := coalesce(v_node.initial_confidence, 1.0);
+    v_node.props := jsonb_strip_nulls(v_node.props);
+    perform pgmem.require_period(v_node.valid_from, v_node.valid_to);
+    v_node := pgmem.insert_node(v_node);
+    v_near := pgmem.near_names(v_node, v_caller);
+  elsif pgmem.is_live_status(v_old.status) and pgmem.outranked(v_old.trust_level, v_caller) then
+    if not (v_old.props @> v_node.props and v_node.valid_from is not distinct from v_old.valid_from
+            and v_node.valid_to is not distinct from v_old.valid_to) then
+      v_held := pgmem.hold_change(v_caller, 'remember', jsonb_strip_nulls(jsonb_build_object(
+        'label', p_label, 'key', v_node.key, 'properties', p_properties, 'relations', p_relations,
+        'valid_from', p_valid_from, 'valid_to', p_valid_to, 'project_id', p_project_id, 'share', p_share)), v_old);
+    end if;
+    -- What says nothing new changes nothing.
+    v_node := v_old;
+  else
+    if v_old.valid_to is not null then
+      conflict := jsonb_build_object('previous_valid_to', v_old.valid_to,
+        'conflict', case when v_old.valid_to < pgmem.now() then 'revived' else 'has_end' end);
+    end if;
+    v_node := pgmem.merged_node(v_old, v_node, v_label.key_field);
+    conflict := conflict || jsonb_build_object('action',
+      case when v_node.valid_to is null then 'cleared'
+           when v_node.valid_to = v_old.valid_to then 'kept' else 'replaced' end);
+    perform pgmem.require_period(v_node.valid_from, v_node.valid_to);
+    v_node := pgmem.update_node(v_node);
+  end if;
+
+  if v_held.save_id is not null then
+    id := v_old.id;
+    label := v_old.label;
+    key := v_old.key;
+    title := v_old.title;
+    version := v_old.version;
+    status := v_held.status;
+    dedup_outcome := v_held.dedup_outcome;
+    next_step := v_held.next_step;
+    save_id := v_held.save_id;
+    relations_made := '[]';
+    stubs_made := '[]';
+    did_you_mean := '[]';
+    near_names := '[]';
+    embedded := false;
+    return;
+  end if;
+  select l.relations_made, l.stubs_made, l.did_you_mean, v_near || l.near_names
+  into relations_made, stubs_made, did_you_mean, near_names
+  from pgmem.link_named(v_node, p_relations, v_caller) l;
+  embedded := pgmem.store_embedding(v_node,
+    (p_embedding, p_embedding_model, p_embedding_text_hash)::pgmem.given_embedding);
+  if v_caller.session_id is not null then
+    perform pgmem.link_session(v_caller.session_id, v_node.id);
+  end if;
+  id := v_node.id;
+  label := v_node.label;
+  key := v_node.key;
+  title := v_node.title;
+  status := v_node.status;
+  version := v_node.version;
+  proactive_hint := pgmem.reflection_hint(v_caller.tenant);
+end;
+$$;
+comment on function pgmem.remember is $$
+Create or update a node by its name, and relate it to others by their names.
+
+A name that is new and resembles one that was here is made, and near_names says which it resembles.
+
+A target that exists gets an edge, a missing one becomes a stub, an ambiguous one comes back in did_you_mean.
+
+A write without dates keeps the period of the node; where that has ended, the node is true again from now on. A write
+to a node whose valid_to was set is reported in conflict: `revived` where that end had passed, else `has_end`, with the
+action `cleared`, `kept` or `replaced`. Other content takes the place of the earlier one from valid_from on, where the
+node has one, else from now on; the earlier state keeps an end that was set.
+
+A node of more trust than the caller's stays as it is: the answer has status `failed` and dedup_outcome
+`manual_review`, and a person decides under its save_id.
+
+label: Technology, Person, Concept, Problem or another; a kind that no save verb writes (pgmem://schema).
+properties: Its name (Problem: title), what is known, any others; null removes one.
+relations: Relations to others by name, such as USES; {"USES": ["Redis", {"name": "Ada", "label": "Person"}]}.
+  A missing target becomes a stub.
+valid_from: When it begins to hold; a new period unless valid_to is sent too. Unset: as stored, else now.
+valid_to: When it ceases to hold; unset: as stored, or open with a new valid_from. Alone it leaves the start as it is.
+project_id: The project it belongs to; unset: none.
+
+InvalidArgument: an unknown label or one that a save verb writes, no name, an unknown relation, an empty period, or a
+  property status that says archived.
+MemoryNotFound: the project does not exist.
+RelationNotAllowed: a relation does not join these labels, or only verbs make it.
+$$;
+select pgmem.declare_verb('remember', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Remembered',
+  p_toolset => 'graph',
+  p_description =>
+    'Keep a thing with properties or relations to other things; for one sentence about it take upsert_entity.');
+
+
+create or replace function pgmem.named_node(
+  p_label pgmem.label,
+  p_properties jsonb,
+  p_share text,
+  p_scope pgmem.scope_state,
+  p_caller pgmem.caller
+) returns pgmem.node
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_field text := p_label.key_field;
+  v_props jsonb;
+  v_node  pgmem.node;
+begin
+  if jsonb_typeof(p_properties) is distinct from 'object' then
+    raise exception using errcode = 'PM001',
+      message = format('properties must be an object; send {"%s": "…"}.', v_field);
+  end if;
+  if p_properties ->> 'status' = 'archived' then
+    raise exception using errcode = 'PM001',
+      message = 'status archived is no property: call forget to hide a memory, and remember it again to bring it back.';
+  end if;
+  v_props := pgmem.clean_properties(pgmem.require_length(p_properties));
+  if p_scope.project_exists then
+    v_node := pgmem.place_node(p_label.name, jsonb_build_object('share', p_share), p_scope, p_caller);
+  else
+    v_node := pgmem.new_node(p_label.name, p_caller, p_share);
+    v_node.scope_key := pgmem.scope_key(v_node.tenant, null, v_node.label);
+  end if;
+  -- Of the properties as sent: a control character is stripped from a property and refused in a name.
+  v_node.key := pgmem.clean_key(p_properties ->> v_field, v_field);
+  if v_node.key is null or jsonb_typeof(v_props -> v_field) <> 'string' then
+    raise exception using errcode = 'PM001',
+      message = format('A %s is named by its %s; send it in properties.', p_label.name, v_field);
+  end if;
+  v_node.title := v_node.key;
+  v_node.props := v_props || jsonb_build_object(v_field, v_node.key);
+  return v_node;
+end;
+$$;
+comment on function pgmem.named_node is
+  'A new node of a label, named by its key field, with the properties that were sent; nothing is stored yet.';
+
+
+create or replace function pgmem.merged_node(p_old pgmem.node, p_new pgmem.node, p_key_field text) returns pgmem.node
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+declare
+  v_node pgmem.node := p_old;
+begin
+  v_node.props := jsonb_strip_nulls(p_old.props || p_new.props) || jsonb_build_object(p_key_field, p_old.key);
+  if p_new.valid_from is not null or p_new.valid_to is not null then
+    v_node.valid_from := coalesce(p_new.valid_from, p_old.valid_from);
+    v_node.valid_to := p_new.valid_to;
+  elsif p_old.valid_to < pgmem.now() then
+    v_node.valid_from := pgmem.now();
+    v_node.valid_to := null;
+  end if;
+  v_node.status := case when p_old.status = 'stub' and v_node.props - p_key_field = '{}' then 'stub' else 'active' end;
+  v_node.initial_confidence := coalesce(p_new.initial_confidence, p_old.initial_confidence);
+  v_node.source := p_new.source;
+  v_node.trust_level := p_new.trust_level;
+  v_node.agent_id := p_new.agent_id;
+  v_node.session_id := p_new.session_id;
+  -- Some of the earlier properties stay, and with them the doubt in their source.
+  if exists (select from jsonb_object_keys(p_old.props - p_key_field) as stored(name)
+             where not p_new.props ? stored.name) then
+    v_node.trust_level := least(p_new.trust_level, p_old.trust_level);
+  end if;
+  return v_node;
+end;
+$$;
+comment on function pgmem.merged_node is
+  'A stored node with a later write merged in: new provenance, and the lower trust where earlier properties stay.';

@@ -1,0 +1,199 @@
+-- Trust, reviews and tombstones
+--
+-- Trust decides who may undo whom: a caller of lower trust than a memory (outranked) neither supersedes nor changes,
+-- hides, reverts or purges it. What it asked for becomes a save under review (hold_change): a row in save_attempt with
+-- its arguments, which list_reviews shows and resolve_review makes or drops. A person, which is the owner or a reviewer
+-- at the command line, on the page or in psql (decides), is outranked by nothing.
+--
+-- A purge leaves a tombstone: who purged which memory and when, with a hash of its content and no content. What is
+-- shared in an organisation is purged by a person alone.
+--
+-- Locks: none of its own; the caller of make_held_change holds the save_id.
+
+
+create or replace function pgmem.decides(p_caller pgmem.caller) returns boolean
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  -- Only a trusted login can name another way in than sql, and its programs name theirs.
+  return (p_caller).source in ('cli', 'ui', 'sql') and (p_caller).on_behalf is not true and pgmem.is_reviewer();
+end;
+$$;
+comment on function pgmem.decides is
+  'Whether a caller decides as a person does: the owner or a reviewer, at the command line, on the page or in SQL.';
+
+
+-- A save of an earlier release has no caller on record: it counts as an agent's.
+create or replace function pgmem.asked_by(p_caller pgmem.caller, p_attempt pgmem.save_attempt) returns pgmem.caller
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  p_caller.source := coalesce(p_attempt.source, 'mcp');
+  p_caller.trust_level := least(p_caller.trust_level, coalesce(p_attempt.trust_level, pgmem.setting_float('trust_mcp')));
+  p_caller.agent_id := p_attempt.agent_id;
+  p_caller.session_id := p_attempt.session_id;
+  p_caller.on_behalf := not coalesce(p_attempt.decides, false);
+  return p_caller;
+end;
+$$;
+comment on function pgmem.asked_by is
+  'The caller for an open save that is made later: in the name and with the trust of the caller who asked first.';
+
+
+create or replace function pgmem.outranked(p_trust_level float8, p_caller pgmem.caller) returns boolean
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  return (p_caller).trust_level < p_trust_level and not pgmem.decides(p_caller);
+end;
+$$;
+comment on function pgmem.outranked is
+  'Whether a memory of this trust stands above a caller, so that what the caller does to it becomes a review.';
+
+
+create or replace function pgmem.review_message(p_node pgmem.node, p_caller pgmem.caller) returns text
+language sql immutable parallel safe
+begin atomic
+  select format('%s %s has trust %s (%s) and the caller %s: a person decides. Review candidate: %s',
+    (p_node).label, quote_literal(left((p_node).title, 80)), (p_node).trust_level, (p_node).source,
+    (p_caller).trust_level, (p_node).id);
+end;
+comment on function pgmem.review_message is 'Why a change of a memory waits for a person.';
+
+
+create or replace function pgmem.review_step() returns text
+language sql immutable parallel safe
+begin atomic
+  select 'A person decides: pgmem review, or resolve_review(save_id, supersede | drop) in SQL.'::text;
+end;
+comment on function pgmem.review_step is 'The next step after a change that waits for a person.';
+
+
+-- Asked for again, the same change is the same review.
+create or replace function pgmem.hold_change(
+  p_caller pgmem.caller,
+  p_verb text,
+  p_arguments jsonb,
+  p_node pgmem.node,
+  p_message text default null
+) returns pgmem.save_result
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_hash    bytea := sha256(convert_to(p_verb || p_arguments::text, 'UTF8'));
+  v_save_id uuid;
+begin
+  select a.save_id into v_save_id from pgmem.save_attempt a
+  where a.tenant = p_caller.tenant and a.verb = p_verb and a.arguments_hash = v_hash and a.status = 'failed'
+    and a.dedup_outcome = 'manual_review' order by a.created_at limit 1;
+  return pgmem.record_attempt(p_caller, p_verb, p_arguments, v_hash, pgmem.make_result('failed',
+    p_dedup_outcome => 'manual_review', p_candidate_id => p_node.id,
+    p_message => coalesce(p_message, pgmem.review_message(p_node, p_caller)),
+    p_next_step => pgmem.review_step(), p_save_id => coalesce(v_save_id, gen_random_uuid())));
+end;
+$$;
+comment on function pgmem.hold_change is
+  'Put a change of a memory under review; its arguments are kept until a person makes or drops it.';
+
+
+create or replace function pgmem.make_held_change(
+  p_verb text,
+  p_arguments jsonb,
+  p_candidate_id uuid,
+  p_caller pgmem.caller
+) returns pgmem.save_result
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_node  pgmem.node;
+  v_label pgmem.label;
+  v_new   pgmem.node;
+begin
+  select n.* into v_node from pgmem.visible_node n where n.id = p_candidate_id;
+  if v_node.seq is null then
+    raise exception using errcode = 'PM002', message = 'The memory under review is gone; drop the review.';
+  end if;
+  perform pgmem.require_own(v_node, p_caller);
+  perform pgmem.lock_scope(v_node.scope_key);
+  select n.* into v_node from pgmem.visible_node n where n.seq = v_node.seq;
+  case p_verb
+    when 'forget' then
+      perform pgmem.forget_node(v_node, p_caller, (p_arguments ->> 'purge')::boolean);
+    when 'revert' then
+      perform pgmem.put_back(v_node, (p_arguments ->> 'version')::integer, p_caller);
+    when 'remember' then
+      v_label := pgmem.require_memory_label(v_node.label);
+      v_new := pgmem.named_node(v_label, p_arguments -> 'properties', p_arguments ->> 'share',
+        pgmem.resolve_scope(p_caller, p_arguments ->> 'project_id', null), p_caller);
+      v_new.valid_from := pgmem.argument_time(p_arguments, 'valid_from');
+      v_new.valid_to := pgmem.argument_time(p_arguments, 'valid_to');
+      v_new := pgmem.merged_node(v_node, v_new, v_label.key_field);
+      perform pgmem.require_period(v_new.valid_from, v_new.valid_to);
+      v_new := pgmem.update_node(v_new);
+      perform pgmem.link_named(v_new, p_arguments -> 'relations', p_caller);
+      perform pgmem.store_embedding(v_new, null);
+  end case;
+  return pgmem.saved(p_candidate_id, 'supersede', p_candidate_id);
+end;
+$$;
+comment on function pgmem.make_held_change is 'Make a change of a memory that was under review, as a person decided.';
+
+
+create or replace function pgmem.bury(p_seqs bigint[], p_caller pgmem.caller) returns void
+language sql set search_path = pgmem, pg_temp as $$
+  insert into pgmem.tombstone
+    (id, label, org_id, user_id, trust_level, content_hash, purged_by, agent_id, source, purged_at)
+  select n.id, n.label, n.org_id, n.user_id, n.trust_level,
+         encode(sha256(convert_to(n.title || e'\x1e' || n.props::text, 'UTF8')), 'hex'),
+         session_user, p_caller.agent_id, p_caller.source, pgmem.clock()
+  from pgmem.node n where n.seq = any (p_seqs)
+  on conflict (id) do nothing;
+  -- What was sent for it and not stored, and what a person was shown, go with it.
+  update pgmem.save_attempt a set arguments = null, batch = null, message = 'The memory was purged.',
+    status = case when a.status = 'saved' then a.status else 'dropped' end
+  from pgmem.node n
+  where n.seq = any (p_seqs) and a.tenant in (n.tenant, p_caller.tenant)
+    and (a.artifact_id = n.id or a.candidate_id = n.id
+         or jsonb_path_exists(a.arguments, 'strict $.** ? (@ == $title || @ == $key)',
+                              jsonb_build_object('title', n.title, 'key', coalesce(n.key, n.title))));
+  -- The reasons in the outcome of an extraction quote names and titles.
+  update pgmem.extraction e set result = (
+    select coalesce(jsonb_agg(r.value - 'reason' order by r.place), '[]')
+    from jsonb_array_elements(e.result) with ordinality as r(value, place))
+  from pgmem.node n
+  where n.seq = any (p_seqs) and e.tenant in (n.tenant, p_caller.tenant) and e.result is not null
+    and (n.id = any (e.turns) or e.result @> jsonb_build_array(jsonb_build_object('artifact_id', n.id))
+         or e.result @> jsonb_build_array(jsonb_build_object('candidate_id', n.id)));
+  update pgmem.governance_token t set preview = ''
+  from pgmem.node n
+  where n.seq = any (p_seqs) and t.tenant in (n.tenant, p_caller.tenant)
+    and (strpos(t.preview, n.title) > 0
+         or t.used_by in (
+              select a.save_id from pgmem.save_attempt a where a.tenant = t.tenant and a.artifact_id = n.id));
+$$;
+comment on function pgmem.bury is
+  'Leave the tombstones of nodes that are purged next, and remove what is kept of the saves that wrote them.';
+
+
+create or replace function pgmem.list_tombstones(p_limit pgmem.row_limit default 100) returns table (
+  id uuid,
+  label text,
+  trust_level float8,
+  content_hash text,
+  purged_by text,
+  agent_id text,
+  source text,
+  purged_at timestamptz
+)
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+begin
+  return query
+  select t.id, t.label, t.trust_level, t.content_hash, t.purged_by::text, t.agent_id, t.source, t.purged_at
+  from pgmem.tombstone t where t.tenant = any (pgmem.visible_tenants())
+  order by t.purged_at desc, t.id limit p_limit;
+end;
+$$;
+comment on function pgmem.list_tombstones is $$
+List the memories that were purged, latest first: which, when and by whom; their content is gone.
+
+content_hash is SHA-256 of title, the separator U+001E and the properties as jsonb writes them.
+
+InvalidArgument: the limit is not from 1 to 1000.
+$$;
+select pgmem.declare_verb('list_tombstones', p_rights => 'reader', p_effect => 'look');

@@ -1,0 +1,375 @@
+-- Tenants
+--
+-- A tenant is a pair of organisation and user; either may be empty, and rows without both belong to everybody.
+-- bind_role makes a database login a tenant whatever it sets, adopt gives the rows without a tenant to one, and
+-- erase_subject removes a tenant from every table.
+--
+-- erase_subject reads its tables from the catalog (subject_tables): a table with tenant columns, or one that
+-- depends on node, is covered on the day it is made. The receipt of an erasure holds the hash of the tenant's name
+-- and the counts, and nothing else.
+--
+-- The owner alone calls bind_role and adopt, so these two need no rights but those of their caller.
+--
+-- Locks: adopt locks node against writers, because scope keys change: a save beside it would look for its
+-- duplicates under the old ones.
+
+
+-- Each limit by itself: a managed server lets its users set some of them. statement_timeout is a default, which the
+-- login may change; what a verb reads at most is bounded in the verbs.
+create or replace function pgmem.limit_role(p_role name, p_bound boolean) returns text[]
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_limit record;
+  v_set   text[] := '{}';
+begin
+  for v_limit in
+    select l.name, format(case
+        when l.name = 'connection limit' then format('alter role %%I connection limit %s',
+          case when p_bound and l.value > 0 then l.value else -1 end)
+        when p_bound and l.value > 0
+          then format('alter role %%I in database %%I set %s = %L', l.name, l.value || l.unit)
+        else format('alter role %%I in database %%I reset %s', l.name) end, p_role, current_database()) as command
+    from (values
+      ('statement_timeout', pgmem.setting_int('role_statement_timeout_s'), 's'),
+      ('idle_in_transaction_session_timeout', pgmem.setting_int('role_idle_in_transaction_s'), 's'),
+      ('temp_file_limit', pgmem.setting_int('role_temp_file_limit'), 'MB'),
+      ('connection limit', pgmem.setting_int('role_connection_limit'), '')) as l(name, value, unit)
+  loop
+    begin
+      execute v_limit.command;
+    exception when insufficient_privilege then
+      v_set := v_set || v_limit.name;
+    end;
+  end loop;
+  return v_set;
+end;
+$$;
+comment on function pgmem.limit_role is
+  'Give a login the limits of the settings role_*, or take them away; the names of those that the caller may not set.';
+
+
+create or replace function pgmem.bind_role(
+  p_role text,
+  p_org_id text default '',
+  p_user_id text default '',
+  out role_name text,
+  out org_id text,
+  out user_id text,
+  out unlimited text[]
+)
+language plpgsql set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+begin
+  role_name := p_role;
+  org_id := coalesce(pgmem.clean_key(p_org_id, 'org_id'), '');
+  user_id := coalesce(pgmem.clean_key(p_user_id, 'user_id'), '');
+  if not exists (select from pg_roles r where r.rolname = p_role) then
+    raise exception using errcode = 'PM002',
+      message = format('No database role %s is here; create it first.', quote_literal(left(p_role, 80)));
+  end if;
+  if pg_has_role(p_role, (select nspowner from pg_namespace where nspname = 'pgmem'), 'member') then
+    raise exception using errcode = 'PM001',
+      message = format('%s owns this store; bind a login that does not.', p_role);
+  end if;
+  if org_id = '' and user_id = '' then
+    delete from pgmem.tenant_role r where r.role_name = p_role;
+    unlimited := pgmem.limit_role(p_role, false);
+    return;
+  end if;
+  insert into pgmem.tenant_role (role_name, org_id, user_id) values (p_role, org_id, user_id)
+  on conflict (role_name) do update set org_id = excluded.org_id, user_id = excluded.user_id;
+  unlimited := pgmem.limit_role(p_role, true);
+end;
+$$;
+comment on function pgmem.bind_role is $$
+Bind a database login to a tenant, whatever it sets; with neither name the binding ends.
+
+A bound login gets limits from the settings role_*: statement_timeout, idle_in_transaction_session_timeout and
+temp_file_limit in this database, and a number of connections. `unlimited` names those that the caller may not set; a
+superuser, or the role's administrator, sets them.
+
+role: The name of the login.
+org_id: The organisation of the tenant; empty: none.
+user_id: The user of the tenant; empty: the organisation as a whole.
+
+MemoryNotFound: the server has no such role.
+InvalidArgument: the login owns the store, or a name cannot be taken.
+$$;
+select pgmem.declare_verb('bind_role', p_rights => 'owner', p_effect => 'repeat', p_answer => 'TenantRole');
+
+
+create or replace function pgmem.list_tenants() returns table (
+  org_id text,
+  user_id text,
+  memories bigint,
+  projects bigint,
+  tokens bigint,
+  roles text[]
+)
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+begin
+  perform pgmem.require_reviewer('list_tenants');
+  return query
+  with known as (
+    select n.org_id, n.user_id from pgmem.node n where n.label <> 'GlobalScope' group by 1, 2
+    union select t.org_id, t.user_id from pgmem.api_token t
+    union select r.org_id, r.user_id from pgmem.tenant_role r
+  )
+  select k.org_id, k.user_id,
+    (select count(*) from pgmem.node n
+     where pgmem.is_memory(n.label) and n.tenant = pgmem.tenant_of(k.org_id, k.user_id)
+       and pgmem.is_live_status(n.status)),
+    (select count(*) from pgmem.node n where n.tenant = pgmem.tenant_of(k.org_id, k.user_id) and n.label = 'Project'),
+    (select count(*) from pgmem.api_token t
+     where t.org_id = k.org_id and t.user_id = k.user_id and t.revoked_at is null
+       and (t.expires_at is null or t.expires_at > pgmem.now())),
+    array(select r.role_name::text from pgmem.tenant_role r
+          where r.org_id = k.org_id and r.user_id = k.user_id order by 1)
+  from known k order by 1, 2;
+end;
+$$;
+comment on function pgmem.list_tenants is $$
+List the tenants with their memories and projects, and the tokens and logins bound to them.
+$$;
+select pgmem.declare_verb('list_tenants', p_rights => 'reviewer', p_effect => 'look', p_answer => 'list[Tenant]');
+
+
+create or replace function pgmem.adopt(
+  p_org_id text,
+  p_user_id text default '',
+  p_dry_run boolean default false,
+  p_back boolean default false,
+  out nodes bigint,
+  out saves bigint,
+  out collisions jsonb
+)
+language plpgsql set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+declare
+  v_org    text := coalesce(pgmem.clean_key(p_org_id, 'org_id'), '');
+  v_user   text := coalesce(pgmem.clean_key(p_user_id, 'user_id'), '');
+  v_from   text := case when p_back then pgmem.tenant_of(v_org, v_user) else pgmem.tenant_of() end;
+  v_tenant text := case when p_back then pgmem.tenant_of() else pgmem.tenant_of(v_org, v_user) end;
+  v_name   text := concat_ws('/', nullif(v_org, ''), nullif(v_user, ''));
+begin
+  if v_org = '' and v_user = '' then
+    raise exception using errcode = 'PM001', message = 'Name the tenant: org_id, user_id or both.';
+  end if;
+  if p_back and pgmem.has_tenants() then
+    raise exception using errcode = 'PM001', message =
+      'What belongs to no tenant is for all of them: revoke the tokens and unbind the logins of tenants first.';
+  end if;
+  lock table pgmem.node in share row exclusive mode;
+  select count(*) into nodes from pgmem.node n where n.tenant = v_from and n.label <> 'GlobalScope';
+  select count(*) into saves from pgmem.save_attempt a where a.tenant = v_from;
+  collisions := pgmem.adoption_collisions(v_from, v_tenant);
+  if p_dry_run then
+    return;
+  end if;
+  if collisions <> '[]' then
+    raise exception using errcode = 'PM001', message = format(
+      '%s already holds %s of these names or contents, such as %s %s: rename or forget one of each pair first.',
+      case when p_back then 'The store without a tenant' else v_name end, jsonb_array_length(collisions),
+      collisions -> 0 ->> 'label', quote_literal(collisions -> 0 ->> 'name'));
+  end if;
+  if p_back then
+    v_org := '';
+    v_user := '';
+  end if;
+  update pgmem.node n
+  set org_id = v_org, user_id = v_user, scope_key = pgmem.scope_key(v_tenant, n.place, n.label),
+      tsv = ts_delete(n.tsv, pgmem.scope_lexemes(v_from, n.project_seq, n.label))
+            || array_to_tsvector(pgmem.scope_lexemes(v_tenant, n.project_seq, n.label))
+  where n.tenant = v_from and n.label <> 'GlobalScope';
+  update pgmem.dedup_token t set scope_key = n.scope_key
+  from pgmem.node n where n.seq = t.node_seq and n.tenant = v_tenant and t.scope_key <> n.scope_key;
+  update pgmem.node_version v
+  set org_id = v_org, user_id = v_user, tenant = v_tenant,
+      tsv = ts_delete(v.tsv, pgmem.scope_lexemes(v_from, v.project_seq, v.label))
+            || array_to_tsvector(pgmem.scope_lexemes(v_tenant, v.project_seq, v.label))
+  where v.tenant = v_from and v.label <> 'GlobalScope';
+  update pgmem.save_attempt a set org_id = v_org, user_id = v_user, tenant = v_tenant
+  where a.tenant = v_from;
+  update pgmem.governance_token t set org_id = v_org, user_id = v_user where t.tenant = v_from;
+  update pgmem.extraction e set org_id = v_org, user_id = v_user where e.tenant = v_from;
+  perform pgmem.adopt_cards(v_from, v_org, v_user);
+  perform pgmem.adopt_copies(v_from, v_tenant);
+end;
+$$;
+comment on function pgmem.adopt is $$
+Give all rows that belong to no tenant to one tenant, in one transaction.
+
+For a store that gets its first tenant. Writers wait until it is done. With back the rows of the tenant belong
+to no tenant any more, which is the way back to a store with one user.
+
+org_id: The organisation of the tenant; empty: none.
+user_id: The user of the tenant; empty: the organisation as a whole.
+back: The other way: from the tenant to no tenant.
+
+InvalidArgument: no tenant is named, some of the names or contents are there already, or the way back is asked for while
+  a token or a login is bound to a tenant.
+$$;
+select pgmem.declare_verb('adopt', p_rights => 'owner', p_effect => 'repeat', p_answer => 'Adoption',
+  p_patience => 'rebuild');
+
+
+create or replace function pgmem.adoption_collisions(p_from text, p_tenant text) returns jsonb
+language sql stable set search_path = pgmem, pg_temp as $$
+  with dead(statuses) as (
+    values ('{superseded,archived,expired,merged,dismissed,historical,rejected}'::text[])
+  )
+  select coalesce(jsonb_agg(jsonb_build_object('label', n.label, 'name', coalesce(n.key, n.title),
+                                               'project', n.project) order by n.seq), '[]')
+  from pgmem.node n cross join dead
+  where n.tenant = p_from and n.label <> 'GlobalScope' and exists (
+    select from pgmem.node o
+    where o.scope_key = pgmem.scope_key(p_tenant, n.place, n.label) and o.tenant || '' = p_tenant
+      and (pgmem.folded(o.key) = pgmem.folded(n.key) or o.content_hash = n.content_hash
+                            and n.status <> all (dead.statuses) and o.status <> all (dead.statuses)));
+$$;
+comment on function pgmem.adoption_collisions is
+  'The nodes of a tenant that share a name or live content with a node of another one, in the same scope.';
+
+
+create or replace function pgmem.adopt_copies(p_from text, p_tenant text) returns void
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_table text;
+begin
+  for v_table in
+    select c.relname
+    from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant' and a.attgenerated = ''
+    where c.relnamespace = 'pgmem'::regnamespace and c.relkind = 'r'
+      and c.relname not in ('node', 'node_version', 'save_attempt')
+      and not exists (select from pg_attribute b where b.attrelid = c.oid and b.attname = 'org_id')
+  loop
+    -- Where both tenants have a count of the same scope, neither is right: the worker counts again.
+    if v_table like '%\_stat' then
+      execute format(
+        'delete from pgmem.%1$I t where t.tenant in ($1, $2) and t.project_seq = 0', v_table)
+      using p_tenant, p_from;
+    end if;
+    execute format('update pgmem.%I t set tenant = $1 where t.tenant = $2', v_table) using p_tenant, p_from;
+  end loop;
+end;
+$$;
+comment on function pgmem.adopt_copies is
+  'Give a tenant the rows of another one in the tables that repeat the tenant of a node: vectors and word counts.';
+
+
+create or replace function pgmem.subject_tables() returns table (
+  name text,
+  own boolean,
+  condition text
+)
+language sql stable set search_path = pgmem, pg_temp as $$
+  -- In a condition $1 is the organisation and $2 the user; an empty user means all of the organisation.
+  with base as (
+    select c.oid, c.relname::text as name,
+           exists (select from pg_attribute a
+                   where a.attrelid = c.oid and a.attname = 'tenant' and not a.attisdropped) as has_tenant,
+           (select count(*) = 2 from pg_attribute a
+            where a.attrelid = c.oid and a.attname in ('org_id', 'user_id') and not a.attisdropped) as has_ids
+    from pg_class c where c.relnamespace = 'pgmem'::regnamespace and c.relkind in ('r', 'p')
+  ), subject(nodes) as (
+    values ('(select n.seq from pgmem.node n where n.org_id = $1 and ($2 = '''' or n.user_id = $2))')
+  )
+  select b.name, true, case when b.has_ids then 't.org_id = $1 and ($2 = '''' or t.user_id = $2)'
+    else 't.tenant = pgmem.tenant_of($1, $2) or $2 = '''' and starts_with(t.tenant, pgmem.tenant_of($1))' end
+  from base b where b.has_ids or b.has_tenant
+  union all
+  select b.name, false, string_agg(format('t.%I in %s', a.attname, s.nodes), ' or ' order by a.attname)
+  from base b
+  join pg_constraint f on f.conrelid = b.oid and f.contype = 'f' and f.confrelid = 'pgmem.node'::regclass
+    and f.confdeltype = 'c'
+  join pg_attribute a on a.attrelid = b.oid and a.attnum = f.conkey[1]
+  cross join subject s
+  where not b.has_ids and not b.has_tenant
+  group by b.name
+  union all
+  -- Its rows depend on node by a trigger, not by a foreign key.
+  select 'dedup_token', false, 't.node_seq in ' || s.nodes from subject s
+  order by 1;
+$$;
+comment on function pgmem.subject_tables is
+  'The tables that hold rows of a tenant, with a condition: by tenant columns (own), or by the node they depend on.';
+
+
+create or replace function pgmem.erase_subject(
+  p_org_id text,
+  p_user_id text default '',
+  p_dry_run boolean default true,
+  p_by text default null,
+  out receipt_id uuid,
+  out subject_hash text,
+  out dry_run boolean,
+  out total bigint,
+  out counts jsonb,
+  out erased_at timestamptz
+)
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+declare
+  v_org   text := coalesce(pgmem.clean_key(p_org_id, 'org_id'), '');
+  v_user  text := coalesce(pgmem.clean_key(p_user_id, 'user_id'), '');
+  v_by    text;
+  v_orgs  text;
+  v_table record;
+  v_count bigint;
+begin
+  perform pgmem.require_reviewer('erase_subject');
+  if v_org = '' and v_user = '' then
+    raise exception using errcode = 'PM001', message = 'Name the subject: org_id, user_id or both.';
+  end if;
+  dry_run := p_dry_run;
+  subject_hash := encode(sha256(convert_to(pgmem.tenant_of(v_org, v_user), 'UTF8')), 'hex');
+  erased_at := pgmem.now();
+  counts := '{}';
+  total := 0;
+  -- All counts come first: deleting a node deletes the rows that depend on it.
+  for v_table in select * from pgmem.subject_tables() loop
+    execute format('select count(*) from pgmem.%I t where %s', v_table.name, v_table.condition)
+    using v_org, v_user into v_count;
+    counts := counts || jsonb_build_object(v_table.name, v_count);
+    total := total + v_count;
+  end loop;
+  -- A name without its organisation is another subject: bob is not bob of acme.
+  if v_org = '' and not exists (
+      select from pgmem.node n where n.org_id = '' and n.user_id = v_user) then
+    select string_agg(distinct quote_literal(n.org_id), ', ') into v_orgs
+    from pgmem.node n where n.user_id = v_user and n.org_id <> '';
+    if v_orgs is not null then
+      raise exception using errcode = 'PM001', message = format(
+        'User %s belongs to the organisation %s: send org_id too.', quote_literal(v_user), v_orgs);
+    end if;
+  end if;
+  v_by := pgmem.clean_key(p_by, 'by');
+  if v_by is null and not p_dry_run then
+    raise exception using errcode = 'PM001', message = 'by must not be empty; send the name of the person who erases.';
+  end if;
+  if p_dry_run or total = 0 then
+    return;
+  end if;
+  for v_table in select * from pgmem.subject_tables() where own order by name = 'node' desc loop
+    execute format('delete from pgmem.%I t where %s', v_table.name, v_table.condition) using v_org, v_user;
+  end loop;
+  insert into pgmem.erasure (subject_hash, erased_by, counts, erased_at)
+  values (subject_hash, v_by, counts, erased_at) returning id into receipt_id;
+end;
+$$;
+comment on function pgmem.erase_subject is $$
+Remove a user, or an organisation with its users, from every table and from the graph.
+
+In Python the saves of the subject in the outbox of this machine are removed too. `counts` has the number of rows by
+table. Where nothing was stored there is no receipt: receipt_id is null.
+
+org_id: The organisation to remove; empty: a user without an organisation.
+user_id: The user to remove; empty: the organisation with all its users.
+dry_run: True (the default): only count; false: remove.
+by: The name of the person who erases; required unless dry_run.
+
+InvalidArgument: no subject is named, `by` is empty, or a user is named without the organisation it belongs to.
+$$;
+select pgmem.declare_verb('erase_subject', p_rights => 'reviewer', p_effect => 'remove', p_answer => 'Erasure',
+  p_patience => 'rebuild');

@@ -1,0 +1,147 @@
+"""Whoever writes a repository chooses its texts: no text takes more time than its length, and git has a limit of memory."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from pgmem.cards import decisions, languages, parsing
+from pgmem.workspace import git as git_module
+from pgmem.workspace.git import Git, GitUnavailable
+
+MOST_S = 4
+"""Seconds; each of the texts takes less than one, and took from ten up to for ever."""
+
+
+@contextmanager
+def in_time() -> Iterator[None]:
+    """The block ends in time: a pattern that goes on is stopped between its steps."""
+
+    def late(_signal: int, _frame: object) -> None:
+        raise AssertionError(f"not over after {MOST_S} seconds")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, MOST_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["/**" * 14 + "/zz.py", "*a" * 16 + "*b", "**/" * 100 + "b", "?*" * 100 + "b"]
+)
+def test_a_pattern_of_code_owners_is_matched_in_time(pattern: str) -> None:
+    """Its regular expression was exponential."""
+    owners = list(decisions.code_owners({"CODEOWNERS": f"* @b\n{pattern} @a\n"}))
+    with in_time():
+        for path in ("a/" * 60 + "x.py", "a" * 250):
+            assert decisions.owners_of(path, owners) == ("@b",)
+
+
+PATHS = (
+    "a",
+    "a/b",
+    "a/b/c.py",
+    "docs/a",
+    "docs/x/a.md",
+    "x/docs/a",
+    "c.py",
+    "src/a.py",
+    "src/b/a.py",
+    "a.md",
+    "ab",
+)
+PATTERNS = (
+    "a",
+    "a/",
+    "/a",
+    "docs/",
+    "docs/*",
+    "/docs/*",
+    "*.py",
+    "src/**/a.py",
+    "**/a",
+    "a/**",
+    "a?",
+    "/*",
+    "s*/*.py",
+    "/",
+)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_pattern_of_code_owners_names_the_same_paths_as_the_regular_expression(pattern: str) -> None:
+    body = pattern.strip("/") + ("/**" if pattern.endswith("/") else "")
+    made = "".join(
+        {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}.get(part, re.escape(part))
+        for part in re.split(r"(\*\*/?|\*|\?)", body)
+    )
+    wanted = re.compile(f"{'' if '/' in pattern.rstrip('/') else '(?:.*/)?'}{made}(?:/.*)?$")
+    found = {path for path in PATHS if decisions.owners_of(path, [(pattern, ("@a",))])}
+    assert found == {path for path in PATHS if wanted.match(path)}
+
+
+PIECES = (
+    *("# a" + " " * 60 + "b", "<!--", "[", "[x](", "```", "---\n", "status:", " ", "\n", "\n ", "/* ", "// ", "# TODO "),
+    *('\\"', "\\'", "\\`", '"', "'", "`", '"""', "\\\"\"\"", "#", "* ", "superseded by ", "(", "must ", ". A", "- ", "\t"),
+    *("{@a ", "1", "-- ", "; ", "% ", "://", "&&", "a", "A.", "import ", "é"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "path", ["README.md", "AGENTS.md", "docs/adr/0001-a.md", "a.js", "a.py", "a.sh", "a.rs", "a.lua"]
+)
+def test_every_text_of_a_repository_is_read_in_time(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many patterns were quadratic; a comment that is not ended, or blanks, took minutes."""
+    monkeypatch.setattr(languages, "_PARSE_S", 0.2)
+    begin = "# T\n\n## Status\n\n## Decision\n\n" if path.endswith(".md") else "x = 1\n"
+    for piece in PIECES:
+        for end in ("", "b\n", "# TODO" + " " * 390 + "x"):
+            data = (begin + piece * (150_000 // len(piece)) + end).encode()
+            with in_time():
+                parsing.parse(path, data)
+
+
+def test_long_marks_and_comments_are_read_in_time() -> None:
+    lines = b"\n".join(b"# TODO " + b" " * 390 + b"x" for _ in range(4000))
+    with in_time():
+        decisions.marks(lines)
+
+
+def bomb(folder: Path, levels: int) -> None:
+    """A commit of 10 ** levels files in a few objects, and one that removes them."""
+    run: Callable[..., str] = lambda *words, given="": subprocess.run(  # noqa: E731
+        ["git", *words], cwd=folder, input=given, capture_output=True, text=True, check=True,
+        env={**os.environ, **{f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}},
+    ).stdout.strip()  # fmt: skip
+    run("init", "-q", "-b", "main")
+    blob = run("hash-object", "-w", "--stdin", given="x")
+    tree = run("mktree", given="".join(f"100644 blob {blob}\t{i}\n" for i in range(10)))
+    for _ in range(levels - 1):
+        tree = run("mktree", given="".join(f"040000 tree {tree}\t{i}\n" for i in range(10)))
+    empty = run("mktree", given=f"100644 blob {blob}\tREADME.md\n")
+    first = run("commit-tree", tree, "-m", "all")
+    run("update-ref", "refs/heads/main", run("commit-tree", empty, "-p", first, "-m", "none"))
+    run("reset", "-q", "--hard")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="another process gets a limit of memory on Linux alone")
+def test_a_commit_of_very_many_files_ends_git_and_not_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """git took 4 GB in 11 s to list what a commit of 10⁹ files changed."""
+    bomb(tmp_path, 6)
+    monkeypatch.setattr(git_module, "_MOST_MEMORY", 100 << 20)
+    git = Git(tmp_path)
+    with pytest.raises(GitUnavailable):
+        git._git.output("log", "--name-status", "-M", "-z")
