@@ -44,7 +44,7 @@ HELP = {
     "reindex": "Embed every text that has no vector yet. It can be stopped and started again at any time.",
     "export": "Write all visible data to a file of JSON lines: nodes, history, edges, cards, open saves.",
     "backup": "Back up the embedded server, and check the backup by restoring it. Agents may go on writing.",
-    "restore": "Restore a backup of your own into the embedded server; rebuild and check the graph.",
+    "restore": "Restore the rows of a backup into the embedded server; make functions and the graph, and check it.",
     "tenancy": "List tenants, and assign memories and logins to them.",
     "token": "Issue, list and revoke bearer tokens for HTTP.",
     "erase-subject": "Erase a user or an organisation from all tables, the graph and the outbox. Prints a receipt.",

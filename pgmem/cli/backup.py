@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from pgmem.cli.options import AsJson, DataDir, EnvFile, exit_on_error, load_settings, print_json, stop
-from pgmem.escaping import counted
+from pgmem.escaping import counted, visible
 from pgmem.server import backup as database
 from pgmem.server.embedded import EmbeddedServer
 
@@ -44,10 +44,7 @@ def restore(
     env_file: EnvFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Restore a backup of your own into the embedded server; rebuild and check the graph.
-
-    A backup that another person prepared can run programs as you; take memories of others by export and import.
-    """
+    """Restore the rows of a backup into the embedded server; make functions and the graph, and check it."""
     settings = _embedded(data_dir, env_file)
     done = _with_server(
         settings, lambda server, report: database.restore(server, folder, replace=replace, progress=report)
@@ -87,6 +84,11 @@ def _show(done: database.Backup, what: str, as_json: bool) -> None:
         rows = sum(count for count, _ in done.tables.values())
         typer.echo(
             f"{what}: {done.memories} nodes, {rows} rows of {len(done.tables)} tables, pgmem {done.release}."
+        )
+    if done.others:
+        typer.echo(
+            f"pgmem restore leaves out what is outside schema pgmem: {', '.join(map(visible, done.others))}.",
+            err=True,
         )
 
 

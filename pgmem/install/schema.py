@@ -378,6 +378,75 @@ def _migrate(wrapped: Connection) -> None:
     record(cast("psycopg.Connection[Any]", wrapped.connection.driver_connection), migrations())
 
 
+def make_tables(dsn: str, revision: str) -> None:
+    """Make the tables of a revision, empty and without any function of ours, for the rows of a backup.
+
+    Args:
+        dsn: an empty database, as a superuser.
+        revision: that of the backup, as `alembic_version` has it.
+
+    Raises:
+        UnsuitableDatabase: this release does not know the revision.
+    """
+    from alembic import command
+    from sqlalchemy import create_engine
+    from sqlalchemy.pool import NullPool
+
+    from pgmem.install.history import config, migrations
+
+    if revision not in {each.revision for each in migrations()}:
+        raise UnsuitableDatabase(
+            f"The backup is of a newer release than {release()} (revision {revision}): restore it with that one."
+        )
+    with _connect(dsn, autocommit=True) as connection:
+        _make_extensions(connection, EXTENSIONS)
+    engine = create_engine("postgresql+psycopg://", creator=lambda: _connect(dsn), poolclass=NullPool)
+    with engine.begin() as wrapped, _explained():
+        made = config()
+        made.attributes["connection"] = wrapped
+        run(wrapped, "create schema pgmem")
+        command.upgrade(made, revision)
+        run(wrapped, _TABLE_OF_VECTORS)
+        run(wrapped, _EMPTY_TABLES)
+
+
+# A chapter makes this table where pgvector is. Release 0.1.0 had one more column, which its queue still has.
+_TABLE_OF_VECTORS = """
+do $$
+begin
+  if not exists (select from pg_extension where extname = 'vector') then
+    return;
+  end if;
+  create table pgmem.embedding (
+    node_seq    bigint not null references pgmem.node on delete cascade,
+    model_id    smallint not null references pgmem.embedding_model on delete cascade,
+    kind        text not null default 'self',
+    tenant      text not null,
+    project_seq bigint not null,
+    text_hash   text not null,
+    indexed     boolean not null default false,
+    vector      halfvec not null,
+    primary key (node_seq, model_id, kind)
+  );
+  if not exists (
+      select from pg_attribute
+      where attrelid = 'pgmem.embedding_queue'::regclass and attname = 'kind' and not attisdropped) then
+    alter table pgmem.embedding drop column kind;
+    alter table pgmem.embedding add primary key (node_seq, model_id);
+    create index embedding_scope on pgmem.embedding (model_id, tenant, project_seq);
+    create index embedding_tail on pgmem.embedding (model_id, tenant) where not indexed;
+  end if;
+end $$;
+"""
+_EMPTY_TABLES = """
+do $$
+begin
+  execute (select 'truncate ' || string_agg(c.oid::regclass::text, ', ') from pg_class c
+           where c.relnamespace = 'pgmem'::regnamespace and c.relkind = 'r');
+end $$;
+"""
+
+
 def _renew(dsn: str, progress: Progress) -> None:
     """Rewrite the rows of an earlier release, a batch a transaction, until none is left."""
     with _connect(dsn, autocommit=True) as connection:

@@ -1,7 +1,8 @@
 """Backups of the embedded server, made by its own pg_dump and verified by a restore.
 
 The dump and the checksums are of one snapshot, so agents can write meanwhile. The graph is left out: it copies the
-tables under an OID that differs between databases, and a restore builds it again.
+tables under an OID that differs between databases, and a restore builds it again. A restore takes the rows alone and
+makes tables and functions itself, because another person may have written what else a dump holds.
 """
 
 from __future__ import annotations
@@ -9,13 +10,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from itertools import takewhile
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 from uuid import uuid4
 
@@ -46,6 +50,7 @@ class Backup:
         roles: whether the schema belongs to pgmem_owner.
         logins: roles that are bound to tenants.
         tables: for each table the number of rows and a checksum of their contents.
+        others: tables, views and functions outside schema pgmem, which the dump holds and a restore leaves out.
     """
 
     pgmem_backup: int
@@ -56,6 +61,7 @@ class Backup:
     roles: bool
     logins: list[str]
     tables: dict[str, tuple[int, str]]
+    others: list[str] = field(default_factory=list)
 
     @property
     def memories(self) -> int:
@@ -128,7 +134,9 @@ def restore(
     with _scratch(dsn) as scratch:
         progress("restoring")
         _fill(server, scratch, folder / _DUMP, done)
-        progress("making the graph")
+        progress("making functions and the graph")
+        with psycopg.connect(scratch) as connection:
+            connection.execute(_AS_NEW)
         schema.upgrade(scratch, roles=done.roles)
         with psycopg.connect(scratch) as connection:
             if connection.execute("select to_regclass('ag_catalog.ag_graph') is not null").fetchone() == (
@@ -141,6 +149,21 @@ def restore(
                     )
         _swap(dsn, scratch)
     return done
+
+
+# The rows are there, and no function: all chapters run, and declare kinds and verbs themselves.
+_AS_NEW = """
+delete from pgmem.schema_file where not starts_with(path, 'migrations/');
+update pgmem.schema_version set digest = '';
+do $$
+declare
+  v_table regclass;
+begin
+  for v_table in select to_regclass('pgmem.' || name) from unnest('{field,argument,verb}'::text[]) as name loop
+    execute coalesce('delete from ' || v_table, 'select');
+  end loop;
+end $$;
+"""
 
 
 def _look(connection: psycopg.Connection[Any]) -> dict[str, Any]:
@@ -162,9 +185,25 @@ def _look(connection: psycopg.Connection[Any]) -> dict[str, Any]:
         "release": release,
         "roles": bool(row[3]),
         "logins": [login[0] for login in logins],
+        "others": [name for (name,) in connection.execute(_OTHERS).fetchall()],
         "taken_at": datetime.now(UTC).isoformat(),
         "tables": _sums(connection),
     }
+
+
+_OTHERS = """
+select o.id from (
+  select 'pg_class'::regclass as catalog, c.oid, c.relnamespace as schema from pg_class c where c.relkind in ('r', 'v', 'm', 'p', 'f')
+  union all
+  select 'pg_proc'::regclass, p.oid, p.pronamespace from pg_proc p
+) found
+join pg_namespace n on n.oid = found.schema
+cross join lateral (select type || ' ' || identity from pg_identify_object(found.catalog, found.oid, 0)) as o(id)
+where n.nspname !~ '^pg_' and n.nspname not in ('information_schema', 'pgmem', 'pgmem_graph', 'ag_catalog')
+  and not exists (
+    select from pg_depend d where d.classid = found.catalog and d.objid = found.oid and d.deptype = 'e')
+order by 1
+"""
 
 
 def _sums(connection: psycopg.Connection[Any]) -> dict[str, tuple[int, str]]:
@@ -237,9 +276,24 @@ def _scratch(dsn: str) -> Iterator[str]:
 
 
 def _fill(server: EmbeddedServer, dsn: str, dump: Path, expected: Backup) -> None:
-    _run(
-        server, "pg_restore", "--exit-on-error", "--no-owner", "--no-privileges", f"--dbname={dsn}", str(dump)
-    )
+    """Fill an empty database with the rows of a dump, in tables that this release makes.
+
+    Functions, triggers, defaults and views of the dump are not run: another person may have written them.
+    """
+    revision = [line.strip() for _, lines in _rows(server, dump, "--table=alembic_version") for line in lines]
+    if len(revision) != 1:
+        raise InvalidArgument(f"{dump} holds no store of pgmem: restore another backup.")
+    schema.make_tables(dsn, revision[0].decode("utf-8", "replace"))
+    with psycopg.connect(dsn) as connection:
+        # Rows come in the order of the names of their tables, and what triggers derive is among them.
+        connection.execute("set session_replication_role = replica")
+        for statement, lines in _rows(server, dump):
+            if statement is None:
+                connection.execute(_SET_SEQUENCE, next(iter(lines)).decode().split())
+                continue
+            with connection.cursor().copy(statement) as copy:
+                for line in lines:
+                    copy.write(line)
     with psycopg.connect(dsn) as connection:
         found = _sums(connection)
     if found != expected.tables:
@@ -251,6 +305,38 @@ def _fill(server: EmbeddedServer, dsn: str, dump: Path, expected: Backup) -> Non
         raise EmbeddedServerError(
             f"The restored dump differs from the database in {', '.join(wrong)}: it was discarded."
         )
+
+
+_COPY = re.compile(rb'COPY pgmem\."?(\w+)"? \(((?:"?\w+"?(?:, )?)+)\) FROM stdin;\n')
+_SETVAL = re.compile(rb"SELECT pg_catalog\.setval\('pgmem\.(\w+)', (\d+), (true|false)\);\n")
+_SET_SEQUENCE = "select setval(format('pgmem.%%I', %s::text)::regclass, %s::text::bigint, %s::text::boolean)"
+
+
+def _rows(
+    server: EmbeddedServer, dump: Path, *options: str
+) -> Iterator[tuple[sql.Composed | None, Iterator[bytes]]]:
+    """The rows of a dump: for each table its COPY and lines; for each sequence None and one line with its state.
+
+    What else pg_restore writes is passed over.
+    """
+    command = _command(server, "pg_restore", "--data-only", "--schema=pgmem", *options, "--file=-", str(dump))
+    with TemporaryFile() as complaints:
+        with subprocess.Popen(**command, stdout=subprocess.PIPE, stderr=complaints) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                if found := _COPY.fullmatch(line):
+                    columns = [sql.Identifier(name.decode().strip('"')) for name in found[2].split(b", ")]
+                    yield (
+                        sql.SQL("copy pgmem.{} ({}) from stdin").format(
+                            sql.Identifier(found[1].decode()), sql.SQL(", ").join(columns)
+                        ),
+                        takewhile(lambda row: row != b"\\.\n", process.stdout),
+                    )
+                elif found := _SETVAL.fullmatch(line):
+                    yield None, iter([b" ".join(found.groups())])
+        if process.returncode != 0:
+            complaints.seek(0)
+            raise _failure("pg_restore", complaints.read().decode("utf-8", "replace"))
 
 
 def _swap(dsn: str, scratch: str) -> None:
@@ -308,24 +394,25 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def _run(server: EmbeddedServer, program: str, *arguments: str) -> None:
-    """Run a program of the server; if it fails, raise with its first error line."""
+def _command(server: EmbeddedServer, program: str, *arguments: str) -> dict[str, Any]:
+    """How `subprocess` starts a program of the server."""
     # Pass few variables: PGHOST and the like would send it to another server.
     kept = {
         name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL") if name in os.environ
     }
+    return {"args": [str(server.bin_dir / program), *arguments], "stdin": subprocess.DEVNULL, "env": kept}
+
+
+def _run(server: EmbeddedServer, program: str, *arguments: str) -> None:
+    """Run a program of the server; if it fails, raise with its first error line."""
     done = subprocess.run(
-        [str(server.bin_dir / program), *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        env=kept,
-        check=False,
+        **_command(server, program, *arguments), capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
-        lines = (
-            [line for line in done.stderr.splitlines() if "error:" in line]
-            or done.stderr.splitlines()
-            or ["?"]
-        )
-        raise EmbeddedServerError(f"{program} failed: {lines[0].removeprefix(f'{program}: error: ')}")
+        raise _failure(program, done.stderr)
+
+
+def _failure(program: str, complaints: str) -> EmbeddedServerError:
+    lines = complaints.splitlines()
+    first = next((line for line in lines if "error:" in line), lines[0] if lines else "?")
+    return EmbeddedServerError(f"{program} failed: {first.removeprefix(f'{program}: error: ')}")

@@ -235,6 +235,62 @@ def edit(path: Path, **changed: object) -> None:
     (path / "manifest.json").write_text(json.dumps({**manifest, **changed}))
 
 
+PREPARED = """
+create function public.run() returns text language plpgsql as $$
+begin
+  copy (select 1) to program 'cat > {file}';
+  return 'ran';
+end $$;
+create function public.on_save() returns trigger language plpgsql as $$ begin perform public.run(); return new; end $$;
+create table public.bait as select 1 as one;
+create view public.seen as select one from public.bait;
+create materialized view pgmem.summary as select 1 as one with no data;
+create or replace rule prepared as on insert to pgmem.relation do also select public.run();
+create trigger prepared before insert on pgmem.node for each row execute function public.on_save();
+alter table pgmem.upkeep alter column task set default public.run();
+alter table pgmem.edge add constraint prepared check (coalesce(props::text, public.run()) <> '') not valid;
+create index prepared on pgmem.label ((upper(name)));
+update pgmem.setting set description = public.run() where false;
+insert into pgmem.verb select (jsonb_populate_record(v, '{{"name": "prepared", "place": 9999}}')).* from pgmem.verb v limit 1;
+"""
+
+
+def test_the_code_of_a_backup_that_another_person_prepared_is_not_run(
+    spare: EmbeddedServer, folder: Path, run: Run
+) -> None:
+    """Triggers, defaults, constraints, indexes, functions and views of the dump: none is in the restored store."""
+    file = folder / "ran"
+    with EmbeddedServer(folder / "prepared") as server:
+        dsn = server.start()
+        schema.upgrade(dsn)
+        verbs(dsn, lambda call: call("save_session", objective="open the shop", project_id="shop"))
+        with psycopg.connect(dsn, autocommit=True) as connection:
+            connection.execute(PREPARED.format(file=file).encode())
+        made = run("backup", str(folder / "bait"), PGMEM_DATA_DIR=str(folder / "prepared"))
+    named = (
+        "pgmem restore leaves out what is outside schema pgmem: function public.on_save(), function public.run(), "
+        "table public.bait, view public.seen.\n"
+    )
+    assert (made.exit_code, made.stderr) == (0, named)
+    file.unlink(missing_ok=True)  # the check constraint may have run at home
+    done = run("restore", "--replace", str(folder / "bait"), PGMEM_DATA_DIR=str(folder / "spare"))
+    assert (done.exit_code, done.stderr) == (0, named)
+    away = spare.start()
+    verbs(away, lambda call: call("save_decision", title="A safe", rationale="r", project_id="shop"))
+    with psycopg.connect(away) as connection:
+        left = connection.execute(
+            "select proname from pg_proc where proname in ('run', 'on_save') union all"
+            " select relname from pg_class where relname in ('prepared', 'bait', 'seen', 'summary') union all"
+            " select tgname from pg_trigger where tgname = 'prepared' union all"
+            " select conname from pg_constraint where conname = 'prepared' union all"
+            " select rulename from pg_rewrite where rulename = 'prepared' union all"
+            " select name from pgmem.verb where name = 'prepared' union all"
+            " select pg_get_expr(adbin, adrelid) from pg_attrdef where pg_get_expr(adbin, adrelid) ~ 'run'"
+        ).fetchall()
+    assert left == []
+    assert not file.exists()
+
+
 def test_memories_that_are_there_are_let_go_of_on_demand_only_and_never_under_a_client(
     home: EmbeddedServer, spare: EmbeddedServer, folder: Path
 ) -> None:
