@@ -193,7 +193,8 @@ def _look(connection: psycopg.Connection[Any]) -> dict[str, Any]:
 
 _OTHERS = """
 select o.id from (
-  select 'pg_class'::regclass as catalog, c.oid, c.relnamespace as schema from pg_class c where c.relkind in ('r', 'v', 'm', 'p', 'f')
+  select 'pg_class'::regclass as catalog, c.oid, c.relnamespace as schema from pg_class c
+  where c.relkind in ('r', 'v', 'm', 'p', 'f')
   union all
   select 'pg_proc'::regclass, p.oid, p.pronamespace from pg_proc p
 ) found
