@@ -158,7 +158,7 @@ VERBS = {
             toolset="core",
             description="Saves that are still open, or the outcome of one save_id.",
             arguments={
-                "project_id": "Project name; a save_id is found in any project.",
+                "project_id": "Project name; unset: of every project. A save_id is found in any.",
                 "session_id": "Only saves of this session; unset: of all sessions.",
                 "save_id": "Only this save; `not_started` where it is unknown.",
             },

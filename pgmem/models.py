@@ -333,10 +333,11 @@ class GovernanceToken(Answer):
 
 
 class OpenSave(SaveResult):
-    """A recorded save, with its verb and time."""
+    """A recorded save, with its verb, time and project."""
 
     verb: str | None = None
     created_at: datetime | None = None
+    project: str | None = None
 
 
 class SaveStatus(Answer):

@@ -632,11 +632,11 @@ class Verbs:
 
     async def get_save_status(
         self,
-        project_id: str,
+        project_id: str | None = None,
         session_id: str | None = None,
         save_id: UUID | None = None,
     ) -> SaveStatus:
-        """List the open saves of a project, oldest first, or tell the outcome of one save.
+        """List the open saves of a project or of all, oldest first, or tell the outcome of one save.
 
         A save that a later one with the same arguments made good is no longer open.
 
@@ -644,7 +644,7 @@ class Verbs:
         lists those alone.
 
         Args:
-            project_id: Project name; a save_id is found in any project.
+            project_id: Project name; unset: of every project. A save_id is found in any.
             session_id: Only saves of this session; unset: of all sessions.
             save_id: Only this save; `not_started` where it is unknown.
 

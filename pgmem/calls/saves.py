@@ -89,7 +89,14 @@ async def get_save_status(caller: Caller, params: dict[str, Any]) -> SaveStatus:
     if not queued or (save_id is not None and found.status in ("saved", "partial", "dropped")):
         return found
     listed = [
-        OpenSave(verb=s.verb, save_id=s.save_id, status="pending_retry", created_at=s.made_at) for s in queued
+        OpenSave(
+            verb=s.verb,
+            save_id=s.save_id,
+            status="pending_retry",
+            created_at=s.made_at,
+            project=s.params.get("project_id"),
+        )
+        for s in queued
     ]
     known = {s.save_id for s in listed}
     kept = [] if save_id else [s for s in found.saves if s.save_id not in known]
@@ -104,10 +111,10 @@ async def get_save_status(caller: Caller, params: dict[str, Any]) -> SaveStatus:
 
 
 def _queued(
-    caller: Caller, project_id: str, session_id: str | None, save_id: UUID | None
+    caller: Caller, project_id: str | None, session_id: str | None, save_id: UUID | None
 ) -> list[QueuedSave]:
     outbox, scope = caller.database.outbox, caller.database.scope
-    found = [outbox.read(path) for path in outbox.pending(lane(scope, project_id))]
+    found = [outbox.read(path) for path in outbox.pending(lane(scope, project_id) if project_id else None)]
     return [
         save
         for save in found

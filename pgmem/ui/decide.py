@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 from uuid import UUID
 
 from pgmem.errors import ContractError, InvalidArgument, MemoryNotFound
-from pgmem.models import Card, MemoryEntry, ReviewDetail
+from pgmem.models import Card, MemoryEntry, ReviewDetail, SaveStatus
 from pgmem.ui import words
 from pgmem.ui.memories import approval
 from pgmem.ui.visit import Page, Redirect, Visit, whole
@@ -88,19 +88,17 @@ async def approvals(visit: Visit) -> Page:
 
 async def saves(visit: Visit) -> Page:
     """The saves that failed or wait, by project, each with its next step."""
-    tabs, projects = await asyncio.gather(_tabs(visit), visit.memory.list_projects())
-    found: list[dict[str, Any]] = []
-    for name in [visit.project] if visit.project else [entry.name for entry in projects[:20]]:
-        try:
-            state = await visit.memory.get_save_status(name)
-        except MemoryNotFound:
-            continue
-        found += [
-            {"project": name, "save": save} for save in state.saves if save.dedup_outcome != "manual_review"
-        ]
-    found = found[:_SAVES]
-    details = await asyncio.gather(*(visit.memory.get_review(one["save"].save_id) for one in found))
+    tabs, state = await asyncio.gather(_tabs(visit), _open_saves(visit))
+    found = [save for save in state.saves if save.dedup_outcome != "manual_review"][:_SAVES]
+    details = await asyncio.gather(*(visit.memory.get_review(save.save_id) for save in found))
     return Page("saves.html", {**tabs, "saves": found}, {"texts": [asked(one.arguments) for one in details]})
+
+
+async def _open_saves(visit: Visit) -> SaveStatus:
+    try:
+        return await visit.memory.get_save_status(visit.project)
+    except MemoryNotFound:
+        return SaveStatus(status="saved", count=0)
 
 
 async def review(visit: Visit) -> Page:

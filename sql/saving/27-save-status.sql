@@ -13,7 +13,7 @@
 
 
 create or replace function pgmem.get_save_status(
-  p_project_id text,
+  p_project_id text default null,
   p_session_id text default null,
   p_save_id uuid default null,
   out status text,
@@ -32,7 +32,7 @@ begin
     select a.status, 1, case when a.status <> 'saved' then a.created_at end,
            array_remove(array[a.artifact_id], null),
            jsonb_build_array(to_jsonb(pgmem.attempt_result(row(a.*)::pgmem.save_attempt))
-                             || jsonb_build_object('verb', a.verb, 'created_at', a.created_at))
+                             || jsonb_build_object('verb', a.verb, 'created_at', a.created_at, 'project', a.project))
     into status, count, oldest_pending_at, artifact_ids, saves
     from pgmem.visible_attempt a where a.save_id = p_save_id
     order by a.tenant = (pgmem.caller()).tenant desc limit 1;
@@ -44,12 +44,12 @@ begin
     end if;
     return;
   end if;
-  if v_project is null then
+  if v_project is null and p_project_id is not null then
     raise exception using errcode = 'PM001',
-      message = 'project_id must not be empty; send the name of the project, or a save_id beside it.';
+      message = 'project_id must not be empty; send the name of the project, or none for all of them.';
   end if;
   v_scope := pgmem.resolve_scope(pgmem.caller(), v_project, null);
-  if not v_scope.project_exists
+  if v_project is not null and not v_scope.project_exists
       and not exists (select from pgmem.visible_attempt a where pgmem.folded(a.project) = pgmem.folded(v_project)) then
     raise exception using errcode = 'PM002',
       message = concat_ws(' ',
@@ -60,12 +60,13 @@ begin
   select count(*), min(a.created_at),
          coalesce(array_agg(distinct a.artifact_id) filter (where a.artifact_id is not null), '{}'),
          coalesce(jsonb_agg(to_jsonb(pgmem.attempt_result(row(a.*)::pgmem.save_attempt))
-                            || jsonb_build_object('verb', a.verb, 'created_at', a.created_at)
+                            || jsonb_build_object('verb', a.verb, 'created_at', a.created_at, 'project', a.project)
                             order by a.created_at), '[]')
   into count, oldest_pending_at, artifact_ids, saves
   from pgmem.visible_attempt a
   -- The parts of a partial batch have rows of their own.
-  where a.status not in ('saved', 'dropped', 'partial') and pgmem.folded(a.project) = pgmem.folded(v_project)
+  where a.status not in ('saved', 'dropped', 'partial')
+    and (v_project is null or pgmem.folded(a.project) = pgmem.folded(v_project))
     and (p_session_id is null or a.session_id = p_session_id);
   status := case
     when count = 0 then 'saved'
@@ -74,14 +75,14 @@ begin
 end;
 $$;
 comment on function pgmem.get_save_status is $$
-List the open saves of a project, oldest first, or tell the outcome of one save.
+List the open saves of a project or of all, oldest first, or tell the outcome of one save.
 
 A save that a later one with the same arguments made good is no longer open.
 
 In Python the saves in the outbox of this machine count too; while the database is away the answer lists those
 alone.
 
-project_id: Project name; a save_id is found in any project.
+project_id: Project name; unset: of every project. A save_id is found in any.
 session_id: Only saves of this session; unset: of all sessions.
 save_id: Only this save; `not_started` where it is unknown.
 

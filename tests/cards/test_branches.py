@@ -322,11 +322,11 @@ async def test_the_branch_costs_one_more_question_to_git_and_two_on_another_than
     """Each takes some milliseconds of every retrieval."""
     committed(FILES, "Begin.", day=1)
     asked: list[str] = []
-    run = subprocess.run
+    start = subprocess.Popen
 
     def counted(command: list[str], **more: Any) -> Any:
         asked.append(next(part for part in command[1:] if part[0] != "-" and "=" not in part))
-        return run(command, **more)
+        return start(command, **more)
 
     def costs() -> list[str]:
         asked.clear()
@@ -336,7 +336,7 @@ async def test_the_branch_costs_one_more_question_to_git_and_two_on_another_than
         standing(reading)
         return asked[before:]
 
-    monkeypatch.setattr(subprocess, "run", counted)
+    monkeypatch.setattr(subprocess, "Popen", counted)
     assert costs() == ["for-each-ref"]
     git("switch", "-q", "-c", "rounding")
     committed({"pkg/till.py": '"""Rounds."""\n'}, "Round.", day=2)

@@ -228,5 +228,5 @@ def test_a_command_that_does_not_exist_names_the_nearest(run: Run) -> None:
     asked = run("staus")
     assert (asked.exit_code, asked.stderr) == (
         2,
-        "pgmem: No such command 'staus'. Did you mean 'status'? See pgmem --help.\n",
+        "pgmem: No such command 'staus'. Did you mean 'status', 'trust'? See pgmem --help.\n",
     )

@@ -286,14 +286,6 @@ def test_cypher_is_refused_while_a_tenant_is_set(cypher: Any, act_as: ActAs, kep
     assert caught.value.sqlstate == "PM004"
 
 
-def test_cypher_is_refused_in_a_store_with_tenants(
-    cypher: Any, connection: psycopg.Connection[DictRow], kept: str
-) -> None:
-    connection.execute("insert into pgmem.tenant_role values ('somebody', 'acme', '')")
-    with pytest.raises(psycopg.Error, match="not filtered by tenant"):
-        cypher(EVERYTHING)
-
-
 def test_damage_to_the_graph_is_found_and_mended(
     connection: psycopg.Connection[DictRow], call: Call, each: Each, cypher: Any, kept: str
 ) -> None:

@@ -76,13 +76,12 @@ def test_open_saves_are_listed_by_the_session_they_were_made_in(call: Call, act_
 @pytest.mark.parametrize(
     ("project_id", "message"),
     [
-        (None, "project_id must not be empty"),
         ("", "project_id must not be empty"),
         ("nope", "No project 'nope' is here, and no save waits for it"),
         ("'; drop schema pgmem cascade; --", "No project"),
     ],
 )
-def test_the_status_of_no_project_is_an_error(call: Call, project_id: str | None, message: str) -> None:
+def test_the_status_of_no_project_is_an_error(call: Call, project_id: str, message: str) -> None:
     """A project that never existed answered `saved`."""
     blocked(call)
     with pytest.raises(psycopg.Error, match=message):
@@ -278,3 +277,16 @@ def test_the_trust_of_a_memory_follows_the_way_it_came_in(
     found = rows("select source, trust_level from pgmem.node where label = 'Context' order by seq")
     assert [(r["source"], r["trust_level"]) for r in found] == [
         ("cli", 1.0), ("sync", 1.0), ("sdk", 0.8), ("mcp", 0.5), ("unheard of", 0.5)]  # fmt: skip
+
+
+def test_the_open_saves_of_every_project_are_listed_with_their_project(call: Call) -> None:
+    """A save into a misspelt project is found by who does not know the spelling."""
+    call("save_session", objective="open", project_id="shop")
+    for name in ("shpo", "warehous"):
+        call("save_decision", title="Sell tea", rationale="Asked for.", project_id=name)
+    found = call("get_save_status")
+    assert [(one["project"], one["status"]) for one in found["saves"]] == [
+        ("shpo", "blocked_scope"),
+        ("warehous", "blocked_scope"),
+    ]
+    assert (found["status"], found["count"]) == ("failed", 2)

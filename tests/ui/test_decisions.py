@@ -92,7 +92,7 @@ def test_an_approval_shows_the_exact_text_and_saves_it(
     expect(page.locator(".body")).to_contain_text("Twice the answers.")
     page.keyboard.press("n")
     expect(page.get_by_role("status")).to_contain_text("Approved and saved.")
-    page.get_by_role("link", name="View").click()
+    page.get_by_role("link", name="View", exact=True).click()
     expect(page.locator(".about").first).to_contain_text("global")
 
 
@@ -107,7 +107,7 @@ def test_a_change_that_an_agent_asks_for_is_made_or_dropped(
     page.goto(f"{pages.address}/ui/decide/{asked['save_id']}")
     expect(page.get_by_text("An agent asks to forget this.")).to_be_visible()
     page.keyboard.press("s")
-    expect(page.get_by_role("status")).to_contain_text("the memory was changed")
+    expect(page.get_by_role("status")).to_contain_text("The memory was changed")
     assert status_of(agent, store["kept"])["status"] == "archived"
 
 
@@ -164,7 +164,7 @@ def test_supersede_and_merge_compare_first(pages: Pages, store: dict[str, Any], 
     expect(page.get_by_role("status")).to_contain_text("Merged into Postmark.")
     assert status_of(agent, store["mail"])["status"] == "merged"
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_role("status")).to_contain_text("is back")
+    expect(page.get_by_role("status")).to_contain_text("was restored")
     page.goto(f"{pages.address}/ui/memory/{store['kept']}/replace?by={store['queue']}")
     page.get_by_role("button", name="Supersede").click()
     expect(page.get_by_role("status")).to_contain_text("Replaced by")
@@ -174,7 +174,7 @@ def test_supersede_and_merge_compare_first(pages: Pages, store: dict[str, Any], 
 def test_forget_hides_and_revert_brings_back(pages: Pages, store: dict[str, Any], agent: Call) -> None:
     page = pages.page(f"/memory/{store['post']}")
     page.get_by_role("button", name="Forget").click()
-    expect(page.get_by_role("status")).to_contain_text("Forgotten")
+    expect(page.get_by_role("status")).to_contain_text("Archived")
     assert status_of(agent, store["post"])["status"] == "archived"
     page.get_by_role("button", name="Put version 1 back").click()
     assert status_of(agent, store["post"])["status"] == "active"
@@ -186,7 +186,7 @@ def test_a_purge_asks_says_what_remains_and_leaves_a_tombstone(pages: Pages, sto
     expect(page.get_by_text("What remains")).to_be_visible()
     page.get_by_role("checkbox", name="I am sure").check()
     page.get_by_role("button", name="Delete permanently").click()
-    expect(page.get_by_role("status")).to_contain_text("Deleted for good")
+    expect(page.get_by_role("status")).to_contain_text("Deleted permanently")
     page.goto(f"{pages.address}/ui/memory/{store['post']}")
     expect(page.locator(".lede")).to_contain_text("It was purged on")
 
@@ -205,7 +205,7 @@ def test_a_global_memory_is_forgotten_by_the_press_of_a_person(pages: Pages, age
     )
     page = pages.page(f"/memory/{saved['artifact_id']}")
     page.get_by_role("button", name="Forget").click()
-    expect(page.get_by_role("status")).to_contain_text("Forgotten")
+    expect(page.get_by_role("status")).to_contain_text("Archived")
 
 
 def test_a_failed_save_is_tried_again_or_dropped(pages: Pages, agent: Call) -> None:
@@ -234,7 +234,7 @@ def test_a_token_is_shown_once_and_revoked_and_a_tenant_is_erased_with_a_receipt
     page.goto(f"{pages.address}/ui/tenants")
     assert token not in page.content()
     page.get_by_role("button", name="Revoke").click()
-    expect(page.get_by_role("status")).to_contain_text("is revoked")
+    expect(page.get_by_role("status")).to_contain_text("revoked")
     page.get_by_role("link", name="Erase…").first.click()
     page.get_by_label("Type acme/bo to erase it").fill("acme")
     page.get_by_role("button", name="Erase permanently").click()
@@ -261,8 +261,8 @@ def test_near_names_are_listed_on_home_and_are_merged_or_kept_apart(
     expect(page.get_by_role("status")).to_contain_text("Mail provider: merged, replaced by Mail providers.")
     page.goto(f"{pages.address}/ui/decide/names")
     page.get_by_role("button", name="They are two").click()
-    expect(page.get_by_role("status")).to_contain_text("Postmarks and Postmark are two")
-    expect(page.get_by_text("No name waits.")).to_be_visible()
+    expect(page.get_by_role("status")).to_contain_text("Postmarks and Postmark are marked as different")
+    expect(page.get_by_text("No pending names.")).to_be_visible()
 
 
 def test_a_card_of_a_branch_is_marked_and_can_be_shared(
@@ -301,7 +301,7 @@ def test_the_second_who_decides_a_card_sees_who_decided_it(pages: Pages, store: 
     expect(one.get_by_role("status")).to_contain_text("Approved")
     other.get_by_role("button", name="Reject").click()
     expect(other.get_by_role("status")).to_contain_text("Already decided: active by ada")
-    one.get_by_role("link", name="View").click()
+    one.get_by_role("link", name="View", exact=True).click()
     one.get_by_role("button", name="Archive").click()
     expect(one.locator(".about").first).to_contain_text("archived")
 

@@ -201,7 +201,7 @@ def test_health_previews_a_repair_and_does_it(pages: Pages, store: dict[str, Any
     page.get_by_role("button", name="Do it").click()
     expect(page.get_by_role("status")).to_contain_text("replaced by")
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_role("status")).to_contain_text("is back")
+    expect(page.get_by_role("status")).to_contain_text("was restored")
 
 
 def test_a_notice_that_offers_to_undo_stays_while_the_memory_is_looked_at(
