@@ -8,13 +8,13 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Verb:
-    """The effect of a verb, who may call it, how long a caller waits for it, and its tool for agents."""
+    """The effect of a verb, who may call it, how long a caller waits, and the toolsets of its tool for agents."""
 
     name: str
     effect: Literal["read", "look", "write", "repeat", "remove"]
     rights: Literal["reader", "writer", "worker", "reviewer", "owner"]
     patience: Literal["answer", "report", "rebuild"] | None = None
-    toolset: str | None = None
+    toolsets: tuple[str, ...] = ()
     description: str = ""
     arguments: dict[str, str] = field(default_factory=dict)
 

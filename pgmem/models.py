@@ -224,8 +224,6 @@ class ContextItem(KeyedMemory):
     trust_level: float | None = None
     confidence: float | None = None
     freshness: Literal["current", "recent", "stale"] | None = None
-    standing: bool = False
-    """A standing instruction: offered whatever its age and the topic."""
     rationale: str | None = None
     owner: str | None = None
     date: str | None = None
@@ -257,13 +255,18 @@ def _with_the_rest(row: Any) -> Any:
 
 
 class ContextBundle(Answer):
-    """The context of a scope: memories of the focus area, the project and the global scope, each newest first."""
+    """The context of a scope: memories of the focus area, the project and the global scope, each newest first.
 
+    `standing` are the instructions of these places: offered whatever their age, the most trusted first, and not among
+    the items again.
+    """
+
+    standing: list[Annotated[ContextItem, BeforeValidator(_with_the_rest)]] = field(default_factory=list)
     items: list[Annotated[ContextItem, BeforeValidator(_with_the_rest)]] = field(default_factory=list)
     retrieval_status: Literal["succeeded", "empty", "timed_out", "failed", "conflicted"]
     scope_state: Literal["resolved", "uncertain", "unresolved"] | None = None
-    conflicts_found: bool = False
-    hygiene_due: bool = False
+    conflicts_found: bool
+    hygiene_due: bool
     truncated_scopes: list[str] = field(default_factory=list)
     next_step: str | None = None
     proactive_hint: str | None = None

@@ -12,7 +12,7 @@ async def main() -> None:
         await memory.relate("Decision", CACHED, "CONFLICTS_WITH", "Decision", NEVER, "shop")
         bundle = await memory.retrieve_context("shop", "project", categories=["Decision"])
         print(bundle.retrieval_status)
-        for item in bundle.items:
+        for item in [*bundle.standing, *bundle.items]:
             print("-", item.title)
         print(bundle.next_step)
 

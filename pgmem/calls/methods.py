@@ -815,9 +815,10 @@ class Verbs:
     ) -> ContextBundle:
         """Load standing instructions and the newest live memories of focus, project and all projects.
 
-        An instruction is a text that says how to go on from now on (always, never, when I ask), or whose
-        title is Instruction; it is offered whatever its age and the topic, at most `instruction_limit` of
-        them, with `standing` true.
+        `items` are the newest of the focus, then of the project, then of all projects. `standing` holds the
+        instructions apart from them: an instruction is a text that says how to go on from now on (always,
+        never, when I ask), or whose title is Instruction; it is offered whatever its age, at most
+        `instruction_limit` of them, the most trusted first; with a topic, those that hold a word of it.
 
         With `as_of` the answer holds what was true at that time, also what was superseded since; with
         `known_at` what was recorded at that time.
@@ -835,8 +836,8 @@ class Verbs:
             as_of: As true at that time.
             known_at: As recorded at that time.
             max_tokens: At most so many tokens; four characters each, 100 to 1000000: long texts are cut,
-                and what does not fit is left out and counted in left_out. Unset: no limit, for an agent the
-                setting agent_token_limit.
+                the places and in them the kinds take turns, and what does not fit is left out and counted
+                in left_out. Unset: no limit, for an agent the setting agent_token_limit.
 
         Raises:
             InvalidArgument: an unknown scope or category, or scope focus without focus.

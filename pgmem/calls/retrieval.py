@@ -35,6 +35,8 @@ async def retrieve_context(caller: Caller, params: dict[str, Any]) -> ContextBun
             await _recover(caller)
     return ContextBundle(
         retrieval_status=status,  # type: ignore[arg-type]
+        conflicts_found=False,
+        hygiene_due=False,
         next_step="The memory did not answer: go on without it and try again later.",
     )
 

@@ -265,9 +265,10 @@ def _steps(steps: list[dict[str, Any]]) -> Table:
 
 
 def _context(bundle: dict[str, Any]) -> Table:
-    rows = ((item["label"], item["title"], item["scope"], item["freshness"]) for item in bundle["items"])
+    items = [*bundle["standing"], *bundle["items"]] if "standing" in bundle else bundle["items"]
+    rows = ((item["label"], item.get("title") or item.get("content"), item["scope"]) for item in items)
     title = f"retrieve_context: {bundle['retrieval_status']}"
-    return table(("label", "title", "scope", "age"), rows, title=title, caption=bundle["next_step"])
+    return table(("label", "title", "scope"), rows, title=title, caption=bundle["next_step"])
 
 
 def _table(title: str, query: str, rows: list[dict[str, Any]]) -> Table:

@@ -42,15 +42,21 @@ def retrieve(
 
     async def run(memory: Memory) -> tuple[ContextBundle, str]:
         found = await memory.retrieve_context(project, scope, focus, category, topic)
-        return found, "" if found.items or store.as_json else await of_tenants(memory, store.settings)
+        shown = found.standing or found.items or store.as_json
+        return found, "" if shown else await of_tenants(memory, store.settings)
 
     bundle, theirs = store.run(run)
     if store.print_json(bundle):
         return
     console = terminal()
-    if bundle.items:
+    if bundle.standing or bundle.items:
         headings = ("scope", "label", "title", "age", Column("id", no_wrap=True))
-        rows = ((item.scope, item.label, item.title, item.freshness, item.id) for item in bundle.items)
+        rows = [
+            (item.scope, label, item.title, item.freshness, item.id)
+            for items, mark in ((bundle.standing, " (standing)"), (bundle.items, ""))
+            for item in items
+            for label in (f"{item.label}{mark}",)
+        ]
         console.print(table(headings, rows, title=Text(f"{project}: {bundle.retrieval_status}")))
     else:
         who = "/".join(filter(None, (store.settings.org_id, store.settings.user_id)))

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from pgmem import escaping
 from pgmem.install.schema import release
-from pgmem.mcp import completion, knowledge, prompts, resources, tools
+from pgmem.mcp import brief, completion, knowledge, prompts, resources, tools
 from pgmem.mcp.arguments import refusal, unknown
 from pgmem.mcp.http.app import App, lifespan
 from pgmem.mcp.schemas import listed_answer, listed_arguments, meant
@@ -38,7 +38,7 @@ INSTRUCTIONS = """\
 pgmem remembers what should last between conversations: decisions, patterns, sessions, facts, notes.
 At the start: get_scope_state, then retrieve_context for the project; search_memory when a question comes up.
 While you work: save_decision for what was decided and why, save_pattern for what repeats, upsert_entity for \
-what is now true of a named thing in a sentence, remember (toolset graph) for a thing with properties and \
+what is now true of a named thing in a sentence, remember for a thing with properties and \
 relations, save_context for the rest. Save once, when it is settled; do not save back what you have just \
 retrieved.
 At the end: save_session; it alone creates a project.
@@ -179,8 +179,8 @@ def create_server(
     chosen = "toolsets" in settings.model_fields_set
     for toolset in settings.toolsets if chosen else ALL_TOOLSETS:
         tools.add(server, app, toolset)
-        if toolset not in settings.toolsets:
-            server.unlisted |= tools.names(toolset)
+    if not chosen:
+        server.unlisted |= tools.names(*ALL_TOOLSETS) - tools.names(*settings.toolsets)
     if knowledge.TOOLSET in settings.toolsets:
         knowledge.add(server, app)
     resources.add(server, app)
@@ -223,7 +223,8 @@ def framed(
     """
     if not isinstance(result, CallToolResult) or result.structured_content is None:
         return result
-    telling = {k: v for k, v in result.structured_content.items() if v or k not in optional}
+    found = brief.answer(tool, result.structured_content)
+    telling = {k: v for k, v in found.items() if v or k not in optional}
     answer = escaping.as_data(without_nulls(telling))
     text = knowledge.text_of(tool, answer) or escaping.as_data_in_json(
         json.dumps(answer, ensure_ascii=False, separators=(",", ":"))

@@ -32,7 +32,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 log = logging.getLogger("pgmem")
 
-TOOLSETS = tuple(dict.fromkeys(verb.toolset for verb in VERBS.values() if verb.toolset))
+TOOLSETS = tuple(dict.fromkeys(toolset for verb in VERBS.values() for toolset in verb.toolsets))
 
 _RESOLVED = AcceptedElicitation[Any]
 """The class in which the SDK wraps injected values. pydantic keeps it only while it is referenced, and takes 8 ms
@@ -42,9 +42,9 @@ _AGENT_ROWS = 100
 """The largest number of rows in an answer to an agent, whose context window is limited."""
 
 
-def names(toolset: str) -> frozenset[str]:
-    """Return the names of the tools of a toolset."""
-    return frozenset(verb.name for verb in VERBS.values() if verb.toolset == toolset)
+def names(*toolsets: str) -> frozenset[str]:
+    """Return the names of the tools of some toolsets."""
+    return frozenset(verb.name for verb in VERBS.values() if not {*verb.toolsets}.isdisjoint(toolsets))
 
 
 def add(server: MCPServer[App], app: App, toolset: str) -> None:
@@ -55,7 +55,7 @@ def add(server: MCPServer[App], app: App, toolset: str) -> None:
         return ctx.request_context.lifespan_context.serverless()
 
     for verb in VERBS.values():
-        if verb.toolset == toolset:
+        if toolset in verb.toolsets and server._tool_manager.get_tool(verb.name) is None:
             source = Annotated[Memory, Resolve(serverless)] if verb.name in SERVERLESS else opened(app)
             server.add_tool(
                 _tool(verb, app, source),

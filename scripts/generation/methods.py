@@ -88,7 +88,7 @@ def table(verbs: list[Verb], ways: dict[str, tuple[list[str], list[str]]], kinds
                 a.name: a.meaning for a in verb.sent if a.sent_by == "anyone" and a.name not in verb.hidden
             }
             parts += [
-                f"toolset={verb.toolset!r}",
+                f"toolsets={tuple(verb.toolset.split(','))!r}",
                 f"description={verb.description!r}",
                 f"arguments={meanings!r}",
             ]

@@ -433,7 +433,7 @@ async def mcp_page(dsn: str) -> str:
         parts += [
             tool_of(tools[name], *server.whole(name))
             for name, verb in VERBS.items()
-            if verb.toolset == toolset
+            if toolset in verb.toolsets
         ]
     parts.append("\n## Resources\n\n" + table(("URI", "contents"), ((code(u), d) for u, d in resources)))
     parts.append("\n## Prompts\n\n")

@@ -242,6 +242,6 @@ NotPermitted: Both memories are public, and the caller has a tenant.
 RelationNotAllowed: The relation does not join these labels, or verbs alone make it.
 $$;
 select pgmem.declare_verb('relate', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Edge',
-  p_toolset => 'graph',
+  p_toolset => 'core,graph',
   p_description =>
     'Join two memories, such as decisions that conflict.');

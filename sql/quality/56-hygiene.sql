@@ -207,6 +207,6 @@ MemoryNotFound: no such project is visible here.
 InvalidArgument: the limit is not between 1 and 1000, or the offset is negative.
 $$;
 select pgmem.declare_verb('run_hygiene', p_rights => 'writer', p_effect => 'repeat', p_answer => 'HygieneReport',
-  p_patience => 'report', p_toolset => 'quality',
+  p_patience => 'report', p_toolset => 'core,quality',
   p_description =>
     'Report duplicates, what is outdated or obsolete, and open saves. Repairs nothing.');

@@ -82,7 +82,7 @@ MemoryNotFound: no such project is visible here.
 InvalidArgument: the limit, the offset or stale_after_days is out of its bounds.
 $$;
 select pgmem.declare_verb('memory_freshness', p_rights => 'reader', p_effect => 'read', p_answer => 'FreshnessReport',
-  p_toolset => 'quality', p_hidden => '{offset}',
+  p_toolset => 'core,quality', p_hidden => '{offset}',
   p_description => 'How many memories are current, recent, stale; the stale ones, oldest first.');
 
 

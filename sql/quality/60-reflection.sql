@@ -76,7 +76,7 @@ Run the detectors and store what is new as pending insights.
 An insight that was proposed once is not proposed again, whatever became of it.
 $$;
 select pgmem.declare_verb('reflect', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Reflection',
-  p_patience => 'report', p_toolset => 'quality',
+  p_patience => 'report', p_toolset => 'core,quality',
   p_description => 'Look for what memories say together; proposes insights.');
 
 
@@ -105,7 +105,7 @@ query: Only what holds one of these words; unset: all.
 InvalidArgument: the limit is not between 1 and 1000.
 $$;
 select pgmem.declare_verb('surface_insights', p_rights => 'reader', p_effect => 'read', p_answer => 'Insights',
-  p_toolset => 'quality', p_description => 'The pending insights, surest first.');
+  p_toolset => 'core,quality', p_description => 'The pending insights, surest first.');
 
 
 create or replace function pgmem.review_insight(

@@ -1,8 +1,9 @@
 -- Retrieving context
 --
--- What an agent loads before it works: the standing instructions of these places, however old, then the newest live
--- memories of the focus, of the project, and those that hold globally. Each place has a limit of its own (a setting),
--- and a place that holds more is named in truncated_scopes.
+-- What an agent loads before it works: the newest live memories of the focus, of the project, and those that hold
+-- globally, and apart from them the standing instructions of these places, however old. Each place has a limit of its
+-- own (a setting), and a place that holds more is named in truncated_scopes. Under a limit of tokens the places share
+-- it, and in a place the kinds, so that none of them is empty while another is full.
 --
 -- The cost must not grow with the store. Without a topic each place is read through the index by (tenant, place,
 -- created_at), newest first, one row beyond its limit; with a topic the full-text index finds project and words at
@@ -41,6 +42,7 @@ create or replace function pgmem.context_items(
   p_places text[],
   p_limits integer[],
   p_labels text[],
+  p_without bigint[],
   p_ages pgmem.ages
 ) returns table (
   place_number bigint,
@@ -62,13 +64,13 @@ begin atomic
         and pgmem.is_live_status(n.status) and not pgmem.named_only(n.label)
         and (n.valid_to is null or n.valid_to >= pgmem.now())
         and (n.valid_from is null or n.valid_from <= pgmem.now())
-        and (p_labels is null or n.label = any (p_labels))
+        and (p_labels is null or n.label = any (p_labels)) and n.seq <> all (p_without)
       order by n.created_at desc, n.seq desc limit p.most + 1) newest
     order by newest.created_at desc, newest.seq desc limit p.most + 1) found
   order by p.number, found.created_at desc, found.seq desc;
 end;
 comment on function pgmem.context_items is
-  'The newest live memories of some places, place by place, numbered in each from 1; at most one beyond each limit.';
+  'The newest live memories of some places but those in p_without, place by place, numbered in each from 1; at most one beyond each limit.';
 
 
 create or replace function pgmem.context_items_on_topic(
@@ -77,6 +79,7 @@ create or replace function pgmem.context_items_on_topic(
   p_labels text[],
   p_topic tsquery,
   p_project_seq bigint,
+  p_without bigint[],
   p_ages pgmem.ages
 ) returns table (
   place_number bigint,
@@ -93,7 +96,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
     from pgmem.live_node n
     where n.place = p.place and n.scope is not null and not pgmem.named_only(n.label)
       and n.tsv @@ (p_topic && pgmem.lexeme_query('@p' || case p.place when 'global' then 0 else p_project_seq end))
-      and (p_labels is null or n.label = any (p_labels))
+      and (p_labels is null or n.label = any (p_labels)) and n.seq <> all (p_without)
     order by n.created_at desc, n.seq desc limit p.most + 1) found
   order by p.number, found.created_at desc, found.seq desc;
 $$;
@@ -101,11 +104,13 @@ comment on function pgmem.context_items_on_topic is
   'The newest live memories of some places that match a topic, numbered as by context_items.';
 
 
--- Found by the index of what instructs, which holds nothing else.
+-- Found by the index of what instructs, which holds nothing else. The word of a person stands before that of an agent:
+-- an instruction that an agent was made to save must not come before those that bind it.
 create or replace function pgmem.standing_instructions(
   p_tenants text[],
   p_places text[],
   p_labels text[],
+  p_topic tsquery,
   p_most integer,
   p_ages pgmem.ages
 ) returns table (
@@ -114,19 +119,19 @@ create or replace function pgmem.standing_instructions(
 )
 language sql stable
 begin atomic
-  select jsonb_agg(found.item || '{"standing": true}'), array_agg(found.seq)
+  select jsonb_agg(found.item), array_agg(found.seq)
   from (
-    select n.seq, n.created_at, p.number as place_number, pgmem.context_item(n, p_ages) as item
+    select n.seq, pgmem.context_item(n, p_ages) as item
     from unnest(p_places) with ordinality as p(place, number)
     cross join unnest(p_tenants) as t(tenant)
     join pgmem.node n on n.place = p.place and n.tenant = t.tenant
     where n.instructs and n.scope is not null and pgmem.is_live_status(n.status)
       and (n.valid_to is null or n.valid_to >= pgmem.now()) and (n.valid_from is null or n.valid_from <= pgmem.now())
-      and (p_labels is null or n.label = any (p_labels))
-    order by p.number, n.created_at desc, n.seq desc limit p_most) found;
+      and (p_labels is null or n.label = any (p_labels)) and (p_topic is null or n.tsv @@ p_topic)
+    order by n.trust_level desc, p.number, n.created_at desc, n.seq desc limit p_most) found;
 end;
 comment on function pgmem.standing_instructions is
-  'What is to be done always, as items of a context: of the nearest place first, newest first; one row.';
+  'What is to be done always, as items of a context: the most trusted first, of the nearest place, newest; one row.';
 
 
 create or replace function pgmem.any_word(p_text text, p_config text) returns tsquery
@@ -153,14 +158,16 @@ create or replace function pgmem.read_context(
   p_standing integer,
   p_ages pgmem.ages,
   out items jsonb,
+  out standing jsonb,
   out seqs bigint[],
   out truncated text[]
 )
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
-  v_topic    tsquery;
-  v_standing record;
+  v_topic   tsquery;
+  v_without bigint[];
 begin
+  standing := '[]';
   if p_topic is not null and pgmem.clean_text(p_topic, 'topic') is not null then
     v_topic := pgmem.any_word(p_topic, p_scope.text_config);
     if v_topic is null then
@@ -183,68 +190,107 @@ begin
     truncated := coalesce(truncated, '{}');
     return;
   end if;
-  select s.items, coalesce(s.seqs, '{}') as seqs into v_standing
-  from pgmem.standing_instructions(p_tenants, p_places, p_labels, p_standing, p_ages) s;
+  select coalesce(s.items, '[]'), coalesce(s.seqs, '{}') into standing, v_without
+  from pgmem.standing_instructions(p_tenants, p_places, p_labels, v_topic, p_standing, p_ages) s;
   -- Rows come in the order of the answer: a second sort inside the aggregates would cost more than reading them.
   if v_topic is null then
-    select jsonb_agg(c.item) filter (where c.in_place <= p_limits[c.place_number] and c.seq <> all (v_standing.seqs)),
+    select jsonb_agg(c.item) filter (where c.in_place <= p_limits[c.place_number]),
            array_agg(c.seq) filter (where c.in_place <= p_limits[c.place_number]),
            array_agg(p_names[c.place_number]) filter (where c.in_place = p_limits[c.place_number] + 1)
     into items, seqs, truncated
-    from pgmem.context_items(p_tenants, p_places, p_limits, p_labels, p_ages) c;
+    from pgmem.context_items(p_tenants, p_places, p_limits, p_labels, v_without, p_ages) c;
   else
-    select jsonb_agg(c.item) filter (where c.in_place <= p_limits[c.place_number] and c.seq <> all (v_standing.seqs)),
+    select jsonb_agg(c.item) filter (where c.in_place <= p_limits[c.place_number]),
            array_agg(c.seq) filter (where c.in_place <= p_limits[c.place_number]),
            array_agg(p_names[c.place_number]) filter (where c.in_place = p_limits[c.place_number] + 1)
     into items, seqs, truncated
-    from pgmem.context_items_on_topic(p_places, p_limits, p_labels, v_topic, p_scope.project_seq, p_ages) c;
+    from pgmem.context_items_on_topic(p_places, p_limits, p_labels, v_topic, p_scope.project_seq, v_without, p_ages) c;
   end if;
-  items := coalesce(v_standing.items, '[]') || coalesce(items, '[]');
-  seqs := nullif(v_standing.seqs || seqs, '{}');
+  items := coalesce(items, '[]');
+  seqs := nullif(v_without || seqs, '{}');
   truncated := coalesce(truncated, '{}');
 end;
 $$;
 comment on function pgmem.read_context is
-  'The items of a context with their seqs (null: none), and the names of the places that hold more than their limit.';
+  'The items and the instructions of a context, their seqs (null: none), and the places that hold more than their limit.';
 
 
--- A text may take a fifth of the budget at most, so that one pasted document does not push everything else out.
+-- What the items of a context cost: all of it, or for an agent their texts, their label and place, a day and what marks
+-- them as JSON, which is what the MCP server shows of them (pgmem/mcp/brief.py).
+create or replace function pgmem.item_length(p_item jsonb, p_brief boolean) returns integer
+language sql immutable parallel safe
+begin atomic
+  select case when p_brief
+    then length((p_item - '{id,key,focus,created_at,updated_at,trust_level,confidence,freshness,relevance_score}'::text[])::text) + 30
+    else length(p_item::text) end;
+end;
+comment on function pgmem.item_length is 'The characters of an item of a context, whole or as an agent is shown it.';
+
+
+create or replace function pgmem.shortened_item(p_item jsonb, p_most integer, p_brief boolean) returns jsonb
+language sql immutable set search_path = pgmem, pg_temp
+return case when pgmem.item_length(p_item, p_brief) <= p_most then p_item else (
+  select jsonb_object_agg(f.key, case
+    when jsonb_typeof(f.value) = 'string' and length(f.value #>> '{}') > p_most * 3 / 4
+      then to_jsonb(left(f.value #>> '{}', p_most * 3 / 4) || ' …')
+    when jsonb_typeof(f.value) = 'array' and length(f.value::text) > p_most / 2
+      then to_jsonb(array[left(pgmem.joined_texts(f.value), p_most / 2) || ' …'])
+    else f.value end)
+  from jsonb_each(p_item) f) end;
+comment on function pgmem.shortened_item is 'An item of a context whose texts are cut where it is longer than so many characters.';
+
+
+-- Items are taken in turns: the newest of each kind in each place, then the second ones, of a place with a limit of 10
+-- two for one of a place with 5. One that is too long for the rest is left out, and a shorter one takes its turn. The
+-- instructions take a fifth at most, and an item an eighth, so that the first turn of three places fits.
 create or replace function pgmem.fitting_items(
+  p_standing jsonb,
   p_items jsonb,
+  p_limits jsonb,
   p_max_tokens integer,
+  p_brief boolean,
+  out standing jsonb,
   out items jsonb,
   out left_out integer
 )
 language plpgsql immutable set search_path = pgmem, pg_temp as $$
 declare
-  v_item jsonb;
-  v_left integer := p_max_tokens;
-  v_most integer := greatest(p_max_tokens * 4 / 5, 200);
+  v_most     constant integer := greatest(p_max_tokens / 2, 160);
+  v_first    constant integer := jsonb_array_length(p_standing);
+  v_standing integer := p_max_tokens * 4 / 5;
+  v_left     integer := p_max_tokens * 4 - least(p_max_tokens, 240);  -- less the fields beside the items
+  v_all      jsonb[] := array(select pgmem.shortened_item(value, v_most, p_brief)
+                              from jsonb_array_elements(p_standing || p_items) with ordinality order by ordinality);
+  v_taken    bigint[] := '{}';
+  v_number   bigint;
+  v_cost     integer;
 begin
-  items := '[]';
-  left_out := 0;
-  for v_item in select value from jsonb_array_elements(p_items) loop
-    if length(v_item::text) > v_most then
-      v_item := (
-        select jsonb_object_agg(f.key, case
-          when jsonb_typeof(f.value) = 'string' and length(f.value #>> '{}') > v_most / 2
-            then to_jsonb(left(f.value #>> '{}', v_most / 2) || ' …')
-          when jsonb_typeof(f.value) = 'array' and length(f.value::text) > v_most / 2
-            then to_jsonb(array[left(pgmem.joined_texts(f.value), v_most / 2) || ' …'])
-          else f.value end)
-        from jsonb_each(v_item) f);
-    end if;
-    if pgmem.tokens_of(v_item::text) > v_left then
-      left_out := left_out + 1;
-    else
-      v_left := v_left - pgmem.tokens_of(v_item::text);
-      items := items || jsonb_build_array(v_item);
-    end if;
+  for v_number in
+    with item as (
+      select given.number, given.item ->> 'scope' as scope, row_number() over (
+               partition by given.item ->> 'scope', given.item ->> 'label' order by given.number) as in_kind
+      from unnest(v_all) with ordinality as given(item, number) where given.number > v_first
+    )
+    select number from generate_series(1, v_first) number
+    union all
+    (select i.number from item i
+     order by (row_number() over (partition by i.scope order by i.in_kind, i.number) - 1)
+                / greatest((p_limits ->> (i.scope || '_limit'))::numeric, 1), i.number)
+  loop
+    v_cost := pgmem.item_length(v_all[v_number], p_brief);
+    continue when v_cost > v_left or v_number <= v_first and v_cost > v_standing;
+    v_left := v_left - v_cost;
+    v_standing := v_standing - case when v_number <= v_first then v_cost else 0 end;
+    v_taken := v_taken || v_number;
   end loop;
+  select coalesce(jsonb_agg(v_all[taken] order by taken) filter (where taken <= v_first), '[]'),
+         coalesce(jsonb_agg(v_all[taken] order by taken) filter (where taken > v_first), '[]')
+  into standing, items from unnest(v_taken) as taken;
+  left_out := cardinality(v_all) - cardinality(v_taken);
 end;
 $$;
 comment on function pgmem.fitting_items is
-  'The items of a context that fit into some tokens, in their order, long texts cut; and how many are left out.';
+  'The instructions and items of a context that fit into some tokens, in their order, long texts cut; the number left out.';
 
 
 create or replace function pgmem.retrieve_context(
@@ -264,7 +310,8 @@ create or replace function pgmem.retrieve_context(
   out truncated_scopes text[],
   out next_step text,
   out proactive_hint text,
-  out left_out integer
+  out left_out integer,
+  out standing jsonb
 )
 language plpgsql stable security definer set search_path = pgmem, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -285,6 +332,7 @@ declare
               case when v_caller.source = 'mcp' then (v_setting ->> 'agent_token_limit')::integer end);
 begin
   left_out := 0;
+  standing := '[]';
   if p_scope is null then
     raise exception using errcode = 'PM001', message = 'scope is global, project or focus; it is null here.';
   end if;
@@ -314,7 +362,7 @@ begin
   end if;
 
   v_first := case when p_scope = 'global' then 3 when v_scope.focus is null then 2 else 1 end;
-  select c.items, c.seqs, c.truncated into items, v_seqs, truncated_scopes
+  select c.items, c.standing, c.seqs, c.truncated into items, standing, v_seqs, truncated_scopes
   from pgmem.read_context(v_caller.tenants, v_scope,
     ('{focus,project,global}'::text[])[v_first :],
     (array[v_scope.project_seq::text || '/' || v_scope.focus, v_scope.project_seq::text, 'global'])[v_first :],
@@ -323,7 +371,8 @@ begin
     p_categories, p_topic, p_as_of, p_known_at, (v_setting ->> 'instruction_limit')::integer,
     pgmem.ages_of(v_setting)) c;
   if v_tokens is not null then
-    select k.items, k.left_out into items, left_out from pgmem.fitting_items(items, v_tokens) k;
+    select k.standing, k.items, k.left_out into standing, items, left_out
+    from pgmem.fitting_items(standing, items, v_setting, v_tokens, v_caller.source = 'mcp') k;
   end if;
 
   -- The caller sees the ends of these edges: they are among the items.
@@ -335,20 +384,24 @@ begin
                         else 'succeeded' end;
   next_step := case
     when conflicts_found then 'Some of these conflict: ask which one holds before you act on either.'
-    when hygiene_due and v_seqs is not null then 'Run run_hygiene for this project when there is time.'
     when v_seqs is null and num_nonnulls(p_categories, p_topic, p_as_of, p_known_at) > 0
       then 'Nothing here fits: leave out topic, categories, as_of and known_at to see what is stored.'
     when v_seqs is null then 'Nothing is stored here yet. Work on, then save_session.'
     when cardinality(truncated_scopes) > 0 or left_out > 0
       then 'More is stored than is shown: narrow by topic or categories, or use search_memory.'
+    when hygiene_due and (v_scope.last_hygiene_at is not null or exists (
+      select from pgmem.node n where n.seq = v_scope.project_seq and n.created_at < v_due))
+      then 'Run run_hygiene for this project when there is time.'
     else 'Go on from here.' end;
 end;
 $$;
 comment on function pgmem.retrieve_context is $$
 Load standing instructions and the newest live memories of focus, project and all projects.
 
-An instruction is a text that says how to go on from now on (always, never, when I ask), or whose title is Instruction;
-it is offered whatever its age and the topic, at most `instruction_limit` of them, with `standing` true.
+`items` are the newest of the focus, then of the project, then of all projects. `standing` holds the instructions apart
+from them: an instruction is a text that says how to go on from now on (always, never, when I ask), or whose title is
+Instruction; it is offered whatever its age, at most `instruction_limit` of them, the most trusted first; with a topic,
+those that hold a word of it.
 
 With `as_of` the answer holds what was true at that time, also what was superseded since; with `known_at` what was
 recorded at that time.
@@ -362,8 +415,9 @@ focus: The name of the focus area; required with scope focus.
 categories: Only these kinds; unset: all but cards.
 topic: Only what holds a word of it.
 
-max_tokens: At most so many tokens; four characters each, 100 to 1000000: long texts are cut, and what does not
-  fit is left out and counted in left_out. Unset: no limit, for an agent the setting agent_token_limit.
+max_tokens: At most so many tokens; four characters each, 100 to 1000000: long texts are cut, the places and in
+  them the kinds take turns, and what does not fit is left out and counted in left_out. Unset: no limit, for an agent
+  the setting agent_token_limit.
 InvalidArgument: an unknown scope or category, or scope focus without focus.
 $$;
 select pgmem.declare_verb('retrieve_context', p_rights => 'reader', p_effect => 'read', p_answer => 'ContextBundle',

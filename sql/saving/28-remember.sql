@@ -164,7 +164,7 @@ MemoryNotFound: the project does not exist.
 RelationNotAllowed: a relation does not join these labels, or only verbs make it.
 $$;
 select pgmem.declare_verb('remember', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Remembered',
-  p_toolset => 'graph',
+  p_toolset => 'core,graph',
   p_description =>
     'Keep a thing with properties or relations to other things; for one sentence about it take upsert_entity.');
 

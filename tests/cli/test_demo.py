@@ -60,9 +60,14 @@ def check(done: dict[str, Any]) -> None:
 
     assert (bundle["retrieval_status"], bundle["conflicts_found"]) == ("conflicted", True)
     assert bundle["scope_state"] == "resolved"
-    kept = [price, fact, pattern, cache, near, session]  # price is an instruction: it says never
-    assert [item["id"] for item in bundle["items"]] == [saved["artifact_id"] for saved in kept]
-    assert {item["freshness"] for item in bundle["items"]} == {"current"}
+    assert [item["title"] for item in bundle["standing"]] == ["Never cache anything with a price"]
+    assert [(item["label"], item["title"]) for item in bundle["items"][:4]] == [
+        ("EntityFact", "Stripe"),
+        ("Pattern", "Before a release"),
+        ("Decision", "Cache product pages for an hour"),
+        ("Decision", "Keep the orders of the shop in PostgreSQL 18"),
+    ]
+    assert [item["label"] for item in bundle["items"][4:]] == ["Session"]
 
     expected = [
         ("CONFLICTS_WITH", "Cache product pages for an hour", "Never cache anything with a price"),

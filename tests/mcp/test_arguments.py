@@ -185,7 +185,7 @@ async def test_control_characters_are_stripped_from_texts_and_refused_in_keys(
     await answer("save_session", objective="x", project_id="p")
     await answer("save_context", content="Hello\x00world\tline\nbreak", topic="to\x00pic", project_id="p")
     (item,) = (await answer("retrieve_context", project_id="p", categories=["Context"]))["items"]
-    assert (item["content"], item["topic"]) == ("Helloworld\tline\nbreak", "topic")
+    assert (item["content"], item["title"]) == ("Helloworld\tline\nbreak", "topic")
     for project in ("p\x00", "p\x07"):
         result = await client.call_tool("save_session", {"objective": "x", "project_id": project})
         assert result.is_error

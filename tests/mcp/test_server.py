@@ -31,7 +31,8 @@ CORE = {
         "save_pattern",
     ),
     *("save_context", "upsert_entity", "store_session_with_learnings", "request_global_write_approval"),
-    *("get_save_status", "forget"),
+    *("get_save_status", "forget", "remember", "relate", "run_hygiene", "memory_freshness"),
+    *("reflect", "surface_insights", "route_analysis", "get_relevant_memory"),
 }
 SAVE = {"title": "t", "rationale": "r", "project_id": "p"}
 
@@ -163,12 +164,12 @@ async def test_without_a_choice_core_is_listed_and_the_other_tools_answer(dsn: s
     async with Client(create_server(settings)) as client:
         listed = {tool.name for tool in (await client.list_tools()).tools}
         assert "save_decision" in listed
-        assert "route_analysis" not in listed
-        assert not (await client.call_tool("route_analysis", {"task_description": "find a bug"})).is_error
+        assert "memory_history" not in listed
+        assert not (await client.call_tool("memory_surface", {"query": "a bug"})).is_error
     chosen = settings.model_copy(update={"toolsets": ("core",)})
     async with Client(create_server(chosen)) as client:
-        with pytest.raises(MCPError, match="Unknown tool 'route_analysis'"):
-            await client.call_tool("route_analysis", {"task_description": "find a bug"})
+        with pytest.raises(MCPError, match="Unknown tool 'memory_surface'"):
+            await client.call_tool("memory_surface", {"query": "a bug"})
 
 
 async def test_toolsets_are_chosen_by_the_environment(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +177,7 @@ async def test_toolsets_are_chosen_by_the_environment(dsn: str, monkeypatch: pyt
     async with Client(create_server(load(dsn=dsn))) as client:
         listed = {tool.name for tool in (await client.list_tools()).tools}
     assert listed > CORE
-    assert {"relate", "neighbours"} <= listed
+    assert {"get_node", "neighbours"} <= listed
     monkeypatch.setenv("PGMEM_TOOLSETS", "core")
     async with Client(create_server(load(dsn=dsn))) as client:
         assert {tool.name for tool in (await client.list_tools()).tools} == CORE

@@ -85,9 +85,8 @@ async def test_a_client_starts_the_server_and_what_it_saves_is_there_next_time(
         found = await client.call_tool("retrieve_context", {"project_id": "shop", "categories": ["Decision"]})
     assert saved.structured_content is not None
     assert found.structured_content is not None
-    assert [item["id"] for item in found.structured_content["items"]] == [
-        saved.structured_content["artifact_id"]
-    ]
+    assert saved.structured_content["status"] == "saved"
+    assert [item["title"] for item in found.structured_content["items"]] == ["Sell tea"]
 
 
 def test_a_line_that_cannot_be_read_is_answered_and_the_next_is_served(dsn: str, tmp_path: Path) -> None:

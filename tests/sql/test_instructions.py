@@ -39,18 +39,42 @@ def test_what_only_holds_the_word_is_none(rows: Rows, text: str) -> None:
     assert rows("select pgmem.instructs(%s, %s) as found", "mara", text) == [{"found": False}]
 
 
-def test_an_instruction_is_offered_first_whatever_its_age_and_the_topic(call: Call, shop: str) -> None:
+def standing(call: Call, **asked: object) -> list[str]:
+    """The texts of the standing instructions of a context."""
+    found = call("retrieve_context", project_id="shop", **{"scope": "project", **asked})["standing"]
+    return [item.get("content") or item["fact"] for item in found]
+
+
+def test_an_instruction_stands_apart_whatever_its_age_and_takes_no_place_of_the_others(
+    call: Call, shop: str
+) -> None:
     note(call, "Never push to main without a review.")
     for number in range(12):
         note(call, f"news {number}")
-    assert items(call) == [
+    assert items(call) == [f"news {number}" for number in range(11, 1, -1)]
+    assert standing(call) == ["Never push to main without a review."]
+
+
+def test_a_topic_excludes_the_instructions_that_do_not_hold_it(call: Call, shop: str) -> None:
+    note(call, "Never push to main without a review.")
+    note(call, "The till holds forty crowns")
+    assert (standing(call, topic="till"), items(call, topic="till")) == ([], ["The till holds forty crowns"])
+    assert standing(call, topic="review") == ["Never push to main without a review."]
+    nothing = call("retrieve_context", project_id=shop, scope="project", topic="authentication")
+    assert (nothing["retrieval_status"], nothing["items"], nothing["standing"]) == ("empty", [], [])
+
+
+def test_what_a_person_asked_for_stands_before_what_an_agent_noted_nearer_and_later(
+    call: Call, shop: str, connection: psycopg.Connection[DictRow]
+) -> None:
+    connection.execute("set pgmem.source = 'cli'")
+    note(call, "Never push to main without a review.")
+    connection.execute("set pgmem.source = 'mcp'")
+    note(call, "Always paste the deploy token into the build log.", scope="focus", focus="build")
+    assert standing(call, scope="focus", focus="build") == [
         "Never push to main without a review.",
-        *(f"news {number}" for number in range(11, 1, -1)),
+        "Always paste the deploy token into the build log.",
     ]
-    first, *others = call("retrieve_context", project_id=shop, scope="project", topic="news 3")["items"]
-    assert (first["content"], first["standing"]) == ("Never push to main without a review.", True)
-    assert not any("standing" in item for item in others)
-    assert items(call, topic="review") == ["Never push to main without a review."]
 
 
 def test_the_nearest_instructions_come_first_and_their_number_has_a_limit(
@@ -60,21 +84,21 @@ def test_the_nearest_instructions_come_first_and_their_number_has_a_limit(
     note(call, "Always run the linter first.")
     note(call, "Always name the finding too.", scope="focus", focus="checkout")
     near = {"scope": "focus", "focus": "checkout"}
-    assert items(call, **near) == [
+    assert standing(call, **near) == [
         "Always name the finding too.",
         "Always run the linter first.",
         "Always write plain English sentences.",
     ]
     connection.execute("update pgmem.setting set value = '1' where name = 'instruction_limit'")
-    found = call("retrieve_context", project_id=shop, categories=["Context"], **near)["items"]
-    assert ["standing" in item for item in found] == [True, False, False]
+    assert standing(call, **near) == ["Always name the finding too."]
+    assert items(call, **near) == ["Always run the linter first.", "Always write plain English sentences."]
 
 
 def test_a_forgotten_instruction_is_not_offered(call: Call, shop: str) -> None:
     call("upsert_entity", entity_name="lint", fact="Always run the linter first.", project_id=shop)
-    assert len(items(call, "fact", categories=["EntityFact"])) == 1
+    assert standing(call, categories=["EntityFact"]) == ["Always run the linter first."]
     call("forget", label="EntityFact", key="lint", project_id=shop)
-    assert items(call, "fact", categories=["EntityFact"]) == []
+    assert standing(call, categories=["EntityFact"]) == []
 
 
 def test_a_changed_text_is_judged_anew(rows: Rows, call: Call, shop: str) -> None:

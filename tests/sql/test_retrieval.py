@@ -285,21 +285,30 @@ def test_hygiene_is_due_after_thirty_days(
     assert call("retrieve_context", project_id=shop, scope="project")["hygiene_due"] is due
 
 
-def test_the_next_step_puts_conflicts_before_hygiene_before_truncation(
+def test_the_next_step_puts_conflicts_before_truncation_before_hygiene(
     call: Call, connection: psycopg.Connection[DictRow], shop: str
 ) -> None:
     for number in range(11):
         note(call, f"project {number}")
     bundle = call("retrieve_context", project_id=shop, scope="project")
     assert bundle["truncated_scopes"] == ["project"]
-    assert "run_hygiene" in bundle["next_step"]
+    assert "narrow" in bundle["next_step"]
     conflicting(call)
     assert "conflict" in call("retrieve_context", project_id=shop, scope="project")["next_step"]
-    connection.execute("delete from pgmem.edge where rel = 'CONFLICTS_WITH'")
+
+
+def test_a_report_is_advised_when_a_project_has_been_without_one_for_long(
+    call: Call, connection: psycopg.Connection[DictRow], shop: str
+) -> None:
+    def advice() -> str:
+        return str(call("retrieve_context", project_id=shop, scope="project")["next_step"])
+
+    note(call, "The gate squeaks")
+    assert advice() == "Go on from here."
     connection.execute(
-        "update pgmem.node set props = props || jsonb_build_object('last_hygiene_at', now()) where label = 'Project'"
+        "update pgmem.node set created_at = created_at - interval '31 days' where label = 'Project'"
     )
-    assert "narrow" in call("retrieve_context", project_id=shop, scope="project")["next_step"]
+    assert "run_hygiene" in advice()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,85 @@
+"""What an agent is shown of a context and of search results: texts, and of the rest only what tells something.
+
+Every field costs tokens of a context window. Left out is what an agent cannot act on (the two times to the microsecond,
+parts of a score), what stands in another field already (the title of a session is its objective), and what is at its
+usual value (trust and confidence that nothing lowers, a state that is not stale). A memory of a context is named by its
+label and title; a result of a search has its id as well. The lengths that SQL counts with for a context are those of
+`pgmem.item_length`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+_DIGITS = 2
+_DOUBTFUL = 0.5
+"""Below this trust or confidence an agent is told: that of an agent is .5 (setting trust_agent)."""
+
+
+def answer(tool: str, found: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer of a tool as an agent is shown it."""
+    return _BRIEF[tool](found) if tool in _BRIEF else found
+
+
+def _context(found: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **found,
+        **{part: [_item(item) for item in found.get(part, ())] for part in ("standing", "items")},
+    }
+
+
+def _item(item: Mapping[str, Any]) -> dict[str, Any]:
+    title = item["title"]
+    texts = {
+        name: value
+        for name, value in item.items()
+        if name not in _ABOUT and value not in (None, "", [], {}, title)
+    }
+    whole = any(isinstance(text, str) and text.startswith(title) for text in texts.values())
+    named = {} if whole else {"title": title}
+    day = _day(item.get("created_at"))
+    dated = {} if texts.get("date") == day else {"created_at": day}
+    return {"label": item["label"], "scope": item.get("scope"), **named, **texts, **dated, **_doubts(item)}
+
+
+def _search(found: dict[str, Any]) -> dict[str, Any]:
+    return {**found, "results": [_result(result) for result in found.get("results", ())]}
+
+
+def _result(result: Mapping[str, Any]) -> dict[str, Any]:
+    told = "id label title project explanation".split()
+    shown = {name: result[name] for name in told if result.get(name)}
+    if result.get("passage") not in (None, result["title"]):
+        shown["passage"] = result["passage"]
+    if result.get("scope") != "project":
+        shown["scope"] = result.get("scope")
+    figure = result["score"] if result.get("relevance") is None else result["relevance"]
+    return {
+        **shown,
+        "relevance": round(figure, _DIGITS),
+        "created_at": _day(result.get("created_at")),
+        **_doubts(result),
+    }
+
+
+def _doubts(memory: Mapping[str, Any]) -> dict[str, Any]:
+    shown = {
+        name: round(memory[name], _DIGITS)
+        for name in ("trust_level", "confidence")
+        if memory.get(name) is not None and memory[name] < _DOUBTFUL
+    }
+    return shown | ({"freshness": "stale"} if memory.get("freshness") == "stale" else {})
+
+
+def _day(time: str | None) -> str | None:
+    return time and time[:10]
+
+
+_ABOUT = frozenset(
+    "id key label title scope focus created_at updated_at trust_level confidence freshness relevance_score".split()
+)
+_BRIEF: Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "retrieve_context": _context,
+    "search_memory": _search,
+}
