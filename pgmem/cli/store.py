@@ -55,6 +55,9 @@ def init(
         bool, typer.Option("--roles", help="Create the roles for row-level security; needs CREATEROLE.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what an upgrade would do.")] = False,
+    cell: Annotated[
+        int | None, typer.Option("--cell", min=0, max=255, help="The number of the store behind a front.")
+    ] = None,
 ) -> None:
     """Create the schema, or upgrade it to this release."""
     if sql:
@@ -70,7 +73,7 @@ def init(
         lambda: _with_store(
             settings,
             lambda found: schema.upgrade(
-                found, settings=settings.store, roles=roles, progress=_show_progress()
+                found, settings=settings.store, roles=roles, cell=cell, progress=_show_progress()
             ),
         )
     )
@@ -80,6 +83,7 @@ def init(
         f"pgmem {done.release}: {_became(done)}; extensions: "
         f"{', '.join(done.extensions) or 'none, full text only'}"
         f"{'; with the roles of row-level security' if roles else ''}"
+        f"{'' if cell is None else f'; cell {cell}'}"
         f"{_left_to_worker(done)}"
     )
 

@@ -129,6 +129,7 @@ def upgrade(
     *,
     roles: bool = False,
     renew: bool = True,
+    cell: int | None = None,
     progress: Progress = lambda _line: None,
 ) -> Upgrade:
     """Bring a database to this release, in one transaction, and renew its rows after it; concurrent callers take turns.
@@ -139,6 +140,7 @@ def upgrade(
         settings: values of rows of `pgmem.setting` to set, by the row, such as `Settings.store`; others are ignored.
         roles: make the roles of the second layer of isolation and hand the schema to `pgmem_owner`; needs CREATEROLE.
         renew: renew the rows before it returns; else the next round of a worker does.
+        cell: the number of the store among the cells behind a front; None keeps the one it has.
         progress: called with a line for each step that takes long.
 
     Raises:
@@ -168,6 +170,7 @@ def upgrade(
         changed = _replace_if_changed(connection)
         connection.execute("select pgmem.enable_graph(), pgmem.enable_vector()")
         connection.execute("select pgmem.grant_rights()")
+        connection.execute(_NUMBER, (cell,))
         _set_rows(connection, settings or {})
         connection.execute(_NAME_EXTENSION_SCHEMA)
         if roles:
@@ -178,6 +181,13 @@ def upgrade(
     with _connect(dsn) as connection:
         unembedded, unindexed = connection.execute(_LEFT).fetchone() or (0, 0)
     return Upgrade(release(), changed, made, before, tuple(notices), unembedded, unindexed)
+
+
+# Tables that this release brings are numbered as the others are.
+_NUMBER = """
+select pgmem.number_cell(n.cell) from (select coalesce(%s, v.cell) as cell from pgmem.schema_version v) n
+where n.cell is not null
+"""
 
 
 def _set_rows(connection: psycopg.Connection[Any], values: Mapping[str, str]) -> None:

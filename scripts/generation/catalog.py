@@ -76,6 +76,8 @@ class Verb:
     toolset: str | None
     description: str | None
     hidden: list[str]
+    reach: str
+    least: list[str]
     many: bool
     stable: bool
     comment: str

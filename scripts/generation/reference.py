@@ -321,10 +321,23 @@ def verbs_page(connection: psycopg.Connection[dict[str, Any]]) -> str:
         if verb.raises:
             parts.append(table(("raises", "when"), ((code(name), when) for name, when in verb.raises)) + "\n")
         parts.append(
-            f"From: {', '.join(interfaces)}. Effect: {EFFECTS[verb.effect]} Called by: {RIGHTS[verb.rights]}.\n"
+            f"From: {', '.join(interfaces)}. Effect: {EFFECTS[verb.effect]} Called by: {RIGHTS[verb.rights]}."
+            f" Behind a front: {REACH[verb.reach]}.\n"
         )
     return "".join(parts)
 
+
+REACH = {
+    "caller": "the cell of the caller",
+    "argument": "the cell of the organisation in the arguments",
+    "token": "the cell of the token",
+    "every": "every cell, with one answer",
+    "sum": "every cell, or that of the caller's organisation; the answers are added up",
+    "union": "every cell, or that of the caller's organisation; the rows of all",
+    "cell": "one cell only",
+    "front": "the front itself",
+}
+"""The cells that a front asks, by `pgmem.verb.reach`."""
 
 EFFECTS = {
     "read": "it reads, possibly from a replica.",

@@ -21,7 +21,9 @@ create or replace function pgmem.declare_verb(
   p_patience text default null,
   p_toolset text default null,
   p_description text default null,
-  p_hidden text[] default '{}'
+  p_hidden text[] default '{}',
+  p_reach text default null,
+  p_least text[] default '{}'
 ) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
@@ -29,10 +31,15 @@ declare
   v_comment text := obj_description(v_verb, 'pg_proc');
   v_error   text;
 begin
-  insert into pgmem.verb (place, chapter, name, summary, rights, effect, answer, patience, toolset, description, hidden)
+  if p_reach is null and p_rights not in ('reader', 'writer') then
+    raise exception '%: a verb of % needs p_reach: the cells that a front asks.', p_name, p_rights;
+  end if;
+  insert into pgmem.verb (place, chapter, name, summary, rights, effect, answer, patience, toolset, description, hidden,
+                          reach, least)
   select coalesce(max(v.place), 0) + 1, current_setting('pgmem.chapter'), p_name,
          split_part(ltrim(v_comment, e'\n'), e'\n', 1),
-         p_rights, p_effect, p_answer, p_patience, p_toolset, p_description, p_hidden
+         p_rights, p_effect, p_answer, p_patience, p_toolset, p_description, p_hidden, coalesce(p_reach, 'caller'),
+         p_least
   from pgmem.verb v;
   foreach v_error in array case
     when p_rights = 'reviewer' then array['NotPermitted: the login is neither owner nor reviewer.']
@@ -53,6 +60,9 @@ end;
 $$;
 comment on function pgmem.declare_verb is $$
 Declare a verb: its rights, its effect, the class of its answer, how long Python waits for it, and how agents see it.
+
+p_reach says which cells a front asks (comment on pgmem.verb.reach); a verb of readers or writers asks the cell of its
+caller.
 $$;
 
 delete from pgmem.verb;

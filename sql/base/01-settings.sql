@@ -102,7 +102,8 @@ value: The new value, as a text.
 
 InvalidArgument: There is no such setting, or the value does not fit; the message says what the setting means.
 $$;
-select pgmem.declare_verb('set_setting', p_rights => 'owner', p_effect => 'repeat', p_answer => 'Setting');
+select pgmem.declare_verb('set_setting', p_rights => 'owner', p_effect => 'repeat', p_answer => 'Setting',
+  p_reach => 'every');
 
 
 create or replace function pgmem.list_settings(

@@ -22,6 +22,43 @@ comment on function pgmem.is_member is
   'Whether the login is a member of a role. Roles are optional; a missing one has no members.';
 
 
+-- Of the class of a server that is shutting down, so that a client keeps what it saves and sends it again.
+create or replace function pgmem.require_here(p_state text, p_writes boolean) returns void
+language plpgsql stable as $$
+begin
+  if p_state in ('gone', 'arriving') then
+    raise exception using errcode = '57P03', message = 'This organisation is in another cell: connect to the front.';
+  elsif p_state = 'leaving' and p_writes then
+    raise exception using errcode = '57P03',
+      message = 'This organisation is moving to another cell; send what you save again in a moment.';
+  end if;
+end;
+$$;
+comment on function pgmem.require_here is
+  'An error where the state of an organisation in pgmem.away forbids a read or a write here.';
+
+
+create or replace function pgmem.require_org_here(p_org_id text) returns void
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  perform pgmem.require_here(a.state, true) from pgmem.away a where a.org_id = p_org_id;
+end;
+$$;
+comment on function pgmem.require_org_here is
+  'An error where an organisation that an argument names moves between cells; for verbs of another caller.';
+
+
+create or replace function pgmem.login() returns text
+language plpgsql stable as $$
+begin
+  -- The front's login is its own; it says who logged in there.
+  return coalesce(case when pgmem.is_trusted() then nullif(current_setting('pgmem.login', true), '') end,
+                  session_user);
+end;
+$$;
+comment on function pgmem.login is 'The login that is recorded: the session''s, or the one at the front that called.';
+
+
 create or replace function pgmem.caller() returns pgmem.caller
 language plpgsql stable security definer
 set search_path = pgmem, pg_temp
@@ -43,6 +80,7 @@ declare
   v_required   boolean;
   v_shared     boolean;
   v_trust      float8;
+  v_away       text;
 begin
   -- One statement for all look-ups, as every verb begins here.
   select role.org_id, role.user_id, role.role_name is not null,
@@ -50,9 +88,14 @@ begin
     exists (select from pgmem.tenant_role)
       or exists (select from pgmem.api_token t where t.revoked_at is null and (t.org_id <> '' or t.user_id <> '')),
     (select value::float8 from pgmem.setting
-     where name = 'trust_' || case when v_trusted and role.role_name is null then v_source else 'sql' end)
-  into v_org_id, v_user_id, v_bound, v_required, v_shared, v_trust
+     where name = 'trust_' || case when v_trusted and role.role_name is null then v_source else 'sql' end),
+    (select a.state from pgmem.away a
+     where a.org_id = coalesce(role.org_id, case when v_trusted then current_setting('pgmem.org_id', true) end))
+  into v_org_id, v_user_id, v_bound, v_required, v_shared, v_trust, v_away
   from (select) as one left join pgmem.tenant_role role on role.role_name = session_user;
+  if v_away in ('gone', 'arriving') then
+    perform pgmem.require_here(v_away, false);
+  end if;
   if v_trusted and not v_bound then
     v_org_id := current_setting('pgmem.org_id', true);
     v_user_id := current_setting('pgmem.user_id', true);
@@ -81,13 +124,13 @@ begin
     v_tenants := array[pgmem.tenant_of()];
   end if;
   return row(v_org_id, v_user_id, v_tenant, v_tenants, v_agent_id, v_session_id, v_source, coalesce(v_trust, 0.5),
-             v_org_id <> '' or v_user_id <> '', v_made_at, v_shared, false)::pgmem.caller;
+             v_org_id <> '' or v_user_id <> '', v_made_at, v_shared, false, v_away)::pgmem.caller;
 end;
 $$;
 comment on function pgmem.caller is $$
 The caller: its tenant, the tenants it sees, agent, session and way in.
 
-A login bound in tenant_role is that tenant, whatever it sets.
+A login bound in tenant_role is that tenant, whatever it sets. An error where its organisation is in another cell.
 $$;
 
 
@@ -159,6 +202,8 @@ declare
 begin
   if v_advice is not null then
     raise exception using errcode = 'PM006', message = v_advice;
+  elsif v_caller.away is not null then
+    perform pgmem.require_here(v_caller.away, true);
   end if;
   return v_caller;
 end;
@@ -186,10 +231,16 @@ comment on function pgmem.require_reviewer is
 -- As require_writer, for maintenance, which needs no identity: without one it means all tenants.
 create or replace function pgmem.require_keeper(p_what text) returns pgmem.caller
 language plpgsql stable set search_path = pgmem, pg_temp as $$
+declare
+  v_caller pgmem.caller;
 begin
   perform pgmem.require_reviewer(p_what);
   perform pgmem.require_read_committed();
-  return pgmem.caller();
+  v_caller := pgmem.caller();
+  -- Without an identity it changes the rows of every tenant, of one that is being moved too.
+  perform pgmem.require_here(a.state, true) from pgmem.away a
+  where a.state = 'leaving' and (a.org_id = v_caller.org_id or not v_caller.identified);
+  return v_caller;
 end;
 $$;
 comment on function pgmem.require_keeper is 'The caller, if the login owns the schema or is a reviewer; else an error.';

@@ -116,7 +116,8 @@ MemoryNotFound: no such card is visible here.
 ContractError: the card, or one that it supersedes, is in another status.
 InvalidArgument: by is empty.
 $$;
-select pgmem.declare_verb('approve_card', p_rights => 'reviewer', p_effect => 'repeat', p_answer => 'CardDecision');
+select pgmem.declare_verb('approve_card', p_rights => 'reviewer', p_effect => 'repeat', p_answer => 'CardDecision',
+  p_reach => 'caller');
 
 
 create or replace function pgmem.reject_card(
@@ -152,7 +153,8 @@ MemoryNotFound: no such card is visible here.
 ContractError: the card is no draft.
 InvalidArgument: by is empty.
 $$;
-select pgmem.declare_verb('reject_card', p_rights => 'reviewer', p_effect => 'repeat', p_answer => 'CardDecision');
+select pgmem.declare_verb('reject_card', p_rights => 'reviewer', p_effect => 'repeat', p_answer => 'CardDecision',
+  p_reach => 'caller');
 
 
 create or replace function pgmem.archive_card(
@@ -186,7 +188,8 @@ MemoryNotFound: no such card is visible here.
 ContractError: the card is in another status.
 InvalidArgument: by is empty.
 $$;
-select pgmem.declare_verb('archive_card', p_rights => 'reviewer', p_effect => 'repeat', p_answer => 'CardDecision');
+select pgmem.declare_verb('archive_card', p_rights => 'reviewer', p_effect => 'repeat', p_answer => 'CardDecision',
+  p_reach => 'caller');
 
 
 create or replace function pgmem.vacuum_cards(
@@ -261,7 +264,8 @@ limit: How many cards at most, 1 to 10000; default 500.
 ContractError: no such project.
 InvalidArgument: limit is out of range.
 $$;
-select pgmem.declare_verb('vacuum_cards', p_rights => 'reviewer', p_effect => 'remove', p_answer => 'CardVacuum');
+select pgmem.declare_verb('vacuum_cards', p_rights => 'reviewer', p_effect => 'remove', p_answer => 'CardVacuum',
+  p_reach => 'caller');
 
 
 create or replace function pgmem.settle_branches(

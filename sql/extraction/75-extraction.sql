@@ -542,4 +542,4 @@ day: The day on which they were reserved.
 InvalidArgument: a number is below 0, reserved is sent without day, or that many are not reserved on that day.
 $$;
 select pgmem.declare_verb('spend_extraction_tokens', p_rights => 'worker', p_effect => 'write',
-  p_answer => 'ExtractionBudget');
+  p_answer => 'ExtractionBudget', p_reach => 'caller');

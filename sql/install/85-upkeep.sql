@@ -42,7 +42,8 @@ The pending work of the whole store: texts to embed, open saves, and what an upg
 
 NotPermitted: the login is neither owner, nor reviewer, nor a member of pgmem_trusted.
 $$;
-select pgmem.declare_verb('backlog', p_rights => 'worker', p_effect => 'look', p_answer => 'Backlog');
+select pgmem.declare_verb('backlog', p_rights => 'worker', p_effect => 'look', p_answer => 'Backlog',
+  p_reach => 'sum', p_least => '{isolation_layers,walls,tier}');
 
 
 create or replace function pgmem.sweep_texts(p_limit integer) returns void
@@ -125,4 +126,4 @@ limit: How many records and memories at most, 1 to 5000.
 InvalidArgument: the limit is not between 1 and 5000.
 $$;
 select pgmem.declare_verb('sweep', p_rights => 'worker', p_effect => 'remove', p_answer => 'Sweep',
-  p_patience => 'report');
+  p_patience => 'report', p_reach => 'sum');

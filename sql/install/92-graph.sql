@@ -141,7 +141,7 @@ Make the graph and the triggers that keep it in step; false where the server has
 Every pgmem init calls it. A graph that exists keeps its vertices and gets the labels that it lacks; one that came from
 a dump is made again by renew.
 $$;
-select pgmem.declare_verb('enable_graph', p_rights => 'owner', p_effect => 'repeat');
+select pgmem.declare_verb('enable_graph', p_rights => 'owner', p_effect => 'repeat', p_reach => 'cell');
 
 
 create or replace function pgmem.rebuild_graph(out vertices bigint, out edges bigint)
@@ -195,7 +195,7 @@ No save is possible while it runs.
 TierMissing: the server has no Apache AGE.
 $$;
 select pgmem.declare_verb('rebuild_graph', p_rights => 'owner', p_effect => 'repeat', p_answer => 'GraphCounts',
-  p_patience => 'rebuild');
+  p_patience => 'rebuild', p_reach => 'cell');
 
 
 create or replace function pgmem.check_graph() returns table (
@@ -277,4 +277,5 @@ label from a cache that is out of date: pgmem init mends it.
 
 TierMissing: the server has no Apache AGE.
 $$;
-select pgmem.declare_verb('check_graph', p_rights => 'owner', p_effect => 'look', p_answer => 'list[CheckedLabel]');
+select pgmem.declare_verb('check_graph', p_rights => 'owner', p_effect => 'look', p_answer => 'list[CheckedLabel]',
+  p_reach => 'union');

@@ -66,7 +66,7 @@ Returns the names of the roles made. pgmem init --roles calls it.
 
 NotPermitted: the login may not create roles, become pgmem_owner, or let it use the schema of an extension.
 $$;
-select pgmem.declare_verb('make_roles', p_rights => 'owner', p_effect => 'repeat');
+select pgmem.declare_verb('make_roles', p_rights => 'owner', p_effect => 'repeat', p_reach => 'cell');
 
 
 -- Session locks, temporary tables and large objects each take an entry of the lock table, which all databases of the

@@ -367,4 +367,4 @@ all_tenants: Keep the tenant that each record names, instead of the caller's.
 
 InvalidArgument: a line cannot be taken; the message names it and the reason.
 $$;
-select pgmem.declare_verb('import_records', p_rights => 'reviewer', p_effect => 'write');
+select pgmem.declare_verb('import_records', p_rights => 'reviewer', p_effect => 'write', p_reach => 'caller');

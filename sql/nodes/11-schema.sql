@@ -128,7 +128,7 @@ relations: A list of {"name": …, "from_labels": […], "to_labels": […]}; wi
 InvalidArgument: A name cannot be taken, or is present with another definition.
 NotPermitted: The login is neither the owner nor a reviewer.
 $$;
-select pgmem.declare_verb('init_schema', p_rights => 'owner', p_effect => 'repeat');
+select pgmem.declare_verb('init_schema', p_rights => 'owner', p_effect => 'repeat', p_reach => 'every');
 
 
 create or replace function pgmem.require_label(p_label text) returns pgmem.label

@@ -172,7 +172,8 @@ Say whether the order of title words is due for refresh_dedup.
 It is due once the titles have doubled since the last snapshot, and by at least 1 000. by_worker: there are at most
 dedup_refresh_limit titles, so the worker refreshes; saves wait for it.
 $$;
-select pgmem.declare_verb('dedup_due', p_rights => 'worker', p_effect => 'look', p_answer => 'DedupDue');
+select pgmem.declare_verb('dedup_due', p_rights => 'worker', p_effect => 'look', p_answer => 'DedupDue',
+  p_reach => 'sum', p_least => '{by_worker}');
 
 
 -- The order of tokens is stored in every row of dedup_token, so a new order means new rows. Every writer holds the
@@ -251,4 +252,4 @@ if_worth: Only where dedup_due says that it is due and the worker's to do, else 
 NotPermitted: The login is no reviewer, and if_worth is false.
 $$;
 select pgmem.declare_verb('refresh_dedup', p_rights => 'worker', p_effect => 'repeat', p_answer => 'int',
-  p_patience => 'rebuild');
+  p_patience => 'rebuild', p_reach => 'sum');

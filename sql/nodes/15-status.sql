@@ -97,4 +97,4 @@ The position of this server in the log, in bytes, and whether it is a replica.
 
 Two positions can be compared where system (the cluster) and database are equal.
 $$;
-select pgmem.declare_verb('wal_position', p_rights => 'reader', p_effect => 'look');
+select pgmem.declare_verb('wal_position', p_rights => 'reader', p_effect => 'look', p_reach => 'cell');

@@ -99,7 +99,8 @@ AmbiguousName: a title fits several decisions.
 InvalidArgument: one of the decisions is not live.
 RelationNotAllowed: they are one, the new one is private and the old one shared, or they would form a circle.
 $$;
-select pgmem.declare_verb('supersede', p_rights => 'reviewer', p_effect => 'write', p_answer => 'Repair');
+select pgmem.declare_verb('supersede', p_rights => 'reviewer', p_effect => 'write', p_answer => 'Repair',
+  p_reach => 'caller');
 
 
 create or replace function pgmem.merge_entities(
@@ -153,4 +154,5 @@ AmbiguousName: a name fits several entities.
 InvalidArgument: one of the entities is not live.
 RelationNotAllowed: they are one, of two projects, or the second is private and the first shared.
 $$;
-select pgmem.declare_verb('merge_entities', p_rights => 'reviewer', p_effect => 'write', p_answer => 'Repair');
+select pgmem.declare_verb('merge_entities', p_rights => 'reviewer', p_effect => 'write', p_answer => 'Repair',
+  p_reach => 'caller');

@@ -843,4 +843,5 @@ RelationNotAllowed: the memory is a card.
 IdentityRequired: the store has tenants and the caller has no identity.
 WrongIsolation: the transaction is not READ COMMITTED.
 $$;
-select pgmem.declare_verb('edit_memory', p_rights => 'reviewer', p_effect => 'write', p_answer => 'EditedMemory');
+select pgmem.declare_verb('edit_memory', p_rights => 'reviewer', p_effect => 'write', p_answer => 'EditedMemory',
+  p_reach => 'caller');

@@ -158,7 +158,7 @@ Count the words of new memories, and recount scopes that changed by a tenth and 
 all: recount every scope.
 $$;
 select pgmem.declare_verb('refresh_statistics', p_rights => 'worker', p_effect => 'repeat',
-  p_patience => 'report');
+  p_patience => 'report', p_reach => 'sum');
 
 
 -- Memories newer than word_count says stay uncounted, so that the next save that counts does not count them twice.

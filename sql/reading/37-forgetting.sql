@@ -330,7 +330,8 @@ InvalidArgument: days, limit or label are not valid.
 MemoryNotFound: the project does not exist.
 WrongIsolation: the transaction is not READ COMMITTED.
 $$;
-select pgmem.declare_verb('forget_by_ttl', p_rights => 'reviewer', p_effect => 'remove', p_answer => 'Expiry');
+select pgmem.declare_verb('forget_by_ttl', p_rights => 'reviewer', p_effect => 'remove', p_answer => 'Expiry',
+  p_reach => 'sum');
 
 
 create or replace function pgmem.decay_scores(
@@ -405,4 +406,5 @@ limit: How many memories a batch archives at most, 1 to 5000.
 InvalidArgument: a number is out of bounds.
 WrongIsolation: the transaction is not READ COMMITTED.
 $$;
-select pgmem.declare_verb('decay_scores', p_rights => 'reviewer', p_effect => 'remove', p_answer => 'Decay');
+select pgmem.declare_verb('decay_scores', p_rights => 'reviewer', p_effect => 'remove', p_answer => 'Decay',
+  p_reach => 'sum');

@@ -344,4 +344,5 @@ InvalidArgument: the outcome is unknown, `by` is empty, or the candidate has cha
 IdentityRequired: the store has tenants and the caller has no identity.
 WrongIsolation: the transaction is not READ COMMITTED.
 $$;
-select pgmem.declare_verb('resolve_review', p_rights => 'reviewer', p_effect => 'write', p_answer => 'SaveResult');
+select pgmem.declare_verb('resolve_review', p_rights => 'reviewer', p_effect => 'write', p_answer => 'SaveResult',
+  p_reach => 'caller');

@@ -43,6 +43,7 @@ begin
   perform pgmem.require_reviewer('issue_token');
   org_id := coalesce(pgmem.clean_key(p_org_id, 'org_id'), '');
   user_id := coalesce(pgmem.clean_key(p_user_id, 'user_id'), '');
+  perform pgmem.require_org_here(org_id);
   if org_id = '' and user_id = '' and pgmem.has_tenants() then
     raise exception using errcode = 'PM001', message =
       'This store has tenants, so a token is bound to one: send org_id, user_id or both (--org, --user).';
@@ -56,8 +57,9 @@ begin
   token := 'pgmem_' || replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
   expires_at := p_expires_at;
   for_person := coalesce(p_for_person, false);
-  insert into pgmem.api_token (secret_hash, name, org_id, user_id, created_at, expires_at, for_person)
-  values (sha256(convert_to(token, 'UTF8')), name, org_id, user_id, pgmem.now(), p_expires_at, for_person)
+  insert into pgmem.api_token (secret_hash, name, org_id, user_id, created_at, created_by, expires_at, for_person)
+  values (sha256(convert_to(token, 'UTF8')), name, org_id, user_id, pgmem.now(), pgmem.login(), p_expires_at,
+          for_person)
   returning pgmem.api_token.id into id;
 end;
 $$;
@@ -75,7 +77,8 @@ for_person: Whether a person signs in to the page with it and decides there; suc
 
 InvalidArgument: no tenant is named in a store that has tenants, a name cannot be taken, or expires_at lies in the past.
 $$;
-select pgmem.declare_verb('issue_token', p_rights => 'reviewer', p_effect => 'write', p_answer => 'ApiToken');
+select pgmem.declare_verb('issue_token', p_rights => 'reviewer', p_effect => 'write', p_answer => 'ApiToken',
+  p_reach => 'argument');
 
 
 create or replace function pgmem.verify_token(
@@ -99,7 +102,9 @@ begin
   return query
   select t.id, t.name, t.org_id, t.user_id, t.expires_at, t.for_person from pgmem.api_token t
   where t.secret_hash = sha256(convert_to(p_token, 'UTF8')) and t.revoked_at is null
-    and (t.expires_at is null or t.expires_at > pgmem.clock());
+    and (t.expires_at is null or t.expires_at > pgmem.clock())
+    -- A copy that is leaving, or that has not all arrived, is not asked.
+    and not exists (select from pgmem.away a where a.org_id = t.org_id and a.state <> 'leaving');
 end;
 $$;
 comment on function pgmem.verify_token is $$
@@ -109,7 +114,8 @@ token: The token as the client sent it.
 
 NotPermitted: the identity settings of this login do not count, so it cannot act for a tenant.
 $$;
-select pgmem.declare_verb('verify_token', p_rights => 'reader', p_effect => 'look', p_answer => 'ApiToken|None');
+select pgmem.declare_verb('verify_token', p_rights => 'reader', p_effect => 'look', p_answer => 'ApiToken|None',
+  p_reach => 'token');
 
 
 create or replace function pgmem.revoke_token(
@@ -124,8 +130,9 @@ language plpgsql security definer set search_path = pgmem, pg_temp as $$
 begin
   perform pgmem.require_reviewer('revoke_token');
   -- The first revocation counts: a second call changes neither its time nor its login.
+  perform pgmem.require_org_here(t.org_id) from pgmem.api_token t where t.id = coalesce(p_token_id, p_id);
   update pgmem.api_token t
-  set revoked_at = coalesce(t.revoked_at, pgmem.clock()), revoked_by = coalesce(t.revoked_by, session_user)
+  set revoked_at = coalesce(t.revoked_at, pgmem.clock()), revoked_by = coalesce(t.revoked_by, pgmem.login())
   where t.id = coalesce(p_token_id, p_id) returning t.id, t.name, t.revoked_at into id, name, revoked_at;
   if id is null then
     raise exception using errcode = 'PM002',
@@ -140,7 +147,8 @@ token_id: The id of the token, as list_tokens gives it.
 
 MemoryNotFound: there is no such token.
 $$;
-select pgmem.declare_verb('revoke_token', p_rights => 'reviewer', p_effect => 'remove', p_answer => 'ApiToken');
+select pgmem.declare_verb('revoke_token', p_rights => 'reviewer', p_effect => 'remove', p_answer => 'ApiToken',
+  p_reach => 'token');
 
 
 create or replace function pgmem.list_tokens() returns table (
@@ -170,4 +178,5 @@ $$;
 comment on function pgmem.list_tokens is $$
 List the bearer tokens that were issued, oldest first, without their secrets.
 $$;
-select pgmem.declare_verb('list_tokens', p_rights => 'reviewer', p_effect => 'look', p_answer => 'list[ApiToken]');
+select pgmem.declare_verb('list_tokens', p_rights => 'reviewer', p_effect => 'look', p_answer => 'list[ApiToken]',
+  p_reach => 'union');

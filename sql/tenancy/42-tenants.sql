@@ -95,7 +95,8 @@ user_id: The user of the tenant; empty: the organisation as a whole.
 MemoryNotFound: the server has no such role.
 InvalidArgument: the login owns the store, or a name cannot be taken.
 $$;
-select pgmem.declare_verb('bind_role', p_rights => 'owner', p_effect => 'repeat', p_answer => 'TenantRole');
+select pgmem.declare_verb('bind_role', p_rights => 'owner', p_effect => 'repeat', p_answer => 'TenantRole',
+  p_reach => 'front');
 
 
 create or replace function pgmem.list_tenants() returns table (
@@ -132,7 +133,8 @@ $$;
 comment on function pgmem.list_tenants is $$
 List the tenants with their memories and projects, and the tokens and logins bound to them.
 $$;
-select pgmem.declare_verb('list_tenants', p_rights => 'reviewer', p_effect => 'look', p_answer => 'list[Tenant]');
+select pgmem.declare_verb('list_tenants', p_rights => 'reviewer', p_effect => 'look', p_answer => 'list[Tenant]',
+  p_reach => 'union');
 
 
 create or replace function pgmem.adopt(
@@ -156,6 +158,7 @@ begin
   if v_org = '' and v_user = '' then
     raise exception using errcode = 'PM001', message = 'Name the tenant: org_id, user_id or both.';
   end if;
+  perform pgmem.require_org_here(v_org);
   if p_back and pgmem.has_tenants() then
     raise exception using errcode = 'PM001', message =
       'What belongs to no tenant is for all of them: revoke the tokens and unbind the logins of tenants first.';
@@ -211,7 +214,7 @@ InvalidArgument: no tenant is named, some of the names or contents are there alr
   a token or a login is bound to a tenant.
 $$;
 select pgmem.declare_verb('adopt', p_rights => 'owner', p_effect => 'repeat', p_answer => 'Adoption',
-  p_patience => 'rebuild');
+  p_patience => 'rebuild', p_reach => 'argument');
 
 
 create or replace function pgmem.adoption_collisions(p_from text, p_tenant text) returns jsonb
@@ -322,6 +325,7 @@ begin
   if v_org = '' and v_user = '' then
     raise exception using errcode = 'PM001', message = 'Name the subject: org_id, user_id or both.';
   end if;
+  perform pgmem.require_org_here(v_org);
   dry_run := p_dry_run;
   subject_hash := encode(sha256(convert_to(pgmem.tenant_of(v_org, v_user), 'UTF8')), 'hex');
   erased_at := pgmem.now();
@@ -372,4 +376,4 @@ by: The name of the person who erases; required unless dry_run.
 InvalidArgument: no subject is named, `by` is empty, or a user is named without the organisation it belongs to.
 $$;
 select pgmem.declare_verb('erase_subject', p_rights => 'reviewer', p_effect => 'remove', p_answer => 'Erasure',
-  p_patience => 'rebuild');
+  p_patience => 'rebuild', p_reach => 'argument');

@@ -71,7 +71,7 @@ $$;
 comment on function pgmem.enable_vector is $$
 Make the table of vectors; false where the server has no pgvector 0.8 or later. Every pgmem init calls it.
 $$;
-select pgmem.declare_verb('enable_vector', p_rights => 'owner', p_effect => 'repeat');
+select pgmem.declare_verb('enable_vector', p_rights => 'owner', p_effect => 'repeat', p_reach => 'cell');
 
 
 create or replace function pgmem.has_vectors() returns boolean
@@ -164,7 +164,7 @@ NotPermitted: the model is new and the login is bound to a tenant.
 CapacityReached: the store has 100 models.
 IdentityRequired: the model is new, the store has tenants and the caller has no identity.
 $$;
-select pgmem.declare_verb('register_model', p_rights => 'writer', p_effect => 'repeat');
+select pgmem.declare_verb('register_model', p_rights => 'writer', p_effect => 'repeat', p_reach => 'every');
 
 
 create or replace function pgmem.activate_model(p_name text) returns text
@@ -187,7 +187,8 @@ $$;
 comment on function pgmem.activate_model is $$
 Let search use this model from the next query on; memories without a vector of it are queued.
 $$;
-select pgmem.declare_verb('activate_model', p_rights => 'reviewer', p_effect => 'repeat', p_answer => 'None');
+select pgmem.declare_verb('activate_model', p_rights => 'reviewer', p_effect => 'repeat', p_answer => 'None',
+  p_reach => 'every');
 
 
 create or replace function pgmem.drop_model(p_name text) returns bigint
@@ -214,7 +215,7 @@ comment on function pgmem.drop_model is $$
 Delete a model that is not active and its vectors; how many.
 $$;
 select pgmem.declare_verb('drop_model', p_rights => 'reviewer', p_effect => 'remove', p_answer => 'int',
-  p_patience => 'report');
+  p_patience => 'report', p_reach => 'every');
 
 
 -- security definer: the worker's; it says which index is wanted and puts vectors into it in batches.
@@ -270,7 +271,7 @@ Make the indexes that are worth it and put new vectors into them; how many are l
 The index is built concurrently, on a connection of its own: it cannot be in a transaction.
 $$;
 select pgmem.declare_verb('index_vectors', p_rights => 'worker', p_effect => 'repeat',
-  p_patience => 'report');
+  p_patience => 'report', p_reach => 'sum');
 
 
 -- security definer: counts over all tenants, which name no one.
@@ -309,4 +310,4 @@ With index_missing, a model has more vectors than vector_index_limit and no inde
 a worker makes it.
 $$;
 select pgmem.declare_verb('embedding_status', p_rights => 'worker', p_effect => 'look',
-  p_answer => 'list[EmbeddingModel]');
+  p_answer => 'list[EmbeddingModel]', p_reach => 'union');

@@ -61,7 +61,7 @@ InvalidArgument: the limit or the lease is out of bounds.
 IdentityRequired: the store has tenants and the caller has no identity.
 WrongIsolation: the transaction is not READ COMMITTED.
 $$;
-select pgmem.declare_verb('claim_embeddings', p_rights => 'writer', p_effect => 'write');
+select pgmem.declare_verb('claim_embeddings', p_rights => 'writer', p_effect => 'write', p_reach => 'cell');
 
 
 create or replace function pgmem.queue_embeddings(
@@ -87,7 +87,7 @@ comment on function pgmem.queue_embeddings is $$
 Queue every text that has no vector of this process's model (or every text); how many wait.
 $$;
 select pgmem.declare_verb('queue_embeddings', p_rights => 'worker', p_effect => 'repeat',
-  p_patience => 'report');
+  p_patience => 'report', p_reach => 'sum');
 
 
 -- Also what was saved in SQL before any model was here.
@@ -241,4 +241,4 @@ InvalidArgument: no model of that name is registered, a vector has a wrong dimen
 IdentityRequired: the store has tenants and the caller has no identity.
 WrongIsolation: the transaction is not READ COMMITTED.
 $$;
-select pgmem.declare_verb('store_vectors', p_rights => 'writer', p_effect => 'write');
+select pgmem.declare_verb('store_vectors', p_rights => 'writer', p_effect => 'write', p_reach => 'cell');
