@@ -301,6 +301,7 @@ VERBS = {
         Verb("decay_scores", "remove", "reviewer"),
         Verb("complete_name", "read", "reader"),
         Verb("capture_turns", "repeat", "writer"),
+        Verb("project_opening", "read", "reader", patience="answer"),
         Verb(
             "request_global_write_approval",
             "write",
@@ -460,6 +461,8 @@ VERBS = {
         Verb("list_approvals", "look", "reader"),
         Verb("list_activity", "look", "reader"),
         Verb("edit_memory", "write", "reviewer"),
+        Verb("prompt_sentences", "read", "reader", patience="answer"),
+        Verb("memory_for_prompt", "read", "reader", patience="answer"),
         Verb(
             "get_relevant_memory",
             "repeat",

@@ -298,7 +298,7 @@ class Verbs:
         places: Sequence[str] = (),
         create: bool = True,
     ) -> OpenedProject:
-        """Find the project of a repository by what the repository is known by, or make it.
+        """Find the project of a repository by what it is known by, else of a name alone, or make it.
 
         Args:
             names: Names that a new project may have, best first.

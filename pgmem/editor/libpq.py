@@ -47,12 +47,26 @@ class Connection:
             raise QueryFailed(message)
         found.PQsetClientEncoding(self._connection, b"UTF8")
 
+    def call(self, verb: str, **arguments: object) -> dict[str, Any]:
+        """Call a verb and return its row; its arguments are named without `p_`, and None is left to its default.
+
+        Raises:
+            QueryFailed: the server refuses it.
+        """
+        given = {name: value for name, value in arguments.items() if value is not None}
+        named = ", ".join(f"p_{name} => ${place}" for place, name in enumerate(given, 1))
+        names, rows = self._send(f"select * from pgmem.{verb}({named})", *given.values())
+        return dict(zip(names, rows[0], strict=True))
+
     def rows(self, statement: str, *values: object) -> list[list[Any]]:
         """Send a statement with `$1`, `$2`, … and return its rows.
 
         Raises:
             QueryFailed: the server refuses it.
         """
+        return self._send(statement, *values)[1]
+
+    def _send(self, statement: str, *values: object) -> tuple[list[str], list[list[Any]]]:
         texts = [_sent(value) for value in values]
         if self._psycopg is not None:
             return _by_psycopg(self._psycopg, statement, texts)
@@ -67,7 +81,7 @@ class Connection:
                 raise QueryFailed(_line(pq.PQresultErrorMessage(result)))
             columns = range(pq.PQnfields(result))
             types = [pq.PQftype(result, column) for column in columns]
-            return [
+            return [pq.PQfname(result, column).decode() for column in columns], [
                 [
                     None
                     if pq.PQgetisnull(result, row, column)
@@ -128,6 +142,7 @@ def _declared(pq: ctypes.CDLL) -> ctypes.CDLL:
         ("PQresultErrorMessage", c_char_p, c_void_p),
         ("PQnfields", c_int, c_void_p),
         ("PQntuples", c_int, c_void_p),
+        ("PQfname", c_char_p, c_void_p, c_int),
         ("PQftype", ctypes.c_uint, c_void_p, c_int),
         ("PQgetisnull", c_int, c_void_p, c_int, c_int),
         ("PQgetvalue", c_char_p, c_void_p, c_int, c_int),
@@ -140,7 +155,7 @@ def _declared(pq: ctypes.CDLL) -> ctypes.CDLL:
 
 
 def _sent(value: object) -> bytes | None:
-    """Return a value as the text that PostgreSQL reads; a list of texts is an array, any other is JSON."""
+    """Return a value as the text that PostgreSQL reads; a list of texts or numbers is an array, any other is JSON."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -148,6 +163,8 @@ def _sent(value: object) -> bytes | None:
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         quoted = (item.replace("\\", "\\\\").replace('"', '\\"') for item in value)
         value = "{" + ",".join(f'"{item}"' for item in quoted) + "}"
+    elif isinstance(value, list) and isinstance(value[0], float):
+        value = "{" + ",".join(map(str, value)) + "}"
     elif isinstance(value, list | dict):
         value = json.dumps(value, ensure_ascii=False).replace("\\u0000", " ")
     # A lone surrogate is no UTF-8, and PostgreSQL stores no NUL.
@@ -177,12 +194,15 @@ def _psycopg(conninfo: str) -> Any:
         raise QueryFailed(str(error).partition("\n")[0]) from error
 
 
-def _by_psycopg(connection: Any, statement: str, texts: Sequence[bytes | None]) -> list[list[Any]]:
+def _by_psycopg(
+    connection: Any, statement: str, texts: Sequence[bytes | None]
+) -> tuple[list[str], list[list[Any]]]:
     import psycopg
 
     cursor = psycopg.RawCursor(connection)
     try:
         cursor.execute(statement.encode(), [None if text is None else text.decode() for text in texts])
-        return [list(row) for row in cursor.fetchall()] if cursor.description else []
+        names = [column.name for column in cursor.description or ()]
+        return names, [list(row) for row in cursor.fetchall()] if names else []
     except psycopg.Error as error:
         raise QueryFailed(str(error).partition("\n")[0]) from error

@@ -8,9 +8,21 @@ from typing import Any
 from pgmem.editor.transcripts import INJECTED
 from pgmem.escaping import as_data, quoted
 
-__all__ = ["as_data", "block", "card_line", "item_line", "quoted", "result_line"]
+__all__ = [
+    "as_data",
+    "block",
+    "card_line",
+    "conflict_line",
+    "conversation_lines",
+    "item_line",
+    "near_lines",
+    "quoted",
+    "result_line",
+    "standing_line",
+]
 
 _CHARACTERS_A_TOKEN = 4
+_NEAR_TOKENS = 60  # of all lines near a task together
 
 
 def block(project: str | None, heading: str, lines: Iterable[str], max_tokens: int) -> tuple[str, int]:
@@ -52,8 +64,45 @@ def item_line(item: Mapping[str, Any]) -> str:
     return f"- [{label}{old}, {str(item['created_at'])[:10]}] {_line(text, 600)}"
 
 
+def standing_line(item: Mapping[str, Any]) -> str:
+    """Return a standing instruction as a line that says that it is one."""
+    title = str(item["title"])
+    text = str(item.get("content") or item.get("rationale") or item.get("fact") or title)
+    whole = text if text.startswith(title.rstrip("…")) else f"{title}: {text}"
+    return f"- [Instruction, {str(item['created_at'])[:10]}] {_line(whole, 400)}"
+
+
+def conflict_line(title: str, other: str) -> str:
+    """Return an open conflict as a line."""
+    return f"- [Conflict] {_line(title, 150)} | {_line(other, 150)}: ask which one holds."
+
+
+def conversation_lines(conversation: Mapping[str, Any] | None) -> list[str]:
+    """Return what was asked, answered and left open in the last conversation, as it was said; nothing without one."""
+    if conversation is None:
+        return []
+    day = str(conversation["at"])[:10]
+    parts = (
+        ("asked", conversation["asked"]),
+        ("answered", [conversation["answered"]] if conversation["answered"] else []),
+        ("left open", conversation["open_items"]),
+    )
+    return [f"- [Said on {day}, {name}] {_line(' … '.join(said), 500)}" for name, said in parts if said]
+
+
+def near_lines(matches: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the decisions near a task as lines of 60 tokens together."""
+    found = list(matches)
+    most = _NEAR_TOKENS * _CHARACTERS_A_TOKEN // max(len(found), 1) - 1
+    lines = []
+    for match in found:
+        day = f"- [{'Always' if match['standing'] else 'Decided'}, {str(match['created_at'])[:10]}] "
+        lines.append(day + _line(str(match["title"]), max(most - len(day), 40)))
+    return lines
+
+
 def result_line(result: Mapping[str, Any]) -> str:
-    """Return a result of a search as a line."""
+    """Return a result of a search as a line, or of a match that has only a title."""
     passage = str(result.get("passage") or "")
     title = str(result["title"])
     if passage.startswith(title):

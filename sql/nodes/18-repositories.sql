@@ -30,9 +30,20 @@ declare
   v_caller pgmem.caller := pgmem.require_writer();
   v_known  jsonb := jsonb_build_object('remotes', p_remotes, 'roots', p_roots, 'places', p_places);
   v_node   pgmem.node;
+  v_scope  pgmem.scope_state;
 begin
   if coalesce(cardinality(p_names), 0) = 0 or pgmem.clean_key(p_names[1], 'names') is null then
     raise exception using errcode = 'PM001', message = 'names must not be empty; send the name of the project.';
+  end if;
+  if num_nulls(nullif(p_remotes, '{}'), nullif(p_roots, '{}'), nullif(p_places, '{}')) = 3 then
+    v_scope := pgmem.resolve_scope(v_caller, p_names[1], null);
+    created := v_scope.scope_state = 'uncertain' and p_create;
+    if created then
+      v_scope := pgmem.ensure_project(v_scope, v_caller, null);
+    end if;
+    project_id := v_scope.project_id;
+    matched := v_scope.project_exists;
+    return;
   end if;
   created := false;
   v_node := pgmem.project_of_repository(v_caller, v_known);
@@ -64,7 +75,7 @@ begin
 end;
 $$;
 comment on function pgmem.open_project is $$
-Find the project of a repository by what the repository is known by, or make it.
+Find the project of a repository by what it is known by, else of a name alone, or make it.
 
 names: Names that a new project may have, best first.
 remotes: The addresses of the repository as host/path, without scheme and login.

@@ -175,3 +175,75 @@ begin
 end;
 $$;
 comment on function pgmem.expire_turns is 'Delete turns that were captured turn_days ago; how many.';
+
+
+-- What was said last, without a model: the first and the last things that a person asked, the last paragraph of the last
+-- answer, and sentences that name what is left. A conversation is that of a session of a client; the running one is left
+-- out, and so is what subagents said.
+create or replace function pgmem.project_opening(
+  p_project_id text,
+  p_client text default null,
+  p_session_id text default null,
+  out conflicts jsonb,
+  out conversation jsonb
+)
+language plpgsql stable security definer set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off as $$
+declare
+  v_caller pgmem.caller := pgmem.caller();
+  v_scope  pgmem.scope_state := pgmem.resolve_scope(v_caller, p_project_id, null);
+  v_now    text := case when p_session_id is not null then pgmem.conversation(p_client, p_session_id) end;
+  v_last   text;
+begin
+  select coalesce(jsonb_agg(jsonb_build_array(c.title, c.other) order by c.created_at desc), '[]') into conflicts
+  from (select a.title, b.title as other, e.created_at
+        from pgmem.edge e join pgmem.live_node a on a.seq = e.src join pgmem.live_node b on b.seq = e.dst
+        where e.rel = 'CONFLICTS_WITH' and v_scope.project_seq in (a.project_seq, b.project_seq)
+        order by e.created_at desc limit 3) c;
+  select n.session_id into v_last from pgmem.node n
+  where n.project_seq = v_scope.project_seq and n.status = 'captured' and n.tenant = any (v_caller.tenants)
+    and n.session_id is distinct from v_now
+  order by n.seq desc limit 1;
+  if v_last is null then
+    return;
+  end if;
+  with turn as materialized (
+    select n.props ->> 'role' as role, n.props ->> 'content' as content, coalesce(n.valid_from, n.created_at) as at,
+           row_number() over (order by n.seq) as place, row_number() over (order by n.seq desc) as from_end
+    from (select t.* from pgmem.node t
+          where t.session_id = v_last and t.status = 'captured' and t.tenant = any (v_caller.tenants)
+            and t.props -> 'agent' is null order by t.seq desc limit 400) n
+  ), asked as (
+    select u.content, row_number() over (order by u.place) as place, row_number() over (order by u.place desc) as from_end
+    from (select * from turn t where t.role = 'user' and cardinality(regexp_split_to_array(t.content, '\s+')) > 2) u
+  ), answer as (
+    select t.content, t.from_end from turn t where t.role = 'assistant' order by t.place desc limit 3
+  ), sentence as (
+    select a.from_end, s.text, s.place, row_number() over (partition by btrim(s.text) order by a.from_end) as copy
+    from answer a
+    cross join lateral regexp_split_to_table(a.content, '(?<=[.!?])\s+|\n+') with ordinality as s(text, place)
+    where s.text ~* concat('\m(todo|still (to|open|missing|need|fail)|remain(s|ing)?|left (to|open|for)|not yet|next steps?',
+      '|follow.?ups?|later|open (question|point|item)s?|pending|unresolved|have not|haven''t)\M') and length(s.text) > 15
+  )
+  select jsonb_build_object(
+    'session_id', v_last, 'at', max(t.at),
+    'asked', coalesce((select jsonb_agg(left(a.content, 300) order by a.place) from asked a
+                       where a.place = 1 or a.from_end <= 2), '[]'),
+    'answered', (select left((regexp_match(a.content, '([^\n]+)\s*$'))[1], 400) from answer a order by a.from_end limit 1),
+    'open_items', coalesce((select jsonb_agg(left(btrim(o.text, E' \t-*•'), 200) order by o.from_end, o.place)
+                            from (select * from sentence s where s.copy = 1 order by s.from_end, s.place limit 3) o), '[]'))
+  into conversation from turn t;
+end;
+$$;
+comment on function pgmem.project_opening is $$
+What a session of a project begins with beside its memories: open conflicts, and the last conversation as it was said.
+
+conflicts are pairs of titles, the newest three. conversation holds session_id, at, asked (the first and the last two things
+that a person asked), answered (the end of the last answer) and open_items (sentences about what is left); null: none
+was captured.
+
+project_id: Project name.
+client: The client of the session that begins.
+session_id: Its id there; its own turns are left out.
+$$;
+select pgmem.declare_verb('project_opening', p_rights => 'reader', p_effect => 'read', p_patience => 'answer');

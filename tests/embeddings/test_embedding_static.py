@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
-from pgmem.embeddings import EmbeddingError, static
-from pgmem.embeddings.pieces import Pieces
+from pgmem import static_vectors
+from pgmem.embeddings import EmbeddingError
 from pgmem.embeddings.static import StaticProvider
+from pgmem.static_vectors import Pieces
 
 pytestmark = [
     pytest.mark.anyio,
@@ -160,10 +161,10 @@ async def test_a_wordllama_without_its_files_is_an_error(
 async def test_the_files_of_the_wheel_come_before_those_of_wordllama(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    for path in static._files():
+    for path in static_vectors.files():
         (tmp_path / path.name).symlink_to(path)
     expected = await StaticProvider().embed("a")
-    monkeypatch.setattr(static, "_HERE", tmp_path)
+    monkeypatch.setattr(static_vectors, "_HERE", tmp_path)
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     assert await StaticProvider().embed("a") == expected
 
@@ -171,7 +172,7 @@ async def test_the_files_of_the_wheel_come_before_those_of_wordllama(
 @pytest.fixture(scope="module")
 def both() -> tuple[Pieces, Tokenizer]:
     """Our reader of the vocabulary, and the library whose file it is."""
-    _, vocabulary = static._files()
+    _, vocabulary = static_vectors.files()
     theirs = Tokenizer.from_file(str(vocabulary))
     theirs.no_padding()
     theirs.no_truncation()

@@ -178,9 +178,42 @@ def test_a_whole_session_keeps_what_was_said_once(
     assert hook(event("SessionEnd", reason="other")) is None
     assert turns(connection) == kept
 
-    # Captured turns are not memories: the next session does not begin with them.
-    text = context(hook(event("SessionStart", source="startup")), "SessionStart")
+    # The next session begins with what was said last, marked as such; not with its own turns, nor with a subagent's.
+    text = context(hook(event("SessionStart", source="startup", session_id="next")), "SessionStart")
+    assert f"- [Said on 2026-03-01, asked] {ASKED}" in text
+    assert "- [Said on 2026-03-01, answered] Done." in text
     assert "I looked at app.py" not in text
+
+
+def test_a_session_begins_with_instructions_conflicts_and_what_the_last_one_left_open(
+    hook: Hook, call: Call, event: Callable[..., dict[str, Any]], transcript: Transcript
+) -> None:
+    hook(event("SessionStart", source="startup"))
+    transcript.line("user", "Add a profile option to the command line")
+    left = "The option is read. Still to do: the manual page does not name it. All tests pass."
+    transcript.line("assistant", [{"type": "text", "text": left}])
+    hook(event("Stop", stop_hook_active=False))
+    call("save_context", content="Always run the tests with tox.", topic="tests", project_id="webshop")
+    one = call("save_decision", title="Serve pages from a cache", rationale="Speed.", project_id="webshop")
+    two = call("save_decision", title="Render each page anew", rationale="Truth.", project_id="webshop")
+    call(
+        "relate",
+        from_label="Decision",
+        from_key=str(one["artifact_id"]),
+        rel_type="CONFLICTS_WITH",
+        to_label="Decision",
+        to_key=str(two["artifact_id"]),
+    )
+    text = context(hook(event("SessionStart", source="startup", session_id="next")), "SessionStart")
+    lines = text.splitlines()[2:-1]
+    assert lines[0].startswith("- [Instruction, ")
+    assert "Always run the tests with tox." in lines[0]
+    assert lines[1].startswith("- [Conflict] ")
+    assert "Serve pages from a cache" in lines[1]
+    assert "Render each page anew" in lines[1]
+    said = "\n".join(lines[2:5])
+    assert "asked] Add a profile option to the command line" in said
+    assert "left open] Still to do: the manual page does not name it." in said
 
 
 def test_a_file_brings_its_cards_and_what_mentions_it_once_a_session(

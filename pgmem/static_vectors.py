@@ -1,0 +1,141 @@
+"""Static word vectors of wordllama: their files, their vocabulary, and the vector of a text without numpy.
+
+The wheel of pgmem holds wordllama's two files; a checkout reads them from wordllama's own wheel, which is not imported:
+its loader looks for the tokenizer in a folder that the wheel lacks, and its import configures the root logger. The
+provider `static` reads the matrix through numpy. A hook of an editor embeds a few sentences and imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import heapq
+import importlib.util
+import json
+import re
+import struct
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+_HERE = Path(__file__).parent / "embeddings" / "wordllama"  # in the wheel
+MODEL = "static:l2_supercat_256"
+"""What a store calls these vectors."""
+
+_WORD = re.compile("▁*[^▁]+|▁+")
+"""A word with the spaces before it. No piece of the vocabulary has a space after a letter: words are cut one by one."""
+
+
+class Pieces:
+    """The vocabulary of a `tokenizer.json` that joins pairs by rank and writes characters that it lacks as bytes."""
+
+    def __init__(self, file: Path) -> None:
+        """Read the vocabulary, which takes 0.05 s.
+
+        Args:
+            file: JSON as the library tokenizers writes it, of a model BPE with `byte_fallback` and spaces as `▁`.
+        """
+        model = json.loads(file.read_text(encoding="utf-8"))["model"]
+        self._ids: dict[str, int] = model["vocab"]
+        self._ranks: dict[str, int] = {pair: rank for rank, pair in enumerate(model["merges"])}
+        self._of_word = lru_cache(maxsize=20_000)(self._cut)
+
+    def __call__(self, text: str) -> list[int]:
+        """Return the numbers of the pieces of a text; an empty text has none."""
+        # Half a surrogate pair has no UTF-8 and counts as a question mark.
+        whole = text.encode("utf-8", "replace").decode()
+        spaced = "▁" + whole.replace(" ", "▁") if text else ""
+        return [number for word in _WORD.findall(spaced) for number in self._of_word(word)]
+
+    def _cut(self, word: str) -> tuple[int, ...]:
+        """Join the pair of the lowest rank, the leftmost of equal ones, until no pair has a rank."""
+        parts: list[str] = []
+        for letter in word:
+            known = letter in self._ids
+            parts += [letter] if known else [f"<0x{byte:02X}>" for byte in letter.encode()]
+        after = [*range(1, len(parts)), -1]
+        before = list(range(-1, len(parts) - 1))
+        waiting = [
+            (rank, at, *pair)
+            for at, pair in enumerate(pairwise(parts))
+            if (rank := self._ranks.get(" ".join(pair))) is not None
+        ]
+        heapq.heapify(waiting)
+        while waiting:
+            _, at, left, right = heapq.heappop(waiting)
+            other = after[at]
+            if parts[at] != left or other < 0 or parts[other] != right:
+                continue  # one of the two has been joined with another since
+            parts[at], parts[other] = left + right, ""
+            after[at] = after[other]
+            if after[at] >= 0:
+                before[after[at]] = at
+            for begin in (before[at], at):
+                end = after[begin] if begin >= 0 else -1
+                if end >= 0 and (rank := self._ranks.get(f"{parts[begin]} {parts[end]}")) is not None:
+                    heapq.heappush(waiting, (rank, begin, parts[begin], parts[end]))
+        return tuple(self._ids[part] for part in parts if part)
+
+
+class Matrix(NamedTuple):
+    """Where the vectors lie: rows of half-precision numbers, one for each word piece."""
+
+    file: Path
+    begin: int
+    rows: int
+    columns: int
+
+
+def files() -> tuple[Path, Path]:
+    """Return the paths of the weights and the vocabulary: in this wheel, or in wordllama's.
+
+    Raises:
+        FileNotFoundError: neither has them.
+    """
+    spec = importlib.util.find_spec("wordllama")
+    for folder in (str(_HERE), *((spec and spec.submodule_search_locations) or ())):
+        weights = next(Path(folder).rglob("l2_supercat_256.safetensors"), None)
+        vocabulary = next(Path(folder).rglob("l2_supercat_tokenizer_config.json"), None)
+        if weights and vocabulary:
+            return weights, vocabulary
+    raise FileNotFoundError(
+        "this installation of pgmem lacks the vectors of the provider static: pip install wordllama==0.2.2.post0"
+    )
+
+
+def matrix(weights: Path) -> Matrix:
+    """Find the matrix of a safetensors file: 8 bytes with the length of a JSON header, the header, the numbers.
+
+    Raises:
+        ValueError: it holds other numbers than half precision.
+    """
+    with weights.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        tensor = json.loads(file.read(length))["embedding.weight"]
+    if tensor["dtype"] != "F16":
+        raise ValueError("the installed wordllama holds other numbers; install version 0.2.2.post0")
+    return Matrix(weights, 8 + length + tensor["data_offsets"][0], *tensor["shape"])
+
+
+def vectors(texts: Sequence[str]) -> list[list[float]]:
+    """Return the vector of each text: the mean of its pieces, of length 1.
+
+    Raises:
+        FileNotFoundError: wordllama's files are missing.
+    """
+    weights, vocabulary = files()
+    at, pieces = matrix(weights), _pieces(vocabulary)
+    row = struct.Struct(f"<{at.columns}e")
+    with at.file.open("rb") as file:
+
+        def read(number: int) -> tuple[float, ...]:
+            file.seek(at.begin + number * row.size)
+            return row.unpack(file.read(row.size))
+
+        sums = [[sum(column) for column in zip(*map(read, pieces(text)), strict=True)] for text in texts]
+    return [[value / (sum(v * v for v in each) ** 0.5 or 1.0) for value in each] for each in sums]
+
+
+@cache
+def _pieces(vocabulary: Path) -> Pieces:
+    return Pieces(vocabulary)

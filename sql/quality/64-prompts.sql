@@ -1,0 +1,165 @@
+-- What a prompt is told
+--
+-- A prompt that gives work is told the decisions and instructions nearest to it, whether they answer it or not: who is
+-- about to page a list by offsets asks nothing, and is to know what was decided. Each sentence of the prompt is compared
+-- by itself, so that what is said around the task does not hide it:
+--
+--   score = words (4 at most) + 12 * cosine + shared words (2 at most)
+--           - 2 for a question about the world, 1 for a remark
+--
+-- Words of talk do not count. A score of 6.25 is a task of this project; talk ("thanks, go on") has too few words, and
+-- work on something else neither words nor meaning of what is stored. The numbers were chosen on six small stores with
+-- 15 tasks in five wordings each and 75 other prompts (benchmarks/prompts.json), where they change little around these.
+--
+-- Locks: none.
+
+
+create or replace function pgmem.words_of_talk() returns text[]
+language sql immutable parallel safe
+begin atomic
+  select '{again,also,another,anything,back,bad,come,done,else,everything,fine,first,get,give,go,goes,going,good,got,
+    great,happy,hello,help,hey,hi,hmm,just,know,last,let,like,look,looks,make,maybe,mean,meant,need,next,nice,nothing,ok,
+    okay,one,ones,others,perfect,please,really,right,said,say,see,show,something,sorry,stop,sure,take,tell,thank,thanks,
+    thing,things,think,time,today,tomorrow,try,us,want,wait,way,well,without,would,wrong,yes,yesterday}'::text[];
+end;
+comment on function pgmem.words_of_talk is 'English words that say nothing of what a sentence is about, beside stop words.';
+
+
+create or replace function pgmem.content_sentences(p_prompt text, p_config text)
+returns table (place bigint, content text, words integer, less integer)
+language sql immutable set search_path = pgmem, pg_temp as $$
+  select s.place, w.content, w.words,
+         case when s.text ~* '\m(we|us|our)\M' then 0
+           when s.text ~* '^\W*(what|who|which|where|when|why|how|is|are|does|do|did|was|were)\M' then 2
+           when s.text ~* '^\W*(i|you|he|she|it|that|my)\M(?!\s+(want|need|must|should|would like|has to|have to))' then 1
+           else 0 end
+  from regexp_split_to_table(left(p_prompt, 4000), '(?<=[.!?;:])\s+|\n+') with ordinality as s(text, place)
+  cross join lateral (
+    select string_agg(word[1], ' ' order by number) as content, count(distinct lower(word[1]))::integer as words
+    from regexp_matches(s.text, '[[:alnum:]_][[:alnum:]_''/.+#-]*', 'g') with ordinality as m(word, number)
+    where lower(btrim(word[1], '.''')) <> all (pgmem.words_of_talk())
+      and to_tsvector(p_config::regconfig, word[1]) <> ''::tsvector) w
+  where w.words >= 2 order by s.place limit 8;
+$$;
+comment on function pgmem.content_sentences is
+  'The sentences of a prompt without words of talk, at most 8; those that hold fewer than two other words are left out.';
+
+
+create or replace function pgmem.prompt_sentences(
+  p_prompt text,
+  out sentences jsonb,
+  out embedding_model text
+)
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+begin
+  perform pgmem.caller();
+  sentences := (select coalesce(jsonb_agg(s.content order by s.place), '[]') from pgmem.content_sentences(
+    coalesce(pgmem.clean_text(p_prompt, 'prompt'), ''), pgmem.setting_text('text_config')) s);
+  if sentences <> '[]' and pgmem.has_vectors() then
+    embedding_model := (select m.name from pgmem.embedding_model m where m.active);
+  end if;
+end;
+$$;
+comment on function pgmem.prompt_sentences is $$
+What a prompt is about: its sentences without words of talk, to be embedded for memory_for_prompt; none for mere talk.
+
+embedding_model is the one whose vectors this store compares; null where it keeps none.
+
+prompt: What a person wrote to an agent; its first 4000 characters count.
+$$;
+select pgmem.declare_verb('prompt_sentences', p_rights => 'reader', p_effect => 'read',
+  p_patience => 'answer');
+
+
+create or replace function pgmem.memory_for_prompt(
+  p_prompt text,
+  p_project_id text default null,
+  p_limit pgmem.row_limit default 3,
+  p_embeddings jsonb default null,
+  p_embedding_model text default null,
+  out matches jsonb
+)
+language plpgsql stable security definer set search_path = pgmem, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+declare
+  v_caller pgmem.caller := pgmem.caller();
+  v_scope  pgmem.scope_state := pgmem.resolve_scope(v_caller, p_project_id, null);
+  v_config text := coalesce(v_scope.text_config, pgmem.setting_text('text_config'));
+  v_all    pgmem.search_filter;
+  v_filter pgmem.search_filter;
+  v_model  pgmem.embedding_model;
+  v_vector real[];
+  v_words  pgmem.search_words;
+  v_said   record;
+  v_seqs   bigint[] := '{}';
+  v_scores float8[] := '{}';
+  v_more   bigint[];
+  v_each   float8[];
+begin
+  matches := '[]';
+  if v_scope.scope_state = 'uncertain' then
+    return;
+  end if;
+  v_all.tenants := v_caller.tenants;
+  v_all.project_seq := v_scope.project_seq;
+  v_all.moment := pgmem.now();
+  v_filter := v_all;
+  v_filter.labels := '{Decision}';
+  for v_said in
+    select s.content, s.words, s.less, row_number() over (order by s.place)::integer as number
+    from pgmem.content_sentences(coalesce(pgmem.clean_text(p_prompt, 'prompt'), ''), v_config) s order by s.place
+  loop
+    v_vector := nullif(array(
+      select number::real from jsonb_array_elements_text(p_embeddings -> (v_said.number - 1)) number), '{}');
+    v_model := pgmem.query_model(v_vector, p_embedding_model);
+    v_words := pgmem.search_words(pgmem.query_lexemes(v_said.content, v_config), v_all);
+    with candidate as materialized (
+      select v.seq from pgmem.vector_candidates(
+        case when v_model.id is not null then v_vector end, v_model, v_filter, v_words.memories::bigint, 30) v
+      union
+      select t.seq from pgmem.text_candidates(v_words, v_all, 50) t
+      union
+      select i.seq from unnest(array[v_scope.project_seq::text, 'global']) as p(place)
+      cross join unnest(v_caller.tenants) as t(tenant)
+      cross join lateral (
+        select n.seq from pgmem.node n
+        where n.place = p.place and n.tenant = t.tenant and n.instructs and pgmem.fits(n, v_all)
+        order by n.created_at desc limit 20) i
+    )
+    select array_agg(c.seq), array_agg(least(v_said.words, 4) - v_said.less
+        + 12 * coalesce(v.score, 0.1) + least(shared.words, 2) * case when v.score is null then 1.5 else 1 end)
+    into v_more, v_each
+    from candidate c
+    cross join lateral (
+      select n.tsv from pgmem.node n where n.seq = c.seq and (n.label = 'Decision' or n.instructs) offset 0) n
+    cross join lateral (
+      select count(distinct (pgmem.inflections(w.lexeme))[1]) as words
+      from unnest(v_words.lexemes, v_words.queries) as w(lexeme, query) where n.tsv @@ w.query) shared
+    left join pgmem.vector_scores(case when v_model.id is not null then v_vector end, v_model,
+      array(select x.seq from candidate x)) v on v.seq = c.seq;
+    v_seqs := v_seqs || v_more;
+    v_scores := v_scores || v_each;
+  end loop;
+  select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'label', n.label, 'title', n.title,
+           'standing', n.instructs, 'created_at', n.created_at) order by m.score desc, m.seq desc), '[]')
+  into matches
+  from (select f.seq, max(f.score) as score from unnest(v_seqs, v_scores) as f(seq, score)
+        group by f.seq having max(f.score) >= 6.25 order by 2 desc, 1 desc limit p_limit) m
+  join pgmem.live_node n on n.seq = m.seq;
+end;
+$$;
+comment on function pgmem.memory_for_prompt is $$
+The decisions and standing instructions nearest to the work that a prompt gives, best first; none for mere talk.
+
+Each match holds id, label, title, standing and created_at.
+
+prompt: What a person wrote to an agent; its first 4000 characters count.
+project_id: Project name; unset: all projects.
+limit: How many at most, 1 to 1000.
+embeddings: A list with a vector for each sentence of prompt_sentences; unset: only words are compared.
+embedding_model: The model of the vectors.
+
+InvalidArgument: the limit is out of its bounds, or the vectors have another length than the model's.
+$$;
+select pgmem.declare_verb('memory_for_prompt', p_rights => 'reader', p_effect => 'read',
+  p_patience => 'answer');
