@@ -566,6 +566,8 @@ VERBS = {
         Verb("import_records", "write", "reviewer"),
         Verb("import_memories", "write", "writer"),
         Verb("forget_notes", "remove", "writer"),
+        Verb("changes", "look", "reader"),
+        Verb("listen_changes", "repeat", "reader"),
         Verb("backlog", "look", "worker"),
         Verb("sweep", "remove", "worker", patience="report"),
         Verb("renew", "repeat", "worker", patience="rebuild"),

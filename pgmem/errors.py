@@ -12,6 +12,7 @@ PgmemError
 ├── CapacityReached        PM009  a limit on the number of rows is reached
 ├── ContractError          PM010  a call violates the contract of engineering memory
 ├── RelationNotAllowed     PM011  a relation cannot join these labels, or only other verbs create it
+├── CursorLost             PM012  a cursor of the feed cannot be used; start anew from an export
 ├── MemoryNotOpen                 a memory is used before it is opened, or after it is closed
 ├── DatabaseUnavailable           the database cannot be reached
 │   ├── OutcomeUnknown            the connection was lost after the call was sent; it may be committed
@@ -88,6 +89,10 @@ class ContractError(PgmemError, sqlstate="PM010"):
 
 class RelationNotAllowed(PgmemError, sqlstate="PM011"):
     """A relation cannot join these labels, or only other verbs create it."""
+
+
+class CursorLost(PgmemError, sqlstate="PM012"):
+    """A cursor is of another store, ahead of it, or older than what its feed keeps; start anew from an export."""
 
 
 class MemoryNotOpen(PgmemError):

@@ -1577,3 +1577,32 @@ class EditedMemory(TitledMemory):
     """A memory after a person has corrected it."""
 
     version: int
+
+
+class Change(Answer):
+    """A committed change, as the feed has it.
+
+    `id` is of the memory, of the project, of the source of the edge, whose target is `other_id`, or of the save under
+    review. `label` is the label of the memory, the relation of the edge or the verb of the review. `record` is what
+    changed as it is now, in the form of a line of an export, if the content was asked for.
+    """
+
+    cursor: str
+    subject: Literal["memory", "edge", "review", "project"]
+    kind: str
+    id: UUID
+    other_id: UUID | None = None
+    label: str
+    version: int | None = None
+    project: str | None = None
+    at: datetime
+    record: dict[str, JsonValue] | None = None
+
+
+class ChangePage(Answer):
+    """A page of the feed: `cursor` is where the next one begins, `held` whether changes wait for a transaction."""
+
+    changes: list[Change]
+    cursor: str
+    more: bool
+    held: bool

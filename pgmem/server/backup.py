@@ -162,6 +162,10 @@ begin
   for v_table in select to_regclass('pgmem.' || name) from unnest('{field,argument,verb}'::text[]) as name loop
     execute coalesce('delete from ' || v_table, 'select');
   end loop;
+  -- The stamps of its changes are transactions of the server that it was taken from.
+  if to_regclass('pgmem.feed') is not null then
+    update pgmem.feed set system = '';
+  end if;
 end $$;
 """
 

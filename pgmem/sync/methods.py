@@ -104,6 +104,7 @@ class Verbs(Portal):
     settle_branches = waiting(methods.Verbs.settle_branches)
     begin_extraction = waiting(methods.Verbs.begin_extraction)
     apply_extraction = waiting(methods.Verbs.apply_extraction)
+    changes = waiting(methods.Verbs.changes)
 
 
 class Admin(Operations):

@@ -99,7 +99,7 @@ begin
   delete from pgmem.save_attempt a using old where a.tenant = old.tenant and a.save_id = old.save_id;
   get diagnostics saves_pruned = row_count;
   turns_expired := pgmem.expire_turns(p_limit);
-  remaining := case when p_limit in (saves_pruned, turns_expired) then 1 else 0 end;
+  remaining := case when p_limit in (saves_pruned, turns_expired, pgmem.prune_feed(p_limit)) then 1 else 0 end;
   perform pgmem.sweep_texts(p_limit);
   -- Only the owner and reviewers may archive; a worker under another login leaves it to one of theirs.
   if v_below > 0 and pgmem.is_reviewer() then
@@ -117,7 +117,8 @@ comment on function pgmem.sweep is $$
 Do one batch of what is due once an hour; remaining is above 0 while more is left.
 
 Records of finished saves are deleted after save_attempt_days; the arguments of other saves and the previews of
-approvals are removed after save_arguments_days; captured turns are deleted after turn_days. Memories below
+approvals are removed after save_arguments_days; captured turns are deleted after turn_days, changes in the feed
+after feed_days. Memories below
 decay_archive_below are archived, if that setting is above 0 and the login is the owner or a reviewer. A call while
 another worker sweeps does nothing.
 

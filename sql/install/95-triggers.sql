@@ -1,7 +1,7 @@
 -- Triggers
 --
 -- These keep in step with every change of a node or an edge, whatever makes it: versions and their numbers, the index
--- of title words, and the state of engineering cards. Their functions stand in the chapters of nodes and cards. The
+-- of title words, the feed of changes, and the state of engineering cards. Their functions stand in their chapters. The
 -- triggers of the graph are written by 91-projection.
 --
 -- Locks: an install locks node and edge against writers, so this chapter runs only where its text has changed.
@@ -26,3 +26,15 @@ create or replace trigger card_link_made after insert on pgmem.edge
   for each row when (new.rel in ('CONTRADICTS', 'SUPERSEDES')) execute function pgmem.card_link_changed();
 create or replace trigger card_link_gone after delete on pgmem.edge
   for each row when (old.rel in ('CONTRADICTS', 'SUPERSEDES')) execute function pgmem.card_link_changed();
+-- The feed. An update enters it with the version (record_version).
+create or replace trigger node_made after insert on pgmem.node
+  for each row when (new.label not in ('GlobalScope', 'GovernanceToken')) execute function pgmem.record_made();
+create or replace trigger node_gone after delete on pgmem.node
+  for each row execute function pgmem.record_gone();
+create or replace trigger edge_made_or_gone after insert or delete on pgmem.edge
+  for each row execute function pgmem.record_edge();
+create or replace trigger review_held after insert on pgmem.save_attempt
+  for each row when (new.dedup_outcome = 'manual_review') execute function pgmem.record_review();
+create or replace trigger review_decided after update on pgmem.save_attempt
+  for each row when (old.dedup_outcome = 'manual_review' and old.status <> new.status)
+  execute function pgmem.record_review();

@@ -18,13 +18,13 @@ begin
   foreach v_table in array '{
     node, edge, node_version, save_attempt, governance_token, dedup_token, token_frequency, tenant_role, api_token,
     erasure, imported, card_subject, card_evidence, card_revision, card_intent, card_run, card_file, card_state,
-    card_commit,     reflection, extraction, extraction_day, archived_vector, item_vector
+    card_commit, reflection, extraction, extraction_day, archived_vector, item_vector
   }'::text[] loop
     execute format('alter table pgmem.%I enable row level security', v_table);
   end loop;
 
   foreach v_table in array
-    '{node, node_version, save_attempt, governance_token, card_intent, card_run, reflection,
+    '{node, node_version, change, save_attempt, governance_token, card_intent, card_run, reflection,
       extraction, extraction_day}'::text[]
   loop
     execute format('drop policy if exists own_and_shared on pgmem.%I', v_table);

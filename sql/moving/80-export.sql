@@ -109,7 +109,7 @@ begin
   return jsonb_build_object(
     'type', 'header', 'pgmem_export', 1, 'release', (select v.release from pgmem.schema_version v),
     'exported_at', pgmem.now(), 'org_id', v_caller.org_id, 'user_id', v_caller.user_id,
-    'all_tenants', p_all_tenants, 'vectors', p_vectors,
+    'all_tenants', p_all_tenants, 'vectors', p_vectors, 'cursor', (pgmem.changes('now')).cursor,
     'nodes', (select count(*) from pgmem.node n
               where n.tenant = any (v_tenants) and n.label not in ('GlobalScope', 'GovernanceToken', 'Trajectory')),
     'edges', (select count(*) from pgmem.edge e join pgmem.node s on s.seq = e.src join pgmem.node d on d.seq = e.dst
@@ -119,7 +119,7 @@ begin
 end;
 $$;
 comment on function pgmem.export_header is $$
-The first line of an export: format, release, tenant, and the numbers of records.
+The first line of an export: format, release, tenant, the numbers of records, and the cursor of its moment in the feed.
 
 vectors: Whether the export holds vectors.
 all_tenants: Whether it holds the rows of every tenant, instead of those the caller sees.

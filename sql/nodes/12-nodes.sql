@@ -207,11 +207,26 @@ begin
   -- The plan is kept for the session: offset 0 makes it look rows up by key, however many there were when it was made.
   from old_rows o cross join lateral (select * from pgmem.node n where n.seq = o.seq offset 0) n
   where n.version > o.version;
+  -- A repeat that confirms a memory changes its times alone; reads put off the end of an item.
+  insert into pgmem.change (stamp, subject, kind, id, label, version, project, tenant, at)
+  select pgmem.change_stamp(), pgmem.change_subject_of(n.label),
+         case when n.tenant <> o.tenant then 'adopted' when n.version = o.version then 'confirmed'
+              else pgmem.change_kind_of(o.status, n.status) end,
+         n.id, n.label, n.version, case n.label when 'Project' then n.key else n.project end, n.tenant, pgmem.clock()
+  from old_rows o cross join lateral (select * from pgmem.node n where n.seq = o.seq offset 0) n
+  where n.version > o.version or n.tenant <> o.tenant
+     or n.label <> 'Item' and (n.updated_at, n.initial_confidence) is distinct from (o.updated_at, o.initial_confidence);
+  if found then
+    perform pgmem.notify_change();
+  end if;
   return null;
 end;
 $$;
-comment on function pgmem.record_version is
-  'Trigger: keep the states of nodes before a change in node_version, each with the end of its period.';
+comment on function pgmem.record_version is $$
+Trigger: what an update does to nodes, in the history and in the feed.
+
+The states before it go to node_version, each with the end of its period.
+$$;
 
 
 -- A change of updated_at or confidence alone makes no version, and neither does a renewal that only composes the

@@ -1,0 +1,342 @@
+-- The feed of changes
+--
+-- Every committed change of a memory, an edge, a review or a project is one row of pgmem.change, written by triggers
+-- (95-triggers) in the transaction that made the change. changes reads them for a caller, in the order of commits.
+--
+-- A sequence is no order of commits: a number may be taken first and committed last. So a change carries a stamp: the
+-- transaction that wrote it, or the last one that had ended by then, if that is later. Two things follow. Whoever has
+-- seen a committed change writes behind it (the stamp is not less, and the sequence is greater), so that the order
+-- (stamp, seq) agrees with the order of commits, for each memory and between memories. And a transaction that has not
+-- ended writes no stamp below its own number, so that all below pg_snapshot_xmin is final: a reader that stops there
+-- misses nothing and reads nothing twice. docs/explanation/order-of-commits.md has the proof.
+--
+-- A notification takes a lock at commit, so a writer notifies only while somebody listens: listen_changes keeps a row in
+-- pgmem.listener for a few minutes, and a listener calls it again before they are over. A listener that was killed costs
+-- the store some notifications that nobody hears.
+--
+-- Locks: the row of a listener.
+
+
+create or replace function pgmem.change_stamp() returns xid8
+language sql volatile
+begin atomic
+  select greatest(pg_current_xact_id(), ((pg_snapshot_xmax(pg_current_snapshot())::text)::bigint - 1)::text::xid8);
+end;
+comment on function pgmem.change_stamp is
+  'The stamp of a change that is written now: this transaction, or the last one that has ended if that is later.';
+
+
+create or replace function pgmem.change_subject_of(p_label text) returns pgmem.change_subject
+language sql immutable parallel safe
+begin atomic
+  select case when p_label in ('Project', 'FocusArea') then 'project' else 'memory' end::pgmem.change_subject;
+end;
+comment on function pgmem.change_subject_of is 'Whether a node of a label is a memory or a project.';
+
+
+create or replace function pgmem.change_kind_of(p_old text, p_new text) returns pgmem.change_kind
+language sql immutable parallel safe
+begin atomic
+  select case
+    when p_old = p_new then 'changed'
+    when p_new = 'archived' then 'forgotten'
+    when p_new in ('superseded', 'expired', 'merged', 'approved', 'dismissed') then p_new
+    when p_new = 'rejected' then 'dismissed'
+    when p_new = 'active' and p_old in ('archived', 'superseded', 'expired', 'merged', 'dismissed', 'rejected')
+      then 'restored'
+    else 'changed' end::pgmem.change_kind;
+end;
+comment on function pgmem.change_kind_of is 'How a memory changed whose status was the first and is the second.';
+
+
+create or replace function pgmem.notify_change() returns void
+language plpgsql as $$
+begin
+  if exists (select from pgmem.listener l where l.until > now()) then
+    -- The same text again in a transaction is one notification.
+    perform pg_notify('pgmem_change', '');
+  end if;
+end;
+$$;
+comment on function pgmem.notify_change is 'Wake the listeners when this transaction commits, if there are any.';
+
+
+create or replace function pgmem.record_made() returns trigger
+language plpgsql as $$
+begin
+  insert into pgmem.change (stamp, subject, kind, id, label, version, project, tenant, at)
+  values (pgmem.change_stamp(), pgmem.change_subject_of(new.label), 'saved', new.id, new.label, new.version,
+          case new.label when 'Project' then new.key else new.project end, new.tenant, new.recorded_at);
+  perform pgmem.notify_change();
+  return null;
+end;
+$$;
+comment on function pgmem.record_made is 'Trigger: a new memory or project enters the feed.';
+
+
+create or replace function pgmem.record_gone() returns trigger
+language plpgsql as $$
+begin
+  insert into pgmem.change (stamp, subject, kind, id, label, version, project, tenant, at)
+  values (pgmem.change_stamp(), pgmem.change_subject_of(old.label), 'purged', old.id, old.label, old.version,
+          case old.label when 'Project' then old.key else old.project end, old.tenant, pgmem.clock());
+  perform pgmem.notify_change();
+  return null;
+end;
+$$;
+comment on function pgmem.record_gone is 'Trigger: a memory that was deleted enters the feed, without its content.';
+
+
+create or replace function pgmem.record_edge() returns trigger
+language plpgsql as $$
+declare
+  v_edge pgmem.edge := coalesce(new, old);
+begin
+  -- The rows of an edge that goes with a memory say nothing beyond that. Of two ends in one organisation, the one with
+  -- the longer list of owners is seen by fewer callers.
+  insert into pgmem.change (stamp, subject, kind, id, other_id, label, project, tenant, at)
+  select pgmem.change_stamp(), 'edge', case tg_op when 'INSERT' then 'related' else 'unrelated' end, s.id, d.id,
+         v_edge.rel, coalesce(s.project, d.project),
+         case when (d.user_id <> '', d.org_id <> '') > (s.user_id <> '', s.org_id <> '') then d.tenant
+              else s.tenant end,
+         pgmem.clock()
+  from pgmem.node s, pgmem.node d where s.seq = v_edge.src and d.seq = v_edge.dst;
+  if found then
+    perform pgmem.notify_change();
+  end if;
+  return null;
+end;
+$$;
+comment on function pgmem.record_edge is 'Trigger: an edge that was made or removed enters the feed.';
+
+
+create or replace function pgmem.record_review() returns trigger
+language plpgsql as $$
+begin
+  insert into pgmem.change (stamp, subject, kind, id, other_id, label, project, tenant, at)
+  values (pgmem.change_stamp(), 'review',
+          case new.status when 'saved' then 'approved' when 'dropped' then 'dropped' else 'held' end,
+          new.save_id, new.candidate_id, new.verb, new.project, new.tenant, pgmem.clock());
+  perform pgmem.notify_change();
+  return null;
+end;
+$$;
+comment on function pgmem.record_review is 'Trigger: a save that waits for a person, or was decided, enters the feed.';
+
+
+create or replace function pgmem.feed_name() returns text
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+declare
+  v_system text := (select c.system_identifier::text from pg_control_system() c);
+  v_feed   pgmem.feed;
+begin
+  select * into strict v_feed from pgmem.feed;
+  if v_feed.system <> v_system then
+    raise exception using errcode = 'PM012', message =
+      'This store was copied from another server, whose changes its feed holds: run pgmem init, then export anew.';
+  end if;
+  return left(md5(concat_ws('/', v_feed.id, v_system,
+    (select d.oid from pg_database d where d.datname = current_database()))), 12);
+end;
+$$;
+comment on function pgmem.feed_name is 'What the cursors of this feed begin with: it differs in every store and copy.';
+
+
+create or replace function pgmem.feed_place(p_after text, out stamp xid8, out seq bigint)
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+declare
+  v_name text := pgmem.feed_name();
+  v_part text[] := regexp_match(p_after, '^([0-9a-f]{12})\.([0-9]{1,19})\.([0-9]{1,18})$');
+  v_feed pgmem.feed;
+begin
+  select * into strict v_feed from pgmem.feed;
+  if p_after = 'now' then
+    stamp := pg_snapshot_xmin(pg_current_snapshot());
+    seq := 0;
+  elsif p_after is null then
+    stamp := v_feed.kept_stamp;
+    seq := v_feed.kept_seq;
+  elsif v_part is null then
+    raise exception using errcode = 'PM001',
+      message = 'after must be a cursor that changes has returned, or now; leave it out to read from the beginning.';
+  elsif v_part[1] <> v_name then
+    raise exception using errcode = 'PM012',
+      message = 'This cursor is of another store: export this one, then read on from the cursor of its header.';
+  else
+    stamp := v_part[2]::xid8;
+    seq := v_part[3]::bigint;
+    if stamp > pg_snapshot_xmax(pg_current_snapshot()) and not pg_is_in_recovery() then
+      raise exception using errcode = 'PM012', message = 'This cursor is ahead of the store, which was set back to '
+        'an earlier state: export it, then read on from the cursor of its header.';
+    elsif (stamp, seq) < (v_feed.kept_stamp, v_feed.kept_seq) then
+      raise exception using errcode = 'PM012', message = format('The changes after this cursor are kept no longer '
+        '(feed_days is %s): export the store, then read on from the cursor of its header.',
+        pgmem.setting_text('feed_days'));
+    end if;
+  end if;
+end;
+$$;
+comment on function pgmem.feed_place is 'The place in the feed that a cursor names; an error for one that cannot be used.';
+
+
+create or replace function pgmem.changes(
+  p_after text default null,
+  p_limit pgmem.row_limit default 500,
+  p_project_id text default null,
+  p_content boolean default false,
+  p_all_tenants boolean default false,
+  out changes jsonb,
+  out cursor text,
+  out more boolean,
+  out held boolean
+)
+language plpgsql stable security definer set search_path = pgmem, pg_temp set timezone = 'UTC' as $$
+#variable_conflict use_column
+declare
+  -- Null: all of them.
+  v_tenants text[] := case when p_all_tenants then null else pgmem.visible_tenants() end;
+  v_project text := pgmem.clean_key(p_project_id, 'project_id');
+  v_horizon xid8 := pg_snapshot_xmin(pg_current_snapshot());
+  v_from    record;
+  v_rows    pgmem.change[];
+  v_last    pgmem.change;
+begin
+  if p_all_tenants then
+    perform pgmem.require_reviewer('To read the changes of all tenants');
+  end if;
+  perform pgmem.find_project(p_project_id);
+  v_from := pgmem.feed_place(p_after);
+  v_rows := array(
+    select row(c.*)::pgmem.change from pgmem.change c
+    where (c.stamp, c.seq) > (v_from.stamp, v_from.seq) and c.stamp < v_horizon
+      and (v_tenants is null or c.tenant = any (v_tenants))
+      and (v_project is null or pgmem.folded(c.project) = pgmem.folded(v_project))
+    order by c.stamp, c.seq limit p_limit);
+  more := cardinality(v_rows) = p_limit;
+  held := not more and exists (
+    select from pgmem.change c
+    where c.stamp >= v_horizon and (v_tenants is null or c.tenant = any (v_tenants)));
+  v_last := v_rows[cardinality(v_rows)];
+  -- All below the horizon was read: the next page begins at it, whatever others wrote in between.
+  cursor := format('%s.%s.%s', pgmem.feed_name(),
+    case when more then v_last.stamp else greatest(v_horizon, v_from.stamp) end,
+    case when more then v_last.seq when v_from.stamp > v_horizon then v_from.seq else 0 end);
+  select coalesce(jsonb_agg(jsonb_strip_nulls(to_jsonb(r) - '{stamp,seq,tenant}'::text[])
+      || jsonb_build_object('cursor', format('%s.%s.%s', split_part(cursor, '.', 1), r.stamp, r.seq))
+      || case when p_content and r.place = r.last_place
+           then jsonb_build_object('record', pgmem.change_record(row(r.stamp, r.seq, r.subject, r.kind, r.id,
+             r.other_id, r.label, r.version, r.project, r.tenant, r.at)::pgmem.change, v_tenants)) else '{}' end
+      - '{place,last_place}'::text[]
+    order by r.place), '[]')
+  into changes
+  from (select c.*, u.place, max(u.place) over (partition by c.subject, c.id, c.other_id,
+                                                case when c.subject = 'edge' then c.label end) as last_place
+        from unnest(v_rows) with ordinality as u(stamp, seq, subject, kind, id, other_id, label, version, project,
+                                                 tenant, at, place)
+        cross join lateral (select u.stamp, u.seq, u.subject, u.kind, u.id, u.other_id, u.label, u.version, u.project,
+                                   u.tenant, u.at) c) r;
+end;
+$$;
+comment on function pgmem.changes is $$
+Read a page of the feed: what changed, in the order of commits, in what the caller sees.
+
+Of each change: subject (memory, edge, review, project), kind, id, label, version, project, at, and the cursor behind it.
+A reader that goes on with the cursor of the page misses nothing and reads nothing twice, whatever transactions overlap.
+A change is shown when no transaction that began before it is still running; held says that some wait for that, so
+that a reader looks again soon. more says that the page is full.
+
+after: The cursor of the page before; unset: from the oldest change that is kept; now: only the cursor of this moment.
+content: The present state of each memory, edge or review too, as a line of an export, beside its last change.
+all_tenants: The changes of every tenant, instead of what the caller sees.
+
+CursorLost: The cursor is of another store, ahead of this one, or older than feed_days.
+InvalidArgument: after is no cursor.
+MemoryNotFound: There is no such project.
+NotPermitted: All tenants, and the login is neither owner nor reviewer.
+$$;
+select pgmem.declare_verb('changes', p_rights => 'reader', p_effect => 'look', p_answer => 'ChangePage');
+
+
+create or replace function pgmem.change_record(p_change pgmem.change, p_tenants text[]) returns jsonb
+language sql stable set search_path = pgmem, pg_temp set timezone = 'UTC' set extra_float_digits = 1
+set bytea_output = 'hex' as $$
+  select case p_change.subject
+    when 'edge' then (
+      select jsonb_build_object('type', 'edge', 'src', s.id, 'rel', e.rel, 'dst', d.id, 'props', e.props,
+                                'created_at', e.created_at)
+      from pgmem.node s join pgmem.edge e on e.src = s.seq and e.rel = p_change.label
+      join pgmem.node d on d.seq = e.dst
+      where s.id = p_change.id and d.id = p_change.other_id
+        and (p_tenants is null or s.tenant = any (p_tenants) and d.tenant = any (p_tenants)))
+    when 'review' then (
+      select jsonb_strip_nulls(to_jsonb(a) - '{tenant,arguments,batch}'::text[])
+             || jsonb_build_object('type', 'save', 'arguments', a.arguments, 'batch', a.batch)
+      from pgmem.save_attempt a where a.save_id = p_change.id and a.tenant = p_change.tenant)
+    else coalesce(
+      (select pgmem.node_record(n, false) from pgmem.node n
+       where n.id = p_change.id and (p_tenants is null or n.tenant = any (p_tenants))),
+      (select jsonb_strip_nulls(to_jsonb(t) - 'tenant') || '{"type": "purge"}' from pgmem.tombstone t
+       where t.id = p_change.id and (p_tenants is null or t.tenant = any (p_tenants))))
+    end;
+$$;
+comment on function pgmem.change_record is
+  'What a change is about, as it is now, in the form of a line of an export; of a purged memory its tombstone.';
+
+
+create or replace function pgmem.prune_feed(p_limit integer) returns integer
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_gone integer;
+begin
+  with old as (
+    select c.stamp, c.seq from pgmem.change c
+    where c.at < pgmem.now() - make_interval(days => pgmem.setting_int('feed_days'))
+    order by c.stamp, c.seq limit p_limit
+  ), gone as (
+    delete from pgmem.change c using old where (c.stamp, c.seq) = (old.stamp, old.seq) returning c.stamp, c.seq
+  ), last as (
+    select g.stamp, g.seq from gone g order by g.stamp desc, g.seq desc limit 1
+  ), moved as (
+    update pgmem.feed f set kept_stamp = l.stamp, kept_seq = l.seq from last l
+    where (l.stamp, l.seq) > (f.kept_stamp, f.kept_seq)
+  )
+  select count(*) into v_gone from gone;
+  return v_gone;
+end;
+$$;
+comment on function pgmem.prune_feed is 'Remove changes older than feed_days, the oldest first; how many it removed.';
+
+
+create or replace function pgmem.begin_feed() returns void
+language sql set search_path = pgmem, pg_temp as $$
+  delete from pgmem.change;
+  update pgmem.feed set id = gen_random_uuid(), kept_stamp = '0', kept_seq = 0,
+    system = (select c.system_identifier::text from pg_control_system() c);
+$$;
+comment on function pgmem.begin_feed is
+  'Begin another feed: the stamps of this one are of another server, or of a state that the store was set back from.';
+
+-- In a store that was copied from another server.
+select pgmem.begin_feed() where (select f.system from pgmem.feed f)
+  <> (select c.system_identifier::text from pg_control_system() c);
+
+
+create or replace function pgmem.listen_changes(out until timestamptz)
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+begin
+  execute 'listen pgmem_change';
+  delete from pgmem.listener l where l.until < now();
+  insert into pgmem.listener as l (pid, until) values (pg_backend_pid(), now() + interval '3 minutes')
+  on conflict (pid) do update set until = excluded.until
+  returning l.until into until;
+end;
+$$;
+comment on function pgmem.listen_changes is $$
+Listen in this session: PostgreSQL notifies it on the channel pgmem_change when a transaction has changed something.
+
+A notification says nothing more; read the changes with changes. Call it again before the returned time, as writers notify
+only while somebody listens. Behind a pooler of transactions no session can listen: ask changes from time to time.
+$$;
+select pgmem.declare_verb('listen_changes', p_rights => 'reader', p_effect => 'repeat');

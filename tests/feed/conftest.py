@@ -1,0 +1,32 @@
+"""The fixtures of the tests of the feed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.concurrency.conftest import OpenSession, no_embedding, session
+from tests.conftest import Call
+from tests.sql.conftest import act_as, picture, rows, shop
+
+__all__ = ["OpenSession", "act_as", "no_embedding", "picture", "rows", "session", "shop"]
+
+Read = Callable[..., list[dict[str, Any]]]
+
+
+@pytest.fixture
+def read(call: Call) -> Read:
+    """`read(after)`: the changes after a cursor, page by page; `read.cursor` is where the next call goes on."""
+
+    def read(after: str | None = None, **options: object) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        while True:
+            page = call("changes", after=after, **options)
+            found += page["changes"]
+            after = page["cursor"]
+            if not page["more"]:
+                return found
+
+    return read
