@@ -1005,6 +1005,51 @@ class RelevantMemory(Answer):
     memory_sync: CardsSync
 
 
+class Companion(Answer):
+    """A file that is the reason for another one: in how many of its commits both changed."""
+
+    path: str
+    commits: int | None = None
+    of: int | None = None
+
+
+class LikelyChange(Answer):
+    """A file that usually changes with those of the question; the score is the chance, from 0 to 1."""
+
+    path: str
+    score: float
+    because: list[Companion] = field(default_factory=list)
+
+
+class AddedFile(Answer):
+    """A folder in which a share of the changes adds a file."""
+
+    folder: str
+    share: float
+
+
+class LikelyChanges(Answer):
+    """The files that usually change with some files, the tests among them, and where a file is usually added."""
+
+    files: list[LikelyChange] = field(default_factory=list)
+    tests: list[LikelyChange] = field(default_factory=list)
+    added: list[AddedFile] = field(default_factory=list)
+
+
+class FoundFile(Answer):
+    """A file that a text is about, with the signs that found it, the strongest first."""
+
+    path: str
+    score: float
+    signs: list[str] = field(default_factory=list)
+
+
+class FoundFiles(Answer):
+    """The files that a text is about, best first."""
+
+    files: list[FoundFile] = field(default_factory=list)
+
+
 class CardRevision(Answer):
     """A change of a card: the action, its author and its reason."""
 

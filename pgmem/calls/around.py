@@ -30,6 +30,8 @@ AROUND: dict[str, Callable[..., Awaitable[Any]]] = {
         batches.vacuum_cards,
         cards.get_relevant_memory,
         cards.query_engineering_memory,
+        cards.what_changes,
+        cards.which_files,
         cards.record_candidate,
         cards.propose_from_receipt,
         cards.finish_intent,

@@ -23,6 +23,8 @@ from pgmem.models import (
     CardRefresh,
     CardsSync,
     FinishedIntent,
+    FoundFiles,
+    LikelyChanges,
     MemoryAnswer,
     Proposal,
     RelevantMemory,
@@ -39,13 +41,24 @@ async def get_relevant_memory(caller: Caller, params: dict[str, Any]) -> Relevan
     """Follow the sync policy, then retrieve; the further pages of an answer read no files."""
     if params["cursor"] is not None:
         return await caller.one("get_relevant_memory", RelevantMemory, params)
-    root = await _here(caller, params["project_id"])
-    auto, reason, reading = "skipped", "no_repository", None
-    if root is not None:
-        auto, reason, reading = await _sync(caller, params["project_id"], root)
+    root, auto, reason, reading = await _followed(caller, params["project_id"])
     given = await _on_branch(params, reading or root)
     found = await caller.one("get_relevant_memory", RelevantMemory, given)
     return replace(found, memory_sync=replace(found.memory_sync, auto=auto, reason=reason))
+
+
+async def what_changes(caller: Caller, params: dict[str, Any]) -> LikelyChanges:
+    """Follow the sync policy, then rank."""
+    await _followed(caller, params["project_id"])
+    return await caller.one("what_changes", LikelyChanges, params)
+
+
+async def which_files(caller: Caller, params: dict[str, Any]) -> FoundFiles:
+    """Follow the sync policy, then search by the words of the text and by its meaning."""
+    await _followed(caller, params["project_id"])
+    vector, _ = await query_vector(caller, params["text"][:2000], None, True)
+    meaning = {"embedding": vector or None, "embedding_model": caller.embedder.model if vector else None}
+    return await caller.one("which_files", FoundFiles, params | meaning)
 
 
 async def query_engineering_memory(caller: Caller, params: dict[str, Any]) -> MemoryAnswer:
@@ -107,6 +120,14 @@ async def _here(caller: Caller, project_id: str) -> Path | None:
     ):
         return None
     return root
+
+
+async def _followed(caller: Caller, project_id: str) -> tuple[Path | None, str, str, Reading | None]:
+    """The repository of the project, after the sync policy: what was done and why, and what was read of it."""
+    root = await _here(caller, project_id)
+    if root is None:
+        return None, "skipped", "no_repository", None
+    return root, *await _sync(caller, project_id, root)
 
 
 async def _standing(caller: Caller, params: dict[str, Any]) -> dict[str, Any]:

@@ -31,7 +31,6 @@ from pgmem.models import (
     CardEvidence,
     CardRefresh,
     CardVacuum,
-    ChangePage,
     CheckedLabel,
     ClaimCheck,
     CompletedName,
@@ -50,6 +49,7 @@ from pgmem.models import (
     ExtractionBudget,
     FinishedIntent,
     Forgotten,
+    FoundFiles,
     FoundItem,
     FreshnessReport,
     GovernanceToken,
@@ -64,6 +64,7 @@ from pgmem.models import (
     KnownEntities,
     KnownGraph,
     KnownRelations,
+    LikelyChanges,
     LineEntry,
     MemoryAnswer,
     MemoryCounts,
@@ -299,7 +300,7 @@ class Verbs:
         places: Sequence[str] = (),
         create: bool = True,
     ) -> OpenedProject:
-        """Find the project of a repository by what it is known by, else of a name alone, or make it.
+        """Find the project of a repository by what the repository is known by, or make it.
 
         Args:
             names: Names that a new project may have, best first.
@@ -2630,10 +2631,11 @@ class Verbs:
         """Tell what memory knows about some paths, symbols or an intent before they are changed.
 
         Send exactly one of scope, symbols, intent_id and cursor. The compact answer is one digest for each
-        path, best first: what people have approved, decisions and reverts, what changes with it, its tests,
-        who knows it, what is risky, what is unproven. The full answer is the list of the cards behind it.
-        Where this process has a repository (`PGMEM_REPOSITORY`), the sync policy may read the repository
-        first. A page holds at least one digest or card and otherwise what fits into `cards_budget`.
+        path, best first: what people have approved, decisions, reverts and why it was changed, what changes
+        with it, its tests, the rules of its folder, who knows it, what is risky, what is unproven. The full
+        answer is the list of the cards behind it. Where this process has a repository (`PGMEM_REPOSITORY`),
+        the sync policy may read the repository first. A page holds at least one digest or card and
+        otherwise what fits into `cards_budget`.
 
         Args:
             project_id: Project name.
@@ -3220,48 +3222,55 @@ class Verbs:
             "spend_extraction_tokens", ExtractionBudget, {"tokens": tokens, "reserved": reserved, "day": day}
         )
 
-    async def changes(
+    async def what_changes(
         self,
-        after: str | None = None,
-        limit: RowLimit = 500,
-        project_id: str | None = None,
-        content: bool = False,
-        all_tenants: bool = False,
-    ) -> ChangePage:
-        """Read a page of the feed: what changed, in the order of commits, in what the caller sees.
+        project_id: str,
+        paths: Sequence[str],
+        limit: int = 10,
+    ) -> LikelyChanges:
+        """Rank the files that usually change together with some files, and the tests among them.
 
-        Of each change: subject (memory, edge, review, project), kind, id, label, version, project, at, and
-        the cursor behind it. A reader that goes on with the cursor of the page misses nothing and reads
-        nothing twice, whatever transactions overlap. A change is shown when no transaction that began
-        before it is still running; held says that some wait for that, so that a reader looks again soon.
-        more says that the page is full.
+        `files` are the likeliest, at most limit, each with a score (the chance that the next commit changes
+        it too) and the files that it is told because of, with the number of commits that they share.
+        `tests` are the likeliest five tests. `added` names a folder in which most changes add a file, such
+        as one for notes of changes. Files of the question are left out.
 
         Args:
-            after: The cursor of the page before; unset: from the oldest change that is kept; now: only the
-                cursor of this moment.
-            limit: How many at most, 1 to 1000.
             project_id: Project name.
-            content: The present state of each memory, edge or review too, as a line of an export, beside
-                its last change.
-            all_tenants: The changes of every tenant, instead of what the caller sees.
+            paths: Paths in the repository, 1 to 50; a new file is judged by its folder.
+            limit: How many at most, 1 to 100; default 10.
 
         Raises:
-            CursorLost: The cursor is of another store, ahead of this one, or older than feed_days.
-            InvalidArgument: after is no cursor.
-            MemoryNotFound: There is no such project.
-            NotPermitted: All tenants, and the login is neither owner nor reviewer.
+            ContractError: a path outside the repository, or no such project.
+            InvalidArgument: limit is out of range.
         """
-        return await self.caller.one(
-            "changes",
-            ChangePage,
-            {
-                "after": after,
-                "limit": limit,
-                "project_id": project_id,
-                "content": content,
-                "all_tenants": all_tenants,
-            },
+        return await cards.what_changes(
+            self.caller, {"project_id": project_id, "paths": list(paths), "limit": limit}
         )
+
+    async def which_files(
+        self,
+        project_id: str,
+        text: str,
+        limit: int = 10,
+    ) -> FoundFiles:
+        """Find the files that a text, such as an issue or a task, is about.
+
+        Each file has a score, which orders the files of one answer, and the signs that found it: named (the
+        text names it), words (it uses the words of the text), path (its path holds them), cards and work
+        (cards about it, or earlier changes of it, say so), together (it changes with another that was
+        found).
+
+        Args:
+            project_id: Project name.
+            text: The issue, the ticket or the task.
+            limit: How many at most, 1 to 100; default 10.
+
+        Raises:
+            InvalidArgument: the text is empty, or limit is out of range.
+            ContractError: no such project.
+        """
+        return await cards.which_files(self.caller, {"project_id": project_id, "text": text, "limit": limit})
 
     async def backlog(
         self,
@@ -3281,9 +3290,8 @@ class Verbs:
 
         Records of finished saves are deleted after save_attempt_days; the arguments of other saves and the
         previews of approvals are removed after save_arguments_days; captured turns are deleted after
-        turn_days, changes in the feed after feed_days. Memories below decay_archive_below are archived, if
-        that setting is above 0 and the login is the owner or a reviewer. A call while another worker sweeps
-        does nothing.
+        turn_days. Memories below decay_archive_below are archived, if that setting is above 0 and the login
+        is the owner or a reviewer. A call while another worker sweeps does nothing.
 
         Args:
             limit: How many records and memories at most, 1 to 5000.

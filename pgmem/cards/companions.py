@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pgmem.cards.covering import Covering, is_test
+from pgmem.cards.covering import Covering
 from pgmem.cards.history import Timeline
 
 _FROM_FOLDER = 1.5
@@ -23,8 +23,6 @@ _FROM_TESTS = 0.8
 _MEASURED = 0.6
 _LEAST = 0.05
 _CANDIDATES = 8
-LEAST_SUPPORT = 3
-"""Fewest commits that two files share before the one is said to change with the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +74,21 @@ class Companions:
             whole += weight
             for path in paths:
                 self._all[path] += weight
-            for kind in {_kind(path) for path in paths}:
+            for kind in {self._kind(path) for path in paths}:
                 self._wholes[kind] += weight
                 for path in paths:
                     self._folders[kind][path] += weight
         for path in self._all:
             self._all[path] /= whole or 1.0
         self._commonest = sorted(self._all, key=lambda path: (-self._all[path], path))[:_CANDIDATES]
+        self._usual = [
+            path
+            for path in sorted(covering.tests & self._all.keys(), key=lambda path: (-self._all[path], path))[
+                :1
+            ]
+            if timeline.own(path) >= 5
+        ]
+        """The test that most commits change: a guess where a file has a thin history."""
         self._near: dict[tuple[str, str, bool], list[str]] = {}
         self._tested: dict[str, dict[str, float]] | None = None
         self._scores: dict[str, dict[str, tuple[float, int]]] = {}
@@ -96,10 +102,6 @@ class Companions:
             if score >= _LEAST
         ]
         return sorted(found, key=lambda one: (-one.score, one.path))[:most]
-
-    def supported(self, path: str, most: int = 5) -> list[Companion]:
-        """Those companions that share at least three commits with the file, for statements of fact."""
-        return [one for one in self.companions(path, 3 * most) if one.commits >= LEAST_SUPPORT][:most]
 
     def tests(self, path: str, most: int = 5) -> list[Test]:
         """The tests of a file, the likeliest first."""
@@ -116,6 +118,8 @@ class Companions:
                 why += (f"changed with it in {count} of {own} commits",)
             if share:
                 why += (f"runs {round(100 * share)} % of its lines",)
+            if not why and own < 5 and test in self._usual:
+                why = ("the test that changes most",)
             if why:
                 found.append(Test(test, round(1 - (1 - score) * (1 - _MEASURED * share), 3), why))
         found.sort(key=lambda one: (-one.score, one.path))
@@ -133,12 +137,12 @@ class Companions:
             for other in paths:
                 counts[other] += 1
                 weights[other] += weight
-        kind = _kind(path)
+        kind = self._kind(path)
         tests = self._tests_of(path)
         folder: Mapping[str, float] = self._folders.get(kind, {})
         beside = self._wholes.get(kind, 1.0)
         found = {}
-        for other in {*counts, *tests, *self._commonest, *self._nearest(kind)} - {path}:
+        for other in {*counts, *tests, *self._commonest, *self._usual, *self._nearest(kind)} - {path}:
             common = min(self._all.get(other, 0.0), 0.9)
             borrowed = _FROM_ALL * (1 - (1 - common) * (1 - _FROM_TESTS * tests.get(other, 0.0)))
             borrowed += _FROM_FOLDER * folder.get(other, 0.0) / beside
@@ -154,18 +158,17 @@ class Companions:
 
     def _tests_of(self, path: str) -> dict[str, float]:
         """The tests of a file, or the files of a test, as they say themselves."""
-        if not is_test(path):
+        if not self._covering.is_test(path):
             return {test: score for test, (score, _) in self._covering.of(path).items()}
         if self._tested is None:
             self._tested = defaultdict(dict)
             for file in self._all:
-                if not is_test(file):
+                if not self._covering.is_test(file):
                     for test, (score, _) in self._covering.of(file).items():
                         self._tested[test][file] = score
         return self._tested.get(path, {})
 
-
-def _kind(path: str) -> tuple[str, str, bool]:
-    """The group of a path: its folder, its suffix, and whether it is a test."""
-    folder, _, name = path.rpartition("/")
-    return folder, name.rpartition(".")[2], is_test(path)
+    def _kind(self, path: str) -> tuple[str, str, bool]:
+        """The group of a path: its folder, its suffix, and whether it is a test."""
+        folder, _, name = path.rpartition("/")
+        return folder, name.rpartition(".")[2], self._covering.is_test(path)

@@ -95,10 +95,17 @@ class Covering:
     Args:
         files: all paths that are there.
         used: for each test the files that define what it imports, with the names.
+        defining: files that define tests, whatever their name.
     """
 
-    def __init__(self, files: Collection[str], used: Mapping[str, Mapping[str, set[str]]]) -> None:
-        self.tests = frozenset(path for path in files if _is_runnable(path) and "." in path)
+    def __init__(
+        self,
+        files: Collection[str],
+        used: Mapping[str, Mapping[str, set[str]]],
+        defining: Collection[str] = (),
+    ) -> None:
+        self._defining = frozenset(defining)
+        self.tests = frozenset(path for path in files if _is_runnable(path) and "." in path) | self._defining
         self._used = used
         self._by_stem: defaultdict[str, list[str]] = defaultdict(list)
         self._importers: defaultdict[str, list[str]] = defaultdict(list)
@@ -106,6 +113,10 @@ class Covering:
             self._by_stem[stem(test)].append(test)
             for target in used.get(test, ()):
                 self._importers[target].append(test)
+
+    def is_test(self, path: str) -> bool:
+        """Whether a file is a test, by its name or by what it defines."""
+        return path in self._defining or is_test(path)
 
     def of(self, path: str) -> dict[str, tuple[float, tuple[str, ...]]]:
         """The tests that name or import a file, each with a number from 0 to 1 and the reason."""

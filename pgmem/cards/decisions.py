@@ -3,22 +3,44 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 
 _MOST_LINE = 400
 """Characters of a line that a pattern reads: the time of some grows with the square of a line."""
 _MOST_LINES = 3_000
 _MOST_TEXT = 200_000
+_MOST_PATTERNS = 200
+"""Patterns with wildcards that are tried on each path."""
 OWNER_FILES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
 _RECORD = re.compile(
     r"(^|/)(?:adrs?|decisions?|architecture[-_]decisions?|rfcs?)/[^/]*\.(?:md|rst|adoc|txt)$|(^|/)adr[-_]?\d+[^/]*\.md$",
     re.IGNORECASE,
 )
 _RULES = re.compile(
-    r"(^|/)(?:CONTRIBUTING|AGENTS|CLAUDE|STYLE(?:GUIDE)?|CODING[-_]STYLE|CONVENTIONS|HACKING)[^/]*\.(?:md|rst|txt|adoc)$",
+    r"(^|/)(?:CONTRIBUTING|AGENTS|CLAUDE|GEMINI|STYLE(?:GUIDE)?|CODING[-_]STYLE|CONVENTIONS|HACKING)[^/]*"
+    r"\.(?:md|rst|txt|adoc)$|(^|/)\.(?:cursor/rules|github/instructions)/[^/]+\.mdc?$|(^|/)\.cursorrules$"
+    r"|(^|/)\.github/copilot-instructions\.md$",
     re.IGNORECASE,
+)
+_HOME = re.compile(r"(?:^|/)(?:docs?|\.\w+)(?:/.*)?$")
+"""Folders that hold what is about the folder above them."""
+_NAMED = re.compile(r"[\w.-]+(?:/[\w.-]+)*/?")
+_GLOBS = re.compile(r"^(?:globs|applyTo|paths):(.*(?:\n\s*-.*)*)", re.MULTILINE)
+_RUNS = re.compile(
+    r"(?:^|[`$>:\"-]) ?((?:(?:uv run|poetry run|hatch run|pipenv run|python3? -m|bundle exec|npx"
+    r"|pnpm|yarn|bun|\./) ?)*"
+    r"(?:pytest|tox|nox|unittest|vitest|jest|mocha|rspec|phpunit|go test|cargo (?:nextest run|test)|dotnet test|bats"
+    r"|mvnw? (?:-\S+ )*(?:test|verify)|gradlew? test|make (?:test|check)|rake test|npm (?:run )?test|(?:run )?test)\b"
+    r"[^\n`|&;#\"']{0,60})"
+)
+_TESTS = re.compile(r"test|tox|nox|jest|mocha|rspec|phpunit|bats|make check")
+_RUN_FILES = (
+    re.compile(
+        r"(^|/)(?:CONTRIBUTING|AGENTS|CLAUDE|DEVELOPMENT|HACKING)[^/]*\.(?:md|rst|txt)$", re.IGNORECASE
+    ),
+    re.compile(r"^(?:Makefile|tox\.ini|\.github/workflows/[^/]+\.ya?ml|\.gitlab-ci\.yml|\.travis\.yml)$"),
+    re.compile(r"^README\.\w+$"),
 )
 _HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
 _NUMBER = re.compile(r"^(?:ADR|RFC)?[-\s#]*\d+\s*[.:–—-]?\s*", re.IGNORECASE)
@@ -28,8 +50,6 @@ _RULE = re.compile(
     r"\b(?:must(?: not|n't)?|never|always|do not|don't|required?|forbidden|mandatory|may not|only (?:if|when|after))\b",
     re.IGNORECASE,
 )
-_MARK = re.compile(r"(?:#|//|/\*|^\s*\*|--|;|<!--|%)\s*@?(TODO|FIXME|HACK|XXX)\b[:\s]*(.*)$")
-_COMMENT = re.compile(r"^\s*(?:#+|//+|\*(?!/)|--|;+|%)\s*(?=\S*\w)(.*)$")
 _BRANCH = re.compile(
     r"superse[dc]ed by\D*(\d+)|superse[dc]ed by.*?\(([^)]+)\)|replaced by.*?\(([^)]+)\)", re.I | re.S
 )
@@ -44,17 +64,6 @@ class Decision:
     """accepted, proposed, superseded or rejected."""
     superseded_by: str | None = None
     """The number or the file name of the record that replaces this one, as it says."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A TODO, FIXME, HACK or XXX: the line, counted from 1, the word, and what it says."""
-
-    line: int
-    word: str
-    text: str
-    rest: str = ""
-    """The next lines of the comment, up to the end of a sentence."""
 
 
 def decision(path: str, text: str) -> Decision | None:
@@ -140,53 +149,43 @@ def _first(text: str, most: int) -> str:
     return cut[: end + 1] if end > most // 3 else cut.rpartition(" ")[0] + " …"
 
 
-def rules(path: str, text: str, most: int = 20) -> list[str]:
-    """The sentences of a guide for contributors that say what must, must not or may only be done."""
+def runs(path: str, text: str) -> tuple[int, str] | None:
+    """How the tests are run, as a guide, a build or a CI file says, and how good a source that is: 0 is the best."""
+    for worth, files in enumerate(_RUN_FILES):
+        if files.search(path):
+            lines = (line.strip()[:_MOST_LINE] for line in text[:_MOST_TEXT].splitlines())
+            for match in (match for line in lines if _TESTS.search(line) for match in _RUNS.finditer(line)):
+                said = re.split(r"\s{2,}|\s*[({]", match[1])[0].strip(" .,:\\")
+                if " " in said or said in ("pytest", "tox", "nox", "vitest", "jest", "rspec", "phpunit"):
+                    return worth, said
+    return None
+
+
+def rules(path: str, text: str, most: int = 20) -> list[tuple[str, list[str]]]:
+    """The sentences of a guide that say what must, must not or may only be done, each with the paths that it names.
+
+    A guide whose head names files, as those of editors do, is about these.
+    """
     if not _RULES.search(path):
         return []
-    found: dict[str, None] = {}
+    found: dict[str, list[str]] = {}
     text = _without(_without(text[:_MOST_TEXT], "```", "```"), "<!--", "-->")
+    head = _GLOBS.search(text[:3000]) if text.startswith("---\n") else None
+    globs = re.sub(r"[*?{\[].*?(?=[,\s\"']|$)", "", head[1]) if head else ""
     for block in re.split(r"\n\s*\n|\n(?=\s*(?:[*+-]|\d+\.)\s)", text):
         if _HEADING.match(block.strip()[:_MOST_LINE]) or block.lstrip().startswith(("|", ">", "    ")):
             continue
         words = _LINK.sub(r"\1", " ".join(re.sub(r"^\s*(?:[*+-]|\d+\.)\s+", "", block).split()))
         for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z`])", words.replace("**", "")):
             if 20 <= len(sentence) <= 280 and _RULE.search(sentence):
-                found[sentence] = None
-    return list(found)[:most]
+                named = (name.strip("./") for name in _NAMED.findall(globs or sentence) if "/" in name)
+                found[sentence] = sorted({name for name in named if name})
+    return list(found.items())[:most]
 
 
-def marks(data: bytes, most: int = 20) -> list[Mark]:
-    """The TODO, FIXME, HACK and XXX of a source file, in comments only."""
-    if not any(word in data for word in (b"TODO", b"FIXME", b"HACK", b"XXX")):
-        return []
-    found = []
-    # A long line would be searched from each of its spaces.
-    lines = [line[:_MOST_LINE] for line in data.decode(errors="replace").splitlines()]
-    for number, line in enumerate(lines, 1):
-        if (match := _MARK.search(line)) and re.search(r"\w{3}", match[2]):
-            text = " ".join(_unclosed(match[2]).split())[:160]
-            found.append(Mark(number, match[1], text, _rest(text, lines[number : number + 4])))
-    return found[:most]
-
-
-def _unclosed(text: str) -> str:
-    """The text of a comment without the sign that ends it."""
-    return text.rstrip().removesuffix("*/").removesuffix("-->")
-
-
-def _rest(text: str, below: list[str]) -> str:
-    """The lines of the comment below a mark, up to the end of its sentence and 200 characters in all."""
-    said: list[str] = []
-    for line in below:
-        match = _COMMENT.match(line)
-        if text.endswith((".", "!", "?")) or match is None or _MARK.search(line):
-            break
-        text = " ".join(_unclosed(match[1]).split())
-        said.append(text)
-    rest = " ".join(said)
-    end = re.search(r"[.!?](?=\s)", rest)
-    return (rest[: end.start()] if end else rest)[:200]
+def home(path: str) -> str:
+    """The folder that a guide is about: the one that it lies in, or the one above docs and hidden folders."""
+    return _HOME.sub("", path.rpartition("/")[0])
 
 
 def code_owners(files: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -204,7 +203,6 @@ def code_owners(files: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, ...]
             return
 
 
-@cache
 def _segments(pattern: str) -> tuple[str, ...]:
     """A pattern by the names of a path; `**` is any number of them."""
     body = pattern.strip("/").split("/")
@@ -215,39 +213,50 @@ def _segments(pattern: str) -> tuple[str, ...]:
     return (*(() if "/" in pattern.rstrip("/") else ("**",)), *body, *rest)
 
 
-def _fits(pattern: Sequence[str], given: Sequence[str], whole: str, one: Callable[[str, str], bool]) -> bool:
-    """Whether a pattern matches. At a difference only the last `whole` takes one item more: no time is exponential."""
-    at, place, back, taken = 0, 0, -1, 0
-    while place < len(given):
-        if at < len(pattern) and pattern[at] == whole:
-            back, taken = at, place
-            at += 1
-        elif at < len(pattern) and one(pattern[at], given[place]):
-            at += 1
-            place += 1
-        elif back >= 0:
-            taken += 1
-            at, place = back + 1, taken
+def _name(pattern: str) -> str:
+    """The regular expression of one name of a path. A star takes as little as fits and gives nothing back."""
+    first, *others = (
+        "".join("[^/]" if one == "?" else re.escape(one) for one in part) for part in pattern.split("*")
+    )
+    middle = "".join(f"(?>[^/]*?{part})" for part in others[:-1] if part)
+    return first + middle + (f"[^/]*?{others[-1]}/" if others else "/")
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern for a path that ends with a slash; the time to match grows with the length of the path alone."""
+    groups: list[list[str]] = [[]]
+    for one in _segments(pattern):
+        if one == "**":
+            groups.append([])
         else:
-            return False
-    return all(item == whole for item in pattern[at:])
+            groups[-1].append(_name(one))
+    first, *others = ("".join(names) for names in groups)
+    last = f"(?:[^/]+/)*?{others.pop()}\\Z" if others and others[-1] else ""
+    return re.compile(first + "".join(f"(?>(?:[^/]+/)*?{one})" for one in others if one) + last)
 
 
-def _is_letter(pattern: str, letter: str) -> bool:
-    return pattern in ("?", letter)
+class Owners:
+    """The owners of paths by the patterns of a CODEOWNERS file: the last that fits a path counts."""
 
+    def __init__(self, patterns: list[tuple[str, tuple[str, ...]]]) -> None:
+        self._plain: dict[str, tuple[int, tuple[str, ...]]] = {}
+        """Patterns that name one file or folder, by its path: looked up, however many they are."""
+        self._others: list[tuple[int, re.Pattern[str], tuple[str, ...]]] = []
+        for number, (pattern, owners) in enumerate(patterns):
+            if "/" in pattern.rstrip("/") and not re.search(r"[*?\\]", pattern):
+                self._plain[pattern.strip("/")] = number, owners
+            else:  # the owners of everything say nothing of a file
+                self._others.append((number, _compiled(pattern), owners if pattern != "*" else ()))
+        self._others = self._others[-_MOST_PATTERNS:]
 
-def _is_name(pattern: str, name: str) -> bool:
-    if "*" not in pattern and "?" not in pattern:
-        return pattern == name
-    return _fits(pattern, name, "*", _is_letter)
-
-
-def owners_of(path: str, patterns: list[tuple[str, tuple[str, ...]]]) -> tuple[str, ...]:
-    """The owners of a path by the patterns of a CODEOWNERS file; none if all files have the same."""
-    if all(pattern == "*" for pattern, _ in patterns):
-        return ()
-    for pattern, owners in reversed(patterns):
-        if pattern == "*" or _fits(_segments(pattern), path.split("/"), "**", _is_name):
-            return owners
-    return ()
+    def of(self, path: str) -> tuple[str, ...]:
+        """The owners of a path; none if only the pattern of all files names it."""
+        parts = path.split("/")
+        above = ("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
+        last, owners = max((self._plain[one] for one in above if one in self._plain), default=(-1, ()))
+        for number, pattern, those in reversed(self._others):
+            if number < last:
+                break
+            if pattern.match(f"{path}/"):
+                return those
+        return owners

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from pgmem.cards import decisions, python
 from pgmem.cards.companions import Companions
 from pgmem.cards.covering import Covering, is_test
-from pgmem.cards.files import GENERATED, VENDORED
-from pgmem.cards.history import Timeline, Work, month
-from pgmem.cards.imports import Imports
+from pgmem.cards.files import GENERATED, VENDORED, odd
+from pgmem.cards.history import Timeline, Work, explanation, month
+from pgmem.cards.imports import IMPORTED, Imports
 from pgmem.cards.source import Source
 from pgmem.workspace.git import Commit
 
-_REVERTED = re.compile(r'^Revert "(.*)"$')
+_TAKEN_BACK = re.compile(
+    r"^\W*This reverts (?:commit|PR|pull request)\b[^.\n]*\.?|\S*/pull/\d+", re.IGNORECASE | re.MULTILINE
+)
+_COMPANIONS = 10
+_ALIKE = 4
+"""Characters from which a line of a patch says something."""
+Patch = Mapping[str, tuple[list[str], list[str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,7 @@ def learned(
     log: list[Commit],
     coverage: Mapping[str, Mapping[str, float]],
     packages: Mapping[str, Mapping[str, str]] | None = None,
+    sweeps: Collection[str] = (),
 ) -> Learned:
     """Learn from all files and the history together.
 
@@ -47,6 +54,7 @@ def learned(
         log: the commits, newest first.
         coverage: for each file the share of its lines that each test runs.
         packages: for each kind of manifest the names of packages by their folder.
+        sweeps: commits that are sweeps whatever they hold.
     """
     sources = {
         path: Source.from_json(row["source"]) if row["source"] else Source()
@@ -56,43 +64,46 @@ def learned(
     folders = frozenset(path.rpartition("/")[0] for path in sources if path.endswith("/__init__.py"))
     names = {path: python.module_name(path, folders) for path in sources if path.endswith(".py")}
     imports = Imports(sources, names, packages or {})
-    timeline = Timeline(log, files)
-    covering = Covering(sources, {path: imports.used(path) for path in sources if is_test(path)})
-    modules = [path for path in sources if not is_test(path) and not GENERATED.search(path)]
+    timeline = Timeline(log, files, sweeps)
+    defining = {path for path, row in parsed.items() if row.get("test")}
+    tests = [path for path in sources if path in defining or is_test(path)]
+    covering = Covering(sources, {path: imports.used(path) for path in tests}, defining)
+    modules = [path for path in sources if not covering.is_test(path) and not GENERATED.search(path)]
     return Learned(modules, names, imports, timeline, covering, Companions(timeline, covering, coverage))
 
 
 def facts(
     parsed: Mapping[str, dict[str, Any]],
-    files: list[str],
-    log: list[Commit],
-    coverage: Mapping[str, Mapping[str, float]],
+    known: Learned,
     owners: Mapping[str, str],
-    packages: Mapping[str, Mapping[str, str]],
-    unmerged: Collection[str] = (),
-    release: tuple[str, frozenset[str]] | None = None,
+    unmerged: Collection[str],
+    sizes: Mapping[str, Mapping[str, int]],
+    taken_back: Collection[tuple[str, str]],
 ) -> dict[str, Any]:
     """The facts about each file that come from other files and from the history.
 
     Args:
         parsed: what `parse` gave, by path.
-        files: all paths, also of files that are not parsed.
-        log: the commits, newest first.
-        coverage: for each file the share of its lines that each test runs.
+        known: what follows from all files and the history.
         owners: contents of the CODEOWNERS files.
-        packages: for each kind of manifest the names of packages by their folder.
         unmerged: commits that are not in the default branch.
-        release: the newest release, with the commits since.
+        sizes: how many lines of each file a commit changed, for commits that explain something.
+        taken_back: the reverting commits, with the files in which what they revert is gone.
 
     Returns:
-        {names, modules, imports, covering, documents, facts, reasons, renames, work}: dotted names and imported files
-        by path; files that each test covers; modules that each document names; tests, companions, owners, reverts,
-        fixes and dependents by path; sentences that give reasons; names of before by the name of today; the newest
-        commits that are pieces of work.
+        {names, modules, imports, covering, documents, rules, facts, reasons, renames, work, added, run}: dotted names
+        and imported files by path; files that each test covers; modules that each document names; rules with their
+        folders; tests, companions, owners, reverts, fixes and dependents by path; what messages explain; names of
+        before by the name of today; the newest commits that are pieces of work; the folder in which most commits add
+        a file; how the tests are run.
     """
-    known = learned(parsed, files, log, coverage, packages)
     modules, imports, timeline = known.modules, known.imports, known.timeline
-    written = {path for path in modules if not parsed[path].get("generated")}
+    changed = {
+        path
+        for path, row in parsed.items()
+        if "words" not in row and not known.covering.is_test(path) and not row.get("generated")
+    }
+    runs = sorted((*row["runs"], path) for path, row in parsed.items() if row.get("runs"))
     return {
         "names": known.names,
         "modules": modules,
@@ -100,14 +111,65 @@ def facts(
         "covering": {
             test: sorted(imports.used(test))
             for test, row in parsed.items()
-            if is_test(test) and "source" in row
+            if known.covering.is_test(test) and "source" in row
         },
         "documents": _documents(parsed, known),
-        "facts": _by_path(parsed, known, list(decisions.code_owners(owners)), release),
-        "reasons": [asdict(one) for one in timeline.reasons(written)],
-        "renames": timeline.renames,
+        "rules": _rules(parsed),
+        "facts": _by_path(parsed, known, decisions.Owners(list(decisions.code_owners(owners))), taken_back),
+        "reasons": [asdict(one) for one in timeline.reasons(changed, sizes)],
+        "renames": {old: new for old, new in timeline.renames.items() if not odd(old)},
         "work": [_work(one) for one in timeline.work(unmerged)],
+        "added": timeline.added(set(modules)),
+        "run": runs[0][1] if runs else None,
     }
+
+
+def taken_back(
+    timeline: Timeline, patches: Mapping[str, Patch], read: Callable[[str], Set[str]]
+) -> list[tuple[str, str]]:
+    """The reverting commits, with the files in which the code still is as they left it.
+
+    What was taken back can come again under any name. So of the lines that the commit removed none but a few may be
+    in the file, and of those that it brought back most must be there.
+
+    Args:
+        timeline: the history.
+        patches: the lines that each of the commits removed and added, by path.
+        read: the lines of a file as it is now, without white space around them.
+    """
+    found = []
+    for commit, patch in patches.items():
+        for before, (removed, added) in patch.items():
+            path = timeline.renames.get(before, before)
+            lines = read(path)
+            gone = {line for line in removed if len(line) >= _ALIKE} - set(added)
+            back = {line for line in added if len(line) >= _ALIKE} - set(removed)
+            if (
+                lines
+                and gone | back
+                and 5 * len(gone & lines) <= len(gone)
+                and 2 * len(back & lines) >= len(back)
+            ):
+                found.append((commit, path))
+    return found
+
+
+def _rules(parsed: Mapping[str, dict[str, Any]]) -> dict[str, list[tuple[str, list[str]]]]:
+    """The rules of each guide with the folders or files that each names, else the folder of the guide; "" is all."""
+    there = {part for path in parsed for part in (path, *_above(path))}
+    return {
+        path: [
+            (text, [name for name in named if name in there and name != path] or [decisions.home(path)])
+            for text, named in row["rules"]
+        ]
+        for path, row in parsed.items()
+        if row.get("rules")
+    }
+
+
+def _above(path: str) -> Iterator[str]:
+    while path := path.rpartition("/")[0]:
+        yield path
 
 
 def _documents(parsed: Mapping[str, dict[str, Any]], known: Learned) -> dict[str, list[str]]:
@@ -122,8 +184,8 @@ def _documents(parsed: Mapping[str, dict[str, Any]], known: Learned) -> dict[str
 def _by_path(
     parsed: Mapping[str, dict[str, Any]],
     known: Learned,
-    owners: list[tuple[str, tuple[str, ...]]],
-    release: tuple[str, frozenset[str]] | None,
+    owners: decisions.Owners,
+    reverted: Collection[tuple[str, str]],
 ) -> dict[str, dict[str, Any]]:
     """Tests, companions, owners, reverts, fixes and dependents of each file that the repository did not copy in."""
     dependents: dict[str, list[str]] = {path: [] for path in known.modules}
@@ -135,10 +197,10 @@ def _by_path(
     for path, row in parsed.items():
         if not VENDORED.search(path):
             used_by = dependents.get(path)
-            fact = _facts_of(path, known, used_by, release)
+            fact = _facts_of(path, known, used_by, reverted)
             if used_by is not None and row.get("tested"):
                 fact["tests"].insert(0, {"path": path, "score": 1.0, "why": ["in the file itself"]})
-            fact["code_owners"] = list(decisions.owners_of(path, owners))
+            fact["code_owners"] = list(owners.of(path))
             made[path] = {name: value for name, value in fact.items() if value}
     return made
 
@@ -155,48 +217,62 @@ def _work(piece: Work) -> dict[str, Any]:
 
 
 def _facts_of(
-    path: str, known: Learned, used_by: list[str] | None, release: tuple[str, frozenset[str]] | None
+    path: str, known: Learned, used_by: list[str] | None, reverted: Collection[tuple[str, str]]
 ) -> dict[str, Any]:
     """The facts about a file; used_by is None if it is not a module."""
-    fact = _history_of(path, known.timeline, known.companions, release)
+    fact = _history_of(path, known.timeline, known.companions, reverted)
     if used_by is not None:
         tests = known.companions.tests(path)
-        fact["tests"] = [{"path": one.path, "score": one.score, "why": list(one.why)} for one in tests]
-        fact["dependents"] = sorted(used_by)[:20]
-        fact["dependent_count"] = len(used_by)
+        fact["tests"] = [
+            {"path": one.path, "score": round(one.score, 2), "why": list(one.why)} for one in tests
+        ]
+        if path.endswith(IMPORTED):
+            fact["dependents"] = sorted(used_by)[:20]
+            fact["dependent_count"] = len(used_by)
     return fact
 
 
 def _history_of(
-    path: str, timeline: Timeline, companions: Companions, release: tuple[str, frozenset[str]] | None
+    path: str, timeline: Timeline, companions: Companions, reverted: Collection[tuple[str, str]]
 ) -> dict[str, Any]:
     commits = timeline.commits(path)
-    if not commits:
-        return {}
-    together = companions.supported(path)
-    since = [one for one in commits if one.id in release[1]] if release else []
-    return {
-        "last_commit": commits[0].id,
-        "commits": len(commits),
-        "changes": timeline.recent(path),
+    # A file without a history borrows what its folder changes with.
+    fact: dict[str, Any] = {
         "companions": [
             {"path": one.path, "commits": one.commits, "of": one.of, "score": round(one.score, 3)}
-            for one in together
-        ],
+            for one in companions.companions(path, _COMPANIONS)
+        ]
+    }
+    if not commits:
+        return fact
+    fixes = timeline.fixes(path)
+    return {
+        **fact,
+        "last_commit": commits[0].id,
+        "commits": len(commits),
         "owners": [
             {"name": one.name, "commits": one.commits, "of": one.of, "last": month(one.last)}
             for one in timeline.owners(path)
         ],
-        "reverts": [_summary(one) for one in timeline.reverts(path)[:5]],
-        "fixes": [_summary(one) for one in timeline.fixes(path)[:5]],
-        "fix_count": len(timeline.fixes(path)),
-        "unreleased": {"since": release[0], "commits": len(since)} if release and since else None,
+        "reverts": [
+            {**_summary(one, timeline.reverting[one.id]), "why": _why_back(one)}
+            for one in timeline.reverts(path)
+            if (one.id, path) in reverted
+        ][:3],
+        "fixes": [_summary(one, one.subject) for one in fixes[:3]],
+        "fix_count": len(fixes),
     }
 
 
-def _summary(commit: Commit) -> dict[str, str]:
-    subject = _REVERTED.sub(r"\1", " ".join(commit.subject.split()))
-    return {"commit": commit.id, "subject": subject[:120], "on": month(commit.at)}
+def _summary(commit: Commit, subject: str) -> dict[str, str]:
+    return {"commit": commit.id, "subject": " ".join(subject.split())[:120], "on": month(commit.at)}
+
+
+def _why_back(commit: Commit) -> str:
+    """The reason that a revert gives, at most 240 characters; empty without one."""
+    words = " ".join(_TAKEN_BACK.sub("", commit.message.partition("\n")[2]).split())
+    said = explanation(f"\n{words}") or (words if words.count(" ") > 3 and len(words) < 100 else "")
+    return said if len(said) <= 240 else said[:239].rpartition(" ")[0] + " …"
 
 
 def _named(words: Iterable[str], known: Mapping[str, str], files: Collection[str]) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 from pgmem.cards import plain
 
 _MAX_BYTES = 2_000_000
-DOCUMENTS = (".md", ".rst", ".txt", ".adoc")
+DOCUMENTS = (".md", ".rst", ".txt", ".adoc", ".mdc", ".cursorrules")
 _IGNORED = frozenset(
     ("__pycache__", "node_modules", "site-packages", "venv", "env", "build", "dist", "htmlcov", "target")
 )
@@ -76,12 +76,23 @@ def walk(root: Path) -> list[str]:
     return sorted(found)
 
 
+def plain_names(paths: Iterable[str], skipped: list[str]) -> list[str]:
+    """The paths that a card can be about; each other one is skipped with a line."""
+    kept = []
+    for path in paths:
+        if trouble := odd(path):
+            skipped.append(f"{path[:80]!r}: {trouble}")
+        else:
+            kept.append(path)
+    return kept
+
+
 def read(
     root: Path, paths: list[str], kept: Mapping[str, Any], skipped: list[str]
 ) -> dict[str, dict[str, Any]]:
     """Each file with its stat and digest, and its content unless the cache knows what that says.
 
-    Odd names and large or unreadable files are skipped with a line.
+    Large or unreadable files are skipped with a line.
     """
     rows: dict[str, dict[str, Any]] = {}
     whole = cache(os.path.realpath)
@@ -89,9 +100,6 @@ def read(
     # A file may change again without a change of its times while they are as new as now.
     settled = time.time_ns() - 2_000_000_000
     for path in paths:
-        if trouble := _odd(path):
-            skipped.append(f"{path[:80]!r}: {trouble}")
-            continue
         file = os.path.join(root, path)
         try:
             status = os.lstat(file)
@@ -118,7 +126,7 @@ def read(
     return rows
 
 
-def _odd(path: str) -> str | None:
+def odd(path: str) -> str | None:
     """Why no card can be about a file of this name, or None; the SQL function clean_path has the same rules."""
     if not path.isprintable() or len(path) > 500:
         return "not a printable name"

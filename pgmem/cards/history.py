@@ -10,20 +10,21 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from itertools import islice
 from math import log2
+from typing import Any
 
 from pgmem.cards import merges
 from pgmem.workspace.git import Commit
 
 DAY = 86400
-HOTSPOT_DAYS = 90
 HALF_LIFE = 730 * DAY
 """A commit counts half after this time: what changed together long ago says less about the next change."""
+_MOST_WORK = 1_000
+_LINE = 500
 MASS = 30
 """A commit of more files than this is a sweep: it says nothing about which files belong together."""
 
@@ -33,7 +34,6 @@ _FORMATTING = re.compile(
     r"copyright year|code style|trailing whitespace)\b",
     re.IGNORECASE,
 )
-_REVERT = re.compile(r"\brevert(?:s|ed|ing)?\b|\brolled? back\b", re.IGNORECASE)
 _FIX = re.compile(
     r"^\W*(?:\w+[:/] )?(?:hot)?fix(?:e[sd])?\b|\bfix(?:e[sd])?\b.*#\d+|\bbug ?fix|\bregression\b",
     re.IGNORECASE,
@@ -47,21 +47,33 @@ _TRAILER = re.compile(
     r"^[A-Z][\w-]+(?:-by)?: \S|^(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?|see|ref[s]?)\b.{0,12}#\d+\W*$", re.I
 )
 _BOT = re.compile(
-    r"\[bot\]|^(?:dependabot|renovate|pre-commit-ci|github-actions|greenkeeper|snyk-bot|pyup-bot)\b", re.I
+    r"\[bot\]|\bbot$|^(?:dependabot|renovate|pre-commit-ci|github-actions|greenkeeper|snyk-bot|pyup-bot|github$"
+    r"|(?:github )?copilot|claude|cursor|codex|devin|gemini|aider|amp|chatgpt|openai|windsurf|jules|junie)\b",
+    re.I,
 )
+"""Programs, by the name of an author: they know no file."""
 _NOBODY = frozenset(("", "unknown", "root", "your name"))
-_HASH = re.compile(r"\b[0-9a-f]{12,40}\b")
 _NO_FIX = re.compile(
-    r"\b(?:docs?|change ?log|typos?|lint\w*|ci|tests?|typing|mypy|flake\w*|spelling|readme|comments?)\b", re.I
+    r"\b(?:docs?|change ?log|typos?|lint\w*|ci|tests?|typing|types?|mypy|pyright|flake\w*|warnings?|bump|build|spelling"
+    r"|readme|comments?|merge)\b",
+    re.I,
 )
 _RELEASE = re.compile(
     r"^(?:chore(?:\([^)]*\))?: )?(?:(?:release|bump|version|publish|prepare)\W+)*"
     r"(?:version |to |release )*v?\d+\.\d+[\w.+-]*$",
     re.I,
 )
-_UNDONE = re.compile(r'^Revert "(.*)"')
+_UNDONE = re.compile(r'^Revert:? ["“](.*)["”]', re.IGNORECASE)
+_AGAIN = re.compile(r'^Re-?(?:apply|land):? ["“]?(.*?)["”]?$', re.IGNORECASE)
 _TAKES_BACK = re.compile(r"\breverts commit ([0-9a-f]{7,64})\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])")
+_NO_PROSE = re.compile(
+    r"^(?:#|- \[|\||>|```|<|https?://\S+$|[*+-] \S+$|Conflicts:|\(cherry picked|This reverts commit)"
+)
+_EXPLAINED = 500
+"""Characters of a message that explains a change."""
+_GONE = 730 * DAY
+"""Who has committed nothing for this time before the newest commit is asked no more."""
 
 
 def month(at: int) -> str:
@@ -86,7 +98,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A sentence of a commit message that gives a reason or a rule, with the file it is about."""
+    """What the message of a commit explains, with the file that it is about."""
 
     path: str
     text: str
@@ -121,24 +133,38 @@ class Timeline:
     Args:
         commits: newest first.
         files: the paths that are there now.
+        sweeps: commits that are sweeps whatever they hold, as .git-blame-ignore-revs names them.
     """
 
-    def __init__(self, commits: Iterable[Commit], files: Collection[str]) -> None:
+    def __init__(
+        self, commits: Iterable[Commit], files: Collection[str], sweeps: Collection[str] = ()
+    ) -> None:
         self.renames: dict[str, str] = {}
         """Names of before by the name of today."""
         self.newest = 0
         self._files: defaultdict[str, _Rows] = defaultdict(list)
         self._commits: _Rows = []
+        self._sweeps: set[str] = set()
+        self._names: dict[str, str] = {}
+        self._seen: dict[str, int] = {}
         there = frozenset(files)
         for commit in commits:
             self.newest = max(self.newest, commit.at)
+            if commit.id in sweeps or is_sweep(commit):
+                self._sweeps.add(commit.id)
+            for name, address in commit.authors:
+                # Who commits from several addresses, or under several names from one, is one person.
+                person = self._names.setdefault(
+                    address or name, self._names.setdefault(name.casefold(), name)
+                )
+                self._seen[person] = max(self._seen.get(person, 0), commit.at)
             touched = []
             for status, path, before in commit.changes:
                 today = self.renames.get(path, path)
                 if status == "R" and before != today:
                     self.renames[before] = today
-                if today in there:
-                    touched.append(today)
+                # A file that was split left its name to one part: what is older is the history of both.
+                touched += [one for one in (today, path) if one in there]
             row = (commit, tuple(dict.fromkeys(touched)))
             self._commits.append(row)
             for path in row[1]:
@@ -149,14 +175,24 @@ class Timeline:
         """The commits that changed a file, newest first."""
         return [commit for commit, _ in self._files.get(path, ())]
 
-    def recent(self, path: str) -> int:
-        """How often a file changed in the 90 days before the newest commit."""
-        since = self.newest - HOTSPOT_DAYS * DAY
-        return sum(commit.at >= since for commit in self.commits(path))
+    def added(self, sources: Set[str], newest: int = 200) -> dict[str, Any] | None:
+        """The folder in which most of the newest commits to sources add a file, as for a list of changes; from 30 %."""
+        folders: Counter[str] = Counter()
+        of = 0
+        for commit, paths in self._commits:
+            if of < newest and commit.id not in self._sweeps and not sources.isdisjoint(paths):
+                of += 1
+                folders.update(
+                    {path.rpartition("/")[0] for status, path, _ in commit.changes if status == "A"}
+                )
+        for folder, count in folders.most_common(1):
+            if folder and of >= 20 and count >= 0.3 * of:
+                return {"folder": folder, "share": round(count / of, 2)}
+        return None
 
     def own(self, path: str) -> int:
         """The number of commits of a file without sweeps; shares are fractions of it."""
-        return sum(not is_sweep(commit) for commit in self.commits(path))
+        return sum(commit.id not in self._sweeps for commit in self.commits(path))
 
     def changes(self, path: str | None = None) -> Iterator[tuple[float, tuple[str, ...]]]:
         """Weight and files of the commits of one file, or of all, newest first, without sweeps.
@@ -164,55 +200,77 @@ class Timeline:
         A commit counts less with its age, and less the more files it changed.
         """
         for commit, paths in self._commits if path is None else self._files.get(path, ()):
-            if not is_sweep(commit):
+            if commit.id not in self._sweeps:
                 age = max(0, self.newest - commit.at)
                 yield 0.5 ** (age / HALF_LIFE) / log2(1 + max(2, len(commit.changes))), paths
 
     def owners(self, path: str, most: int = 3) -> list[Owner]:
-        """Who knows a file best: commits, the newer the more, without sweeps and programs; co-authors count.
+        """Who knows a file best: commits, the newer the more, without sweeps; co-authors count.
 
-        Where one person has made nearly all commits of the repository, that they made those of a file says nothing.
+        Nobody is named for fewer than three commits or a twentieth of them, who has left, or who is a program; and no
+        one, where one person has made nearly all commits of the repository.
         """
         commits: Counter[str] = Counter()
         known: defaultdict[str, float] = defaultdict(float)
         last: dict[str, int] = {}
-        names: dict[str, str] = {}
         of = 0
         for commit in self.commits(path):
-            if is_sweep(commit):
+            if commit.id in self._sweeps:
                 continue
             of += 1
-            for name, address in commit.authors:
-                if _BOT.search(name) or name.casefold() in _NOBODY:
-                    continue
-                key = names.setdefault(address or name, name)
-                commits[key] += 1
-                known[key] += 0.5 ** (max(0, self.newest - commit.at) / HALF_LIFE)
-                last[key] = max(last.get(key, 0), commit.at)
-        if set(names) == {self._everywhere}:
+            for one in {self._names[address or name] for name, address in commit.authors}:
+                commits[one] += 1
+                known[one] += 0.5 ** (max(0, self.newest - commit.at) / HALF_LIFE)
+                last[one] = max(last.get(one, 0), commit.at)
+        if set(commits) == {self._everywhere}:
             return []
-        ranked = sorted(commits, key=lambda key: (-known[key], key))
-        return [Owner(key, commits[key], of, last[key]) for key in ranked[:most]]
+        named = [
+            one
+            for one, count in commits.items()
+            if count >= max(3, of / 20)
+            and self._seen[one] >= self.newest - _GONE
+            and not _BOT.search(one)
+            and one.casefold() not in _NOBODY
+        ]
+        named.sort(key=lambda one: (-known[one], one))
+        return [Owner(one, commits[one], of, last[one]) for one in named[:most]]
 
     @cached_property
     def _everywhere(self) -> str | None:
-        """The address of the author of at least nine of ten commits."""
-        made = Counter(commit.authors[0][1] or commit.authors[0][0] for commit, _ in self._commits)
+        """The author of at least nine of ten commits."""
+        made = Counter(
+            self._names[commit.authors[0][1] or commit.authors[0][0]] for commit, _ in self._commits
+        )
         return next((key for key, count in made.most_common(1) if 10 * count >= 9 * made.total()), None)
 
+    @cached_property
+    def reverting(self) -> dict[str, str]:
+        """The commits that take another one back which has not come again since: the subject of that, by their id."""
+        found: dict[str, str] = {}
+        again: set[str] = set()
+        subjects = {commit.id: merges.bare(commit.subject) for commit, _ in self._commits}
+        ids = sorted(subjects)
+        for commit, _ in self._commits:  # newest first
+            bare = subjects[commit.id]
+            if match := _AGAIN.search(bare):
+                again.add(merges.bare(match[1]))
+            named = next(
+                (known for name in _TAKES_BACK.findall(commit.message) if (known := _known(ids, name))), None
+            )
+            match = _UNDONE.search(bare)
+            undone = merges.bare(match[1]) if match else subjects[named] if named else None
+            if undone is not None and bare not in again:
+                # The revert of a revert brings back; what was committed again under its name is there, too.
+                if inner := _UNDONE.search(undone):
+                    again.update((undone, merges.bare(inner[1])))
+                elif undone not in again and len(commit.changes) <= MASS:
+                    found[commit.id] = undone
+            again.add(bare)
+        return found
+
     def reverts(self, path: str) -> list[Commit]:
-        """The reverting commits of a file, newest first, without those that were reverted themselves."""
-        found = [
-            one for one in self.commits(path) if _REVERT.search(one.subject) and len(one.changes) <= MASS
-        ]
-        undone = {merges.bare(match[1]) for one in found if (match := _UNDONE.search(one.subject))}
-        both = {subject for subject in undone if any(merges.bare(one.subject) == subject for one in found)}
-        return [
-            one
-            for one in found
-            if merges.bare(one.subject) not in both
-            and not ((match := _UNDONE.search(one.subject)) and merges.bare(match[1]) in both)
-        ]
+        """The reverting commits of a file, newest first."""
+        return [one for one in self.commits(path) if one.id in self.reverting]
 
     def fixes(self, path: str) -> list[Commit]:
         """The commits of a file that repair something, newest first."""
@@ -220,13 +278,18 @@ class Timeline:
             one
             for one in self.commits(path)
             if _FIX.search(one.subject)
-            and not _REVERT.search(one.subject)
+            and not _UNDONE.search(one.subject)
             and not _NO_FIX.search(one.subject)
-            and not is_sweep(one)
+            and one.id not in self._sweeps
+            and merges.bare(one.subject) not in self._undone
         ]
 
-    def work(self, unmerged: Collection[str] = (), most: int = 300) -> list[Work]:
-        """The newest pieces of work, with the files of today that each changed.
+    @cached_property
+    def _undone(self) -> set[str]:
+        return set(self.reverting.values())
+
+    def work(self, unmerged: Collection[str] = (), newest: int = 300, of_file: int = 5) -> list[Work]:
+        """The newest pieces of work, and the newest few of each file, with the files of today that each changed.
 
         The commits of one pull request are one piece, where a merge names them. Sweeps, releases, the commits of
         programs and those of other branches are none.
@@ -242,7 +305,15 @@ class Timeline:
         inside = {commit.id for _, commits in requests.values() for commit in commits}
         alone = ((commit, [commit]) for commit, _ in rows if commit.id not in inside)
         pieces = (requests.get(commit.id, (commit, commits)) for commit, commits in alone)
-        return list(islice(self._described(pieces, files), most))
+        found_work: list[Work] = []
+        given: Counter[str] = Counter()
+        for piece in self._described(pieces, files):
+            if len(found_work) < newest or any(given[path] < of_file for path in piece.paths):
+                found_work.append(piece)
+                given.update(piece.paths)
+                if len(found_work) == _MOST_WORK:
+                    break
+        return found_work
 
     def _described(
         self, pieces: Iterable[tuple[Commit, list[Commit]]], files: Mapping[str, tuple[str, ...]]
@@ -252,7 +323,7 @@ class Timeline:
             own = [
                 one
                 for one in commits
-                if not is_sweep(one)
+                if one.id not in self._sweeps
                 and not _BOT.search(one.authors[0][0])
                 and not _RELEASE.search(one.subject[:200])
             ]
@@ -268,27 +339,53 @@ class Timeline:
                     tuple(dict.fromkeys(known for name in named if (known := _known(ids, name)))),
                 )
 
-    def reasons(self, is_source: Collection[str], most: int = 3) -> list[Reason]:
-        """Sentences with because, never, must, revert or workaround in messages, the newest for each file first.
+    def explaining(self, most: int = 2_000) -> dict[str, str]:
+        """The newest commits whose message explains something: the text, by their id."""
+        found: dict[str, str] = {}
+        for commit, paths in self._commits:
+            if len(found) == most:
+                break
+            if (
+                paths
+                and not _BOT.search(commit.authors[0][0])
+                and commit.id not in self.reverting
+                and merges.bare(commit.subject) not in self._undone
+                and (text := explanation(commit.message))
+            ):
+                found[commit.id] = text
+        return found
 
-        A sentence is about the source file of its commit that changes most seldom: what changes with everything
-        is about nothing.
+    def reasons(
+        self, files: Collection[str], sizes: Mapping[str, Mapping[str, int]], most: int = 3
+    ) -> list[Reason]:
+        """What messages explain, the newest for each file first.
+
+        A message is about the file of its commit with the most changed lines, and about others with half as many;
+        where the lines are unknown, about the one that changes most seldom.
+
+        Args:
+            files: those that messages may be about.
+            sizes: by commit and path how many lines changed.
+            most: how many for a file.
         """
         found: list[Reason] = []
-        seen: set[str] = set()
         given: Counter[str] = Counter()
+        texts = self.explaining()
         for commit, paths in self._commits:
-            sources = [path for path in paths if path in is_source]
-            if not sources or len(commit.changes) > 10 or _BOT.search(commit.authors[0][0]):
+            own = [path for path in paths if path in files]
+            if commit.id not in texts or not own:
                 continue
-            about = min(sources, key=lambda path: (len(self._files[path]), path))
-            for text in _sentences(commit.message):
-                if text.casefold() not in seen and given[about] < most:
-                    seen.add(text.casefold())
-                    given[about] += 1
-                    found.append(
-                        Reason(about, text, " ".join(commit.subject.split())[:80], commit.id, commit.at)
-                    )
+            lines = {self.renames.get(path, path): count for path, count in sizes.get(commit.id, {}).items()}
+            if lines:
+                own.sort(key=lambda path: (-lines.get(path, 0), path))
+                about = [path for path in own[:3] if 2 * lines.get(path, 0) >= lines.get(own[0], 0)]
+            else:
+                about = [min(own, key=lambda path: (len(self._files[path]), path))]
+            for path in about:
+                if given[path] < most:
+                    given[path] += 1
+                    subject = " ".join(commit.subject.split())[:100]
+                    found.append(Reason(path, texts[commit.id], subject, commit.id, commit.at))
         return found
 
 
@@ -298,25 +395,42 @@ def _known(ids: list[str], name: str) -> str | None:
     return ids[place] if place < len(ids) and ids[place].startswith(name) else None
 
 
-def _sentences(message: str) -> list[str]:
-    """The sentences of a message that give a reason or a rule; lists, code, quotes and trailers are left out."""
-    lines = []
-    for line in message.splitlines()[1:]:
-        text = line.strip()
-        if line.startswith(("    ", "\t", ">", "|", "```")) or _TRAILER.search(text):
-            lines.append("")
-        elif text.startswith(("* ", "- ", "+ ")):
-            lines += ["", text[2:]]
+def explanation(message: str) -> str | None:
+    """What the body of a message explains, at most 500 characters; lists, code, quotes and trailers are left out.
+
+    A long one is told from its first paragraph that gives a reason.
+    """
+    paragraphs: list[list[str]] = [[]]
+    fenced = False
+    for line in message.splitlines()[1:200]:
+        text = line.strip()[:_LINE]
+        fenced ^= text.startswith("```")
+        if (
+            fenced
+            or not text
+            or line.startswith(("    ", "\t"))
+            or _NO_PROSE.search(text)
+            or _TRAILER.search(text)
+        ):
+            paragraphs.append([])
+        elif text[:2] in ("* ", "- ", "+ "):
+            paragraphs.append([text[2:]])
         else:
-            lines.append(text)
-    found = []
-    for paragraph in re.split(r"\n\s*\n", "\n".join(lines)):
-        for sentence in _SENTENCE.split(" ".join(paragraph.split())):
-            fits = (
-                40 <= len(sentence) <= 300
-                and sentence[-1] in ".!)`"
-                and (sentence[0].isupper() or sentence[0] == "`")
-            )
-            if fits and _REASON.search(sentence) and not _HASH.search(sentence):
-                found.append(sentence)
-    return found
+            paragraphs[-1].append(text)
+    texts = [" ".join(" ".join(lines).split()) for lines in paragraphs]
+    # A heading, or a list of the subjects of squashed commits, explains nothing.
+    texts = [
+        text
+        for text in texts
+        if len(text) >= 60 and text.count(" ") >= 8 and (text[-1] in ".!?:;)`" or len(text) >= 100)
+    ]
+    if not texts:
+        return None
+    if sum(map(len, texts)) > _EXPLAINED:
+        first = next((place for place, text in enumerate(texts) if _REASON.search(text)), 0)
+        texts = texts[first:]
+    said = " ".join(texts)
+    while len(said) > _EXPLAINED:
+        end = said[:_EXPLAINED].rfind(". ")
+        said = said[: end + 1] if end > 100 else said[:_EXPLAINED].rpartition(" ")[0] + " …"
+    return said

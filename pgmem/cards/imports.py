@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pgmem.cards.source import Import, Source
 
 _SCRIPT = (".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts", ".vue", ".svelte")
+IMPORTED = (".py", ".rs", *_SCRIPT)
+"""Files whose users their imports say; in other languages a package is imported, or nothing is written."""
 _DEPTH = 6
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -21,6 +22,15 @@ _SAYS_GENERATED = re.compile(
 _COMMENTS = re.compile(rb"(?:\s*(?:#|//|--|;|%)[^\n]*\n|\s*/\*.*?\*/|\s*<!--.*?-->)+", re.DOTALL)
 _SHEBANG = re.compile(rb"#!\s*\S*?(?:env\s+(?:-S\s+)?)?(\w+)[\d.]*(?:\s|$)")
 _WORD = re.compile(r"[\w./-]+")
+_DEFINES_TESTS = re.compile(
+    rb"^(?:async )?def test_\w+\(|^class Test\w*.*:\n(?:    .*\n|\n){1,60}?    (?:async )?def test_",
+    re.MULTILINE,
+)
+_TERM = re.compile(rb"[A-Za-z][A-Za-z0-9_]{2,60}")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_MOST = 200_000
+_TERMS = 120
+"""Words of a file that a search for files knows, those that it uses most."""
 _HEADING = re.compile(r"^(?:#+|=+)\s+(.+?)\s*#*$")
 
 
@@ -28,11 +38,19 @@ def parse(path: str, data: bytes) -> dict[str, Any]:
     """The facts of one file, in the form of JSON.
 
     Returns:
-        {source, generated, tested, marks, title, words, decision, rules, error}, without what the file does not have;
-        tested: it holds its own tests, as files of Rust do.
+        {source, generated, tested, test, title, words, decision, rules, runs, terms, error}, without what the file
+        does not have; tested: it holds its own tests, as files of Rust do; test: it defines tests, whatever its name.
     """
     if VENDORED.search(path):
         return {}
+    made = _parsed(path, data)
+    made["terms"] = terms(data)
+    if (said := decisions.runs(path, data[:_MOST].decode(errors="replace"))) is not None:
+        made["runs"] = said
+    return made
+
+
+def _parsed(path: str, data: bytes) -> dict[str, Any]:
     suffix = path.rpartition(".")[2]
     if path.endswith(DOCUMENTS):
         text = data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
@@ -62,6 +80,8 @@ def parse(path: str, data: bytes) -> dict[str, Any]:
         if b"\0" in data[:8000]:
             raise Unreadable("a binary file")
         if suffix == "py":
+            if _DEFINES_TESTS.search(data) and not is_test(path):
+                made["test"] = True
             source = python.read(data, symbols=not is_test(path))
         elif languages.available(suffix):
             source = languages.read(suffix, data)
@@ -76,8 +96,6 @@ def parse(path: str, data: bytes) -> dict[str, Any]:
         made["error"] = "nested too deeply"
     if suffix == "rs" and b"#[cfg(test)]" in data:
         made["tested"] = True
-    if marks := decisions.marks(data):
-        made["marks"] = [asdict(mark) for mark in marks]
     return made
 
 
@@ -89,9 +107,11 @@ def face(parsed: Mapping[str, Any]) -> list[Any]:
         source.get("exports"),
         source.get("namespace"),
         parsed.get("words"),
-        [(mark["text"], mark["rest"]) for mark in parsed.get("marks", ())],
         parsed.get("generated"),
         parsed.get("tested"),
+        parsed.get("test"),
+        parsed.get("runs"),
+        [names for _, names in parsed.get("rules", ())],
     ]
 
 
@@ -103,3 +123,14 @@ def _title(text: str) -> str | None:
         if line.strip() and len(below) >= 3 and set(below.strip()) in ({"="}, {"-"}, {"~"}):
             return line.strip()
     return None
+
+
+def terms(data: bytes) -> list[str]:
+    """The words of a file and the parts of its names, the most used first; `pgmem.terms` takes a text apart alike."""
+    counts: Counter[str] = Counter()
+    for name, count in Counter(_TERM.findall(data[:_MOST])).items():
+        for part in _PART.findall(name.decode()):
+            if len(part) > 2:
+                counts[part.lower().removesuffix("s")] += count
+    ranked = sorted(counts, key=lambda word: (-counts[word], word))
+    return ranked[:_TERMS]

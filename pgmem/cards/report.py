@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from pgmem.cards.cache import json_digest
-from pgmem.cards.covering import is_test
 from pgmem.cards.history import month
 
+_RULER = re.compile(r"\s*\S*[-=~^*]{4,}.*")
+"""A heading and what is underlined below it, in a text that has become one line."""
+_TAG = re.compile(r"\W*[a-zA-Z]\w*\W*", re.ASCII)
+"""One word, such as @final, describes nothing."""
 _SHARED_DOC = 3
 """A text that so many files begin with, as that of a licence, describes none of them."""
 
@@ -32,11 +36,19 @@ def entries_of(
             )
         elif path in modules:
             entry["modules"] = [_module(path, row, known, fact, docs)]
-        elif is_test(path):
+        elif path in known["covering"]:
             name = {"module": known["names"][path]} if path in known["names"] else {}
-            entry["tests"] = [{"path": path, **name, "anchors": known["covering"].get(path, []), **commit}]
-        entry["notes"] = [*_written(path, row, known), *_marked(path, row, fact)]
-        entry["fact"] = {name: value for name, value in fact.items() if name not in ("last_commit", "blame")}
+            entry["tests"] = [{"path": path, **name, "anchors": known["covering"][path], **commit}]
+        entry["notes"] = _written(path, row, known)
+        if row.get("generated"):
+            text = f"{path} is generated: change what it is made from."
+            entry["notes"].append(_note(path, "risk_note", "active", text, "generated", []))
+        entry["fact"] = {name: value for name, value in fact.items() if name != "last_commit"}
+        if "companions" in fact and known["added"] and path in modules:
+            entry["fact"]["added"] = known["added"]
+        if "tests" in fact and known["run"]:
+            entry["fact"]["run"] = known["run"]
+        entry["terms"] = row.get("terms", [])
         entries[path] = entry
     for reason in known["reasons"]:
         if reason["path"] in entries:
@@ -54,6 +66,7 @@ def gathered(entries: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
         "files": {path: entry["digest"] for path, entry in entries.items()},
         **parts,
         "facts": {path: entry["fact"] for path, entry in entries.items() if entry["fact"]},
+        "terms": {path: entry["terms"] for path, entry in entries.items() if entry["terms"]},
     }
 
 
@@ -67,14 +80,16 @@ def _module(
     source = row["source"] or {}
     doc = source.get("doc")
     name = known["names"].get(path, path)
-    private = any(part.startswith("_") and part != "__main__" for part in name.split(".")) and name != path
+    # The name of a package may begin with an underscore; what is private within it is not offered.
+    private = (
+        any(part.startswith("_") and part != "__main__" for part in name.split(".")[1:]) and name != path
+    )
     entry: dict[str, Any] = {
         "path": path,
         "module": name,
-        "doc": doc if docs[doc] < _SHARED_DOC else None,
+        "doc": _RULER.sub("", doc) if doc and docs[doc] < _SHARED_DOC and not _TAG.fullmatch(doc) else None,
         "imports": known["imports"].get(path, []),
         "exports": [] if private else list(source.get("exports", ())),
-        "changes": fact.get("changes", 0),
         "symbols": source.get("symbols", {}),
     }
     return {**entry, "last_commit": fact["last_commit"]} if "last_commit" in fact else entry
@@ -90,44 +105,21 @@ def _written(path: str, row: Mapping[str, Any], known: Mapping[str, Any]) -> lis
             after = {"superseded_by": record["superseded_by"]} if record["superseded_by"] else {}
             note = _note(path, "architecture_decision", state, record["statement"], "decision", named)
             notes.append({**note, "details": after, "evidence": [{"kind": "doc", "ref": path}]})
-    notes += [
-        {
-            **_note(path, "protocol_rule", "draft", rule, f"rule:{json_digest(rule)[:12]}", []),
-            "evidence": [{"kind": "doc", "ref": path}],
-        }
-        for rule in row.get("rules", ())
-    ]
+    for rule, scopes in known["rules"].get(path, ()):
+        facet = f"rule:{json_digest(rule)[:12]}"
+        note = _note(path, "protocol_rule", "draft", rule, facet, [one for one in scopes if one])
+        notes.append({**note, "details": {"scopes": scopes}, "evidence": [{"kind": "doc", "ref": path}]})
     return notes
 
 
-def _marked(path: str, row: Mapping[str, Any], fact: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The note of the marks in a file, the first three with line and month, or of what a generated file is."""
-    if row.get("generated"):
-        text = f"{path} is generated: change what it is made from."
-        return [_note(path, "risk_note", "active", text, "generated", [])]
-    if not row.get("marks") or is_test(path):
-        return []
-    blame = fact.get("blame", {})
-    lines = []
-    for mark in row["marks"][:3]:
-        since = f", {blame[mark['text']]}" if mark["text"] in blame else ""
-        text = f"{mark['text']} {mark['rest']}".rstrip(" .:;,")
-        lines.append(f"{mark['word']} (line {mark['line']}{since}): {text}.")
-    more = f" {len(row['marks']) - 3} more." if len(row["marks"]) > 3 else ""
-    return [_note(path, "risk_note", "active", " ".join(lines) + more, "todo", [])]
-
-
 def _reason(reason: Mapping[str, Any]) -> dict[str, Any]:
-    text = f"{reason['text']} ({reason['subject']}, {month(reason['at'])})"
+    """The note of what a message explains: active, because it cites the commit and claims no more."""
+    text = f"{reason['subject']} ({reason['commit'][:9]}, {month(reason['at'])}): {reason['text']}"
+    facet = f"reason:{reason['commit'][:12]}"
+    note = _note(reason["path"], "change_rationale", "active", text, facet, [])
     return {
-        **_note(
-            reason["path"],
-            "change_rationale",
-            "draft",
-            text,
-            f"reason:{json_digest(reason['text'])[:12]}",
-            [],
-        ),
+        **note,
+        "details": {"at": reason["at"]},
         "evidence": [{"kind": "git_commit", "ref": reason["commit"]}],
     }
 

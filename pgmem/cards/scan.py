@@ -11,27 +11,26 @@ from __future__ import annotations
 import gc
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
-from functools import cached_property
+from contextlib import contextmanager, suppress
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from pgmem.cards import decisions, files, measured
 from pgmem.cards.cache import Cache, json_digest
-from pgmem.cards.covering import is_test
-from pgmem.cards.facts import facts
-from pgmem.cards.history import month
+from pgmem.cards.facts import Learned, facts, learned, taken_back
 from pgmem.cards.parsing import face, parse
 from pgmem.cards.report import entries_of, gathered
 from pgmem.errors import InvalidArgument
-from pgmem.workspace.git import Commit, Git, GitUnavailable
+from pgmem.workspace.git import MOST_COMMITS, Commit, Git, GitUnavailable
 
 SCHEMA = "pgmem.cards/1"
 """The schema of a report; `refresh_from_run` refuses any other."""
 
-_READER = "6"
+_READER = "7"
 """Part of the fingerprint: a reader that sees more reads every repository again."""
-_BLAMED = 40
+_REVERTS = 300
+"""Newest reverting commits whose patches are read."""
 _SENT = 3
 _WORK = ""
 """The key of the digest of the work among the digests of the files."""
@@ -128,8 +127,9 @@ class Reading:
             self._skipped += no_files
         except GitUnavailable as error:
             self.git = None
-            self._skipped.append(f"git: {error}; history, hot spots and commits are skipped")
+            self._skipped.append(f"git: {error}; history and commits are skipped")
             self._listed = files.walk(root)
+        self._listed = files.plain_names(self._listed, self._skipped)
         self._files = files.read(
             root,
             [path for path in self._listed if files.is_read(path)],
@@ -201,7 +201,7 @@ class Reading:
         for number, (path, row) in enumerate(self._files.items(), 1):
             known = kept.get(path)
             if known is None or known["digest"] != row["digest"]:
-                said = parse(path, row.pop("data", None) or (self._root / path).read_bytes())
+                said = self._said(path, row)
                 known = made[path] = {
                     "digest": row["digest"],
                     "parsed": said,
@@ -212,6 +212,13 @@ class Reading:
                 self._skipped.append(f"{path}: cannot be parsed ({error}); only its name is kept")
             if self._on_file is not None:
                 self._on_file(number, len(self._files))
+
+    def _said(self, path: str, row: dict[str, Any]) -> dict[str, Any]:
+        """What a file says of itself; whatever is wrong with it ends no reading."""
+        try:
+            return parse(path, row.pop("data", None) or (self._root / path).read_bytes())
+        except Exception as error:
+            return {"source": None, "error": type(error).__name__}
 
     def _facts(self, parsed: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
         """What follows from all files and the history; from the cache if neither imports nor commits changed."""
@@ -227,10 +234,9 @@ class Reading:
             if (self._root / path).is_file()
         ]
         unmerged = self.git.unmerged() if self.git else []
-        release = self._release()
-        name = release[0] if release else None
+        sweeps = files.owner_text(self._root, ".git-blame-ignore-revs").split()
         key = json_digest(
-            [commit, faces, owners, coverage, json_digest(self._listed), unmerged, name, packages]
+            [commit, faces, owners, coverage, json_digest(self._listed), unmerged, sweeps, packages]
         )
         kept = self._cache.load("facts")
         if kept.get("key") == key:
@@ -239,26 +245,36 @@ class Reading:
             return found
         skipped: list[str] = []
         log = self._log(skipped)
-        made = facts(
-            parsed,
-            self._listed,
-            log,
-            measured.read(self._root),
-            owners,
-            packages,
-            frozenset(unmerged),
-            release,
-        )
-        self._ages(parsed, made)
+        known = learned(parsed, self._listed, log, measured.read(self._root), packages, sweeps)
+        sizes, back = self._looked_at(known)
+        made = facts(parsed, known, owners, frozenset(unmerged), sizes, back)
         self._skipped += skipped
         self._cache.store("facts", {"key": key, "found": made, "skipped": skipped})
         return made
 
-    def _release(self) -> tuple[str, frozenset[str]] | None:
-        try:
-            return self.git.release() if self.git else None
-        except GitUnavailable:  # of a shallow clone the tags may lie before its first commit
-            return None
+    def _looked_at(self, known: Learned) -> tuple[dict[str, dict[str, int]], set[tuple[str, str]]]:
+        """The lines of commits that explain something, and the reverts that are still true, each commit read once."""
+        if self.git is None:
+            return {}, set()
+        kept = self._cache.load("looked_at")
+        explaining, reverting = known.timeline.explaining(), list(known.timeline.reverting)[:_REVERTS]
+        sizes = {one: kept.get("sizes", {}).get(one) for one in explaining}
+        patches = {one: kept.get("patches", {}).get(one) for one in reverting}
+        if unknown := [one for one, known_size in {**sizes, **patches}.items() if known_size is None]:
+            sizes.update({one: {} for one in unknown if one in sizes})
+            patches.update({one: {} for one in unknown if one in patches})
+            sizes.update(self.git.sizes([one for one in unknown if one in sizes]))
+            patches.update(self.git.patches([one for one in unknown if one in patches]))
+            self._cache.store("looked_at", {"sizes": sizes, "patches": patches})
+
+        def lines(path: str) -> set[str]:
+            if path not in self._files:
+                return set()
+            with suppress(OSError):
+                return {line.strip() for line in (self._root / path).read_text(errors="replace").splitlines()}
+            return set()
+
+        return sizes, set(taken_back(known.timeline, patches, cache(lines)))
 
     def _log(self, skipped: list[str]) -> list[Commit]:
         """The commits, newest first; only those that the cache does not hold are read from git."""
@@ -267,31 +283,26 @@ class Reading:
         kept = self._cache.load("commits")
         old = [_commit(row) for row in kept.get("commits", ())]
         head = str(kept.get("head", ""))
+        if head == self.git.commit:
+            return old
         try:
-            if head == self.git.commit:
-                return old
             if not old or not self.git.is_ancestor(head):
                 old = []
-            log = [*self.git.log(known=[head] if old else []), *old]
+            since = [head] if old else []
+            try:
+                log = [*self.git.log(known=since), *old]
+            except GitUnavailable:  # a partial clone has no contents to find similar ones by
+                log = [*self.git.log(known=since, exact=True), *old]
+                skipped.append("git history: contents are missing; only renames of unchanged files are known")
+            if len(log) >= MOST_COMMITS:
+                skipped.append(f"git history: the newest {MOST_COMMITS} commits are read")
             if self.git.is_shallow():
                 skipped.append("git history: the clone is shallow; older commits are unknown")
         except (GitUnavailable, OSError) as error:
-            skipped.append(f"git history: {error}; hot spots and commits are skipped")
+            skipped.append(f"git history: {error}; commits are skipped")
             return []
         self._cache.store("commits", {"head": self.git.commit, "commits": [_row(commit) for commit in log]})
         return log
-
-    def _ages(self, parsed: Mapping[str, dict[str, Any]], made: dict[str, Any]) -> None:
-        """Add to the marks of the code the month in which each line was written."""
-        if self.git is None:
-            return
-        marked = [path for path, row in parsed.items() if row.get("marks") and not is_test(path)]
-        marked.sort(key=lambda path: -made["facts"].get(path, {}).get("commits", 0))
-        for path in marked[:_BLAMED]:
-            made["facts"].setdefault(path, {})["blame"] = {
-                text: month(at)
-                for text, at in self.git.written(path, [m["text"] for m in parsed[path]["marks"]])
-            }
 
 
 @contextmanager

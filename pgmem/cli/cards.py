@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import getpass
-import re
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, replace
@@ -19,6 +18,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from pgmem.cards import scan
+from pgmem.cards.covering import is_test
 from pgmem.cards.files import DOCUMENTS
 from pgmem.cli import options
 from pgmem.cli.options import (
@@ -40,7 +40,7 @@ from pgmem.workspace.git import Git, GitUnavailable
 if TYPE_CHECKING:
     from pgmem.memory import Memory
     from pgmem.models import Card as CardRecord
-    from pgmem.models import CardDecision, CardRefresh, MemoryAnswer, PathDigest
+    from pgmem.models import CardDecision, CardRefresh, LikelyChanges, MemoryAnswer, PathDigest
 
 app = typer.Typer(help="Engineering memory: cards about a code base.", no_args_is_help=True)
 
@@ -271,10 +271,11 @@ def pr(
         Literal["markdown", "text"], typer.Option("--format", help="The form of the comment.")
     ] = "markdown",
 ) -> None:
-    """Write a review comment: what memory knows of the changed files, and what usually changes with them."""
+    """Write a review comment: what usually changes with these files, and what was decided about them."""
     changed = exit_on_error(lambda: _changed(repo.root, commits))
+    sources = [path for path in changed if not path.endswith(DOCUMENTS) and not is_test(path)][:50]
 
-    async def look(memory: Memory) -> list[PathDigest]:
+    async def look(memory: Memory) -> tuple[list[PathDigest], LikelyChanges | None]:
         digests: list[PathDigest] = []
         for first in range(0, len(changed), 50):
             found = await memory.get_relevant_memory(repo.name, changed[first : first + 50])
@@ -282,11 +283,16 @@ def pr(
             while found.continuation:
                 found = await memory.get_relevant_memory(repo.name, cursor=found.continuation)
                 digests += found.digests or []
-        return digests
+        return digests, await memory.what_changes(repo.name, sources, 30) if sources else None
 
-    digests = repo.store.run(look)
-    if not repo.store.print_json({"changed": changed, "digests": [asdict(one) for one in digests]}):
-        typer.echo(comment(changed, digests, markdown=form == "markdown"))
+    digests, likely = repo.store.run(look)
+    shown = {
+        "changed": changed,
+        "missing": likely and asdict(likely),
+        "digests": [asdict(one) for one in digests],
+    }
+    if not repo.store.print_json(shown):
+        typer.echo(comment(changed, digests, likely, markdown=form == "markdown"))
 
 
 def _changed(root: Path, commits: str) -> list[str]:
@@ -296,52 +302,81 @@ def _changed(root: Path, commits: str) -> list[str]:
         raise InvalidArgument(f"{commits}: {error}; send two commits, such as main..HEAD.") from error
 
 
-def comment(changed: list[str], digests: list[PathDigest], *, markdown: bool) -> str:
-    """A review comment about the files of a change."""
+_ALARM = 0.3
+"""The least chance at which a file that is not in a change is missed."""
+_ALARMS = 5
+_REVIEWED = {"approved": "Approved: ", "decision": "Decided: ", "history": "", "why": "", "risk": ""}
+
+
+def comment(
+    changed: list[str], digests: list[PathDigest], likely: LikelyChanges | None, *, markdown: bool
+) -> str:
+    """A review comment about the files of a change: first what it may lack, then what is known of them."""
     bold, code = ("**", "`") if markdown else ("", "")
-    lines = [f"{bold}Cards about this change{bold} ({len(changed)} files)", ""]
-    known = [digest for digest in digests if digest.cards]
-    for digest in known:
-        lines += [f"{bold}{code}{digest.path}{code}{bold}", ""]
-        for card in digest.cards:
-            if card.kind in ("role", "surface", "owners", "unproven"):
-                continue
-            mark = f" {bold}(may be outdated: {card.stale.replace('_', ' ')}){bold}" if card.stale else ""
-            lines.append(f"- {_KINDS.get(card.kind, '')}{card.statement}{mark} [{card.id}]")
-        lines.append("")
-    stale = [card for digest in known for card in digest.cards if card.kind in ("approved", "decision")]
-    if stale:
-        lines += [f"{bold}Check whether these are still true{bold}", ""]
-        lines += [f"- {card.statement} [{card.id}]" for card in stale]
-        lines.append("")
-    missing = _left_alone(changed, known)
+    lines = [f"{bold}Cards about this change{bold} ({counted(len(changed), 'file')})"]
+    missing = []
+    for one in likely.files if likely else ():
+        if one.score >= _ALARM and one.path not in changed and not one.path.endswith((*DOCUMENTS, ".lock")):
+            because = one.because[0]
+            share = f" in {because.commits} of {because.of} commits" if because.commits else ""
+            missing.append(f"- {code}{one.path}{code}: with {code}{because.path}{code}{share}")
+    missing = missing[:_ALARMS]
+    for added in likely.added if likely else ():
+        if not any(path.startswith(f"{added.folder}/") for path in changed):
+            missing.append(
+                f"- a new file in {code}{added.folder}/{code}: in {added.share:.0%} of the commits"
+            )
     if missing:
-        lines += [f"{bold}Usually changed together, but not in this change{bold}", ""]
-        lines += [
-            f"- {code}{other}{code}: with {code}{path}{code} in {share}" for other, path, share in missing
-        ]
-        lines.append("")
-    if not known:
-        lines.append("No card about these files found.")
-    return "\n".join(lines).rstrip()
-
-
-def _left_alone(changed: list[str], digests: list[PathDigest]) -> list[tuple[str, str, str]]:
-    """Files that change with those of the change in at least a fifth of the commits, and are not part of it."""
-    found: dict[str, tuple[str, str, str]] = {}
+        lines += ["", f"{bold}Usually changed together, but not in this change{bold}", "", *missing]
     for digest in digests:
-        if digest.path.endswith(DOCUMENTS):
-            continue  # a list of changes is changed with everything
-        for card in digest.cards:
-            if card.kind == "changes_with":
-                for other, share, percent in _SHARED.findall(card.statement):
-                    if other not in changed and int(percent) >= 20:
-                        found.setdefault(other, (other, digest.path, share))
-    return list(found.values())
+        cards = [card for card in digest.cards if card.kind in _REVIEWED]
+        if cards:
+            lines += ["", f"{bold}{code}{digest.path}{code}{bold}", ""]
+        for card in cards:
+            mark = f" {bold}(may be outdated: {card.stale.replace('_', ' ')}){bold}" if card.stale else ""
+            lines.append(f"- {_REVIEWED[card.kind]}{card.statement}{mark} [{card.id}]")
+    if len(lines) == 1:
+        lines += ["", "Nothing is missed, and no card about these files asks for attention."]
+    return "\n".join(lines)
 
 
-_KINDS = {"approved": "Approved: ", "decision": "Decided: "}
-_SHARED = re.compile(r"(\S+) \((\d+ of \d+ commits), (\d+) %\)")
+@app.command()
+@repository_command
+def changes(
+    repo: Repository,
+    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Paths of the repository.")],
+    limit: Limit = 10,
+) -> None:
+    """Show which files and tests usually change with some files."""
+    found = repo.here.run(lambda m: m.what_changes(repo.name, paths, limit))
+    if repo.store.print_json(found):
+        return
+    rows = (
+        (
+            f"{one.score:.2f}",
+            one.path,
+            ", ".join(f"{why.path} ({why.commits or 0} of {why.of or 0})" for why in one.because),
+        )
+        for one in found.files
+    )
+    terminal().print(table(("chance", "file", "changes with"), rows))
+    for added in found.added:
+        typer.echo(f"Usually added: a file in {added.folder}/ ({added.share:.0%} of the commits).")
+
+
+@app.command()
+@repository_command
+def files(
+    repo: Repository,
+    text: Annotated[str, typer.Argument(help="The issue or the task; - reads standard input.")],
+    limit: Limit = 10,
+) -> None:
+    """Find the files that an issue or a task is about."""
+    said = sys.stdin.read() if text == "-" else text
+    found = repo.here.run(lambda m: m.which_files(repo.name, said, limit))
+    if not repo.store.print_json(found):
+        rows = ((f"{one.score:.2f}", one.path, ", ".join(one.signs)) for one in found.files)
+        terminal().print(table(("score", "file", "found by"), rows))
 
 
 @app.command()
@@ -537,8 +572,9 @@ def _show_cards(records: list[CardRecord], total: int) -> None:
     rows = []
     for card in records:
         state = f"{card.status}: {card.stale_reason}" if card.stale_reason else card.status
-        rows.append((card.relevance_score, card.type, state, card.statement, card.id))
-    console.print(table(("score", "type", "status", "statement", "id"), rows))
+        path = next((one.key for one in card.subjects if one.kind == "path"), "")
+        rows.append((card.relevance_score, card.type, state, path, card.statement, card.id))
+    console.print(table(("score", "type", "status", "path", "statement", "id"), rows))
     if (left := total - len(records)) > 0:
         console.print(f"{left} more cards.", style="dim")
 

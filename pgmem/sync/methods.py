@@ -104,7 +104,8 @@ class Verbs(Portal):
     settle_branches = waiting(methods.Verbs.settle_branches)
     begin_extraction = waiting(methods.Verbs.begin_extraction)
     apply_extraction = waiting(methods.Verbs.apply_extraction)
-    changes = waiting(methods.Verbs.changes)
+    what_changes = waiting(methods.Verbs.what_changes)
+    which_files = waiting(methods.Verbs.which_files)
 
 
 class Admin(Operations):

@@ -76,15 +76,16 @@ _LOG = (
 
 
 _DIFF = ("diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
-_MOST_COMMITS = 20_000
+MOST_COMMITS = 20_000
+"""Commits of a history that are read, the newest."""
 _MOST_CHANGES = 100_000  # of a commit
 _MOST_MEMORY = 1 << 30
 """Bytes that git may hold. Its packs are mapped for reading, and do not count."""
 _MOST_BYTES = 2_000_000
 _MOST_CHARS = 500  # of a line that names a co-author
+_MOST_LINES = 400  # of a file in a patch
 _CO_AUTHOR = re.compile(r"^[ \t]*co-authored-by:[ \t]*(.+?)[ \t]*<([^>\n]*)>", re.IGNORECASE | re.MULTILINE)
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
-_VERSION = re.compile(r"\d+\.\d+|^v?\d+$")
 
 
 class GitUnavailable(Exception):
@@ -372,40 +373,6 @@ class Git:
         ).splitlines()
         return {name: other or commit for name, commit, other in (row.split(" ", 2) for row in rows)}
 
-    def written(self, path: str, texts: Collection[str]) -> list[tuple[str, int]]:
-        """When the line of each text was written, in seconds since 1970, for texts that the last commit holds.
-
-        The commit is asked, not the file: git would run the filters that the repository names for the file.
-        """
-        found: dict[str, int] = {}
-        if not self._may_blame():
-            return []
-        try:
-            lines = self._git.text(
-                "blame", "--no-textconv", "--line-porcelain", "HEAD", "--", path
-            ).splitlines()
-        except GitUnavailable:
-            return []
-        at = 0
-        for line in lines:
-            if line.startswith("committer-time "):
-                at = int(line.partition(" ")[2])
-            elif line.startswith("\t"):
-                words = " ".join(line.split())
-                for text in texts:
-                    if text in words:
-                        found.setdefault(text, at)
-        return list(found.items())
-
-    def _may_blame(self) -> bool:
-        """Whether the files that the settings name for blame are small and plain: git reads each to its end."""
-        try:
-            named = self._git.text("config", "--null", "--type=path", "--get-all", "blame.ignoreRevsFile")
-        except GitUnavailable:  # none is named
-            return True
-        files = [self._git.root / name for name in named.split("\0") if name]
-        return all(file.is_file() and file.stat().st_size <= _MOST_BYTES for file in files)
-
     def diff(self, commit: str, path: str) -> str:
         """What changed in a file between a commit and the one that is checked out."""
         return self._git.text(*_DIFF, "-M", "--relative", "--no-color", commit, "HEAD", "--", path)
@@ -446,26 +413,73 @@ class Git:
         """Whether the history ends early, as in a clone with --depth."""
         return self._git.text("rev-parse", "--is-shallow-repository").strip() == "true"
 
-    def release(self) -> tuple[str, frozenset[str]] | None:
-        """The newest release that is checked out or comes before that, and the commits since; None without any."""
-        asked = "for-each-ref --merged=HEAD --sort=-creatordate --format=%(refname:short) refs/tags"
-        names = self._git.text(*asked.split()).splitlines()
-        for name in names:
-            if _VERSION.search(name):
-                since = self._git.text(
-                    "rev-list", f"--max-count={_MOST_COMMITS}", "HEAD", f"^refs/tags/{name}"
-                )
-                return name, frozenset(since.split())
-        return None
+    def sizes(self, commits: Collection[str]) -> dict[str, dict[str, int]]:
+        """How many lines of each file some commits changed, by commit; without binary files."""
+        found: dict[str, dict[str, int]] = {}
+        own: dict[str, int] = {}
+        for line in self._shown(commits, "--numstat"):
+            if line.startswith(b"\x01"):
+                own = found[line[1:].decode()] = {}
+            elif (parts := line.split(b"\t")) and len(parts) == 3 and parts[0] != b"-":
+                own[_name(parts[2])] = int(parts[0]) + int(parts[1])
+        return found
 
-    def log(self, until: str = "HEAD", known: Collection[str] = ()) -> Iterator[Commit]:
+    def patches(self, commits: Collection[str]) -> dict[str, dict[str, tuple[list[str], list[str]]]]:
+        """The lines of each file that some commits removed and added, by commit, without white space around them."""
+        found: dict[str, dict[str, tuple[list[str], list[str]]]] = {}
+        own: dict[str, tuple[list[str], list[str]]] = {}
+        lines: tuple[list[str], list[str]] | None = None
+        before = b""
+        for line in self._shown(commits, "--patch", "--unified=0"):
+            if line.startswith(b"\x01"):
+                own = found[line[1:].decode()] = {}
+                lines = None
+            elif line.startswith(b"diff --git "):
+                lines = None
+            elif lines is not None and line[:1] in (b"-", b"+"):
+                side = lines[line[:1] == b"+"]
+                if len(side) < _MOST_LINES:
+                    side.append(line[1:].decode(errors="replace").strip())
+            elif line.startswith(b"--- "):
+                before = line[4:]
+            elif line.startswith(b"+++ "):
+                path = before if line[4:] == b"/dev/null" else line[4:]
+                lines = own.setdefault(_name(path.rstrip(b"\t")[2:]), ([], []))
+        return found
+
+    def _shown(self, commits: Collection[str], *form: str) -> list[bytes]:
+        """The lines of a log of some commits; none where objects are missing, as in a partial clone."""
+        given = "".join(f"{one}\n" for one in commits).encode()
+        arguments = (
+            *_LOG,
+            "--no-walk=unsorted",
+            "--stdin",
+            "--no-renames",
+            "--relative",
+            "--format=%x01%H",
+            *form,
+        )
+        try:
+            return (
+                self._git.output(*arguments, given=given, timeout_s=_HISTORY_TIMEOUT_S).split(b"\n")
+                if given
+                else []
+            )
+        except GitUnavailable:
+            return []
+
+    def log(
+        self, until: str = "HEAD", known: Collection[str] = (), *, exact: bool = False
+    ) -> Iterator[Commit]:
         """The commits up to one, newest first, at most 20 000; renames are those that git finds.
 
         Args:
             until: the newest commit.
             known: commits that are not read again, nor what comes before them.
+            exact: find renames of unchanged files only, which needs no content: a partial clone has none.
         """
-        arguments = [*_LOG, *"-M -l400 --name-status --relative -z".split(), f"--max-count={_MOST_COMMITS}"]
+        arguments = [*_LOG, "-M100%" if exact else "-M", *"-l400 --name-status --relative -z".split()]
+        arguments.append(f"--max-count={MOST_COMMITS}")
         arguments.append("--format=%x01%H%x1f%P%x1f%ct%x1f%an%x1f%ae%x1f%B")
         arguments += [until, *(f"^{one}" for one in known), "--"]
         with self._git.stream(*arguments) as output:
@@ -488,8 +502,15 @@ class Git:
                 yield _commit(head, changes)
 
 
+def _name(path: bytes) -> str:
+    """A path as git prints it; one that it quotes is odd, and no card is about it."""
+    return path.decode(errors="surrogateescape")
+
+
 def _commit(head: str, changes: list[tuple[str, str, str]]) -> Commit:
-    name, parents, at, author, address, message = head.split("\x1f", 5)
+    # Only names of files may be other than text.
+    text = head.encode(errors="surrogateescape").decode(errors="replace")
+    name, parents, at, author, address, message = text.split("\x1f", 5)
     authors = {(author.strip(), address.strip().lower()): None}
     # A long line of many angle brackets would be searched from each of them.
     lines = "\n".join(line for line in message.splitlines() if len(line) <= _MOST_CHARS)

@@ -31,7 +31,6 @@ language sql immutable parallel safe set search_path = pgmem, pg_temp as $$
     + least(0.1, 0.02 * p_evidence)
     + case p_status when 'draft' then 0.3 + case p_props ->> 'origin' when 'agent' then 0.05 else 0 end
         when 'stale' then -0.5 else 0 end
-    + case when p_props ->> 'facet' = 'hotspot' then -0.35 else 0 end
     + case when p_props ->> 'record_type' = 'module_role' and p_props ->> 'ingest_source' = 'receipt' then -0.65
         else 0 end
     + case when p_contradicted then -0.5 else 0 end)::float8;
@@ -257,7 +256,6 @@ language sql stable set search_path = pgmem, pg_temp as $$
     'evidence_count', (select count(*) from pgmem.card_evidence e where e.node_seq = p_node.seq),
     'relevance_score', round(p_score::numeric, 4),
     'retrieval_lane', case
-      when p_node.props ->> 'facet' = 'hotspot' then 'hotspot_context'
       when p_node.props ->> 'ingest_source' = 'receipt' or p_node.props ->> 'record_type' = 'change_rationale'
         then 'workflow_context'
       else 'structure_context' end,

@@ -94,11 +94,13 @@ comment on function pgmem.relevant_page is
 create or replace function pgmem.card_kind(p_props jsonb, p_status text) returns text
 language sql immutable parallel safe set search_path = pgmem, pg_temp as $$
   select case
+    when p_status = 'draft' and p_props ->> 'facet' ~ '^rule:' then 'unproven_rule'
     when p_status = 'draft' then 'unproven'
     when p_props ? 'approved_by' then 'approved'
+    when p_props ->> 'facet' ~ '^reason:' then 'why'
     when p_props ->> 'record_type' in ('architecture_decision', 'protocol_rule', 'contract_note') then 'decision'
     when p_props ->> 'facet' = 'cochange' then 'changes_with'
-    when p_props ->> 'facet' in ('history', 'tests', 'owners', 'role', 'surface', 'document') then p_props ->> 'facet'
+    when p_props ->> 'facet' in ('history', 'tests', 'owners', 'role', 'document') then p_props ->> 'facet'
     else 'risk' end;
 $$;
 comment on function pgmem.card_kind is 'What a card tells of a file, in the word that a digest shows.';
@@ -114,33 +116,45 @@ create or replace function pgmem.path_digest(
 language sql stable set search_path = pgmem, pg_temp as $$
   with matched as materialized (
     select m.node_seq, m.score from pgmem.card_match(p_tenants, p_project_seq,
-      case when p_path is null then '{}' else array[p_path] end,
+      case when p_path is null then '{}' else array[p_path, '.'] end,
       case when p_symbol is null then '{}' else array[p_symbol] end, array['active', 'draft', 'stale'],
       p_request ->> 'branch') m
   ), shown as (
     select n.id, n.seq, n.status, n.props, m.score, pgmem.card_kind(n.props, n.status) as kind,
-      -- A scan's card is about its own file; below a folder only what is risky there is shown.
+      -- A scan's card is about its own file; a decision or a rule also about the files that it names, or below them.
       n.props ->> 'origin' <> 'system' or n.props ? 'approved_by' or p_path is null or n.props ->> 'path' = p_path
         or n.props ->> 'record_type' = 'architecture_decision'
-        or n.props ->> 'facet' = 'hotspot' and starts_with(n.props ->> 'path', p_path || '/') as fits,
+        or n.props ->> 'facet' ~ '^rule:' and scope.depth is not null as fits,
+      scope.depth,
       n.status = 'stale' and not n.props ? 'approved_by' and not (p_request ->> 'stale')::boolean as is_stale,
       n.status = 'draft' and not (p_request ->> 'drafts')::boolean as is_draft
     from matched m join pgmem.visible_node n on n.seq = m.node_seq
+    cross join lateral (
+      select max(length(s)) as depth
+      from jsonb_array_elements_text(n.props -> 'details' -> 'scopes') s
+      where s in ('', p_path) or starts_with(p_path, s || '/')) scope
   ), ranked as (
+    -- The rule of the nearest folder comes first, and of what people decided the later.
     select t.*, row_number() over (partition by t.kind order by (t.props ->> 'path' = p_path) desc nulls last,
-                                   t.score desc, t.seq desc) as place
+      t.depth desc nulls last, (t.props -> 'details' ->> 'at')::bigint desc nulls last,
+      case when t.kind in ('approved', 'decision') then t.seq end desc nulls last,
+      t.score desc, t.seq desc) as place
     from shown t where t.fits and not t.is_stale and not t.is_draft
   ), limited as (
-    select r.*, array_position(array['approved', 'decision', 'history', 'changes_with', 'tests', 'owners', 'risk',
-        'role', 'surface', 'unproven'], r.kind) as rank
+    select r.*, array_position(array['approved', 'decision', 'history', 'why', 'changes_with', 'tests',
+        'unproven_rule', 'owners', 'risk', 'role', 'unproven'], r.kind) as rank,
+      case r.kind when 'why' then 650 when 'history' then 600 else 400 end as most
     from ranked r
     where r.kind <> 'document' and r.place <= case r.kind when 'approved' then 5 when 'decision' then 3
-      when 'risk' then 3 when 'unproven' then 2 else 1 end
+      when 'risk' then 3 when 'unproven' then 2 when 'why' then 2 when 'unproven_rule' then 2 else 1 end
+      -- Of a guide of the whole repository one rule is enough: all files have it.
+      and (r.kind <> 'unproven_rule' or r.place = 1 or r.depth > 0)
     order by rank, r.place limit (p_request ->> 'most')::integer
   )
   select jsonb_build_object('path', coalesce(p_path, p_symbol), 'cards', coalesce((
       select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('id', left(l.id::text, 8), 'kind', l.kind,
-        'statement', case when length(l.props ->> 'statement') > 400 then left(l.props ->> 'statement', 399) || '…'
+        'statement', case when length(l.props ->> 'statement') > l.most
+                     then left(l.props ->> 'statement', l.most - 1) || '…'
                      else l.props ->> 'statement' end,
         'stale', case when l.status = 'stale' then l.props ->> 'stale_reason' end)) order by l.rank, l.place)
       from limited l), '[]'))
@@ -298,8 +312,8 @@ comment on function pgmem.get_relevant_memory is $$
 Tell what memory knows about some paths, symbols or an intent before they are changed.
 
 Send exactly one of scope, symbols, intent_id and cursor. The compact answer is one digest for each
-path, best first: what people have approved, decisions and reverts, what changes with it, its tests,
-who knows it, what is risky, what is unproven. The full answer is the list of the cards behind it.
+path, best first: what people have approved, decisions, reverts and why it was changed, what changes with
+it, its tests, the rules of its folder, who knows it, what is risky, what is unproven. The full answer is the list of the cards behind it.
 Where this process has a repository (`PGMEM_REPOSITORY`), the sync policy may read the repository
 first. A page holds at least one digest or card and otherwise what fits into `cards_budget`.
 

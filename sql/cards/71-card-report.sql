@@ -5,8 +5,8 @@
 -- down already (notes), and the digests of all files. Its cards follow from it alone: no function here looks at the
 -- clock or at the store, so the same report gives the same cards, byte for byte.
 --
--- A card from a report is identified by type, path and facet (role, surface, hotspot, tests, cochange, owners, history,
--- todo, decision, document, and one for each rule and reason); its fingerprint is the digest of what it says. Cards
+-- A card from a report is identified by type, path and facet (role, tests, cochange, owners, history, decision, document,
+-- generated, and one for each rule and reason); its fingerprint is the digest of what it says. Cards
 -- come in the order of their value, because the last ones are left out where a project is full. A file of which a
 -- report knows nothing has no card. All arrays are sorted by bytes, because the order of a collation may change.
 --
@@ -28,7 +28,7 @@ begin
       or jsonb_typeof(coalesce(p_report -> 'removed', '[]')) <> 'array'
       or jsonb_typeof(coalesce(p_report -> 'files', '{}')) <> 'object' then
     raise exception using errcode = 'PM010', message = 'refresh_from_run requires a report: '
-      '{"modules": [{"path", "module", "doc", "imports": [paths], "exports": [names], "changes", "last_commit"}], '
+      '{"modules": [{"path", "module", "doc", "imports": [paths], "exports": [names], "last_commit"}], '
       '"tests": [{"path", "anchors": [paths]}], "documents": [{"path", "title", "names": [paths]}], '
       '"files": {path: digest}, "complete": false}. Only modules and their path are required. '
       'pgmem cards init makes one from a repository.';
@@ -96,7 +96,6 @@ create or replace function pgmem.report_modules(p_report jsonb) returns table (
   doc text,
   imports jsonb,
   exports jsonb,
-  changes integer,
   last_commit text
 )
 language sql immutable set search_path = pgmem, pg_temp as $$
@@ -106,9 +105,9 @@ language sql immutable set search_path = pgmem, pg_temp as $$
            nullif(regexp_replace(btrim(m.doc), '\s+', ' ', 'g'), '') as doc,
            case jsonb_typeof(m.imports) when 'array' then m.imports else '[]' end as imports,
            case jsonb_typeof(m.exports) when 'array' then m.exports else '[]' end as exports,
-           coalesce(m.changes, 0) as changes, m.last_commit
+           m.last_commit
     from jsonb_to_recordset(p_report -> 'modules')
-      as m(path text, module text, doc text, imports jsonb, exports jsonb, changes integer, last_commit text)) cleaned
+      as m(path text, module text, doc text, imports jsonb, exports jsonb, last_commit text)) cleaned
   order by path;
 $$;
 comment on function pgmem.report_modules is 'The modules of a report, each path once and in its one spelling.';
@@ -137,68 +136,33 @@ comment on function pgmem.report_links is
   'The tests or documents of a report with the modules they list; those that list none are left out.';
 
 
-create or replace function pgmem.module_cards(p_report jsonb, p_hotspot_changes integer) returns setof pgmem.found_card
+create or replace function pgmem.module_cards(p_report jsonb) returns setof pgmem.found_card
 language sql immutable set search_path = pgmem, pg_temp as $$
   with module as materialized (
-    select m.*, m.path ~ '(^|/)(__init__\.py|(index|mod|lib)\.[a-z]+)$' as is_entry
-    from pgmem.report_modules(p_report) m
-  ), imported as materialized (
-    select m.path, array_agg(i.path order by i.path collate "C") as paths
-    from module m cross join lateral jsonb_array_elements_text(m.imports) as i(path)
-    where i.path <> m.path group by m.path
-  ), depends as (
-    select i.path, array_agg(distinct d.module collate "C" order by d.module collate "C") as modules
-    from imported i cross join lateral unnest(i.paths) as p(path) join module d on d.path = p.path group by i.path
-  ), surface as (
-    select m.path, array_agg(e.name order by e.place) as names
-    from module m cross join lateral jsonb_array_elements_text(m.exports) with ordinality as e(name, place)
-    where e.name !~ '^__' group by m.path
-  ), known as (
     -- Parts of a large report are unfolded once: reaching into it for each module would copy it as often.
-    select m.*, s.names, i.paths as imported, d.modules as depends, f.value as fact
-    from module m left join surface s using (path) left join imported i using (path) left join depends d using (path)
+    select m.*, f.value as fact from pgmem.report_modules(p_report) m
     left join jsonb_each(p_report -> 'facts') f on f.key = m.path
   )
-  select 6, 'module_role', k.path, 'role', 'analysis', 'code', k.last_commit,
-    -- What describes itself is a sentence and its facts follow; of others the first fact is told of the name.
-    case when k.doc is null then k.module || regexp_replace(' ' || lower(left(said.facts, 1)) || substr(said.facts, 2),
-                                                            '^ used by', ' is used by')
-      else concat_ws(' ', k.module || ':', case when length(k.doc) <= 140 then rtrim(k.doc, '.') || '.'
-        else regexp_replace(left(k.doc, 139), '\W*\s\S*$', '') || ' …' end, said.facts) end,
-    pgmem.path_subjects(k.path, k.module,
-      case when k.is_entry then '{}' else array(select k.module || '.' || n from unnest(k.names[1:50]) n) end),
-    coalesce((select jsonb_agg(jsonb_build_object('rel', 'DEPENDS_ON', 'path', p) order by p collate "C")
-              from unnest(k.imported) p), '[]'),
-    jsonb_build_object('module', k.module, 'imports', coalesce(cardinality(k.depends), 0))
-  from known k
+  select 6, 'module_role', m.path, 'role', 'analysis', 'code', m.last_commit,
+    -- What describes itself is a sentence and its users follow; of others the users are told of the name.
+    case when m.doc is null then m.module || ' is u' || substr(said.users, 2)
+      else concat_ws(' ', m.module || ':', case when length(m.doc) <= 140 then rtrim(m.doc, '.') || '.'
+        else regexp_replace(left(m.doc, 139), '\W*\s\S*$', '') || ' …' end, said.users) end,
+    pgmem.path_subjects(m.path, m.module, array(
+      select m.module || '.' || e.name from jsonb_array_elements_text(m.exports) with ordinality as e(name, place)
+      where e.name !~ '^__' order by e.place limit 50)),
+    coalesce((select jsonb_agg(distinct jsonb_build_object('rel', 'DEPENDS_ON', 'path', i.path))
+              from jsonb_array_elements_text(m.imports) as i(path) where i.path <> m.path), '[]'),
+    jsonb_build_object('module', m.module)
+  from module m
   cross join lateral (
-    select nullif(concat_ws(' ',
-      case when not k.is_entry then 'Offers ' || pgmem.name_list(k.names, 110) || '.' end,
-      'Depends on ' || pgmem.name_list(k.depends, 100) || '.',
-      case when k.fact ? 'dependents' then format('Used by %s: %s.',
-        case k.fact ->> 'dependent_count' when '1' then '1 file' else (k.fact ->> 'dependent_count') || ' files' end,
-        pgmem.name_list(array(select jsonb_array_elements_text(k.fact -> 'dependents')), 100,
-          (k.fact ->> 'dependent_count')::integer)) end), '') as facts) said
-  where k.doc is not null or said.facts is not null
-  union all
-  select 8, 'public_surface', k.path, 'surface', 'analysis', 'code', k.last_commit,
-    k.module || ' offers ' || pgmem.name_list(k.names, 200) || '.',
-    pgmem.path_subjects(k.path, k.module, array(select k.module || '.' || n from unnest(k.names[1:50]) n)), '[]',
-    jsonb_build_object('module', k.module, 'names', cardinality(k.names))
-  from known k where k.is_entry and k.names is not null
-  union all
-  -- The statement names a step and not the count, so that it holds while the count grows.
-  select 5, 'risk_note', k.path, 'hotspot', 'git', 'code', k.last_commit,
-    format('%s is a hot spot: changed %s times or more within 90 days%s.', k.module,
-      (select max(step) from unnest(array[p_hotspot_changes, 10, 20, 50, 100, 200, 500]) step
-       where step <= k.changes and step >= p_hotspot_changes),
-      case when (k.fact ->> 'fix_count')::integer >= 3
-           then format('; %s of its %s commits are fixes', k.fact ->> 'fix_count', k.fact ->> 'commits') else '' end),
-    pgmem.path_subjects(k.path, k.module), '[]', jsonb_build_object('module', k.module, 'changes', k.changes)
-  from known k where k.changes >= p_hotspot_changes;
+    select case when m.fact ? 'dependents' then format('Used by %s: %s.',
+      case m.fact ->> 'dependent_count' when '1' then '1 file' else (m.fact ->> 'dependent_count') || ' files' end,
+      pgmem.name_list(array(select jsonb_array_elements_text(m.fact -> 'dependents')), 100,
+        (m.fact ->> 'dependent_count')::integer)) end as users) said
+  where m.doc is not null or said.users is not null;
 $$;
-comment on function pgmem.module_cards is
-  'The cards of the modules of a report: what they are and who uses them, what packages offer, what changes often.';
+comment on function pgmem.module_cards is 'The cards of the modules of a report: what they are, and who uses them.';
 
 
 create or replace function pgmem.document_cards(p_report jsonb) returns setof pgmem.found_card
@@ -220,18 +184,19 @@ create or replace function pgmem.report_tests(p_report jsonb) returns table (
   path text,
   place bigint,
   test text,
+  score float8,
   said text
 )
 language sql immutable set search_path = pgmem, pg_temp as $$
   -- Ranked by a scan; a report without scores names the tests of a module in the order of their paths.
-  select f.key, t.place, t.value ->> 'path',
+  select f.key, t.place, t.value ->> 'path', coalesce((t.value ->> 'score')::float8, 0.5),
     (t.value ->> 'path') || format(' (%s)', concat_ws(', ', t.value ->> 'score',
       (select string_agg(w, ', ') from jsonb_array_elements_text(t.value -> 'why') w)))
   from jsonb_each(coalesce(p_report -> 'facts', '{}')) as f
   cross join lateral jsonb_array_elements(f.value -> 'tests') with ordinality as t(value, place)
   union all
   select a.path, row_number() over (partition by a.path order by e ->> 'path' collate "C"),
-    pgmem.clean_path(e ->> 'path'), pgmem.clean_path(e ->> 'path')
+    pgmem.clean_path(e ->> 'path'), 0.5, pgmem.clean_path(e ->> 'path')
   from jsonb_array_elements(coalesce(p_report -> 'tests', '[]')) e
   cross join lateral jsonb_array_elements_text(
     case jsonb_typeof(e -> 'anchors') when 'array' then e -> 'anchors' else '[]' end) as a(path)
@@ -248,43 +213,50 @@ language sql immutable set search_path = pgmem, pg_temp as $$
     from jsonb_each(coalesce(p_report -> 'facts', '{}')) f left join pgmem.report_modules(p_report) m on m.path = f.key
   ), test as (
     select t.path, string_agg(t.said, '; ' order by t.place) filter (where t.place <= 3) as said,
-           jsonb_agg(t.test order by t.place) as tests
+           jsonb_agg(jsonb_build_object('path', t.test, 'score', t.score) order by t.place) as tests
     from pgmem.report_tests(p_report) t group by t.path
   ), named as (
     select 2 as rank, 'test_anchor' as record_type, t.path, 'tests' as facet, 'test' as source,
       'Tests: ' || t.said || case when jsonb_array_length(t.tests) > 3
-        then format('; %s more', jsonb_array_length(t.tests) - 3) else '' end || '.' as statement,
-      (select jsonb_agg(jsonb_build_object('kind', 'test', 'key', x, 'relation', 'tests', 'match', x))
-       from jsonb_array_elements_text(t.tests) x) as subjects,
+        then format('; %s more', jsonb_array_length(t.tests) - 3) else '' end || '.'
+        || coalesce(' Tests run by: ' || (f.said ->> 'run'), '') as statement,
+      (select jsonb_agg(jsonb_build_object('kind', 'test', 'key', x ->> 'path', 'relation', 'tests',
+         'match', x ->> 'path')) from jsonb_array_elements(t.tests) x) as subjects,
       jsonb_build_array(jsonb_build_object('rel', 'TESTS', 'path', t.path)) as links,
       jsonb_build_object('tests', t.tests) as details
-    from test t
+    from test t left join fact f using (path)
     union all
-    select 3, 'risk_note', f.path, 'cochange', 'git',
-      'Changes with ' || (select string_agg(format('%s (%s of %s commits, %s %%)', c ->> 'path', c ->> 'commits',
-          c ->> 'of', round(100.0 * (c ->> 'commits')::integer / greatest(1, (c ->> 'of')::integer))),
-          ', ' order by place)
-        from jsonb_array_elements(f.said -> 'companions') with ordinality as e(c, place)) || '.',
+    -- The statement holds what a reader acts on, the likely ones; what_changes has all.
+    select 3, 'risk_note', f.path, 'cochange', 'git', concat_ws(' ',
+      'Changes with ' || pgmem.name_list(array(
+        select (c ->> 'path') || case c ->> 'commits' when '0' then ''
+          else format(' (%s of %s)', c ->> 'commits', c ->> 'of') end
+        from jsonb_array_elements(f.said -> 'companions') with ordinality as e(c, place)
+        where place = 1 or place <= 5 and (c ->> 'commits')::integer >= 3 or (c ->> 'score')::float8 >= 0.1
+        order by place), 380, 0) || '.',
+      'Usually added with it: a file in ' || (f.said -> 'added' ->> 'folder')
+        || format('/ (%s %%).', round(100 * (f.said -> 'added' ->> 'share')::numeric))),
       '[]', (select jsonb_agg(jsonb_build_object('rel', 'IMPLICIT_COUPLING', 'path', c ->> 'path'))
-             from jsonb_array_elements(f.said -> 'companions') c),
-      jsonb_build_object('companions', f.said -> 'companions')
+             from jsonb_array_elements(f.said -> 'companions') c where (c ->> 'score')::float8 >= 0.1),
+      jsonb_strip_nulls(jsonb_build_object('companions', f.said -> 'companions', 'added', f.said -> 'added'))
     from fact f where f.said ? 'companions'
     union all
-    select 4, 'change_rationale', f.path, 'history', 'git', concat_ws(' ',
-      'Reverted: ' || (select string_agg(format('%s (%s, %s)', r ->> 'subject', left(r ->> 'commit', 9), r ->> 'on'),
-                                         '; ' order by place)
-        from jsonb_array_elements(f.said -> 'reverts') with ordinality as e(r, place) where place <= 3) || '.',
+    select 4, 'change_rationale', f.path, 'history', 'git', concat_ws(' ', back.newest,
       case when (f.said ->> 'fix_count')::integer >= 3 then format('Fixed in %s of %s commits, last: %s.',
         f.said ->> 'fix_count', f.said ->> 'commits',
         (select string_agg(format('%s (%s, %s)', r ->> 'subject', left(r ->> 'commit', 9), r ->> 'on'), '; '
                            order by place)
-         from jsonb_array_elements(f.said -> 'fixes') with ordinality as e(r, place) where place <= 2)) end,
-      'Since release ' || (f.said -> 'unreleased' ->> 'since') || ': '
-        || case f.said -> 'unreleased' ->> 'commits' when '1' then '1 commit'
-           else (f.said -> 'unreleased' ->> 'commits') || ' commits' end || '.'),
+         from jsonb_array_elements(f.said -> 'fixes') with ordinality as e(r, place) where place <= 2)) end, back.older),
       '[]', '[]', jsonb_build_object('commits',
         jsonb_path_query_array(f.said, '$.reverts[*].commit') || jsonb_path_query_array(f.said, '$.fixes[*].commit'))
-    from fact f where f.said ? 'reverts' or (f.said ->> 'fix_count')::integer >= 3
+    from fact f
+    cross join lateral (
+      select string_agg(said, ' ') filter (where place = 1) as newest,
+             string_agg(said, ' ' order by place) filter (where place > 1) as older
+      from (select place, format('Reverted: %s (%s, %s)%s.', r ->> 'subject', left(r ->> 'commit', 9), r ->> 'on',
+              coalesce(': ' || nullif(rtrim(r ->> 'why', '.'), ''), '')) as said
+            from jsonb_array_elements(f.said -> 'reverts') with ordinality as e(r, place)) r) back
+    where f.said ? 'reverts' or (f.said ->> 'fix_count')::integer >= 3
     union all
     select 7, 'human_note', f.path, 'owners', 'git', concat_ws(' ',
       'Code owners: ' || (select string_agg(o, ', ') from jsonb_array_elements_text(f.said -> 'code_owners') o) || '.',
@@ -292,8 +264,7 @@ language sql immutable set search_path = pgmem, pg_temp as $$
           o ->> 'of', o ->> 'last'), ', ' order by place)
         from jsonb_array_elements(f.said -> 'owners') with ordinality as e(o, place)) || '.'),
       '[]', '[]', '{}'
-    from fact f
-    where f.said ? 'code_owners' or f.said ? 'owners' and (f.said ->> 'commits')::integer >= 3
+    from fact f where f.said ? 'code_owners' or f.said ? 'owners'
   )
   select n.rank, n.record_type, n.path, n.facet, n.source, case n.source when 'test' then 'test' else 'code' end,
     f.last_commit, n.statement, pgmem.path_subjects(n.path, f.module) || n.subjects, n.links, n.details
@@ -317,11 +288,14 @@ create or replace function pgmem.note_cards(p_report jsonb) returns table (
 )
 language sql immutable set search_path = pgmem, pg_temp as $$
   select distinct on (n.path, n.facet)
-    case n.status when 'draft' then 10 else 1 end, n.type, pgmem.clean_path(n.path), n.facet,
+    case when n.status = 'draft' then 10 when n.facet ~ '^reason:' then 5 else 1 end, n.type, pgmem.clean_path(n.path), n.facet,
     coalesce(n.status, 'active'), regexp_replace(btrim(n.statement), '\s+', ' ', 'g'),
     pgmem.path_subjects(pgmem.clean_path(n.path)) || coalesce((
       select jsonb_agg(jsonb_build_object('kind', 'path', 'key', p, 'relation', 'about', 'match', p))
-      from jsonb_array_elements_text(n.names) p where p <> n.path), '[]'),
+      from jsonb_array_elements_text(n.names) p where p <> n.path), '[]')
+      -- What a guide of the whole repository says is about its root, which path_digest asks for.
+      || case when n.details -> 'scopes' ? '' then '[{"kind": "path", "key": ".", "relation": "about", "match": "."}]'::jsonb
+         else '[]' end,
     coalesce(n.evidence, '[]'),
     -- A record says which one replaces it, by number or by file name in the same folder.
     coalesce((
@@ -336,13 +310,13 @@ language sql immutable set search_path = pgmem, pg_temp as $$
   order by n.path, n.facet, n.statement;
 $$;
 comment on function pgmem.note_cards is
-  'The cards of what is written down already: decision records, rules, marks in the code, reasons in messages.';
+  'The cards of what is written down already: decision records, rules, what messages explain.';
 
 
-create or replace function pgmem.report_cards(p_report jsonb, p_hotspot_changes integer) returns setof pgmem.report_card
+create or replace function pgmem.report_cards(p_report jsonb) returns setof pgmem.report_card
 language sql immutable set search_path = pgmem, pg_temp as $$
   with made as materialized (
-    select * from pgmem.module_cards(p_report, p_hotspot_changes)
+    select * from pgmem.module_cards(p_report)
     union all select * from pgmem.document_cards(p_report)
     union all select * from pgmem.fact_cards(p_report)
   ), every as (
@@ -369,5 +343,5 @@ language sql immutable set search_path = pgmem, pg_temp as $$
   order by 1;
 $$;
 comment on function pgmem.report_cards is
-  'The cards of a report in the order of their value: decisions, tests, what changes together, reverts, hot spots, '
-  'roles, owners, surfaces, documents, drafts.';
+  'The cards of a report in the order of their value: decisions, tests, what changes together, reverts, what messages '
+  'explain, roles, owners, documents, drafts.';

@@ -234,10 +234,12 @@ language plpgsql set search_path = pgmem, pg_temp as $$
 begin
   delete from pgmem.card_file f
   where f.tenant = p_place.tenant and f.project_seq = p_place.project_seq and pgmem.is_gone(p_report, f.path);
-  insert into pgmem.card_file as f (org_id, user_id, project_seq, path, digest, module, last_commit, symbols)
+  insert into pgmem.card_file as f (org_id, user_id, project_seq, path, digest, module, last_commit, symbols, terms)
   select p_place.org_id, p_place.user_id, p_place.project_seq, pgmem.clean_path(e.key), e.value, m.module,
-    m.last_commit, case jsonb_typeof(m.symbols) when 'object' then m.symbols else '{}' end
+    m.last_commit, case jsonb_typeof(m.symbols) when 'object' then m.symbols else '{}' end,
+    array(select jsonb_array_elements_text(t.value))
   from jsonb_each_text(coalesce(p_report -> 'files', '{}')) e
+  left join jsonb_each(coalesce(p_report -> 'terms', '{}')) t on t.key = e.key and jsonb_typeof(t.value) = 'array'
   left join (
     select distinct on (m.path) m.*
     from jsonb_to_recordset((p_report -> 'modules') || coalesce(p_report -> 'tests', '[]')
@@ -245,9 +247,9 @@ begin
     order by m.path, m.module nulls last) m on m.path = e.key
   on conflict (tenant, project_seq, path) do update
     set digest = excluded.digest, module = excluded.module, last_commit = excluded.last_commit,
-        symbols = excluded.symbols
-    where (f.digest, f.module, f.last_commit, f.symbols)
-      is distinct from (excluded.digest, excluded.module, excluded.last_commit, excluded.symbols);
+        symbols = excluded.symbols, terms = excluded.terms
+    where (f.digest, f.module, f.last_commit, f.symbols, f.terms)
+      is distinct from (excluded.digest, excluded.module, excluded.last_commit, excluded.symbols, excluded.terms);
 end;
 $$;
 comment on function pgmem.remember_files is 'Store the files of a project as this run saw them.';
@@ -383,7 +385,10 @@ begin
                and v_files ? (n.props ->> 'path'))
     order by n.seq
   loop
-    if not v_files ? (v_node.props ->> 'path') then
+    if not v_node.props ? 'approved_by' and v_node.props ->> 'facet' ~ '^(reason:|hotspot|surface|todo)' then
+      -- Newer commits explain the file, or nothing tells such a thing any more.
+      perform pgmem.delete_node(v_node.seq);
+    elsif not v_files ? (v_node.props ->> 'path') then
       perform pgmem.change_card(v_node, 'historical', '{"stale_reason": null}', 'historical', p_by, 'its file is gone');
       historical := historical + 1;
     elsif v_node.status = 'active' or v_node.props ->> 'stale_reason' is distinct from 'missing_from_refresh' then
@@ -510,7 +515,7 @@ declare
 begin
   perform pgmem.check_report(p_report);
   select coalesce(array_agg(c order by c.place), '{}') into v_cards
-  from pgmem.report_cards(p_report, pgmem.setting_int('cards_hotspot_changes')) c;
+  from pgmem.report_cards(p_report) c;
   if p_dry_run then
     cards := (select coalesce(jsonb_agg(jsonb_build_object('type', c.record_type, 'path', c.path,
         'statement', c.statement, 'subjects', c.subjects, 'evidence', c.evidence, 'links', c.links,

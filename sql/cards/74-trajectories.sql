@@ -39,9 +39,11 @@ language sql stable set search_path = pgmem, pg_temp as $$
       regexp_replace(c.subject, '\s*\([#!]\d+\)$', '') as bare,
       substring(c.subject from '^Revert "(.*?)(?:\s*\([#!]\d+\))?"(?:\s*\([#!]\d+\))?$') as takes_back
     from pgmem.card_commit c where c.tenant = p_tenant and c.project_seq = p_project_seq
+  ), undo as materialized (
+    select * from work where reverts <> '{}' or takes_back is not null
   ), commit as materialized (
     select w.id, w.at, w.subject, w.paths, w.ids,
-      (select r.id from work r
+      (select r.id from undo r
        where r.at >= w.at and r.id <> w.id and (r.reverts && w.ids or r.takes_back = w.bare)
        order by r.at, r.id limit 1) as reverted_by
     from work w
@@ -63,13 +65,10 @@ language sql stable set search_path = pgmem, pg_temp as $$
   )
   select 'intent:' || f.id, f.finished_at, f.agent_id, coalesce(f.description, asked.text, c.subject), f.touched,
     array(
-      select v from (
-        select t.value as v, t.place from jsonb_array_elements_text(
-          case jsonb_typeof(f.report -> 'tests') when 'array' then f.report -> 'tests' else '[]' end)
-          with ordinality as t(value, place)
-        union all
-        select p, 1000 + row_number() over () from unnest(f.touched) p where pgmem.is_test_path(p)) named
-      group by v order by min(place), v),
+      select t.value from jsonb_array_elements_text(
+        case jsonb_typeof(f.report -> 'tests') when 'array' then f.report -> 'tests' else '[]' end)
+        with ordinality as t(value, place)
+      group by t.value order by min(t.place), t.value),
     case when lower(f.report ->> 'status') in ('rejected', 'failed', 'error', 'aborted', 'cancelled')
            then lower(f.report ->> 'status')
          when lower(f.report ->> 'verify') in ('failed', 'rejected', 'error')
@@ -91,8 +90,8 @@ language sql stable set search_path = pgmem, pg_temp as $$
     select nullif(count(*), 0) as turns from pgmem.node n
     where n.session_id = f.session_id and n.tenant = p_tenant and n.status = 'captured') said
   union all
-  select 'commit:' || c.id, c.at, null, c.subject, c.paths,
-    array(select p from unnest(c.paths) p where pgmem.is_test_path(p) order by p collate "C"),
+  -- That a commit changed a test does not say that anybody ran it.
+  select 'commit:' || c.id, c.at, null, c.subject, c.paths, '{}',
     case when c.reverted_by is not null then 'reverted by ' || left(c.reverted_by, 9) else 'merged' end, c.id, null
   from commit c where not exists (select from claim l where l.commit_id = c.id);
 $$;
@@ -306,7 +305,7 @@ begin
         from pgmem.near_trajectories(p_tenants, v_keys, p_embedding, p_model) t
         where t.nearness > 0.2) v on v.seq = f.seq
     ), shown as (
-      select r.*, count(*) over () as total from ranked r where p_query is null or r.score > 0
+      select r.*, count(*) over () as total from ranked r where p_query is null or p_path is not null or r.score > 0
       order by r.score desc, r.created_at desc, r.id limit p_limit
     )
     select jsonb_build_object(

@@ -123,7 +123,6 @@ def report(**changes: Any) -> dict[str, Any]:
                 "doc": "Sells things.",
                 "imports": ["pkg/b.py"],
                 "exports": ["sell", "Till"],
-                "changes": 12,
                 "last_commit": "c0ffee",
             },
             {"path": "pkg/b.py", "module": "pkg.b", "doc": "Counts things.", "imports": []},

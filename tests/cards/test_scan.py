@@ -34,7 +34,6 @@ def test_a_report_holds_modules_imports_surface_tests_and_documents(tree: Path) 
         "doc": "Takes money.",
         "imports": ["pkg/__init__.py", "pkg/stock.py"],
         "exports": ["pay", "LIMIT"],
-        "changes": 0,
         "symbols": modules["pkg/till.py"]["symbols"],
     }
     assert set(modules["pkg/till.py"]["symbols"]) == {"pay", "_hidden"}
@@ -60,11 +59,11 @@ def test_what_cannot_be_read_is_left_out_and_said(tree: Path) -> None:
 def test_without_git_installed_it_goes_on_and_reports_it(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tree))
     made = scan(tree)
-    assert made["skipped"][0] == "git: git is not installed; history, hot spots and commits are skipped"
+    assert made["skipped"][0] == "git: git is not installed; history and commits are skipped"
     assert (made["commit"], len(made["modules"])) == (None, 4)
 
 
-def test_git_gives_commits_and_changes_of_the_last_90_days(tree: Path, commit: Commit) -> None:
+def test_git_gives_the_last_commit_of_each_file(tree: Path, commit: Commit) -> None:
     commit("2025-09-01")
     for day in range(1, 7):
         (tree / "pkg/till.py").write_text(f'"""Takes money."""\n# {day}\n', encoding="utf-8")
@@ -73,7 +72,7 @@ def test_git_gives_commits_and_changes_of_the_last_90_days(tree: Path, commit: C
     (tree / "secret.py").write_text("x = 1\n", encoding="utf-8")
     made = scan(tree)
     modules = {module["path"]: module for module in made["modules"]}
-    assert (modules["pkg/till.py"]["changes"], modules["pkg/stock.py"]["changes"]) == (6, 0)
+    assert made["facts"]["pkg/till.py"]["commits"] == 7
     assert modules["pkg/till.py"]["last_commit"] == made["commit"]
     assert modules["pkg/stock.py"]["last_commit"] != made["commit"]
     assert "secret.py" not in made["files"]
@@ -168,6 +167,5 @@ def test_files_of_other_languages_are_modules_by_path_with_the_comment_at_their_
         "web/till.ts": ("web/till.ts", "Shows the till."),
     }
     assert [d["names"] for d in made["documents"] if d["path"] == "README.md"] == [["web/till.ts"]]
-    assert {m["changes"] for m in made["modules"]} == {1}
     assert [t["path"] for t in made["tests"] if t["path"].endswith(".ts")] == ["web/till.test.ts"]
     assert made["facts"]["web/till.ts"]["tests"][0]["path"] == "web/till.test.ts"

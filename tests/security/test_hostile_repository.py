@@ -12,7 +12,6 @@ import pytest
 from pgmem import Memory
 from pgmem.cards import fingerprint, scan
 from pgmem.settings import load
-from pgmem.workspace.git import Git
 from pgmem.workspace.identity import chosen_project
 from pgmem.workspace.trust import trust
 from tests.conftest import Call
@@ -453,19 +452,14 @@ def test_a_project_file_without_an_end_ends(
         assert chosen_project(hostile.root / "shop") == "chosen"
 
 
-def test_no_file_outside_is_read_for_blame_or_as_the_work_tree(hostile: Hostile, tmp_path: Path) -> None:
-    """blame.ignoreRevsFile and core.worktree name any file and any directory of the machine."""
+def test_no_file_outside_is_read_as_the_work_tree(hostile: Hostile, tmp_path: Path) -> None:
+    """core.worktree names any directory of the machine, and .git-blame-ignore-revs may be a pipe."""
     private = tmp_path / "private"
     private.mkdir()
     (private / "keys.py").write_text('"""The combination is 12-34."""\n', encoding="utf-8")
     os.mkfifo(tmp_path / "pipe")
-    for name in (str(tmp_path / "pipe"), "/dev/zero"):
-        hostile.config(blame__ignoreRevsFile=name)
-        assert Git(hostile.root).written("shop/till.py", ["# TODO: round down"]) == []
-    (hostile.root / "ignored").write_text("")
-    hostile.config(blame__ignoreRevsFile="ignored")
-    (found,) = Git(hostile.root).written("shop/till.py", ["# TODO: round down"])
-    assert found[0] == "# TODO: round down"
+    (hostile.root / ".git-blame-ignore-revs").symlink_to(tmp_path / "pipe")
+    assert scan(hostile.root)["work"]
     hostile.config(core__worktree=str(private))
     made = scan(hostile.root)
     assert "keys.py" not in str(made)
