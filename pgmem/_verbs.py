@@ -567,11 +567,10 @@ VERBS = {
             "reader",
             patience="answer",
             toolsets=("cards",),
-            description="Which files and tests usually change with these.",
+            description="Files and tests that usually change with these.",
             arguments={
                 "project_id": "Project name.",
                 "paths": "Paths in the repository, 1 to 50; a new file is judged by its folder.",
-                "limit": "How many at most, 1 to 100; default 10.",
             },
         ),
         Verb(
@@ -580,12 +579,8 @@ VERBS = {
             "reader",
             patience="answer",
             toolsets=("cards",),
-            description="Which files an issue or a task is about.",
-            arguments={
-                "project_id": "Project name.",
-                "text": "The issue, the ticket or the task.",
-                "limit": "How many at most, 1 to 100; default 10.",
-            },
+            description="Files that an issue or task is about.",
+            arguments={"project_id": "Project name.", "text": "The issue, the ticket or the task."},
         ),
         Verb("export_header", "look", "reader"),
         Verb("export_records", "look", "reader"),

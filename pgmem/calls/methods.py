@@ -31,6 +31,7 @@ from pgmem.models import (
     CardEvidence,
     CardRefresh,
     CardVacuum,
+    ChangePage,
     CheckedLabel,
     ClaimCheck,
     CompletedName,
@@ -300,7 +301,7 @@ class Verbs:
         places: Sequence[str] = (),
         create: bool = True,
     ) -> OpenedProject:
-        """Find the project of a repository by what the repository is known by, or make it.
+        """Find the project of a repository by what it is known by, else of a name alone, or make it.
 
         Args:
             names: Names that a new project may have, best first.
@@ -3272,6 +3273,49 @@ class Verbs:
         """
         return await cards.which_files(self.caller, {"project_id": project_id, "text": text, "limit": limit})
 
+    async def changes(
+        self,
+        after: str | None = None,
+        limit: RowLimit = 500,
+        project_id: str | None = None,
+        content: bool = False,
+        all_tenants: bool = False,
+    ) -> ChangePage:
+        """Read a page of the feed: what changed, in the order of commits, in what the caller sees.
+
+        Of each change: subject (memory, edge, review, project), kind, id, label, version, project, at, and
+        the cursor behind it. A reader that goes on with the cursor of the page misses nothing and reads
+        nothing twice, whatever transactions overlap. A change is shown when no transaction that began
+        before it is still running; held says that some wait for that, so that a reader looks again soon.
+        more says that the page is full.
+
+        Args:
+            after: The cursor of the page before; unset: from the oldest change that is kept; now: only the
+                cursor of this moment.
+            limit: How many at most, 1 to 1000.
+            project_id: Project name.
+            content: The present state of each memory, edge or review too, as a line of an export, beside
+                its last change.
+            all_tenants: The changes of every tenant, instead of what the caller sees.
+
+        Raises:
+            CursorLost: The cursor is of another store, ahead of this one, or older than feed_days.
+            InvalidArgument: after is no cursor.
+            MemoryNotFound: There is no such project.
+            NotPermitted: All tenants, and the login is neither owner nor reviewer.
+        """
+        return await self.caller.one(
+            "changes",
+            ChangePage,
+            {
+                "after": after,
+                "limit": limit,
+                "project_id": project_id,
+                "content": content,
+                "all_tenants": all_tenants,
+            },
+        )
+
     async def backlog(
         self,
     ) -> Backlog:
@@ -3290,8 +3334,9 @@ class Verbs:
 
         Records of finished saves are deleted after save_attempt_days; the arguments of other saves and the
         previews of approvals are removed after save_arguments_days; captured turns are deleted after
-        turn_days. Memories below decay_archive_below are archived, if that setting is above 0 and the login
-        is the owner or a reviewer. A call while another worker sweeps does nothing.
+        turn_days, changes in the feed after feed_days. Memories below decay_archive_below are archived, if
+        that setting is above 0 and the login is the owner or a reviewer. A call while another worker sweeps
+        does nothing.
 
         Args:
             limit: How many records and memories at most, 1 to 5000.

@@ -236,11 +236,12 @@ def _history_of(
     path: str, timeline: Timeline, companions: Companions, reverted: Collection[tuple[str, str]]
 ) -> dict[str, Any]:
     commits = timeline.commits(path)
-    # A file without a history borrows what its folder changes with.
+    # A file without a history borrows what its folder changes with; the first commit of a repository says nothing.
+    together = companions.companions(path, _COMPANIONS) if timeline.is_long else []
     fact: dict[str, Any] = {
         "companions": [
             {"path": one.path, "commits": one.commits, "of": one.of, "score": round(one.score, 3)}
-            for one in companions.companions(path, _COMPANIONS)
+            for one in together
         ]
     }
     if not commits:

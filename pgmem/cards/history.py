@@ -171,6 +171,11 @@ class Timeline:
                 self._files[path].append(row)
         self.renames = {old: new for old, new in self.renames.items() if new in there and old not in there}
 
+    @property
+    def is_long(self) -> bool:
+        """Whether there is more than the first commit."""
+        return len(self._commits) > 1
+
     def commits(self, path: str) -> list[Commit]:
         """The commits that changed a file, newest first."""
         return [commit for commit, _ in self._files.get(path, ())]

@@ -106,6 +106,7 @@ class Verbs(Portal):
     apply_extraction = waiting(methods.Verbs.apply_extraction)
     what_changes = waiting(methods.Verbs.what_changes)
     which_files = waiting(methods.Verbs.which_files)
+    changes = waiting(methods.Verbs.changes)
 
 
 class Admin(Operations):

@@ -122,8 +122,8 @@ ContractError: a path outside the repository, or no such project.
 InvalidArgument: limit is out of range.
 $$;
 select pgmem.declare_verb('what_changes', p_rights => 'reader', p_effect => 'read', p_answer => 'LikelyChanges',
-  p_patience => 'answer', p_toolset => 'cards',
-  p_description => 'Which files and tests usually change with these.');
+  p_patience => 'answer', p_toolset => 'cards', p_hidden => '{limit}',
+  p_description => 'Files and tests that usually change with these.');
 
 
 create or replace function pgmem.files_with_terms(p_tenants text[], p_project_seq bigint, p_terms text[]) returns table (
@@ -275,5 +275,5 @@ InvalidArgument: the text is empty, or limit is out of range.
 ContractError: no such project.
 $$;
 select pgmem.declare_verb('which_files', p_rights => 'reader', p_effect => 'read', p_answer => 'FoundFiles',
-  p_patience => 'answer', p_toolset => 'cards',
-  p_description => 'Which files an issue or a task is about.');
+  p_patience => 'answer', p_toolset => 'cards', p_hidden => '{limit}',
+  p_description => 'Files that an issue or task is about.');

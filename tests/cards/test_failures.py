@@ -121,7 +121,7 @@ def test_a_report_that_cannot_be_read_changes_nothing_and_says_what_is_wrong(
     assert query("status")["record_count"] == 0
 
 
-def test_git_unavailable_leaves_out_commits_and_hot_spots_and_init_goes_on(
+def test_git_unavailable_leaves_out_commits_and_init_goes_on(
     run: Run, commit: Commit, query: Query, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit("2026-01-01")

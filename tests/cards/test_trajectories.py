@@ -86,7 +86,7 @@ def test_a_finished_intent_is_listed_in_order(lines: Lines, worked: Callable[...
     )
     assert lines() == [
         "2026-01-12 Pay faster: pkg/till.py, tests/test_till.py; "
-        "verified by pytest tests/test_till.py, tests/test_till.py; finished."
+        "verified by pytest tests/test_till.py; finished."
     ]
 
 
@@ -100,8 +100,7 @@ def test_an_intent_claims_the_commit_of_its_work_and_no_other(
     assert lines() == [
         '2026-01-12 Revert "Charge twice": pkg/till.py; merged (ccccccccc).',
         "2026-01-10 Twice: pkg/till.py; reverted by ccccccccc (bbbbbbbbb).",
-        "2026-01-09 Payments are retried: pkg/pay/retry.py, tests/test_retry.py; "
-        "verified by tests/test_retry.py; merged (aaaaaaaaa).",
+        "2026-01-09 Payments are retried: pkg/pay/retry.py, tests/test_retry.py; merged (aaaaaaaaa).",
     ]
 
 
