@@ -9,20 +9,23 @@ through a pooler.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import disk_usage, rmtree
 from tempfile import TemporaryDirectory, gettempdir
+from typing import Any, cast
 from uuid import uuid4
 
 import psycopg
 import pytest
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.rows import DictRow, dict_row
+from psycopg.pq import TransactionStatus
+from psycopg.rows import DictRow, dict_row, scalar_row
 
 from pgmem import Memory
 from pgmem.install import schema
@@ -237,11 +240,126 @@ def dsn(server: str, template: str) -> Iterator[str]:
         yield dsn
 
 
+class Shared:
+    """A worker's own database and one session of it, which tests use one after the other; each is rolled back."""
+
+    def __init__(self, server: str, template: str) -> None:
+        self._server, self._template = server, template
+        self._stack = ExitStack()
+        self._connection: OneTransaction | None = None
+        self._tests = 0
+
+    def connection(self) -> OneTransaction:
+        """The session, in a new transaction."""
+        if self._connection is None or self._connection.closed or self._tests >= RENEW:
+            self.close()
+            dsn = self._stack.enter_context(new_database(self._server, self._template))
+            self._connection = self._stack.enter_context(
+                OneTransaction.connect(past_the_pooler(dsn), autocommit=True, row_factory=dict_row)
+            )
+            self._connection.cursor_factory = Statement
+            with psycopg.Cursor(self._connection, row_factory=scalar_row) as cursor:
+                # A transaction has one time, and a test is one transaction here: read the time of the statement.
+                for change in cursor.execute(TIME_OF_STATEMENT).fetchall():
+                    cursor.execute(change)
+        with psycopg.Cursor(self._connection) as cursor:
+            cursor.execute("begin")
+        self._tests += 1
+        return self._connection
+
+    def roll_back(self) -> None:
+        """Undo what a test did. What a rollback leaves (the size of a table, its statistics) ends with the database."""
+        connection = self._connection
+        assert connection is not None
+        if connection.closed:
+            return
+        with psycopg.Cursor(connection) as cursor:
+            cursor.execute("rollback")
+            cursor.execute("select pg_advisory_unlock_all()")
+        if connection.outlasts:
+            self.close()
+
+    def close(self) -> None:
+        self._stack.close()
+        self._connection, self._tests = None, 0
+
+
+TIME_OF_STATEMENT = """
+select replace(pg_get_functiondef('pgmem.now'::regproc), 'transaction_timestamp()', 'statement_timestamp()')
+union all
+select format('alter table %s alter %I set default statement_timestamp()', a.attrelid::regclass, a.attname)
+from pg_attrdef d join pg_attribute a on (a.attrelid, a.attnum) = (d.adrelid, d.adnum)
+where pg_get_expr(d.adbin, d.adrelid) in ('now()', 'transaction_timestamp()')
+"""
+
+RENEW = 200
+"""So many tests use one database: their rolled-back rows stay in it as dead ones."""
+
+LASTS = re.compile(rb"\banaly[sz]e\b", re.IGNORECASE)
+"""What stays after a rollback: statistics of a table."""
+
+OWN = "a test that commits, or sets how a transaction begins, takes the fixture dsn: its database is its own"
+
+
+class OneTransaction(psycopg.Connection[DictRow]):
+    """A connection for one test, whose statements behave as if each were a transaction: one that fails leaves nothing."""
+
+    outlasts = False
+
+
+class Statement(psycopg.Cursor[DictRow]):
+    """A cursor that runs each statement between a savepoint and its release."""
+
+    def execute(self, query: Any, params: Any = None, **how: Any) -> Any:
+        connection = cast(OneTransaction, self.connection)
+        text = (
+            query
+            if isinstance(query, bytes)
+            else query.as_bytes(connection)
+            if isinstance(query, sql.Composable)
+            else query.encode()
+        )
+        assert connection.info.transaction_status == TransactionStatus.INTRANS, OWN
+        if LASTS.search(text):
+            connection.outlasts = True
+        with psycopg.Cursor(connection) as around:
+            around.execute("savepoint statement")
+            try:
+                super().execute(query, params, **how)
+            except psycopg.Error:
+                if not connection.closed:
+                    around.execute("rollback to savepoint statement")
+                raise
+            if connection.info.transaction_status != TransactionStatus.INTRANS:
+                connection.outlasts = True
+                raise AssertionError(OWN)
+            around.execute("release savepoint statement")
+        return self
+
+
+@pytest.fixture(scope="session")
+def shared(server: str, template: str) -> Iterator[Shared]:
+    """The database that tests of one session share; each worker has its own."""
+    shared = Shared(server, template)
+    yield shared
+    shared.close()
+
+
 @pytest.fixture
-def connection(dsn: str) -> Iterator[psycopg.Connection[DictRow]]:
-    """An autocommit connection of the owner with a separate session; rows are dicts."""
-    with psycopg.connect(past_the_pooler(dsn), autocommit=True, row_factory=dict_row) as connection:
-        yield connection
+def connection(request: pytest.FixtureRequest) -> Iterator[psycopg.Connection[DictRow]]:
+    """A session of the owner; rows are dicts, and each statement is a transaction.
+
+    It is one transaction that is rolled back, in a database that tests share. A test that needs more (another session,
+    a commit, the DSN) takes `dsn`: then this is an autocommit connection to a copy that is the test's own.
+    """
+    if "dsn" in request.fixturenames:
+        dsn = request.getfixturevalue("dsn")
+        with psycopg.connect(past_the_pooler(dsn), autocommit=True, row_factory=dict_row) as connection:
+            yield connection
+        return
+    shared: Shared = request.getfixturevalue("shared")
+    yield shared.connection()
+    shared.roll_back()
 
 
 Call = Callable[..., DictRow]

@@ -23,7 +23,7 @@ def best_of(call: Call, times: int = 15) -> float:
     return least
 
 
-@pytest.mark.usefixtures("superuser")
+@pytest.mark.usefixtures("superuser", "dsn")
 def test_a_scope_of_five_paths_costs_the_same_in_a_hundred_times_more_cards(
     connection: psycopg.Connection[DictRow], call: Call
 ) -> None:
@@ -42,7 +42,7 @@ def test_a_scope_of_five_paths_costs_the_same_in_a_hundred_times_more_cards(
     assert many <= 3 * few
 
 
-@pytest.mark.usefixtures("superuser")
+@pytest.mark.usefixtures("superuser", "dsn")
 def test_a_scope_is_read_by_its_index_alone(connection: psycopg.Connection[DictRow], call: Call) -> None:
     call("save_session", objective="o", project_id="shop")
     fill(connection, "shop", 1, 20_000)

@@ -24,7 +24,7 @@ WORDS = (
 )
 
 
-@pytest.mark.usefixtures("superuser")
+@pytest.mark.usefixtures("superuser", "dsn")
 def test_a_session_keeps_no_more_after_fifty_rounds(
     connection: psycopg.Connection[DictRow], call: Call
 ) -> None:

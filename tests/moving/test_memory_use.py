@@ -64,6 +64,7 @@ def moved(
     return found
 
 
+@pytest.mark.usefixtures("dsn")
 def test_five_times_the_memories_take_no_more_memory(
     connection: psycopg.Connection[DictRow], call: Call, new_store: NewStore, tmp_path: Path
 ) -> None:
@@ -76,6 +77,7 @@ def test_five_times_the_memories_take_no_more_memory(
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("dsn")
 def test_a_hundred_thousand_memories_take_no_more_memory_than_a_thousand(
     connection: psycopg.Connection[DictRow], call: Call, new_store: NewStore, tmp_path: Path
 ) -> None:

@@ -338,6 +338,7 @@ def test_where_identity_is_required_a_tenant_reads_and_writes(
 # Isolation
 
 
+@pytest.mark.usefixtures("dsn")
 @pytest.mark.parametrize("level", ["repeatable read", "serializable"])
 @pytest.mark.parametrize("verb", WRITES)
 def test_a_writing_verb_refuses_a_snapshot_older_than_its_locks(
@@ -355,6 +356,7 @@ def test_a_writing_verb_refuses_a_snapshot_older_than_its_locks(
     assert picture() == before
 
 
+@pytest.mark.usefixtures("dsn")
 @pytest.mark.parametrize("level", list(psycopg.IsolationLevel))
 def test_a_reading_verb_takes_any_isolation(
     connection: psycopg.Connection[DictRow], call: Call, each: Each, shop: str, level: psycopg.IsolationLevel
