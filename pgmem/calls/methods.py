@@ -383,15 +383,17 @@ class Verbs:
         scope: ScopeName = "project",
         focus: str | None = None,
         confidence: Confidence = 1.0,
+        supersedes: str | None = None,
         governance_token: str | None = None,
         save_id: UUID | None = None,
         share: Sharing | None = None,
     ) -> SaveResult:
         """Save a decision: skip a repeat, supersede a near title, or hand a doubtful one to a reviewer.
 
-        The answer's dedup_outcome is `new`, `duplicate_skip`, `supersede` or `manual_review`; candidate_id
-        is the earlier decision. A refused save is not an error; its status is `failed` or `blocked_scope`,
-        and next_step says what to do.
+        A title that was replaced is not saved again: the answer is the decision that replaced it.
+        supersedes says which decision this one replaces. The answer's dedup_outcome is `new`,
+        `duplicate_skip`, `supersede` or `manual_review`; candidate_id is the earlier decision. A refused
+        save is not an error; its status is `failed` or `blocked_scope`, and next_step says what to do.
 
         Args:
             title: What was decided; one line.
@@ -402,6 +404,7 @@ class Verbs:
             scope: Its reach; global, project or focus.
             focus: Focus area.
             confidence: How certain it is, 0 to 1.
+            supersedes: The decision that this one replaces; its id or title.
             governance_token: Approval for scope global; a token of request_global_write_approval.
             save_id: A UUID; sent again, it saves once.
             share: Whose it is: private or org; unset: private where there is a user.
@@ -415,7 +418,8 @@ class Verbs:
         params = {
             "title": title, "rationale": rationale, "project_id": project_id, "owner": owner,
             "date": date, "scope": scope, "focus": focus, "confidence": confidence,
-            "governance_token": governance_token, "save_id": save_id, "share": share,
+            "supersedes": supersedes, "governance_token": governance_token, "save_id": save_id,
+            "share": share,
         }  # fmt: skip
         return await saves.save(self.caller, "save_decision", params)
 
@@ -1168,6 +1172,8 @@ class Verbs:
         progress: Callable[[int, int], None] | None = None,
     ) -> Decay:
         """Count the memories whose confidence has decayed; archive those below a threshold.
+
+        Decisions and standing instructions do not decay: they hold until they are replaced.
 
         A rate or an age that is sent holds for this call alone: reads compute confidence by the settings
         decay_rate and decay_max_age_days, which set_setting changes. Without an identity all tenants are

@@ -17,9 +17,14 @@ if TYPE_CHECKING:
     from pgmem.editor.connect import Edit
 
 _PASSWORD_LEFT_OUT = (
-    "The password of PGMEM_DSN is left out, because the settings of a project are committed: put it into ~/.pgpass, or "
-    "set PGPASSWORD where the client runs."
+    "The password of PGMEM_DSN is left out of {}: put it into ~/.pgpass, or set PGPASSWORD where "
+    "the client runs."
 )
+_KEPT = (
+    "From now on what you and {} say in {} is kept for {} days, so that later sessions find it. PGMEM_CAPTURE=off in "
+    "the environment of the client turns this off, PGMEM_HOOKS=off all hooks."
+)
+_TURN_DAYS = 90  # the setting turn_days, unless an operator changed it
 
 
 def connect(
@@ -65,7 +70,7 @@ def connect(
         raise typer.BadParameter(f"{client} has no project settings: omit --folder.")
     project = folder and folder.resolve()
     environment = {**os.environ} if project is None else _committed()
-    changes = catalog.CLIENTS[client](home or Path.home(), project, environment)
+    changes = exit_on_error(lambda: catalog.changes(client, home or Path.home(), project, environment))
     found = exit_on_error(lambda: edits(changes, project, undo=undo))
     if not found:
         typer.echo("Nothing to change.")
@@ -76,12 +81,22 @@ def connect(
             backup = exit_on_error(lambda edit=edit: write(edit))  # type: ignore[misc]
             kept = f" The previous file is in {backup}." if backup else ""
             typer.echo(f"{edit.file} is {'removed' if edit.after is None else 'written'}.{kept}")
-    if environment.get("PGMEM_DSN") != os.environ.get("PGMEM_DSN") and not undo:
-        typer.echo(_PASSWORD_LEFT_OUT)
+    hooks = any(change.is_item for change in changes)
+    if not undo and _has_secret(os.environ.get("PGMEM_DSN")) and (project or hooks):
+        left_out = "settings that are committed" if project else "the hooks, whose commands others can read"
+        typer.echo(_PASSWORD_LEFT_OUT.format(left_out))
+    if hooks and not undo:
+        typer.echo(_KEPT.format(client, project or "any folder", _TURN_DAYS))
     if dry_run:
         typer.echo("Nothing is written (--dry-run).")
     elif not undo:
         typer.echo(f"Restart {client}. `pgmem connect {client} --undo` reverts this.")
+
+
+def _has_secret(dsn: str | None) -> bool:
+    from pgmem.database.dsn import without_secrets
+
+    return dsn is not None and without_secrets(dsn) != dsn
 
 
 def _committed() -> dict[str, str]:

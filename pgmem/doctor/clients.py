@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pgmem.doctor.database import Finding
-from pgmem.editor.catalog import CLIENTS, Change, is_own, starts_unsafely
+from pgmem.editor.catalog import CLIENTS, Change, changes, is_own, starts_unsafely
 from pgmem.editor.connect import content
 
 
@@ -21,17 +21,17 @@ def examine_clients(home: Path, folder: Path, environment: Mapping[str, str]) ->
         environment: what moves the settings of clients, and PYTHONPATH.
     """
     projects = (None,) if folder.resolve() == home.resolve() else (None, folder.resolve())
-    for client, changes_of in CLIENTS.items():
+    for client in CLIENTS:
         for project in projects:
             files: dict[Path, list[Change]] = {}
-            for change in changes_of(home, project, environment):
+            for change in changes(client, home, project, environment):
                 if project is None or change.file.is_relative_to(
                     project
                 ):  # some clients have no settings of a project
                     files.setdefault(change.file, []).append(change)
-            for file, changes in files.items():
+            for file, entries in files.items():
                 found = content(file)
-                if not any(starts_unsafely(_entries(found, change)) for change in changes):
+                if not any(starts_unsafely(_entries(found, change)) for change in entries):
                     continue
                 yield Finding(
                     check="clients",

@@ -7,12 +7,13 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from pgmem.database.dsn import without_secrets
 from pgmem.programs import AGAIN, installed
 
 Client = Literal[
@@ -30,22 +31,26 @@ class Change(NamedTuple):
 
 
 _MATCHERS = {
-    "PreToolUse": "Read|Edit|MultiEdit|Write|NotebookEdit",
-    "AfterTool": "read_file|write_file|replace",
+    "PreToolUse": "Edit|MultiEdit|Write|NotebookEdit",
+    "AfterTool": "write_file|replace",
 }
-"""The tools of an event that is of tools."""
+"""The tools of an event that is of tools: those that change a file."""
 _CLAUDE_EVENTS = "SessionStart UserPromptSubmit PreToolUse PreCompact Stop SubagentStop SessionEnd".split()
 _CODEX_EVENTS = "SessionStart UserPromptSubmit PreCompact SubagentStop Stop".split()
 _GEMINI_EVENTS = "SessionStart BeforeAgent AfterTool PreCompress AfterAgent SessionEnd".split()
 _CURSOR_EVENTS = ("sessionStart", "beforeSubmitPrompt", "postToolUse", "afterAgentResponse", "sessionEnd")
 
 
-def command() -> list[str]:
+def command(*, shared: bool = False) -> list[str]:
     """Return the command that runs this pgmem: a client has another PATH than a shell, and starts it in any folder.
+
+    Settings that a team shares name no path of one person: there it is the program on the PATH.
 
     It is the program that pip made for this package, wherever its folder of programs is. Only where there is none it is
     the interpreter, which must not look for modules in the folder where the client starts it.
     """
+    if shared:
+        return ["pgmem"]
     if "archive-v0" in sys.prefix:  # an environment that uvx made for this call
         return [installed("uvx") or "uvx", "--from", "pgmem-agent", "pgmem"]
     name = "pgmem.exe" if os.name == "nt" else "pgmem"
@@ -68,89 +73,102 @@ def is_own(item: Any) -> bool:
     return isinstance(item, str) and "pgmem" in item and " hook " in item
 
 
-def _server(environment: Mapping[str, str], **more: Any) -> dict[str, Any]:
-    program, *arguments = command()
-    found: dict[str, Any] = {**more, "command": program, "args": [*arguments, "mcp"]}
-    kept = {name: environment[name] for name in ("PGMEM_DSN", "PGMEM_DATA_DIR") if environment.get(name)}
-    return {**found, "env": kept} if kept else found
+class _Place(NamedTuple):
+    """Whose settings are changed, and the store that the server and the hooks use: PGMEM_DSN and PGMEM_DATA_DIR."""
+
+    home: Path
+    folder: Path | None
+    environment: Mapping[str, str]
+
+    def server(self, **more: Any) -> dict[str, Any]:
+        """Return the entry of the MCP server."""
+        program, *arguments = command(shared=self.folder is not None)
+        found: dict[str, Any] = {**more, "command": program, "args": [*arguments, "mcp"]}
+        names = ("PGMEM_DSN", "PGMEM_DATA_DIR")
+        kept = {name: self.environment[name] for name in names if self.environment.get(name)}
+        return {**found, "env": kept} if kept else found
+
+    def hook(self, event: str, client: Client) -> str:
+        """Return the command of a hook. Everybody on the machine can read it, so it holds no password."""
+        words = [*command(shared=self.folder is not None), "hook", event, "--client", client]
+        if dsn := self.environment.get("PGMEM_DSN"):
+            words += ["--dsn", without_secrets(dsn)]
+        if folder := self.environment.get("PGMEM_DATA_DIR"):
+            words += ["--data-dir", folder]
+        return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
+
+    def grouped(
+        self, file: Path, client: Client, events: Sequence[str], timeout: int, **more: Any
+    ) -> list[Change]:
+        """Return hooks as Claude Code has them: an event has groups with a matcher, a group has hooks."""
+        found = []
+        for event in events:
+            hook = {**more, "type": "command", "command": self.hook(event, client), "timeout": timeout}
+            matcher = {"matcher": _MATCHERS[event]} if event in _MATCHERS else {}
+            found.append(Change(file, ("hooks", event), {**matcher, "hooks": [hook]}, True))
+        return found
 
 
-def _hook(event: str, client: Client) -> str:
-    words = [*command(), "hook", event, "--client", client]
-    return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
-
-
-def _grouped(file: Path, client: Client, events: list[str], timeout: int, **more: Any) -> list[Change]:
-    """Hooks as Claude Code has them: an event has groups with a matcher, a group has hooks."""
-    found = []
-    for event in events:
-        hook = {**more, "type": "command", "command": _hook(event, client), "timeout": timeout}
-        matcher = {"matcher": _MATCHERS[event]} if event in _MATCHERS else {}
-        found.append(Change(file, ("hooks", event), {**matcher, "hooks": [hook]}, True))
-    return found
-
-
-def _claude_code(home: Path, folder: Path | None, environment: Mapping[str, str]) -> list[Change]:
-    if folder is not None:
-        servers, settings = folder / ".mcp.json", folder / ".claude" / "settings.json"
+def _claude_code(place: _Place) -> list[Change]:
+    if place.folder is not None:
+        servers, settings = place.folder / ".mcp.json", place.folder / ".claude" / "settings.json"
     else:
-        own = environment.get("CLAUDE_CONFIG_DIR")
-        servers = Path(own) / ".claude.json" if own else home / ".claude.json"
-        settings = (Path(own) if own else home / ".claude") / "settings.json"
-    found = [Change(servers, ("mcpServers", "pgmem"), _server(environment, type="stdio"))]
-    return found + _grouped(settings, "claude-code", _CLAUDE_EVENTS, 20)
+        own = place.environment.get("CLAUDE_CONFIG_DIR")
+        servers = Path(own) / ".claude.json" if own else place.home / ".claude.json"
+        settings = (Path(own) if own else place.home / ".claude") / "settings.json"
+    found = [Change(servers, ("mcpServers", "pgmem"), place.server(type="stdio"))]
+    return found + place.grouped(settings, "claude-code", _CLAUDE_EVENTS, 20)
 
 
-def _claude_desktop(home: Path, _folder: Path | None, environment: Mapping[str, str]) -> list[Change]:
-    file = _application(home, environment, "Claude") / "claude_desktop_config.json"
-    return [Change(file, ("mcpServers", "pgmem"), _server(environment))]
+def _claude_desktop(place: _Place) -> list[Change]:
+    file = _application(place, "Claude") / "claude_desktop_config.json"
+    return [Change(file, ("mcpServers", "pgmem"), place.server())]
 
 
-def _cursor(home: Path, folder: Path | None, environment: Mapping[str, str]) -> list[Change]:
-    place = (folder or home) / ".cursor"
+def _cursor(place: _Place) -> list[Change]:
+    folder = (place.folder or place.home) / ".cursor"
     found = [
-        Change(place / "mcp.json", ("mcpServers", "pgmem"), _server(environment)),
-        Change(place / "hooks.json", ("version",), 1),
+        Change(folder / "mcp.json", ("mcpServers", "pgmem"), place.server()),
+        Change(folder / "hooks.json", ("version",), 1),
     ]
     return found + [
-        Change(place / "hooks.json", ("hooks", event), {"command": _hook(event, "cursor")}, True)
+        Change(folder / "hooks.json", ("hooks", event), {"command": place.hook(event, "cursor")}, True)
         for event in _CURSOR_EVENTS
     ]
 
 
-def _vscode(home: Path, folder: Path | None, environment: Mapping[str, str]) -> list[Change]:
-    place = folder / ".vscode" if folder else _application(home, environment, "Code") / "User"
-    return [Change(place / "mcp.json", ("servers", "pgmem"), _server(environment, type="stdio"))]
+def _vscode(place: _Place) -> list[Change]:
+    folder = place.folder / ".vscode" if place.folder else _application(place, "Code") / "User"
+    return [Change(folder / "mcp.json", ("servers", "pgmem"), place.server(type="stdio"))]
 
 
-def _codex(home: Path, folder: Path | None, environment: Mapping[str, str]) -> list[Change]:
-    own = environment.get("CODEX_HOME")
-    place = folder / ".codex" if folder else Path(own) if own else home / ".codex"
-    found = [Change(place / "config.toml", ("mcp_servers", "pgmem"), _server(environment))]
-    return found + _grouped(place / "hooks.json", "codex", _CODEX_EVENTS, 20)
+def _codex(place: _Place) -> list[Change]:
+    own = place.environment.get("CODEX_HOME")
+    folder = place.folder / ".codex" if place.folder else Path(own) if own else place.home / ".codex"
+    found = [Change(folder / "config.toml", ("mcp_servers", "pgmem"), place.server())]
+    return found + place.grouped(folder / "hooks.json", "codex", _CODEX_EVENTS, 20)
 
 
-def _gemini_cli(home: Path, folder: Path | None, environment: Mapping[str, str]) -> list[Change]:
-    file = (folder or home) / ".gemini" / "settings.json"
-    found = [Change(file, ("mcpServers", "pgmem"), _server(environment))]
-    return found + _grouped(file, "gemini-cli", _GEMINI_EVENTS, 20_000, name="pgmem")
+def _gemini_cli(place: _Place) -> list[Change]:
+    file = (place.folder or place.home) / ".gemini" / "settings.json"
+    found = [Change(file, ("mcpServers", "pgmem"), place.server())]
+    return found + place.grouped(file, "gemini-cli", _GEMINI_EVENTS, 20_000, name="pgmem")
 
 
-def _windsurf(home: Path, _folder: Path | None, environment: Mapping[str, str]) -> list[Change]:
-    file = home / ".codeium" / "windsurf" / "mcp_config.json"
-    return [Change(file, ("mcpServers", "pgmem"), _server(environment))]
+def _windsurf(place: _Place) -> list[Change]:
+    file = place.home / ".codeium" / "windsurf" / "mcp_config.json"
+    return [Change(file, ("mcpServers", "pgmem"), place.server())]
 
 
-def _zed(home: Path, folder: Path | None, environment: Mapping[str, str]) -> list[Change]:
-    own = environment.get("XDG_CONFIG_HOME")
-    place = folder / ".zed" if folder else (Path(own) if own else home / ".config") / "zed"
-    return [
-        Change(place / "settings.json", ("context_servers", "pgmem"), _server(environment, source="custom"))
-    ]
+def _zed(place: _Place) -> list[Change]:
+    own = place.environment.get("XDG_CONFIG_HOME")
+    folder = place.folder / ".zed" if place.folder else (Path(own) if own else place.home / ".config") / "zed"
+    return [Change(folder / "settings.json", ("context_servers", "pgmem"), place.server(source="custom"))]
 
 
-def _application(home: Path, environment: Mapping[str, str], name: str) -> Path:
+def _application(place: _Place, name: str) -> Path:
     """Return the directory in which a desktop program keeps its settings."""
+    home, environment = place.home, place.environment
     if sys.platform == "darwin":
         return home / "Library" / "Application Support" / name
     if sys.platform == "win32":
@@ -158,7 +176,7 @@ def _application(home: Path, environment: Mapping[str, str], name: str) -> Path:
     return Path(environment.get("XDG_CONFIG_HOME") or home / ".config") / name
 
 
-CLIENTS: dict[str, Callable[[Path, Path | None, Mapping[str, str]], list[Change]]] = {
+_CLIENTS: dict[str, Callable[[_Place], list[Change]]] = {
     "claude-code": _claude_code,
     "claude-desktop": _claude_desktop,
     "cursor": _cursor,
@@ -168,7 +186,20 @@ CLIENTS: dict[str, Callable[[Path, Path | None, Mapping[str, str]], list[Change]
     "windsurf": _windsurf,
     "zed": _zed,
 }
-"""The changes for each client, made from the home directory, a project (None: user settings) and the environment."""
+CLIENTS = tuple(_CLIENTS)
+"""The clients that `pgmem connect` knows."""
+
+
+def changes(client: str, home: Path, folder: Path | None, environment: Mapping[str, str]) -> list[Change]:
+    """Return the changes for a client.
+
+    Args:
+        client: one of `CLIENTS`.
+        home: the home directory.
+        folder: the project whose settings are changed; None for those of the user.
+        environment: the variables that say where the store is, and where clients keep their settings.
+    """
+    return _CLIENTS[client](_Place(home, folder, environment))
 
 
 def starts_unsafely(entry: Any) -> bool:

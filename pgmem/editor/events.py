@@ -312,17 +312,12 @@ def _file(event: Event, connection: Connection) -> str:
     project, root = _project(event, connection)
     if (inside := _inside(payloads.folder_of(event.given) / path, root)) is None:
         return ""
-    payload = connection.call(
-        "query_engineering_memory",
-        project_id=project,
-        mode="for_path",
-        path=inside,
-        max_results=8,
-        branch=_branch(root),
-    )["payload"]
+    digests = connection.call(
+        "get_relevant_memory", project_id=project, scope=[inside], max_records=8, branch=_branch(root)
+    )["digests"]
     matches = connection.call("memory_surface", query=inside, project_id=project, limit=3)["matches"]
     connection.rows("commit")
-    lines = [texts.card_line(card) for card in (payload or {}).get("records", ())]
+    lines = [texts.card_line(card) for digest in digests or () for card in digest["cards"]]
     lines += [
         texts.result_line({**match, "title": match["name"], "passage": match["content"]})
         for match in matches

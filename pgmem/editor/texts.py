@@ -112,10 +112,9 @@ def result_line(result: Mapping[str, Any]) -> str:
 
 
 def card_line(card: Mapping[str, Any]) -> str:
-    """Return a card as a line."""
-    state = "" if card.get("status") == "active" else f", {card.get('status')}"
-    kind = card.get("record_type") or card.get("type") or "card"
-    return f"- [{kind}{state}] {_line(str(card.get('statement')), 300)}"
+    """Return a card of a digest as a line: what it tells of the file, and whether it may be outdated."""
+    state = ", may be outdated" if card.get("stale") else ""
+    return f"- [{str(card['kind']).replace('_', ' ')}{state}] {_line(str(card['statement']), 300)}"
 
 
 def _line(text: str, most: int) -> str:

@@ -161,6 +161,17 @@ comment on function pgmem.is_true_at is
   'Whether a state is shown: live now, or, with a date, true then by valid_from and valid_to alone.';
 
 
+-- A decision holds until another one replaces it, and an instruction until somebody takes it back: their age says nothing.
+create or replace function pgmem.aged_since(p_label text, p_instructs boolean, p_updated_at timestamptz)
+returns timestamptz
+language sql immutable parallel safe
+begin atomic
+  select case when p_label = 'Decision' or p_instructs then null else p_updated_at end;
+end;
+comment on function pgmem.aged_since is
+  'From when on a memory ages: its last change; null where it holds until it is replaced.';
+
+
 create or replace function pgmem.decayed(
   p_initial float8,
   p_updated_at timestamptz,
@@ -171,11 +182,12 @@ create or replace function pgmem.decayed(
 language sql immutable parallel safe
 begin atomic
   -- Below e^-700 a float8 underflows, which PostgreSQL makes an error.
-  select case when p_at - p_updated_at <= interval '1 day' * p_max_age_days then p_initial
+  select case when p_updated_at is null or p_at - p_updated_at <= interval '1 day' * p_max_age_days then p_initial
     else p_initial * exp(greatest(-700, -p_rate * extract(epoch from p_at - p_updated_at)::float8 / 86400)) end;
 end;
 comment on function pgmem.decayed is
-  'initial * exp(-rate * days since update) after p_max_age_days without an update; until then the initial.';
+  'initial * exp(-rate * days since update) after p_max_age_days without an update; until then the initial, and so where no '
+  'update is given.';
 
 
 create or replace function pgmem.confidence(p_initial float8, p_updated_at timestamptz) returns float8
@@ -224,7 +236,7 @@ comment on function pgmem.derived_trust is
 create or replace function pgmem.freshness(p_at timestamptz, p_ages pgmem.ages) returns text
 language sql immutable parallel safe
 begin atomic
-  select case when p_at >= (p_ages).recent then 'current' when p_at >= (p_ages).stale then 'recent' else 'stale' end;
+  select case when p_at is null or p_at >= (p_ages).recent then 'current' when p_at >= (p_ages).stale then 'recent' else 'stale' end;
 end;
 comment on function pgmem.freshness is
   'current, recent or stale, by age: at most freshness_recent_days, freshness_stale_days, or more.';

@@ -48,13 +48,13 @@ create or replace view pgmem.recorded_state as
 select n.seq, n.id, n.label, n.key, n.title, n.props, n.status::text, n.scope, n.project, n.project_seq, n.focus,
        n.place, n.tenant, n.source, n.trust_level, n.initial_confidence, n.valid_from, n.valid_to, n.tsv,
        n.version, n.created_at, n.updated_at, n.recorded_at as ingested_at, 'infinity'::timestamptz as replaced_at,
-       n.begins_at, n.valid_to as ends_at, n.agent_id, n.session_id
+       n.begins_at, n.valid_to as ends_at, n.agent_id, n.session_id, n.instructs
 from pgmem.visible_node n
 union all
 select v.node_seq, n.id, v.label, v.key, v.title, v.props, v.status, v.scope, v.project, v.project_seq, v.focus,
        v.place, v.tenant, v.source, v.trust_level, v.initial_confidence, v.valid_from, v.valid_to, v.tsv,
        v.version, v.created_at, v.ingested_at, v.ingested_at, v.replaced_at,
-       v.begins_at, v.ends_at, null, null
+       v.begins_at, v.ends_at, null, null, false
 from pgmem.visible_version v join pgmem.visible_node n on n.seq = v.node_seq;
 comment on view pgmem.recorded_state is
   'Internal: every recorded state of visible nodes with its effective period; the present one ends at infinity.';
@@ -62,7 +62,8 @@ comment on view pgmem.recorded_state is
 
 create or replace view pgmem.memory_state as
 select s.id, s.label, s.key, s.title, s.status, s.props as properties, s.project, s.scope, s.focus,
-       s.valid_from, s.valid_to, pgmem.confidence(s.initial_confidence, s.updated_at) as confidence, s.trust_level,
+       s.valid_from, s.valid_to, pgmem.confidence(s.initial_confidence,
+         pgmem.aged_since(s.label, s.instructs, s.updated_at)) as confidence, s.trust_level,
        s.source, s.version, s.created_at, s.updated_at, s.ingested_at, s.agent_id, s.session_id,
        case when s.status = 'archived' then s.ingested_at end as archived_at
 from pgmem.recorded_state s;

@@ -151,7 +151,8 @@ begin
         'id', n.id, 'label', n.label, 'name', n.title,
         'content', left(btrim(regexp_replace(coalesce(
             nullif(pgmem.search_text(n.label, '', n.props - l.title_field), ''), n.title), '\s+', ' ', 'g')), 120),
-        'scope', n.scope, 'freshness', pgmem.freshness(n.updated_at, v_ages), 'bm25_score', round(c.score::numeric, 4),
+        'scope', n.scope, 'freshness', pgmem.freshness(
+          pgmem.aged_since(n.label, n.instructs, n.updated_at), v_ages), 'bm25_score', round(c.score::numeric, 4),
         'project_id', n.project) as match
     from pgmem.text_candidates(v_words, v_filter, 50) c
     join pgmem.live_node n on n.seq = c.seq

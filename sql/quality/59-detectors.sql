@@ -101,11 +101,11 @@ language sql stable set search_path = pgmem, pg_temp as $$
                 n.updated_at::date, round(pgmem.confidence(n.initial_confidence, n.updated_at)::numeric, 2)),
          0.5, array[n.seq]
   from pgmem.reflected_node n
-  where n.status <> 'stub' and n.label not in ('Session', 'Context')
+  where n.status <> 'stub' and n.label not in ('Session', 'Context', 'Decision') and not n.instructs
     and (n.updated_at <= pgmem.now() - interval '90 days' or pgmem.confidence(n.initial_confidence, n.updated_at) < 0.3)
   order by n.updated_at, n.seq limit 15;
 $$;
-comment on function pgmem.detect_stale_knowledge is 'Memories unchanged for 90 days, or with a confidence below 0.3.';
+comment on function pgmem.detect_stale_knowledge is 'Memories unchanged for 90 days, or with a confidence below 0.3; not what holds until it is replaced.';
 
 
 create or replace function pgmem.detect_tag_without_edge() returns setof pgmem.detected

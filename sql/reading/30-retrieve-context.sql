@@ -29,9 +29,9 @@ begin atomic
     'created_at', (p_node).created_at,
     'updated_at', (p_node).updated_at,
     'trust_level', (p_node).trust_level,
-    'confidence', pgmem.decayed((p_node).initial_confidence, (p_node).updated_at, (p_ages).at, (p_ages).decay_rate,
-                                (p_ages).decay_max_age_days),
-    'freshness', pgmem.freshness((p_node).updated_at, p_ages));
+    'confidence', pgmem.decayed((p_node).initial_confidence, pgmem.aged_since((p_node).label, (p_node).instructs, (p_node).updated_at),
+                                (p_ages).at, (p_ages).decay_rate, (p_ages).decay_max_age_days),
+    'freshness', pgmem.freshness(pgmem.aged_since((p_node).label, (p_node).instructs, (p_node).updated_at), p_ages));
 end;
 comment on function pgmem.context_item is
   'A memory as an item of a context: its own properties, place, trust, present confidence and freshness.';

@@ -172,7 +172,7 @@ begin
   ), here as materialized (
     select p.seq, n.session_id, n.text_length as len, n.asks, n.instructs, n.agent_id, n.trust_level, n.session_place,
            coalesce(n.tsv @@ p_times, false) as named, n.label <> 'Turn' as embeds,
-           pgmem.decayed(n.initial_confidence, n.updated_at, v_now, v_rate, v_age) as confidence,
+           pgmem.decayed(n.initial_confidence, pgmem.aged_since(n.label, n.instructs, n.updated_at), v_now, v_rate, v_age) as confidence,
            coalesce(n.valid_from, n.created_at) as happened, coalesce(o.cos, c.cos) as cos, o.rank as vector_rank,
            w.rank as text_rank, before.seq as before_seq, after.seq as after_seq,
            before.seq is null and after.seq is null as alone,
@@ -739,7 +739,7 @@ begin
   return query
   select n.id, n.label, n.key::text, n.title::text, pgmem.excerpt(found_by.searched_text), t.score,
          n.trust_level::float8,
-         pgmem.confidence(n.initial_confidence, n.updated_at)
+         pgmem.confidence(n.initial_confidence, pgmem.aged_since(n.label, n.instructs, n.updated_at))
   from pgmem.text_candidates(v_words, v_filter, p_limit) t
   cross join lateral (select * from pgmem.node n where n.seq = t.seq and n.tenant = any (v_caller.tenants) offset 0) n
   cross join lateral pgmem.searched_text(n.label, n.title, n.props) found_by

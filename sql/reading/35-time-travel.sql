@@ -164,9 +164,9 @@ language sql stable parallel safe as $$
     'created_at', (p_state).created_at,
     'updated_at', (p_state).updated_at,
     'trust_level', (p_state).trust_level,
-    'confidence', pgmem.decayed((p_state).initial_confidence, (p_state).updated_at, (p_ages).at, (p_ages).decay_rate,
-                                (p_ages).decay_max_age_days),
-    'freshness', pgmem.freshness((p_state).updated_at, p_ages),
+    'confidence', pgmem.decayed((p_state).initial_confidence, pgmem.aged_since((p_state).label, (p_state).instructs, (p_state).updated_at),
+                                (p_ages).at, (p_ages).decay_rate, (p_ages).decay_max_age_days),
+    'freshness', pgmem.freshness(pgmem.aged_since((p_state).label, (p_state).instructs, (p_state).updated_at), p_ages),
     'status', (p_state).status,
     'version', (p_state).version,
     'valid_from', (p_state).valid_from,
@@ -222,7 +222,7 @@ begin
       'id', s.id, 'label', s.label, 'key', s.key, 'title', s.title,
       'passage', pgmem.excerpt(pgmem.search_text(s.label, s.title, s.props)),
       'project', s.project, 'scope', s.scope, 'score', s.rank, 'fulltext', s.rank, 'trust', s.trust_level,
-      'confidence', pgmem.confidence(s.initial_confidence, s.updated_at), 'created_at', s.created_at)
+      'confidence', pgmem.confidence(s.initial_confidence, pgmem.aged_since(s.label, s.instructs, s.updated_at)), 'created_at', s.created_at)
       order by s.rank desc, s.seq desc), '[]')
     from (
       select s.*, ts_rank(s.tsv, v_query, 1)::float8 as rank from pgmem.states_at(p_filter.as_of, p_known_at) s

@@ -362,7 +362,7 @@ begin
   v_before := pgmem.now() - make_interval(days => v_days);
   select count(*) into affected
   from pgmem.node n
-  where pgmem.is_memory(n.label) and v_rate > 0 and n.updated_at < v_before and pgmem.is_live_status(n.status)
+  where pgmem.is_memory(n.label) and n.label <> 'Decision' and not n.instructs and v_rate > 0 and n.updated_at < v_before and pgmem.is_live_status(n.status)
     and (not v_caller.identified or n.tenant in (v_caller.tenant, pgmem.tenant_of(v_caller.org_id)));
   archived := 0;
   remaining := 0;
@@ -373,7 +373,7 @@ begin
   v_dead := least(v_before, pgmem.now() - make_interval(secs => greatest(0, -ln(p_archive_below)) / v_rate * 86400));
   select count(*), (array_agg(n.seq order by n.seq))[1 : p_limit] into remaining, v_seqs
   from pgmem.node n
-  where pgmem.is_memory(n.label) and n.updated_at < v_before and pgmem.is_live_status(n.status)
+  where pgmem.is_memory(n.label) and n.label <> 'Decision' and not n.instructs and n.updated_at < v_before and pgmem.is_live_status(n.status)
     and (n.updated_at < v_dead
          or n.initial_confidence * exp(-v_rate * (extract(epoch from pgmem.now() - n.updated_at) / 86400)::float8)
             < p_archive_below)
@@ -392,6 +392,8 @@ end;
 $$;
 comment on function pgmem.decay_scores is $$
 Count the memories whose confidence has decayed; archive those below a threshold.
+
+Decisions and standing instructions do not decay: they hold until they are replaced.
 
 A rate or an age that is sent holds for this call alone: reads compute confidence by the settings decay_rate and
 decay_max_age_days, which set_setting changes. Without an identity all tenants are meant, else the caller's tenant and

@@ -6,7 +6,10 @@
 --   the same title and rationale           duplicate_skip: the answer is the decision that exists
 --   a title at least dedup_supersede near  supersede: the new decision takes the place of the earlier one
 --   at least dedup_manual_review near      manual_review: nothing is stored until a reviewer decides (27-save-status)
+--   the title of one that was replaced     duplicate_skip: the answer is what replaced it; it does not come back
 --   anything else                          new
+--
+-- supersedes says that a decision replaces another, whatever the titles are like.
 --
 -- Most repeats are found before the scope lock, so that they wait for no other writer; under the lock the content
 -- is looked up again, because another writer may have stored it in between.
@@ -18,7 +21,8 @@ select pgmem.declare_kind('Decision', 'save_decision',
   p_comment => $$
 Save a decision: skip a repeat, supersede a near title, or hand a doubtful one to a reviewer.
 
-The answer's dedup_outcome is `new`, `duplicate_skip`, `supersede` or `manual_review`; candidate_id is the earlier
+A title that was replaced is not saved again: the answer is the decision that replaced it. supersedes says which decision
+this one replaces. The answer's dedup_outcome is `new`, `duplicate_skip`, `supersede` or `manual_review`; candidate_id is the earlier
 decision. A refused save is not an error; its status is `failed` or `blocked_scope`, and next_step says what to do.
 $$,
   p_description => 'Keep a decision and why. Repeat: skipped. Near title: supersedes. manual_review: a person decides.',
@@ -28,15 +32,80 @@ $$,
     pgmem.field('owner', 'text', 'Who decided it; a name.', p_approved => false),
     pgmem.field('date', 'date', 'The day, YYYY-MM-DD; unset: today.', p_starts => 'today'),
     pgmem.field('confidence', 'confidence', 'How certain it is, 0 to 1.', p_kept => 'confidence', p_starts => '1.0',
-      p_query => 'pgmem.confidence(n.initial_confidence, n.updated_at)'),
+      p_query => 'pgmem.confidence(n.initial_confidence, null)'),
+    pgmem.field('supersedes', 'text', 'The decision that this one replaces; its id or title.', p_kept => 'nothing',
+      p_approved => false),
     pgmem.field('superseded_by', 'uuid', 'The id of the decision that superseded it; null: none has.', p_kept => 'view',
       p_query => $$(select newer.id from pgmem.edge e join pgmem.visible_node newer on newer.seq = e.src
         where e.dst = n.seq and e.rel = 'SUPERSEDES' order by e.seq desc limit 1)$$)],
   p_searched => '{rationale,owner}',
   p_titled_by => '{title}',
   p_repeats => '{title,rationale}',
-  p_order => '{title,rationale,project_id,owner,date,scope,focus,confidence}',
+  p_order => '{title,rationale,project_id,owner,date,scope,focus,confidence,supersedes}',
   p_store => 'store_decision');
+
+
+create or replace function pgmem.replacing_decision(p_node pgmem.node) returns pgmem.node
+language plpgsql stable as $$
+declare
+  v_old  pgmem.node;
+  v_head pgmem.node;
+begin
+  select n.* into v_old from pgmem.visible_node n
+  where pgmem.name_hash(coalesce(n.key, n.title)) = pgmem.name_hash(p_node.title) and n.label = 'Decision'
+    and n.status = 'superseded' and n.scope_key = p_node.scope_key and n.tenant = p_node.tenant
+    and pgmem.folded(n.title) = pgmem.folded(p_node.title)
+  order by n.seq desc limit 1;
+  if v_old.seq is not null and not exists (
+      select from pgmem.live_node n
+      where n.scope_key = p_node.scope_key and n.label = 'Decision'
+        and pgmem.name_hash(coalesce(n.key, n.title)) = pgmem.name_hash(p_node.title)
+        and pgmem.folded(n.title) = pgmem.folded(p_node.title)) then
+    v_head := pgmem.review_head(v_old.id);
+  end if;
+  return case when v_head.status = 'active' then v_head end;
+end;
+$$;
+comment on function pgmem.replacing_decision is
+  'The live decision that has replaced one with the title of a new one; null: none, or one with this title is live.';
+
+
+create or replace function pgmem.decision_to_replace(
+  p_name text,
+  p_node pgmem.node,
+  p_caller pgmem.caller
+) returns pgmem.node
+language plpgsql as $$
+declare
+  v_found pgmem.node := pgmem.find_node('Decision', p_name, case when not pgmem.is_uuid(p_name) then p_node.project_seq end);
+  v_head  pgmem.node;
+begin
+  perform pgmem.require_own(v_found, p_caller);
+  if v_found.tenant <> p_node.tenant and p_node.user_id <> '' then
+    raise exception using errcode = 'PM011', message =
+      'A shared Decision is not replaced by a private one, because the others would lose it; save this one with share = org.';
+  end if;
+  if v_found.scope_key <> p_node.scope_key then
+    raise exception using errcode = 'PM001', message = format(
+      'supersedes names %s, which holds in another place (%s); save the new one with its project_id, scope and focus.',
+      pgmem.short_name(v_found.title), concat_ws(', ', v_found.scope, v_found.project, v_found.focus));
+  end if;
+  select n.* into v_found from pgmem.visible_node n where n.seq = v_found.seq;  -- under the lock of the scope
+  if v_found.status <> 'active' then
+    v_head := pgmem.review_head(v_found.id);
+    raise exception using errcode = 'PM001', message = format('supersedes names %s, which is %s%s.',
+      pgmem.short_name(v_found.title), v_found.status, case when v_head.status = 'active' and v_head.id <> v_found.id
+        then format(': it was replaced by %s; send its id %s', pgmem.short_name(v_head.title), v_head.id) else '' end);
+  end if;
+  if pgmem.outranked(v_found.trust_level, p_caller) then
+    perform pgmem.refuse('failed', pgmem.review_message(v_found, p_caller), pgmem.review_step(), 'manual_review',
+      v_found.id);
+  end if;
+  return v_found;
+end;
+$$;
+comment on function pgmem.decision_to_replace is
+  'The live decision that a new one of the same place names in supersedes.';
 
 
 create or replace function pgmem.store_decision(
@@ -55,9 +124,18 @@ declare
   v_near       record;
   v_earlier    pgmem.node;
   v_supersedes boolean := false;
+  v_named      text := case when p_review is null then pgmem.clean_text(p_arguments ->> 'supersedes', 'supersedes') end;
 begin
   if v_repeat is not null then
     return pgmem.saved(v_repeat, 'duplicate_skip', v_repeat, 'Duplicate detected: the existing record is returned.');
+  end if;
+  if p_review is null and v_named is null then
+    v_earlier := pgmem.replacing_decision(v_node);
+    if v_earlier.seq is not null then
+      return pgmem.saved(v_earlier.id, 'duplicate_skip', v_earlier.id,
+        format('Not saved: on %s this was replaced by %s. To decide it again, save it with supersedes: %s.',
+          to_char(v_earlier.created_at, 'YYYY-MM-DD'), pgmem.short_name(v_earlier.title), v_earlier.id));
+    end if;
   end if;
 
   v_near := pgmem.near_duplicate(v_node.scope_key, v_node.tenant, v_node.title);
@@ -70,6 +148,11 @@ begin
       raise exception using errcode = 'PM001',
         message = format('Decision %s is not live any more: look at the review again, then decide.', p_superseded_id);
     end if;
+    v_supersedes := true;
+  elsif v_named is not null then
+    v_earlier := pgmem.decision_to_replace(v_named, v_node, p_caller);
+    v_near.seq := v_earlier.seq;
+    v_near.id := v_earlier.id;
     v_supersedes := true;
   elsif v_near.seq is not null then
     v_supersedes := p_review is null and v_near.score >= pgmem.setting_float('dedup_supersede');

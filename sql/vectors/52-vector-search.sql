@@ -53,7 +53,7 @@ begin
   return query
   select n.id, n.label, n.key::text, n.title::text, pgmem.excerpt(found_by.searched_text), v.score,
          n.trust_level::float8,
-         pgmem.confidence(n.initial_confidence, n.updated_at)
+         pgmem.confidence(n.initial_confidence, pgmem.aged_since(n.label, n.instructs, n.updated_at))
   from (
     select c.seq, c.score from pgmem.vector_candidates(
       p_embedding, v_model, v_filter, (select s.memories from pgmem.scope_size(v_filter) s), p_limit) c

@@ -52,7 +52,7 @@ command = "other"
 """
 
 
-def connect(home: Path, *arguments: str) -> str:
+def connect(home: Path, *arguments: str, **environment: str) -> str:
     done = CliRunner().invoke(
         app,
         ["connect", *arguments, "--home", str(home)],
@@ -62,6 +62,7 @@ def connect(home: Path, *arguments: str) -> str:
             "CLAUDE_CONFIG_DIR": "",
             "PGMEM_DSN": "",
             "PGMEM_DATA_DIR": "",
+            **environment,
         },
     )
     assert done.exit_code == 0, done.output
@@ -120,6 +121,54 @@ def test_what_was_there_stays_with_its_comments_and_undo_gives_it_back(
         assert not path.exists()
     else:
         assert path.read_text() == text
+
+
+def test_lines_that_end_as_on_windows_come_back_byte_for_byte_after_two_runs(tmp_path: Path) -> None:
+    path = tmp_path / ".claude" / "settings.json"
+    path.parent.mkdir()
+    before = CLAUDE.replace("\n", "\r\n").encode()
+    path.write_bytes(before)
+    connect(tmp_path, "claude-code")
+    assert connect(tmp_path, "claude-code") == "Nothing to change.\n"
+    connect(tmp_path, "claude-code", "--undo")
+    assert path.read_bytes() == before
+    assert path.with_name(path.name + ".before-pgmem").read_bytes() == before
+
+
+@pytest.mark.parametrize("client", ["claude-code", "cursor", "codex", "gemini-cli"])
+def test_server_and_hooks_get_the_same_store_and_no_command_holds_a_password(
+    client: str, tmp_path: Path
+) -> None:
+    dsn = "postgresql://ada:geheim@db.example/memory"
+    shown = connect(tmp_path, client, PGMEM_DSN=dsn, PGMEM_DATA_DIR="/srv/own store")
+    texts = {name: text.decode() for name, text in tree(tmp_path).items()}
+    commands = [
+        shlex.split(json.loads(f'"{found}"'))
+        for text in texts.values()
+        for found in re.findall(r'"command": "((?:[^"\\]|\\.)* hook (?:[^"\\]|\\.)*)"', text)
+    ]
+    assert commands
+    for command in commands:
+        assert "geheim" not in " ".join(command)
+        assert "host=db.example" in command[command.index("--dsn") + 1]
+        assert command[command.index("--data-dir") + 1] == "/srv/own store"
+    assert sum(dsn in text for text in texts.values()) == 1  # the server's own entry, which is the user's
+    assert "The password of PGMEM_DSN is left out of the hooks" in shown
+    assert "is kept for 90 days" in shown
+    assert "PGMEM_CAPTURE=off" in shown
+
+
+@pytest.mark.parametrize("client", ["claude-code", "cursor", "codex", "gemini-cli", "zed", "vscode"])
+def test_settings_of_a_project_name_no_path_and_no_password_of_one_person(
+    client: str, tmp_path: Path
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    connect(tmp_path, client, "--folder", str(project), PGMEM_DSN="postgresql://ada:geheim@db.example/memory")
+    text = "".join(found.decode() for found in tree(project).values())
+    assert "geheim" not in text
+    assert "db.example" in text
+    assert not re.search(r'"(/[^"]*/)?(python|bin/pgmem)', text)
 
 
 def test_a_dry_run_shows_and_writes_nothing(tmp_path: Path) -> None:

@@ -92,14 +92,13 @@ def test_the_superseded_decision_is_in_the_history(call: Call, rows: Rows, shop:
     ]
 
 
-def test_a_superseded_decision_saved_again_is_new_or_supersedes_but_never_swallowed(
-    call: Call, shop: str
-) -> None:
+def test_a_superseded_decision_saved_again_is_answered_with_what_replaced_it(call: Call, shop: str) -> None:
     decide(call, "cache the product pages in redis")
-    decide(call, "cache the product pages in memory")
+    newer = decide(call, "cache the product pages in memory")
     back = decide(call, "cache the product pages in redis")
-    assert back["dedup_outcome"] == "supersede"
-    assert context(call) == ["cache the product pages in redis"]
+    assert (back["dedup_outcome"], back["artifact_id"]) == ("duplicate_skip", newer["artifact_id"])
+    assert str(back["message"]).startswith("Not saved: ")
+    assert context(call) == ["cache the product pages in memory"]
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,8 @@ def test_what_has_decayed_is_archived_where_a_setting_enables_it_whoever_the_wor
     for user in ("alice", "bob"):
         act_as("acme", user)
         call("save_session", objective="Open", project_id=f"shop-{user}")
-        call("save_decision", title="Sell tea", rationale="r", project_id=f"shop-{user}")
+        call("save_context", content="Tea sells well.", project_id=f"shop-{user}")
+        call("save_decision", title="Sell tea", rationale="r", project_id=f"shop-{user}")  # it holds
     archived = "select count(*) as n from pgmem.node where status = 'archived'"
     clock("2028-01-01")
     assert call("sweep")["archived"] == 0  # nothing unless a setting of the store enables it

@@ -1,0 +1,110 @@
+"""A decision that names the one it replaces, one that was replaced and is said again, and decisions that grow old."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.rows import DictRow
+
+Call = Callable[..., Any]
+OLD, NEW = "Take payments with Stripe", "Settle by invoice through Adyen"
+
+
+@pytest.fixture
+def old(call: Call) -> str:
+    call("save_session", objective="begin", project_id="shop")
+    return str(call("save_decision", title=OLD, rationale="Known.", project_id="shop")["artifact_id"])
+
+
+def status(connection: psycopg.Connection[DictRow], title: str) -> list[str]:
+    rows = connection.execute("select status from pgmem.memory where title = %s", (title,)).fetchall()
+    return [row["status"] for row in rows]
+
+
+@pytest.mark.parametrize("by_title", [True, False])
+def test_a_decision_replaces_the_one_that_it_names(
+    by_title: bool, old: str, call: Call, connection: psycopg.Connection[DictRow]
+) -> None:
+    saved = call(
+        "save_decision",
+        title=NEW,
+        rationale="Cheaper.",
+        project_id="shop",
+        supersedes=OLD if by_title else old,
+    )
+    assert (saved["status"], saved["dedup_outcome"], str(saved["candidate_id"])) == (
+        "saved",
+        "supersede",
+        old,
+    )
+    assert status(connection, OLD) == ["superseded"]
+    assert status(connection, NEW) == ["active"]
+
+
+def test_a_replaced_decision_that_is_said_again_does_not_come_back(
+    old: str, call: Call, connection: psycopg.Connection[DictRow]
+) -> None:
+    new = call("save_decision", title=NEW, rationale="Cheaper.", project_id="shop", supersedes=old)[
+        "artifact_id"
+    ]
+    for rationale in ("Known.", "We know it well."):
+        again = call("save_decision", title=OLD, rationale=rationale, project_id="shop")
+        assert (again["dedup_outcome"], again["artifact_id"]) == ("duplicate_skip", new)
+        assert "this was replaced by" in again["message"]
+        assert NEW in again["message"]
+    assert status(connection, OLD) == ["superseded"]
+    # Who means it says so, and the line goes on.
+    back = call("save_decision", title=OLD, rationale="Known.", project_id="shop", supersedes=str(new))
+    assert back["dedup_outcome"] == "supersede"
+    assert status(connection, NEW) == ["superseded"]
+    assert sorted(status(connection, OLD)) == ["active", "superseded"]
+
+
+def test_what_supersedes_names_is_live_and_of_the_same_place(old: str, call: Call) -> None:
+    new = call("save_decision", title=NEW, rationale="Cheaper.", project_id="shop", supersedes=old)[
+        "artifact_id"
+    ]
+    with pytest.raises(psycopg.Error, match=f"superseded: it was replaced by .* send its id {new}"):
+        call(
+            "save_decision",
+            title="Pay by bank transfer alone",
+            rationale="x",
+            project_id="shop",
+            supersedes=old,
+        )
+    with pytest.raises(psycopg.Error, match="No Decision"):
+        call(
+            "save_decision",
+            title="Pay by bank transfer alone",
+            rationale="x",
+            project_id="shop",
+            supersedes="Pay",
+        )
+    call("save_session", objective="begin", project_id="other")
+    with pytest.raises(psycopg.Error, match="holds in another place"):
+        call("save_decision", title="Pay by transfer", rationale="x", project_id="other", supersedes=str(new))
+
+
+def test_a_decision_holds_however_old_it_is(
+    old: str, call: Call, clock: Callable[[str], None], connection: psycopg.Connection[DictRow]
+) -> None:
+    """Its confidence does not fall, it is not called stale, and no detector asks whether it holds."""
+    call("save_context", content="Always run the tests with tox.", topic="tests", project_id="shop")
+    call("save_pattern", trigger="A webhook arrives", repeatable_steps=["check"], project_id="shop")
+    clock("2028-01-01")
+    bundle = call("retrieve_context", project_id="shop")
+    kept = {item["label"]: item for item in bundle["items"] + bundle["standing"]}
+    assert (kept["Decision"]["confidence"], kept["Decision"]["freshness"]) == (1.0, "current")
+    assert (kept["Context"]["confidence"], kept["Context"]["freshness"]) == (1.0, "current")
+    assert kept["Pattern"]["freshness"] == "stale"
+    assert kept["Pattern"]["confidence"] < 0.1
+    (result,) = call("search_answer", query=OLD, labels=["Decision"])["results"]
+    assert result["confidence"] == 1.0
+    assert call("get_node", label="Decision", key=old)["confidence"] == 1.0
+    call("decay_scores", archive_below=0.5)
+    assert status(connection, OLD) == ["active"]
+    titles = connection.execute("select title from pgmem.detect_stale_knowledge()").fetchall()
+    assert [OLD in row["title"] for row in titles] == [False] * len(titles)
