@@ -164,6 +164,9 @@ class Settings(BaseSettings, EmbeddingSettings):
     read_max_lag_s: float = Field(
         10.0, gt=0, le=3600, description="Maximum lag of a read on the replica in seconds."
     )
+    directory: str | None = Field(
+        None, description="DSN of the front of several cells, as a superuser, for pgmem cells."
+    )
     data_dir: Path = Field(
         default_factory=default_data_dir, description="Directory of the embedded server and the outbox."
     )

@@ -47,6 +47,7 @@ HELP = {
     "restore": "Restore the rows of a backup into the embedded server; make functions and the graph, and check it.",
     "tenancy": "List tenants, and assign memories and logins to them.",
     "token": "Issue, list and revoke bearer tokens for HTTP.",
+    "cells": "Several stores behind one front: add cells, find and move organisations.",
     "erase-subject": "Erase a user or an organisation from all tables, the graph and the outbox. Prints a receipt.",
     "calibrate": "Measure at which relevance a search of this store counts as answered: own titles in other projects.",
 }

@@ -73,6 +73,7 @@ PANELS: dict[str, dict[str, str]] = {
     "Tenants and tokens": {
         "tenancy": "tenancy:tenancy",
         "token": "tenancy:token",
+        "cells": "cells:app",
         "erase-subject": "tenancy:erase_subject",
     },
     "Measure": {"calibrate": "read:calibrate"},

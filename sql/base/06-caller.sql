@@ -86,7 +86,9 @@ begin
   select role.org_id, role.user_id, role.role_name is not null,
     (select value = 'true' from pgmem.setting where name = 'require_identity'),
     exists (select from pgmem.tenant_role)
-      or exists (select from pgmem.api_token t where t.revoked_at is null and (t.org_id <> '' or t.user_id <> '')),
+      or exists (select from pgmem.api_token t where t.revoked_at is null and (t.org_id <> '' or t.user_id <> ''))
+      -- The other tenants of a front may be in other cells.
+      or exists (select from pgmem.schema_version v where v.cell is not null),
     (select value::float8 from pgmem.setting
      where name = 'trust_' || case when v_trusted and role.role_name is null then v_source else 'sql' end),
     (select a.state from pgmem.away a
@@ -147,7 +149,9 @@ comment on function pgmem.visible_tenants is
 create or replace function pgmem.is_trusted() returns boolean
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 begin
-  return not exists (select from pgmem.tenant_role r where r.role_name = session_user)
+  -- A front sets pgmem.bound for a login that it does not trust; any other login only harms itself by it.
+  return coalesce(current_setting('pgmem.bound', true), '') = ''
+    and not exists (select from pgmem.tenant_role r where r.role_name = session_user)
     and (pg_has_role(session_user, (select nspowner from pg_namespace where nspname = 'pgmem'), 'member')
          or pgmem.is_member('pgmem_trusted'));
 end;

@@ -211,6 +211,9 @@ begin
     from pg_proc p
     where p.pronamespace = 'pgmem'::regnamespace and p.provolatile <> 'v' and p.prokind = 'f'
       and not exists (select from pgmem.verb v where v.name = p.proname)
+    union all
+    select s::regprocedure, r from (values ('pgmem.act_as(text[])', 'pgmem_trusted'),
+                                          ('pgmem.forget_away(text)', 'pgmem_reviewer')) as front(s, r)
   loop
     execute format('grant execute on function %s to %s', v_verb.signature, v_verb.roles);
   end loop;

@@ -17,10 +17,11 @@
 create or replace function pgmem.has_tenants() returns boolean
 language sql stable set search_path = pgmem, pg_temp as $$
   select exists (select from pgmem.tenant_role)
-    or exists (select from pgmem.api_token t where t.revoked_at is null and (t.org_id <> '' or t.user_id <> ''));
+    or exists (select from pgmem.api_token t where t.revoked_at is null and (t.org_id <> '' or t.user_id <> ''))
+    or exists (select from pgmem.schema_version v where v.cell is not null);
 $$;
 comment on function pgmem.has_tenants is
-  'Whether a login or a token that is not revoked is bound to a tenant.';
+  'Whether a login or a token that is not revoked is bound to a tenant, or the store is a cell.';
 
 
 create or replace function pgmem.issue_token(

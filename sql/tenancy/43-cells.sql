@@ -101,3 +101,155 @@ Whether every statement that may not have seen a gate has ended: none is older t
 
 NotPermitted: the login may not see the transactions of others.
 $$;
+
+
+create or replace function pgmem.act_as(p_who text[]) returns boolean
+language sql volatile
+return (select bool_and(set_config('pgmem.' || n.name, coalesce(p_who[n.place], ''), true) is not null)
+        from unnest('{org_id,user_id,agent_id,session_id,source,made_at,now,login,bound}'::text[])
+          with ordinality as n(name, place));
+comment on function pgmem.act_as is $$
+Take the identity that a front sends, until the transaction ends; true.
+
+The settings pgmem.org_id, user_id, agent_id, session_id, source, made_at, now, login and bound, in this order.
+$$;
+
+
+-- What a front is made of. Names of types are written with their schema.
+create or replace function pgmem.signatures() returns jsonb
+language sql stable set search_path = pg_catalog as $$
+  with shapes as (
+    select t.oid, t.typname, t.typtype, t.typrelid,
+      case when t.typtype = 'd' then format_type(t.typbasetype, t.typtypmod) else format_type(t.oid, null) end as plain
+    from pg_type t
+  ), verbs as (
+    select v.place, jsonb_build_object('name', v.name, 'effect', v.effect, 'rights', v.rights, 'reach', v.reach,
+      'least', v.least, 'arguments', pg_get_function_arguments(p.oid), 'result', pg_get_function_result(p.oid),
+      'many', p.proretset, 'composite', r.typtype = 'c', 'comment', obj_description(p.oid, 'pg_proc'),
+      'volatility', case p.provolatile when 'v' then 'volatile' else 'stable' end,
+      'takes', (select coalesce(jsonb_agg(jsonb_build_object('name', p.proargnames[a.n], 'type', s.plain) order by a.n),
+                                '[]')
+                from unnest(coalesce(p.proallargtypes, p.proargtypes::oid[])) with ordinality a(type, n)
+                join shapes s on s.oid = a.type
+                where p.proargmodes is null or p.proargmodes[a.n] in ('i', 'b')),
+      'gives', coalesce(
+        (select jsonb_agg(jsonb_build_object('name', p.proargnames[a.n], 'type', s.plain,
+                                             'declared', format_type(a.type, null)) order by a.n)
+         from unnest(p.proallargtypes) with ordinality a(type, n) join shapes s on s.oid = a.type
+         where p.proargmodes[a.n] in ('o', 't')),
+        (select jsonb_agg(jsonb_build_object('name', c.attname, 'type', s.plain, 'declared', s.plain) order by c.attnum)
+         from pg_attribute c join shapes s on s.oid = c.atttypid
+         where c.attrelid = r.typrelid and c.attnum > 0 and not c.attisdropped), '[]')) as said
+    from pgmem.verb v join pg_proc p on p.proname = v.name and p.pronamespace = 'pgmem'::regnamespace
+    join pg_type r on r.oid = p.prorettype
+  ), shown as (
+    -- What readers may read: the views, and the tables of the store.
+    select c.relname, jsonb_build_object('name', c.relname, 'comment', obj_description(c.oid, 'pg_class'),
+      'columns', (select jsonb_agg(jsonb_build_object('name', a.attname, 'type', s.plain,
+                                                      'comment', col_description(c.oid, a.attnum)) order by a.attnum)
+                  from pg_attribute a join shapes s on s.oid = a.atttypid
+                  where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped)) as said
+    from pg_class c
+    where c.relnamespace = 'pgmem'::regnamespace
+      and (c.relkind = 'v' and c.reloptions @> '{security_invoker=true}'
+           or c.relname in ('label', 'relation', 'setting'))
+  ), types as (
+    -- In the order in which they were made, as one may be a part of another.
+    select t.oid, jsonb_build_object('name', t.typname, 'base', case when t.typtype = 'd' then t.plain end,
+      'columns', (select jsonb_agg(jsonb_build_object('name', a.attname, 'type', s.plain) order by a.attnum)
+                  from pg_attribute a join shapes s on s.oid = a.atttypid
+                  where a.attrelid = t.typrelid and a.attnum > 0 and not a.attisdropped)) as said
+    from shapes t join pg_type p on p.oid = t.oid left join pg_class c on c.oid = t.typrelid
+    where p.typnamespace = 'pgmem'::regnamespace
+      and (t.typtype = 'd' or c.relkind = 'c' or c.relname not in (select relname from shown) and t.oid in (
+             select f.prorettype from pgmem.verb v
+             join pg_proc f on f.proname = v.name and f.pronamespace = 'pgmem'::regnamespace))
+  )
+  select jsonb_build_object(
+    'release', (select v.release from pgmem.schema_version v), 'digest', (select v.digest from pgmem.schema_version v),
+    'types', (select jsonb_agg(t.said order by t.oid) from types t),
+    'verbs', (select jsonb_agg(v.said order by v.place) from verbs v),
+    'views', (select jsonb_agg(s.said order by s.relname) from shown s),
+    'verb', (select jsonb_agg(to_jsonb(v) order by v.place) from pgmem.verb v),
+    'argument', (select jsonb_agg(to_jsonb(a) order by a.name) from pgmem.argument a));
+$$;
+comment on function pgmem.signatures is
+  'The verbs, the views and their types, as a front repeats them (pgmem cells init).';
+
+
+create or replace function pgmem.make_front_logins() returns text[]
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_login record;
+  v_made  text[] := '{}';
+begin
+  if to_regrole('pgmem_owner') is null then
+    raise exception using errcode = 'PM004', message = 'A cell needs the roles: run pgmem init --roles on it first.';
+  end if;
+  for v_login in
+    select * from (values ('pgmem_front_agent', 'pgmem_trusted, pgmem_reader'),
+                          ('pgmem_front_reviewer', 'pgmem_trusted, pgmem_reviewer'),
+                          ('pgmem_front_owner', 'pgmem_owner')) as l(name, roles)
+  loop
+    if to_regrole(v_login.name) is null then
+      execute format('create role %I login', v_login.name);
+      execute format('grant %s to %I', v_login.roles, v_login.name);
+      v_made := v_made || v_login.name;
+    end if;
+  end loop;
+  return v_made;
+end;
+$$;
+comment on function pgmem.make_front_logins is $$
+Make the three logins by which a front reaches this cell, without passwords; those that were made.
+
+NotPermitted: the store has no roles.
+$$;
+
+
+create or replace function pgmem.forget_away(p_org_id text) returns integer
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
+begin
+  perform pgmem.require_reviewer('forget_away');
+  delete from pgmem.away a where a.org_id = p_org_id and a.state = 'gone';
+  return 1;
+end;
+$$;
+comment on function pgmem.forget_away is
+  'Remove the name of an organisation that was moved away, after it was erased in its cell; 1.';
+
+
+-- Two cells in which one of these differs would answer the same organisation differently.
+create or replace function pgmem.cell_profile() returns jsonb
+language sql stable set search_path = pgmem, pg_temp as $$
+  select jsonb_build_object(
+    'cell', v.cell, 'release', v.release, 'digest', v.digest,
+    'settings', (select jsonb_object_agg(s.name, s.value) from pgmem.setting s where s.name <> 'test_clock'),
+    'labels', (select jsonb_object_agg(l.name, to_jsonb(l) - 'name') from pgmem.label l),
+    'relations', (select jsonb_object_agg(r.name, to_jsonb(r) - 'name') from pgmem.relation r),
+    'models', (select coalesce(jsonb_object_agg(m.name, jsonb_build_object('dimensions', m.dimensions, 'active', m.active)),
+                               '{}') from pgmem.embedding_model m))
+  from pgmem.schema_version v;
+$$;
+comment on function pgmem.cell_profile is
+  'What all cells of one front have in common: release, settings, labels, relations and models; and the cell''s number.';
+
+
+-- As a front routes them: a user without an organisation by its own name, behind the separator of a tenant.
+create or replace function pgmem.residents() returns table (org_id text, memories bigint, away text)
+language sql stable set search_path = pgmem, pg_temp as $$
+  with named as (
+    select case when n.org_id <> '' then n.org_id else pgmem.tenant_of() || n.user_id end as org_id,
+           count(*) filter (where pgmem.is_memory(n.label)) as memories
+    from pgmem.node n where n.tenant <> pgmem.tenant_of() group by 1
+    union all
+    select case when t.org_id <> '' then t.org_id else pgmem.tenant_of() || t.user_id end, 0
+    from pgmem.api_token t where t.org_id || t.user_id <> '' group by 1
+    union all
+    select a.org_id, 0 from pgmem.save_attempt a where a.org_id <> '' group by 1
+  )
+  select n.org_id, sum(n.memories)::bigint, (select a.state from pgmem.away a where a.org_id = n.org_id)
+  from named n group by 1 order by 1;
+$$;
+comment on function pgmem.residents is
+  'The organisations that have rows in this cell, how many memories each has, and the state of its gate.';

@@ -59,7 +59,7 @@ def test_rows_of_a_cell_carry_its_number_and_those_from_before_keep_theirs(
     before = {row["seq"] for row in connection.execute("select seq from pgmem.node")}
     done = CliRunner().invoke(app, ["init", "--cell", "7", "--dsn", dsn])
     assert (done.exit_code, "cell 7" in done.output) == (0, True), done.output
-    call("save_decision", title="Sell tea", rationale="People ask.", project_id="shop")
+    act(connection, "acme")("save_session", objective="After", project_id="shop")
     rows = {row["seq"] for row in connection.execute("select seq from pgmem.node")}
     assert before < rows
     assert {seq % 256 for seq in rows - before} == {7}

@@ -1,0 +1,557 @@
+-- The front
+--
+-- A front is an ordinary PostgreSQL with PL/Proxy. It holds no memory: its functions have the names and the arguments of
+-- the verbs, find the cell of the caller's organisation, and call the verb there, identity and verb in one statement and
+-- so in one transaction. pgmem cells init runs this file, as a superuser, and then front.make, which writes the functions
+-- from the signatures of a cell (sql/tenancy/43-cells).
+--
+-- Schemas: front, the directory, which stays; pgmem, what clients call, and relay, the functions of PL/Proxy below it,
+-- both written anew each time. A client can call nothing in front or relay, so it cannot send another's identity.
+--
+-- Locks: none beyond rows of the directory, which no call of a verb writes, so a streaming replica is a front too.
+
+create extension if not exists plproxy;
+
+do $$
+declare
+  v_role text;
+begin
+  foreach v_role in array '{pgmem_owner,pgmem_writer,pgmem_reader,pgmem_trusted,pgmem_reviewer}'::text[] loop
+    if to_regrole(v_role) is null then
+      execute format('create role %I nologin', v_role);
+    end if;
+  end loop;
+  execute 'grant pgmem_writer to pgmem_trusted';
+  execute 'grant pgmem_writer, pgmem_reader to pgmem_reviewer';
+  execute format('revoke temporary on database %I from public', current_database());
+end $$;
+
+create schema if not exists front;
+comment on schema front is 'The directory of the cells: which of them an organisation is in. Clients have no right to it.';
+revoke all on schema front from public;
+
+
+-- The directory
+
+
+create table if not exists front.cell (
+  number    smallint primary key check (number between 0 and 255),
+  name      text not null unique,
+  dsn       text not null,
+  admin_dsn text not null,
+  takes_new boolean not null default true
+);
+comment on table front.cell is 'The cells, by the number that each store has by pgmem init --cell.';
+comment on column front.cell.dsn is 'How the front reaches it, through PgBouncer: without user and password.';
+comment on column front.cell.admin_dsn is 'How pgmem cells reaches it, as its owner and without PgBouncer; no password.';
+comment on column front.cell.takes_new is 'Whether organisations that are in no cell yet may come here.';
+
+create table if not exists front.slot (
+  slot smallint primary key check (slot between 0 and 1023),
+  cell smallint not null references front.cell
+);
+comment on table front.slot is 'The cell of an organisation without a row in front.place: by the hash of its name.';
+
+create table if not exists front.place (
+  org_id  text primary key,
+  cell    smallint not null references front.cell,
+  state   text not null default 'here' check (state in ('here', 'moving')),
+  version bigint not null default 1
+);
+comment on table front.place is 'The cell of an organisation that was placed or moved; moving: its writes wait.';
+
+create table if not exists front.token (
+  secret_hash bytea primary key,
+  id          uuid not null unique,
+  org_id      text not null,
+  user_id     text not null
+);
+comment on table front.token is 'The organisation of each bearer token; the cell decides whether the token is valid.';
+
+create table if not exists front.login (
+  role_name name primary key,
+  org_id    text not null,
+  user_id   text not null
+);
+comment on table front.login is 'Logins of the front that are bound to a tenant (bind_role).';
+
+create table if not exists front.move (
+  org_id    text primary key,
+  from_cell smallint not null references front.cell,
+  to_cell   smallint not null references front.cell,
+  phase     text not null check (phase in ('copying', 'frozen', 'gone', 'flipped', 'done', 'undone')),
+  version   bigint not null,
+  begun_at  timestamptz not null default now(),
+  at        timestamptz not null default now()
+);
+comment on table front.move is 'The last move of each organisation and how far it is; pgmem cells move goes on with it.';
+
+
+-- Routing
+
+
+-- Fields: 1 to 9 as pgmem.act_as takes them; 10 the cluster, 11 the effect of the verb, 12 its reach, 13 the key by
+-- which it is routed, 14 its name.
+create or replace function front.who(
+  p_verb text,
+  p_effect text,
+  p_reach text,
+  p_org_id text default null,
+  p_user_id text default null
+) returns text[]
+language plpgsql stable set search_path = front, pg_temp as $$
+declare
+  v_login   front.login;
+  v_owner   boolean := pg_has_role(session_user, 'pgmem_owner', 'member');
+  v_cluster text := case when v_owner then 'pgmem_owner'
+    when pg_has_role(session_user, 'pgmem_reviewer', 'member') then 'pgmem_reviewer' else 'pgmem_agent' end;
+  v_who     text[] := array['', '', '', '', 'sql', '', coalesce(current_setting('pgmem.now', true), ''),
+                            session_user, 'true', v_cluster, p_effect, p_reach, '', p_verb];
+  v_org_id  text;
+  v_user_id text;
+begin
+  select l.* into v_login from front.login l where l.role_name = session_user;
+  if found then
+    v_who[1] := v_login.org_id;
+    v_who[2] := v_login.user_id;
+  elsif v_owner or pg_has_role(session_user, 'pgmem_trusted', 'member') then
+    v_who[1] := coalesce(current_setting('pgmem.org_id', true), '');
+    v_who[2] := coalesce(current_setting('pgmem.user_id', true), '');
+    v_who[3] := coalesce(current_setting('pgmem.agent_id', true), '');
+    v_who[4] := coalesce(current_setting('pgmem.session_id', true), '');
+    v_who[5] := coalesce(nullif(current_setting('pgmem.source', true), ''), 'sql');
+    v_who[6] := coalesce(current_setting('pgmem.made_at', true), '');
+    v_who[9] := '';
+  end if;
+  v_org_id := coalesce(p_org_id, v_who[1]);
+  v_user_id := coalesce(p_user_id, v_who[2]);
+  -- A user without an organisation is routed by its own name.
+  v_who[13] := case when v_org_id <> '' then v_org_id when v_user_id <> '' then e'\x1f' || v_user_id else '' end;
+  return v_who;
+end;
+$$;
+comment on function front.who is 'The identity of the login, as the cell takes it, and what its call is routed by.';
+
+
+create or replace function front.cluster_of(w text[]) returns text
+language sql immutable
+return w[10];
+comment on function front.cluster_of is 'The cluster, which is the rights at the cells, of a call.';
+
+
+create or replace function front.home(p_key text, out cell integer, out moving boolean, out placed boolean)
+language sql stable set search_path = front, pg_temp as $$
+  select coalesce(p.cell, s.cell, 0)::integer, coalesce(p.state = 'moving', false), p.cell is not null
+  from (select) as one
+  left join front.place p on p.org_id = p_key
+  left join front.slot s on p_key <> '' and s.slot = ('x' || substr(md5(p_key), 1, 8))::bit(32)::bigint & 1023;
+$$;
+comment on function front.home is 'The cell of an organisation, and whether it is on its way to another one.';
+
+
+-- Volatile, because it looks again while an organisation is on its way.
+create or replace function front.cells_of(w text[]) returns setof integer
+language plpgsql volatile set search_path = front, pg_temp as $$
+declare
+  v_writes boolean := w[11] not in ('read', 'look');
+  v_home   record;
+begin
+  if v_writes then
+    -- The cell commits by itself, so what the caller's transaction forbids is refused here.
+    if current_setting('transaction_isolation') <> 'read committed' then
+      raise exception using errcode = 'PM005',
+        message = format('Writing needs READ COMMITTED; this transaction is %s. Begin it without an isolation level.',
+                         upper(current_setting('transaction_isolation')));
+    elsif current_setting('transaction_read_only') = 'on' and not pg_is_in_recovery() then
+      raise exception using errcode = '25006', message = format('cannot execute %s in a read-only transaction', w[14]);
+    end if;
+  end if;
+  if w[12] = 'every' or w[12] in ('sum', 'union') and w[13] = '' then
+    return query select c.number::integer from front.cell c order by 1;
+    return;
+  elsif w[13] = '' and (v_writes or w[12] = 'cell') and (select count(*) from front.cell) > 1 then
+    raise exception using errcode = 'PM006', message = case when w[12] = 'cell'
+      then format('%s works in one cell: connect to the cell itself.', w[14])
+      else 'This store has tenants, and this call names none: set DEFAULT_ORG_ID or DEFAULT_USER_ID '
+        '(in SQL pgmem.org_id or pgmem.user_id), or use a login or token bound to a tenant.' end;
+  end if;
+  for v_try in 1 .. 40 loop
+    select h.cell, h.moving into v_home from front.home(w[13]) h;
+    exit when not (v_home.moving and v_writes);
+    perform pg_sleep(0.05);
+  end loop;
+  if v_home.moving and v_writes then
+    raise exception using errcode = '57P03',
+      message = 'This organisation is moving to another cell; send what you save again in a moment.';
+  end if;
+  return next v_home.cell;
+end;
+$$;
+comment on function front.cells_of is $$
+The cells that a call goes to. A write of an organisation on its way waits up to two seconds.
+
+WrongIsolation: the verb writes and the transaction is not READ COMMITTED.
+IdentityRequired: the call names no tenant, and there are several cells.
+$$;
+
+
+create or replace function front.add_objects(p_objects jsonb) returns jsonb
+language sql immutable
+return (select coalesce(jsonb_object_agg(t.key, t.total), '{}')
+        from (select f.key, sum(f.value::bigint) as total
+              from jsonb_array_elements(p_objects) o cross join lateral jsonb_each_text(o.value) f group by 1) t);
+comment on function front.add_objects is 'One object of objects of counts, added up by key.';
+
+
+-- The errors of a cell as the cell raised them. The address of a cell is nobody's business.
+create or replace function front.raise_again(p_state text, p_message text) returns void
+language plpgsql immutable as $$
+declare
+  v_message text := regexp_replace(p_message, '^\S+\(\d+\): \[[^]]*\] REMOTE [A-Z]+: ', '');
+begin
+  if p_state = 'XX000' and v_message like 'PL/Proxy function%' or p_state ~ '^(08|57P)' and p_state <> '57P03'
+     or v_message <> p_message and p_state ~ '^(08|28|3D)' then
+    raise exception using
+      errcode = case when v_message ~ 'too many (clients|connections)|connection slots|no more connections'
+        then '53300' else '57P03' end,
+      message = 'The cell of this organisation does not answer.';
+  end if;
+  raise exception using errcode = p_state, message = v_message;
+end;
+$$;
+comment on function front.raise_again is
+  'Raise the error of a cell; one that cannot be reached is 57P03, as a server that is shutting down.';
+
+
+-- Clusters
+
+
+-- PL/Proxy wants as many partitions as a power of two; a number without a cell is never called.
+create or replace function front.connect_cells() returns void
+language plpgsql set search_path = front, pg_temp as $$
+declare
+  v_cluster record;
+  v_options text;
+begin
+  for v_cluster in
+    select * from (values ('pgmem_agent', 'pgmem_front_agent'), ('pgmem_reviewer', 'pgmem_front_reviewer'),
+                          ('pgmem_owner', 'pgmem_front_owner')) as c(name, login)
+  loop
+    if not exists (select from pg_foreign_server s where s.srvname = v_cluster.name) then
+      execute format('create server %I foreign data wrapper plproxy options (p0 %L)', v_cluster.name,
+                     (select c.dsn from front.cell c order by c.number limit 1));
+      execute format('create user mapping for public server %I options (user %L)', v_cluster.name, v_cluster.login);
+      execute format('grant usage on foreign server %I to pgmem_owner', v_cluster.name);
+    end if;
+    with had as (
+      select split_part(o, '=', 1) as name, substr(o, strpos(o, '=') + 1) as dsn
+      from pg_foreign_server s, unnest(s.srvoptions) o where s.srvname = v_cluster.name and o ~ '^p\d+='
+    ), wanted as (
+      select 'p' || n as name,
+        coalesce((select c.dsn from front.cell c where c.number = n),
+                 (select c.dsn from front.cell c order by c.number limit 1)) as dsn
+      from (select max(c.number) as most from front.cell c) top,
+        generate_series(0, (2 ^ ceil(log(2, top.most + 1)))::integer - 1) n
+    )
+    select string_agg(case when w.name is null then format('drop %I', h.name)
+                        when h.name is null then format('add %I %L', w.name, w.dsn)
+                        else format('set %I %L', w.name, w.dsn) end, ', ') into v_options
+    from had h full join wanted w using (name) where h.dsn is distinct from w.dsn;
+    if v_options is not null then
+      execute format('alter server %I options (%s)', v_cluster.name, v_options);
+    end if;
+  end loop;
+end;
+$$;
+comment on function front.connect_cells is
+  'Bring the clusters of PL/Proxy, one for each of the rights of a caller, to what front.cell holds.';
+
+
+-- The functions that clients call
+
+
+create or replace function front.columns_of(p_columns jsonb, p_format text) returns text
+language sql immutable
+return (select string_agg(format(p_format, c.value ->> 'name', c.value ->> 'type'), ', ' order by c.ordinality)
+        from jsonb_array_elements(p_columns) with ordinality c);
+comment on function front.columns_of is 'A list of columns as SQL; %1$I in the format is the name, %2$s the type.';
+
+
+-- One column of several cells.
+create or replace function front.total_of(p_column jsonb, p_least boolean) returns text
+language sql immutable
+return format(case
+  when p_least then case p_column ->> 'type' when 'boolean' then 'bool_and(f.%1$I)' else 'min(f.%1$I)' end
+  when p_column ->> 'type' = 'boolean' then 'bool_or(f.%1$I)'
+  when p_column ->> 'type' = 'jsonb' then 'front.add_objects(jsonb_agg(f.%1$I))'
+  when p_column ->> 'type' = 'text[]'
+    then $e$array(select distinct u from unnest(string_to_array(string_agg(array_to_string(f.%1$I, e'\x1f'), e'\x1f'), e'\x1f')) u where u <> '' order by u)$e$
+  else 'sum(f.%1$I)::%2$s' end, p_column ->> 'name', p_column ->> 'type');
+comment on function front.total_of is 'The expression that makes one value of those of all cells.';
+
+
+-- Where the directory has a part, beside the call of the cell; else null.
+create or replace function front.own_body(p_verb text) returns text
+language sql immutable
+return case p_verb
+  when 'verify_token' then $body$
+  if v_who[9] <> '' then
+    raise exception using errcode = 'PM004', message =
+      'Tokens are verified by a login whose identity settings count: the owner, or a member of pgmem_trusted '
+      'that is not bound to a tenant.';
+  end if;
+  select front.who('verify_token', 'look', 'token', t.org_id, t.user_id) into v_who
+  from front.token t where t.secret_hash = sha256(convert_to(p_token, 'UTF8'));
+  if found then
+    return query select f.* from relay.verify_token(v_who, p_token) f;
+  end if;$body$
+  when 'issue_token' then $body$
+  select f.* into issue_token.id, issue_token.token, issue_token.name, issue_token.org_id, issue_token.user_id,
+    issue_token.expires_at, issue_token.for_person
+  from relay.issue_token(front.who('issue_token', 'write', 'argument', p_org_id, p_user_id), p_org_id, p_user_id, p_name,
+                         p_expires_at, p_for_person) f;
+  insert into front.token (secret_hash, id, org_id, user_id)
+  values (sha256(convert_to(issue_token.token, 'UTF8')), issue_token.id, issue_token.org_id, issue_token.user_id);$body$
+  when 'revoke_token' then $body$
+  select front.who('revoke_token', 'remove', 'token', t.org_id, t.user_id) into v_who
+  from front.token t where t.id = coalesce(p_token_id, p_id);
+  if not found then
+    raise exception using errcode = 'PM002', message = format('No token %s found.', coalesce(p_token_id, p_id));
+  end if;
+  select f.* into revoke_token.id, revoke_token.name, revoke_token.revoked_at
+  from relay.revoke_token(v_who, p_token_id, p_id) f;$body$
+  when 'erase_subject' then $body$
+  if exists (select from front.move m where m.org_id = p_org_id and m.phase not in ('done', 'undone')) then
+    raise exception using errcode = '57P03', message = 'This organisation is moving to another cell; erase it afterwards.';
+  end if;
+  select f.* into erase_subject.receipt_id, erase_subject.subject_hash, erase_subject.dry_run, erase_subject.total,
+    erase_subject.counts, erase_subject.erased_at
+  from relay.erase_subject(front.who('erase_subject', 'remove', 'argument', p_org_id, p_user_id), p_org_id, p_user_id,
+                           p_dry_run, p_by) f;
+  if not p_dry_run then
+    delete from front.token t where t.org_id = p_org_id and (p_user_id = '' or t.user_id = p_user_id);
+    delete from front.login l where l.org_id = p_org_id and (p_user_id = '' or l.user_id = p_user_id);
+    if p_org_id <> '' and p_user_id = '' then
+      delete from front.move m where m.org_id = p_org_id;
+      perform relay.forget_away(front.who('erase_subject', 'remove', 'every'), p_org_id);
+      delete from front.place p where p.org_id = p_org_id;
+    end if;
+  end if;$body$
+  when 'bind_role' then $body$
+  if to_regrole(quote_ident(p_role)) is null then
+    raise exception using errcode = 'PM002',
+      message = format('No database role %s found; create it first.', quote_literal(left(p_role, 80)));
+  elsif pg_has_role(p_role, 'pgmem_owner', 'member') then
+    raise exception using errcode = 'PM001', message = format('%s owns this store; bind a login that does not.', p_role);
+  elsif coalesce(p_org_id, '') || coalesce(p_user_id, '') ~ '[[:cntrl:]]' then
+    raise exception using errcode = 'PM001', message = 'A name holds a control character; send printable characters only.';
+  end if;
+  bind_role.role_name := p_role;
+  bind_role.org_id := coalesce(p_org_id, '');
+  bind_role.user_id := coalesce(p_user_id, '');
+  delete from front.login l where l.role_name = p_role;
+  if bind_role.org_id <> '' or bind_role.user_id <> '' then
+    insert into front.login values (p_role, bind_role.org_id, bind_role.user_id);
+  end if;$body$
+end;
+comment on function front.own_body is 'The body of the function of a verb that reads or writes the directory; else null.';
+
+
+create or replace function front.make_verb(p_verb jsonb) returns void
+language plpgsql set search_path = front, pg_temp as $$
+declare
+  v_name    text := p_verb ->> 'name';
+  v_reach   text := p_verb ->> 'reach';
+  v_void    boolean := p_verb ->> 'result' = 'void';
+  -- A scalar is a column too.
+  v_scalar  boolean := p_verb -> 'gives' = '[]';
+  v_gives   jsonb := case when p_verb -> 'gives' <> '[]' then p_verb -> 'gives' else jsonb_build_array(jsonb_build_object(
+    'name', 'r', 'type', case when v_void then 'integer'
+      else regexp_replace(p_verb ->> 'result', '^SETOF ', '') end)) end;
+  v_taken   text := (select coalesce(string_agg(format('%I => x%s::%s', t.value ->> 'name', t.ordinality,
+                                                       t.value ->> 'type'), ', ' order by t.ordinality), '')
+                     from jsonb_array_elements(p_verb -> 'takes') with ordinality t);
+  v_call    text := format('relay.%I(%s%s)', v_name,
+    case when v_reach = 'argument' then 'front.who(%1$L, %2$L, %3$L, p_org_id, p_user_id)'
+      else 'front.who(%1$L, %2$L, %3$L)' end,
+    (select coalesce(string_agg(format(', %I.%I', v_name, t.value ->> 'name'), '' order by t.ordinality), '')
+     from jsonb_array_elements(p_verb -> 'takes') with ordinality t));
+  v_least   text[] := array(select jsonb_array_elements_text(p_verb -> 'least'));
+  v_into    text := case when p_verb ->> 'composite' = 'true' or v_scalar then 'v_row'
+    else front.columns_of(v_gives, v_name || '.%1$I') end;
+  v_body    text := front.own_body(v_name);
+begin
+  v_call := format(v_call, v_name, p_verb ->> 'effect', v_reach);
+  execute format($make$
+    create function relay.%1$I(w text[]%2$s) returns table (%3$s) language plproxy as $proxy$
+      cluster front.cluster_of(w);
+      run on front.cells_of(w);
+      select %4$s from (select pgmem.act_as(w::text[]) as ok offset 0) e,
+        lateral (select %5$s from pgmem.%1$I(%6$s) f where e.ok offset 0) v;
+    $proxy$
+  $make$, v_name,
+    (select coalesce(string_agg(format(', x%s %s', t.ordinality, t.value ->> 'type'), '' order by t.ordinality), '')
+     from jsonb_array_elements(p_verb -> 'takes') with ordinality t),
+    front.columns_of(v_gives, '%1$I %2$s'), front.columns_of(v_gives, 'v.%1$I'),
+    case when v_void then '1 as r' when v_scalar then 'f as r' else 'f.*' end, v_taken);
+  v_body := coalesce(v_body, case
+    when v_void then format('perform %s;', v_call)
+    when (p_verb ->> 'many')::boolean then format('return query select %s%s from %s f;',
+      case when v_reach = 'every' then 'distinct ' end,
+      (select string_agg(format('f.%I%s', c.value ->> 'name', '::' || nullif(c.value ->> 'declared', c.value ->> 'type')),
+                         ', ' order by c.ordinality)
+       from jsonb_array_elements(v_gives) with ordinality c), v_call)
+    else format('select %s into %s from %s f%s;', case when v_reach = 'sum' then
+        (select string_agg(front.total_of(c.value, c.value ->> 'name' = any (v_least)), ', ' order by c.ordinality)
+         from jsonb_array_elements(v_gives) with ordinality c)
+      else 'f.*' end, v_into, v_call, case when v_reach <> 'sum' then ' limit 1' end)
+      || case when v_into = 'v_row' then ' return v_row;' else '' end end);
+  execute format($make$
+    create function pgmem.%1$I(%2$s) returns %3$s language plpgsql %4$s security definer
+    set search_path = pgmem, pg_temp set datestyle = 'ISO, YMD' set intervalstyle = 'postgres'
+    set extra_float_digits = 1 set client_min_messages = warning as $front$
+    #variable_conflict use_column
+    declare
+      %5$s
+    begin
+      %6$s
+    exception when others then
+      perform front.raise_again(sqlstate, sqlerrm);
+    end;
+    $front$
+  $make$, v_name, p_verb ->> 'arguments', p_verb ->> 'result',
+    -- A function that calls one of PL/Proxy is volatile all the same; who asks for stable may call it in a replica.
+    p_verb ->> 'volatility',
+    case when v_into = 'v_row' and not v_void and not (p_verb ->> 'many')::boolean
+      then 'v_row ' || (p_verb ->> 'result') || ';' else '' end
+    || case when front.own_body(v_name) is not null
+      then format('v_who text[] := front.who(%L, %L, %L);', v_name, p_verb ->> 'effect', v_reach) else '' end,
+    v_body);
+  execute format('comment on function pgmem.%I is %L', v_name, p_verb ->> 'comment');
+  execute format('revoke all on function pgmem.%I from public', v_name);
+  if p_verb ->> 'rights' <> 'owner' then
+    execute format('grant execute on function pgmem.%I to %s', v_name, case p_verb ->> 'rights'
+      when 'reader' then 'pgmem_reader, pgmem_writer' when 'writer' then 'pgmem_writer'
+      when 'reviewer' then 'pgmem_reviewer' else 'pgmem_trusted, pgmem_reviewer' end);
+  end if;
+end;
+$$;
+comment on function front.make_verb is 'Make the two functions of a verb: the one of PL/Proxy, and the one that clients call.';
+
+
+-- All rows that the caller may see come from the cell; no condition is sent there.
+create or replace function front.make_view(p_view jsonb) returns void
+language plpgsql set search_path = front, pg_temp as $$
+declare
+  v_name    text := p_view ->> 'name';
+  v_table   text := front.columns_of(p_view -> 'columns', '%1$I %2$s');
+  v_column  jsonb;
+begin
+  execute format($make$
+    create function relay.%1$I(w text[]) returns table (%2$s) language plproxy as $proxy$
+      cluster front.cluster_of(w);
+      run on front.cells_of(w);
+      select %3$s from (select pgmem.act_as(w::text[]) as ok offset 0) e,
+        lateral (select * from pgmem.%4$I where e.ok offset 0) v;
+    $proxy$
+  $make$, 'rows_of_' || v_name, v_table, front.columns_of(p_view -> 'columns', 'v.%1$I'), v_name);
+  execute format($make$
+    create function pgmem.%1$I() returns table (%2$s) language plpgsql stable security definer
+    set search_path = pgmem, pg_temp set datestyle = 'ISO, YMD' set intervalstyle = 'postgres'
+    set extra_float_digits = 1 set client_min_messages = warning as $front$
+    #variable_conflict use_column
+    begin
+      return query select f.* from relay.%1$I(front.who(%3$L, 'read', 'caller')) f;
+    exception when others then
+      perform front.raise_again(sqlstate, sqlerrm);
+    end;
+    $front$
+  $make$, 'rows_of_' || v_name, v_table, v_name);
+  execute format('revoke all on function pgmem.%1$I from public; grant execute on function pgmem.%1$I to pgmem_reader',
+                 'rows_of_' || v_name);
+  execute format('create view pgmem.%I as select * from pgmem.%I()', v_name, 'rows_of_' || v_name);
+  execute format('grant select on pgmem.%I to pgmem_reader', v_name);
+  execute format('comment on view pgmem.%I is %L', v_name, p_view ->> 'comment');
+  for v_column in select * from jsonb_array_elements(p_view -> 'columns') loop
+    execute format('comment on column pgmem.%I.%I is %L', v_name, v_column ->> 'name', v_column ->> 'comment');
+  end loop;
+end;
+$$;
+comment on function front.make_view is 'Make a view that reads the view of the same name in the cell of the caller.';
+
+
+create or replace function front.make(p_signatures jsonb) returns integer
+language plpgsql set search_path = front, pg_temp as $$
+declare
+  v_item record;
+begin
+  if to_regclass('pgmem.node') is not null then
+    raise exception using errcode = 'PM001',
+      message = 'This database holds memories. A front needs a database without any; its cells hold them.';
+  end if;
+  set local client_min_messages = warning;
+  drop schema if exists relay cascade;
+  drop schema if exists pgmem cascade;
+  create schema relay;
+  revoke all on schema relay from public;
+  create schema pgmem;
+  grant usage on schema pgmem to public;
+  for v_item in select t.value as type from jsonb_array_elements(p_signatures -> 'types') t loop
+    if v_item.type ->> 'base' is not null then
+      execute format('create domain pgmem.%I as %s', v_item.type ->> 'name', v_item.type ->> 'base');
+    else
+      execute format('create type pgmem.%I as (%s)', v_item.type ->> 'name',
+                     front.columns_of(v_item.type -> 'columns', '%1$I %2$s'));
+    end if;
+  end loop;
+  perform front.make_verb(v.value) from jsonb_array_elements(p_signatures -> 'verbs') v;
+  perform front.make_view(v.value) from jsonb_array_elements(p_signatures -> 'views') v;
+  create function relay.forget_away(w text[], x1 text) returns table (r integer) language plproxy as $proxy$
+    cluster front.cluster_of(w);
+    run on front.cells_of(w);
+    select pgmem.forget_away(x1::text) as r;
+  $proxy$;
+  create function relay.ping(number integer) returns table (cell integer) language plproxy as $proxy$
+    cluster 'pgmem_agent';
+    run on number;
+    select v.cell::integer as cell from pgmem.schema_version v;
+  $proxy$;
+  create table pgmem.schema_version (release text not null, digest text not null, front boolean not null);
+  comment on table pgmem.schema_version is 'The release of the cells that this front was made from.';
+  insert into pgmem.schema_version values (p_signatures ->> 'release', p_signatures ->> 'digest', true);
+  create table pgmem.verb as
+    select v.value ->> 'name' as name, (v.value ->> 'place')::integer as place, v.value ->> 'chapter' as chapter,
+      v.value ->> 'rights' as rights, v.value ->> 'effect' as effect, v.value ->> 'toolset' as toolset,
+      v.value ->> 'summary' as summary, v.value ->> 'description' as description, v.value ->> 'answer' as answer,
+      v.value ->> 'reach' as reach
+    from jsonb_array_elements(p_signatures -> 'verb') v;
+  comment on table pgmem.verb is 'The verbs: the functions that clients call, in the order of the chapters.';
+  create table pgmem.argument as
+    select a.value ->> 'name' as name, a.value ->> 'sent_by' as sent_by, a.value ->> 'meaning' as meaning
+    from jsonb_array_elements(p_signatures -> 'argument') a;
+  comment on table pgmem.argument is 'The meanings of the arguments that several verbs take.';
+  grant select on pgmem.schema_version, pgmem.verb, pgmem.argument to public;
+  -- PL/Proxy is not a trusted language: a superuser makes the functions, then the owner of the front gets them.
+  for v_item in
+    select format('alter %s %s owner to pgmem_owner', case p.prokind when 'f' then 'function' end, p.oid::regprocedure) as run
+    from pg_proc p where p.pronamespace in ('pgmem'::regnamespace, 'relay'::regnamespace, 'front'::regnamespace)
+    union all
+    select format('alter %s %s owner to pgmem_owner', case c.relkind when 'v' then 'view' when 'c' then 'type' else 'table' end,
+                  c.oid::regclass)
+    from pg_class c where c.relnamespace in ('pgmem'::regnamespace, 'front'::regnamespace) and c.relkind in ('r', 'v', 'c')
+    union all
+    select format('revoke all on function %s from public', p.oid::regprocedure)
+    from pg_proc p where p.pronamespace in ('relay'::regnamespace, 'front'::regnamespace)
+    union all
+    select format('alter schema %I owner to pgmem_owner', s) from unnest('{pgmem,relay,front}'::text[]) s
+  loop
+    execute v_item.run;
+  end loop;
+  return jsonb_array_length(p_signatures -> 'verbs');
+end;
+$$;
+comment on function front.make is $$
+Write all functions, types and views of this front from the signatures of a cell; the number of verbs.
+
+InvalidArgument: the database holds a store.
+$$;

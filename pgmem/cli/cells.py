@@ -1,0 +1,177 @@
+"""`pgmem cells`: several stores behind one front."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Annotated, TypeVar
+
+import typer
+
+from pgmem.cells import directory
+from pgmem.cells.directory import Cell, Directory
+from pgmem.cli.options import AsJson, EnvFile, exit_on_error, load_settings, print_json, stop, table, terminal
+
+T = TypeVar("T")
+
+app = typer.Typer(
+    help="Several stores behind one front: add cells, find and move organisations.", no_args_is_help=True
+)
+
+Front = Annotated[
+    str | None,
+    typer.Option("--front", help="The front, as a superuser. Default: PGMEM_DIRECTORY, else PGMEM_DSN."),
+]
+Org = Annotated[str, typer.Argument(help="The organisation.")]
+Which = Annotated[str, typer.Argument(metavar="CELL", help="A cell, by its number or name.")]
+Through = Annotated[
+    str | None,
+    typer.Option("--through", help="How the front reaches it: PgBouncer's address and database, no user."),
+]
+
+
+def _front(front: str | None, env_file: EnvFile = None) -> str:
+    settings = load_settings(None, env_file)
+    found = front or settings.directory or settings.dsn
+    if found is None:
+        stop("Name the front: --front, PGMEM_DIRECTORY or PGMEM_DSN.", 2)
+    return found
+
+
+def _do(front: str | None, action: Callable[[Directory], T]) -> T:
+    """Do something with the directory of a front; an error is one line."""
+
+    def run() -> T:
+        with Directory.open(_front(front)) as found:
+            return action(found)
+
+    return exit_on_error(run, "the front")
+
+
+@contextmanager
+def _steps(*, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Show the step that is under way, on stderr: on a terminal one line, else a line for each."""
+    from rich.console import Console
+
+    console = Console(stderr=True, quiet=quiet)
+    if console.is_terminal:
+        with console.status("") as status:
+            yield status.update
+    else:
+        yield lambda line: console.print(line, highlight=False, soft_wrap=True)
+
+
+_HEADINGS = ("cell", "name", "new organisations", "reached by", "owner's DSN")
+
+
+def _row(cell: Cell) -> tuple[object, ...]:
+    return cell.number, cell.name, "yes" if cell.takes_new else "no", cell.dsn, cell.admin_dsn
+
+
+@app.command("init")
+def cells_init(
+    front: Front = None,
+    cell: Annotated[
+        list[str] | None,
+        typer.Option("--cell", help="The DSN of a store with a number, as its owner; may be repeated."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a database a front, or write its functions anew. The server of the front needs PL/Proxy."""
+    verbs, cells = exit_on_error(lambda: directory.init(_front(front), cell or ()), "the front")
+    if as_json:
+        print_json({"verbs": verbs, "cells": [asdict(each) for each in cells]})
+        return
+    if not cells:
+        typer.echo("The front has no cell yet: pgmem cells add DSN.")
+        return
+    typer.echo(
+        f"The front has {verbs} verbs, and {len(cells)} cell{'s' if len(cells) > 1 else ''} behind it."
+    )
+
+
+@app.command()
+def add(
+    dsn: Annotated[
+        str, typer.Argument(help="The store, as its owner; pgmem init --roles --cell N gave it its number.")
+    ],
+    through: Through = None,
+    name: Annotated[str | None, typer.Option("--name", help="Its name. Default: cellN.")] = None,
+    front: Front = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add a store as a cell. Organisations to come are shared evenly; those that exist stay where they are."""
+    made = _do(front, lambda found: found.add(dsn, through, name))
+    if as_json:
+        print_json(made)
+    else:
+        typer.echo(f"{made.name} is cell {made.number}; the next new organisations come to it too.")
+
+
+@app.command("list")
+def list_(front: Front = None, as_json: AsJson = False) -> None:
+    """List the cells."""
+    cells = _do(front, lambda found: found.cells())
+    if as_json:
+        print_json(cells)
+    else:
+        terminal().print(table(_HEADINGS, map(_row, cells)))
+
+
+@app.command()
+def where(org: Org, front: Front = None, as_json: AsJson = False) -> None:
+    """Show the cell of an organisation, with the DSN for what needs the cell itself: export, cypher, transactions."""
+    home = _do(front, lambda found: found.where(org))
+    if as_json:
+        print_json(home)
+    else:
+        why = "" if home.placed else " (by the hash of its name)"
+        typer.echo(f"cell {home.cell} ({home.name}), {home.state}{why}: {home.dsn}")
+
+
+@app.command()
+def status(front: Front = None, as_json: AsJson = False) -> None:
+    """Show how each cell is, and the moves that are not finished. Exit code 1 if a cell does not answer."""
+    states, moves = _do(front, lambda found: (found.states(), found.moves()))
+    if as_json:
+        print_json({"cells": [asdict(state) for state in states], "moves": moves})
+    else:
+        headings = ("cell", "name", "release", "organisations", "memories", "texts to embed", "trouble")
+        rows = (
+            (s.number, s.name, s.release, s.organisations, s.memories, s.waiting, s.trouble) for s in states
+        )
+        terminal().print(table(headings, rows))
+        for move in moves:
+            typer.echo(
+                f"{move['org_id']} moves from cell {move['from_cell']} to cell {move['to_cell']}, {move['phase']}:"
+                f" pgmem cells move {move['org_id']} {move['to_cell']} goes on."
+            )
+    raise typer.Exit(0 if all(state.up for state in states) else 1)
+
+
+@app.command()
+def failover(
+    cell: Which,
+    dsn: Annotated[str, typer.Argument(help="How the front reaches it from now on; no user, no password.")],
+    admin: Annotated[str | None, typer.Option("--admin", help="Its owner's DSN from now on.")] = None,
+    front: Front = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let the front reach a cell by another address: that of its promoted replica."""
+    found = _do(front, lambda known: known.fail_over(known.cell(cell), dsn, admin))
+    if as_json:
+        print_json(found)
+    else:
+        typer.echo(f"The front reaches cell {found.number} by {found.dsn}.")
+
+
+@app.command()
+def upgrade(front: Front = None, as_json: AsJson = False) -> None:
+    """Upgrade the cells to this release, one by one, and the front after them."""
+    with _steps(quiet=as_json) as show:
+        release = _do(front, lambda found: found.upgrade(show))
+    if as_json:
+        print_json({"release": release})
+    else:
+        typer.echo(f"All cells and the front have pgmem {release}.")

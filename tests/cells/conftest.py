@@ -1,0 +1,47 @@
+"""Servers of a fleet, one pair for the module that uses them, and a fleet of three cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from shutil import rmtree
+from uuid import uuid4
+
+import pytest
+
+from tests.cells import fleet as fleets
+from tests.cells.fleet import Fleet, Server
+from tests.conftest import roomy_place
+
+
+@pytest.fixture(scope="session")
+def servers() -> Iterator[tuple[Server, Server]]:
+    """The server of the front and that of the cells."""
+    if reason := fleets.missing():
+        pytest.skip(reason)
+    folder = roomy_place() / f"pgmem-fleet-{uuid4().hex[:8]}"
+    folder.mkdir(mode=0o777)
+    folder.chmod(0o777)
+    front = Server(folder / "front", fleets.FRONT_BIN)
+    cells = Server(folder / "cells", fleets.wheel_programs())
+    try:
+        front.start()
+        cells.start()
+        fleets.template(cells)
+        yield front, cells
+    finally:
+        front.stop()
+        cells.stop()
+        rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def shared(servers: tuple[Server, Server], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    """A fleet of three cells behind PgBouncer, for the tests of a module that use organisations of their own."""
+    front, cells = servers
+    folder = Path(f"/tmp/pgmem-pooler-{uuid4().hex[:8]}")
+    try:
+        with fleets.fleet(front, [cells], f"fleet_{uuid4().hex[:8]}", 3, folder) as made:
+            yield made
+    finally:
+        rmtree(folder, ignore_errors=True)
