@@ -6,9 +6,13 @@ does.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
 from typing_extensions import dataclass_transform
 
 
@@ -52,3 +56,34 @@ class Answer:
 
     def __delattr__(self, name: str) -> NoReturn:
         raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+class Gathering:
+    """An answer whose field `properties` gathers what a row has beside its fields."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: type[Answer], handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(partial(_gathered, source), handler(source))
+
+
+def _gathered(cls: type[Answer], row: Any) -> Any:
+    if not isinstance(row, Mapping):
+        return row
+    known = cls.__dataclass_fields__
+    rest = {name: value for name, value in row.items() if name not in known}
+    return {**{name: value for name, value in row.items() if name in known}, "properties": rest}
+
+
+class Excerpted:
+    """An answer with a passage of a text."""
+
+    if TYPE_CHECKING:
+        passage: str | None
+
+    @property
+    def summary(self) -> str | None:
+        """The beginning of the passage, on one line of at most 160 characters."""
+        if self.passage is None:
+            return None
+        line = " ".join(self.passage.split())
+        return line if len(line) <= 160 else f"{line[:159]}…"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from generation.catalog import Verb
-from generation.methods import WRITTEN, formatted
+from generation.code import WRITTEN, formatted
 
 __all__ = ["admin", "sync"]
 

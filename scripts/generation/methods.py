@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import inspect
 import re
-import subprocess
-import sys
 import textwrap
 from collections.abc import Callable
 from dataclasses import fields
-from pathlib import Path
 
 from generation.catalog import Argument, Verb
+from generation.code import WRITTEN, camel, formatted
 from pgmem import models
 from pgmem.calls.around import AROUND
 from pgmem.declaration import Kind
 
 __all__ = ["methods", "table"]
 
-WRITTEN = "Written by scripts/generate from the chapters of sql/; do not edit."
 PYTHON = {
     "text": "str",
     "uuid": "UUID",
@@ -60,7 +57,9 @@ def methods(verbs: list[Verb], domains: dict[str, str]) -> str:
     kinds = {name: kind for name, rule in domains.items() if name in used and (kind := alias(rule))}
     body = "\n\n".join(method(verb, kinds) for verb in made)
     classes = {
-        name for name, value in vars(models).items() if getattr(value, "__module__", "") == models.__name__
+        name
+        for name, value in vars(models).items()
+        if getattr(value, "__module__", "") in ("pgmem.inputs", "pgmem.answers")
     }
     names = sorted(classes & set(re.findall(r"\b[A-Z]\w+", re.sub(r'""".*?"""', "", body, flags=re.DOTALL))))
     aliases = "".join(f"{camel(name)} = {kind}\n" for name, kind in kinds.items())
@@ -224,11 +223,6 @@ def alias(rule: str) -> str | None:
     return None
 
 
-def camel(name: str) -> str:
-    """Return the Python name of a domain."""
-    return "".join(part.capitalize() for part in name.split("_"))
-
-
 def python_type(argument: Argument, kinds: dict[str, str]) -> str:
     """Return the Python type of an argument."""
     name = argument.type.removeprefix("pgmem.")
@@ -265,18 +259,3 @@ def sent(argument: Argument) -> str:
     if argument.type == "jsonb" and argument.default and not argument.default.startswith("NULL"):
         return f"{argument.name} or {{}}"
     return argument.name
-
-
-def formatted(code: str) -> str:
-    """Return the code as ruff formats it."""
-    root = Path(__file__).parent.parent.parent
-    for command in (("check", "--fix", "--quiet", "--select=I,F401"), ("format", "--quiet")):
-        code = subprocess.run(
-            [sys.executable, "-m", "ruff", *command, "--stdin-filename=pgmem/calls/methods.py", "-"],
-            input=code,
-            capture_output=True,
-            text=True,
-            check=True,
-            cwd=root,
-        ).stdout
-    return code

@@ -176,14 +176,19 @@ comment on function pgmem.hide_items is
   'Forget items, so that revert brings them back; how many. The caller holds the scope lock.';
 
 
+select pgmem.declare_answer('stored_items', $$
+How many items a call stored, and how many it deleted.
+
+stored integer, deleted integer
+$$);
+
 create or replace function pgmem.put_items(
   p_items pgmem.objects,
-  p_project_id text default null,
-  out stored integer,
-  out deleted integer
-)
+  p_project_id text default null
+) returns pgmem.stored_items
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
+  v_answer    pgmem.stored_items;
   v_caller    pgmem.caller := pgmem.require_writer();
   v_place     pgmem.node := pgmem.item_place('Item', p_project_id, v_caller);
   v_item      jsonb;
@@ -192,8 +197,8 @@ declare
   v_ttl       float8;
   v_node      pgmem.node;
 begin
-  stored := 0;
-  deleted := 0;
+  v_answer.stored := 0;
+  v_answer.deleted := 0;
   perform pgmem.lock_scope(v_place.scope_key);
   for v_item in select value from jsonb_array_elements(p_items) loop
     v_namespace := array(select jsonb_array_elements_text(v_item -> 'namespace'));
@@ -201,7 +206,7 @@ begin
     if coalesce(jsonb_typeof(v_item -> 'value'), 'null') = 'null' then
       v_node := pgmem.stored_item(v_place, v_key);
       if pgmem.is_live_status(v_node.status) then
-        deleted := deleted + pgmem.hide_items(array[v_node.seq], v_caller);
+        v_answer.deleted := v_answer.deleted + pgmem.hide_items(array[v_node.seq], v_caller);
       end if;
       continue;
     end if;
@@ -212,8 +217,9 @@ begin
         || jsonb_build_object('value', v_item -> 'value'),
       pgmem.now() + v_ttl * interval '1 minute');
     perform pgmem.store_item_vectors(v_node.seq, v_item -> 'vectors');
-    stored := stored + 1;
+    v_answer.stored := v_answer.stored + 1;
   end loop;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.put_items is $$
@@ -265,27 +271,30 @@ $$;
 comment on function pgmem.store_item_vectors is 'Replace the vectors of an item.';
 
 
+select pgmem.declare_answer('item', $$
+What a program keeps under a namespace and a name.
+
+id uuid, namespace text[], name text, value json, ttl_minutes float8?, created_at timestamptz, updated_at timestamptz
+$$);
+
+select pgmem.declare_answer('stored_item', $$
+An item as it was read; place is the number of its key in the call, from 1.
+
+like item
+place integer
+$$);
+
 create or replace function pgmem.get_items(
   p_keys pgmem.objects,
   p_project_id text default null
-) returns table (
-  place integer,
-  id uuid,
-  namespace text[],
-  name text,
-  value jsonb,
-  ttl_minutes float8,
-  created_at timestamptz,
-  updated_at timestamptz
-)
+) returns setof pgmem.stored_item
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_place pgmem.node := pgmem.item_place('Item', p_project_id, pgmem.caller());
 begin
   return query
-  select k.place::integer, n.id, k.namespace, k.name, n.props -> 'value', (n.props ->> 'ttl_minutes')::float8,
-         n.created_at, n.updated_at
+  select n.id, k.namespace, k.name, n.props -> 'value', (n.props ->> 'ttl_minutes')::float8, n.created_at, n.updated_at,
+         k.place::integer
   from (select e.place, array(select jsonb_array_elements_text(e.value -> 'namespace')) as namespace,
                e.value ->> 'name' as name
         from jsonb_array_elements(p_keys) with ordinality as e(value, place)) k
@@ -400,6 +409,13 @@ comment on function pgmem.item_scores is
   'How near items are to a vector, by the nearest of their own vectors; an item without one has no row.';
 
 
+select pgmem.declare_answer('found_item', $$
+An item that was found, and its score; null where nothing was compared.
+
+like item
+score float8?
+$$);
+
 create or replace function pgmem.search_items(
   p_namespace text[] default '{}',
   p_filter jsonb default null,
@@ -409,18 +425,8 @@ create or replace function pgmem.search_items(
   p_limit integer default 10,
   p_offset integer default 0,
   p_project_id text default null
-) returns table (
-  id uuid,
-  namespace text[],
-  name text,
-  value jsonb,
-  ttl_minutes float8,
-  created_at timestamptz,
-  updated_at timestamptz,
-  score float8
-)
+) returns setof pgmem.found_item
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_place  pgmem.node := pgmem.item_place('Item', p_project_id, pgmem.caller());
   v_words  tsquery := pgmem.any_word(pgmem.clean_text(p_query, 'query'), pgmem.setting_text('text_config'));
@@ -501,17 +507,20 @@ comment on function pgmem.namespace_fits is
   'Whether a namespace begins or ends with a path, in which * stands for any one name.';
 
 
+select pgmem.declare_answer('item_namespace', $$
+A namespace that holds items.
+
+namespace text[]
+$$);
+
 create or replace function pgmem.list_item_namespaces(
   p_conditions pgmem.objects default '[]',
   p_max_depth integer default null,
   p_limit integer default 100,
   p_offset integer default 0,
   p_project_id text default null
-) returns table (
-  namespace text[]
-)
+) returns setof pgmem.item_namespace
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_place pgmem.node := pgmem.item_place('Item', p_project_id, pgmem.caller());
 begin

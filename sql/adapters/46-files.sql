@@ -69,6 +69,12 @@ $$;
 comment on function pgmem.write_file is 'Store the text of a file. The caller holds the scope lock.';
 
 
+select pgmem.declare_answer('memory_file', $$
+A file; text is null where a directory is listed.
+
+id uuid, path text, text text?, bytes integer, version integer, updated_at timestamptz
+$$);
+
 create or replace function pgmem.view_files(
   p_path text default '/memories',
   p_project_id text default null
@@ -184,22 +190,22 @@ $$;
 comment on function pgmem.require_file is 'The file at a path; an error where there is none.';
 
 
+select pgmem.declare_answer('edited_file', $$
+A file after an edit, and the line at which it was edited, from 1.
+
+like memory_file
+text text, line integer
+$$);
+
 create or replace function pgmem.replace_in_file(
   p_path text,
   p_old_str text,
   p_new_str text default '',
-  p_project_id text default null,
-  out id uuid,
-  out path text,
-  out text text,
-  out bytes integer,
-  out version integer,
-  out updated_at timestamptz,
-  out line integer
-)
+  p_project_id text default null
+) returns pgmem.edited_file
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer pgmem.edited_file;
   v_caller pgmem.caller := pgmem.require_writer();
   v_place  pgmem.node := pgmem.item_place('File', p_project_id, v_caller);
   v_file   pgmem.node;
@@ -221,10 +227,11 @@ begin
       'old_str `%s` in lines: %s. Please ensure it is unique', p_old_str,
       (select string_agg(pgmem.line_at(v_text, p)::text, ', ' order by p) from unnest(v_places) p));
   end if;
-  line := pgmem.line_at(v_text, v_places[1]);
+  v_answer.line := pgmem.line_at(v_text, v_places[1]);
   v_file := pgmem.write_file(v_place, v_caller, v_file.key,
     left(v_text, v_places[1] - 1) || coalesce(p_new_str, '') || substr(v_text, v_places[1] + length(p_old_str)), true);
-  select f.* into id, path, text, bytes, version, updated_at from pgmem.file_answer(v_file) f;
+  select f.*, v_answer.line into v_answer from pgmem.file_answer(v_file) f;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.replace_in_file is $$

@@ -11,17 +11,18 @@
 -- Locks: the scope of messages, before the reads that it guards; then the rows.
 
 
+select pgmem.declare_answer('message', $$
+A message of a session, as it was sent.
+
+id uuid, value json, created_at timestamptz
+$$);
+
 create or replace function pgmem.list_messages(
   p_session_id text,
   p_limit integer default null,
   p_project_id text default null
-) returns table (
-  id uuid,
-  value jsonb,
-  created_at timestamptz
-)
+) returns setof pgmem.message
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_place pgmem.node := pgmem.item_place('Message', p_project_id, pgmem.caller());
 begin
@@ -115,13 +116,8 @@ comment on function pgmem.last_message is 'The number of the last message that a
 create or replace function pgmem.pop_message(
   p_session_id text,
   p_project_id text default null
-) returns table (
-  id uuid,
-  value jsonb,
-  created_at timestamptz
-)
+) returns setof pgmem.message
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
   v_place  pgmem.node := pgmem.item_place('Message', p_project_id, v_caller);

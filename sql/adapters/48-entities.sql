@@ -130,15 +130,22 @@ comment on function pgmem.write_entity is
   'Store an entity, or the new observations of one (p_node). The caller holds the scope locks.';
 
 
-create or replace function pgmem.create_entities(p_entities pgmem.objects, out entities jsonb)
+select pgmem.declare_answer('known_entities', $$
+Entities of the knowledge graph: objects of name, entityType and observations.
+
+entities object[]
+$$);
+
+create or replace function pgmem.create_entities(p_entities pgmem.objects) returns pgmem.known_entities
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
+  v_answer pgmem.known_entities;
   v_caller pgmem.caller := pgmem.require_writer();
   v_entity jsonb;
   v_name   text;
   v_notes  jsonb;
 begin
-  entities := '[]';
+  v_answer.entities := '[]';
   perform pgmem.require_length(p_entities);
   perform pgmem.lock_entities(v_caller.tenant,
     array(select pgmem.entity_label(e.value ->> 'entityType') from jsonb_array_elements(p_entities) e));
@@ -149,9 +156,11 @@ begin
     v_notes := pgmem.clean_texts(v_entity -> 'observations', 'observations');
     perform pgmem.write_entity(v_caller, pgmem.named_entity(v_caller.tenant, v_name, '{stub}'), v_name,
       pgmem.entity_text(v_entity, 'entityType'), v_notes);
-    entities := entities || jsonb_build_object('name', v_name, 'entityType', btrim(v_entity ->> 'entityType'),
+    v_answer.entities := v_answer.entities || jsonb_build_object(
+      'name', v_name, 'entityType', btrim(v_entity ->> 'entityType'),
       'observations', v_notes);
   end loop;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.create_entities is $$
@@ -192,10 +201,16 @@ comment on function pgmem.entity_relations is
   'The relations between entities of a tenant, by their types as they were sent.';
 
 
-create or replace function pgmem.create_relations(p_relations pgmem.objects, out relations jsonb)
+select pgmem.declare_answer('known_relations', $$
+Relations of the knowledge graph: objects of from, to and relationType.
+
+relations object[]
+$$);
+
+create or replace function pgmem.create_relations(p_relations pgmem.objects) returns pgmem.known_relations
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer   pgmem.known_relations;
   v_caller   pgmem.caller := pgmem.require_writer();
   v_relation jsonb;
   v_ends     pgmem.node[];
@@ -204,7 +219,7 @@ declare
   v_props    jsonb;
   v_types    jsonb;
 begin
-  relations := '[]';
+  v_answer.relations := '[]';
   perform pgmem.lock_entities(v_caller.tenant, '{}');
   for v_relation in select e.value from jsonb_array_elements(p_relations) with ordinality as e(value, place)
                     order by place loop
@@ -225,8 +240,10 @@ begin
     delete from pgmem.edge e where e.src = v_ends[1].seq and e.rel = v_rel and e.dst = v_ends[2].seq;
     perform pgmem.insert_edge(v_ends[1].seq, v_rel, v_ends[2].seq, case when v_types = '[]' and v_type = v_rel then '{}'
       else jsonb_build_object('types', v_types || to_jsonb(v_type)) end);
-    relations := relations || jsonb_build_object('from', v_ends[1].key, 'to', v_ends[2].key, 'relationType', v_type);
+    v_answer.relations := v_answer.relations || jsonb_build_object(
+      'from', v_ends[1].key, 'to', v_ends[2].key, 'relationType', v_type);
   end loop;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.create_relations is $$
@@ -256,15 +273,22 @@ $$;
 comment on function pgmem.entity_or_stub is 'The entity of a name; a stub is made where there is none.';
 
 
-create or replace function pgmem.add_observations(p_observations pgmem.objects, out results jsonb)
+select pgmem.declare_answer('added_observations', $$
+The observations that are new, by entity: objects of entityName and addedObservations.
+
+results object[]
+$$);
+
+create or replace function pgmem.add_observations(p_observations pgmem.objects) returns pgmem.added_observations
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
+  v_answer pgmem.added_observations;
   v_caller pgmem.caller := pgmem.require_writer();
   v_item   jsonb;
   v_node   pgmem.node;
   v_new    jsonb;
 begin
-  results := '[]';
+  v_answer.results := '[]';
   perform pgmem.require_length(p_observations);
   perform pgmem.lock_entities(v_caller.tenant, array(
     select (pgmem.named_entity(v_caller.tenant, btrim(o.value ->> 'entityName'), '{active}')).label
@@ -284,8 +308,9 @@ begin
       v_node := pgmem.write_entity(v_caller, v_node, v_node.key, v_node.props ->> 'entity_type',
         pgmem.observations(v_node.props) || v_new);
     end if;
-    results := results || jsonb_build_object('entityName', v_node.key, 'addedObservations', v_new);
+    v_answer.results := v_answer.results || jsonb_build_object('entityName', v_node.key, 'addedObservations', v_new);
   end loop;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.add_observations is $$
@@ -417,16 +442,25 @@ $$;
 comment on function pgmem.known_graph is 'Entities, and the relations that begin or end at one of them.';
 
 
-create or replace function pgmem.read_graph(out entities jsonb, out relations jsonb)
+select pgmem.declare_answer('known_graph', $$
+Entities of the knowledge graph and their relations.
+
+like known_entities
+relations object[]
+$$);
+
+create or replace function pgmem.read_graph() returns pgmem.known_graph
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
+  v_answer pgmem.known_graph;
   v_tenant text := (pgmem.caller()).tenant;
 begin
-  select g.entities, g.relations into entities, relations
+  select g.entities, g.relations into v_answer
   from pgmem.known_graph(v_tenant, array(select n.seq from pgmem.entity_nodes(v_tenant, '{active}') n)) g;
   -- A relation between two names that are no entities is read too.
-  relations := (select coalesce(jsonb_agg(jsonb_build_object('from', r.from_name, 'to', r.to_name,
+  v_answer.relations := (select coalesce(jsonb_agg(jsonb_build_object('from', r.from_name, 'to', r.to_name,
                   'relationType', r.relation_type)), '[]') from pgmem.entity_relations(v_tenant) r);
+  return v_answer;
 end;
 $$;
 comment on function pgmem.read_graph is $$
@@ -435,19 +469,21 @@ $$;
 select pgmem.declare_verb('read_graph', p_rights => 'reader', p_effect => 'look', p_answer => 'KnownGraph');
 
 
-create or replace function pgmem.search_nodes(p_query text, out entities jsonb, out relations jsonb)
+create or replace function pgmem.search_nodes(p_query text) returns pgmem.known_graph
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
+  v_answer pgmem.known_graph;
   v_tenant text := (pgmem.caller()).tenant;
   v_query  text := lower(coalesce(p_query, ''));
 begin
-  select g.entities, g.relations into entities, relations
+  select g.entities, g.relations into v_answer
   from pgmem.known_graph(v_tenant, array(
     select n.seq from pgmem.entity_nodes(v_tenant, '{active}') n
     where strpos(lower(n.key), v_query) > 0
       or strpos(lower(coalesce(n.props ->> 'entity_type', n.label)), v_query) > 0
       or exists (select from jsonb_array_elements_text(pgmem.observations(n.props)) as o(text)
                  where strpos(lower(o.text), v_query) > 0))) g;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.search_nodes is $$
@@ -458,14 +494,16 @@ $$;
 select pgmem.declare_verb('search_nodes', p_rights => 'reader', p_effect => 'look', p_answer => 'KnownGraph');
 
 
-create or replace function pgmem.open_nodes(p_names text[], out entities jsonb, out relations jsonb)
+create or replace function pgmem.open_nodes(p_names text[]) returns pgmem.known_graph
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
+  v_answer pgmem.known_graph;
   v_tenant text := (pgmem.caller()).tenant;
 begin
-  select g.entities, g.relations into entities, relations
+  select g.entities, g.relations into v_answer
   from pgmem.known_graph(v_tenant, array(
     select n.seq from pgmem.entity_nodes(v_tenant, '{active}') n where n.key = any (p_names))) g;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.open_nodes is $$

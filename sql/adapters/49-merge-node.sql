@@ -11,20 +11,22 @@
 -- Locks: the scope of the node, before the read that it guards; then the row. Those of remember.
 
 
+select pgmem.declare_answer('merged_node_answer', $$
+A node that was made or merged.
+
+id uuid, created boolean, conflict json, near_names json
+$$);
+
 create or replace function pgmem.merge_node(
   p_label text,
   p_key text,
   p_properties jsonb,
   p_model text default null,
-  p_vector real[] default null,
-  out id uuid,
-  out created boolean,
-  out conflict jsonb,
-  out near_names jsonb
-)
+  p_vector real[] default null
+) returns pgmem.merged_node_answer
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer pgmem.merged_node_answer;
   v_caller pgmem.caller := pgmem.require_writer();
   v_label  pgmem.label := pgmem.require_label(p_label);
   v_props  jsonb := p_properties || jsonb_build_object(coalesce(v_label.key_field, 'title'), p_key);
@@ -32,7 +34,7 @@ declare
   v_old    pgmem.node;
 begin
   if p_label not in ('Project', 'Insight') then
-    select r.id, r.created, r.conflict, r.near_names into id, created, conflict, near_names
+    select r.id, r.created, r.conflict, r.near_names into v_answer
     from pgmem.remember(p_label, v_props) r;
   else
     v_node := pgmem.named_node(v_label, v_props, null, pgmem.resolve_scope(v_caller, null, null), v_caller);
@@ -41,25 +43,26 @@ begin
     where n.scope_key = v_node.scope_key and n.tenant || '' = v_node.tenant
       and pgmem.folded(n.key) = pgmem.folded(v_node.key)
     order by n.key = v_node.key desc, n.seq limit 1;
-    created := v_old.seq is null;
-    if created then
+    v_answer.created := v_old.seq is null;
+    if v_answer.created then
       -- An insight is decided by a person (resolve_insight), so it begins as one that is pending.
       v_node.status := case p_label when 'Insight' then 'pending' else 'active' end;
       v_node.props := jsonb_strip_nulls(v_node.props);
       v_node := pgmem.insert_node(v_node);
-      near_names := pgmem.near_names(v_node, v_caller);
+      v_answer.near_names := pgmem.near_names(v_node, v_caller);
     else
       v_node := pgmem.merged_node(v_old, v_node, v_label.key_field);
       v_node.status := case when p_label = 'Insight' and v_old.status <> 'archived' then v_old.status
                             when p_label = 'Insight' then 'pending' else 'active' end;
       v_node := pgmem.update_node(v_node);
     end if;
-    id := v_node.id;
+    v_answer.id := v_node.id;
   end if;
   if p_vector is not null then
     perform pgmem.store_node_vectors(p_model,
-      jsonb_build_array(jsonb_build_object('id', id, 'vector', to_jsonb(p_vector))));
+      jsonb_build_array(jsonb_build_object('id', v_answer.id, 'vector', to_jsonb(p_vector))));
   end if;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.merge_node is $$
@@ -78,35 +81,20 @@ $$;
 select pgmem.declare_verb('merge_node', p_rights => 'writer', p_effect => 'repeat');
 
 
+select pgmem.declare_answer('node_row', $$
+A node with its properties, its periods and its writer.
+
+id uuid, label text, key text, title text, status text, properties json, project text, scope text, focus text
+valid_from timestamptz, valid_to timestamptz, confidence float8, trust_level float8, source text, version integer
+created_at timestamptz, updated_at timestamptz, archived_at timestamptz, org_id text, user_id text, agent_id text
+session_id text
+$$);
+
 create or replace function pgmem.read_node(
   p_label text,
   p_key text
-) returns table (
-  id uuid,
-  label text,
-  key text,
-  title text,
-  status text,
-  properties jsonb,
-  project text,
-  scope text,
-  focus text,
-  valid_from timestamptz,
-  valid_to timestamptz,
-  confidence float8,
-  trust_level float8,
-  source text,
-  version integer,
-  created_at timestamptz,
-  updated_at timestamptz,
-  archived_at timestamptz,
-  org_id text,
-  user_id text,
-  agent_id text,
-  session_id text
-)
+) returns setof pgmem.node_row
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_node pgmem.node := pgmem.find_recorded(p_label, p_key);
 begin
@@ -131,16 +119,7 @@ select pgmem.declare_verb('read_node', p_rights => 'reader', p_effect => 'look')
 create or replace function pgmem.find_projects(
   p_query text,
   p_limit pgmem.row_limit default 10
-) returns table (
-  id uuid,
-  label text,
-  key text,
-  title text,
-  summary text,
-  score float8,
-  trust float8,
-  confidence float8
-)
+) returns setof pgmem.ranked_node
 language sql stable security definer set search_path = pgmem, pg_temp as $$
   select n.id, n.label, n.key::text, n.title::text, pgmem.excerpt(n.props ->> 'description'),
          ts_rank(n.tsv, words.query)::float8, n.trust_level::float8,

@@ -65,6 +65,74 @@ p_reach says which cells a front asks (comment on pgmem.verb.reach); a verb of r
 caller.
 $$;
 
+create or replace function pgmem.declare_answer(p_name text, p_text text) returns void
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_parts   text[] := string_to_array(btrim(p_text, e'\n'), e'\n\n');
+  v_lines   text := v_parts[cardinality(v_parts)];
+  v_head    text := substring(v_lines from '^(?:class|like) [^\n]*');
+  v_kind    "char" := (select c.relkind from pg_class c where c.oid = to_regclass('pgmem.' || p_name));
+  v_known   text[] := array(select format('%I %s', a.attname, format_type(a.atttypid, null)) from pg_attribute a
+               where a.attrelid = to_regclass('pgmem.' || p_name) and a.attnum > 0 and not a.attisdropped
+               order by a.attnum);
+  v_columns text[];
+  v_meaning text;
+begin
+  -- A line about an attribute of the type that this one is like says what is different here.
+  select array_agg(format('%I %s', f.name, f.type) order by f.place),
+         string_agg(format('comment on column pgmem.%I.%I is %L', p_name, f.name, f.meaning), ';')
+  into v_columns, v_meaning
+  from (
+    select a.name, min(a.place) as place, (array_agg(a.type order by a.place))[1] as type,
+           (array_agg(a.meaning order by a.place desc))[1] as meaning
+    from (
+      select b.attname::text as name, format_type(b.atttypid, null) as type, b.attnum::integer as place,
+             col_description(b.attrelid, b.attnum) as meaning
+      from pg_attribute b
+      where b.attrelid = to_regclass('pgmem.' || substring(v_head from 'like (\w+)')) and b.attnum > 0
+      union all
+      select split_part(t.text, ' ', 1), pgmem.answer_type(substring(t.text from ' (.*?)(?:: |$)')),
+             (1000 * l.place + t.place)::integer, regexp_replace(substring(t.text from ' (.*)'), '\n +', ' ', 'g')
+      from regexp_split_to_table(substr(v_lines, coalesce(length(v_head) + 2, 1)), '\n(?! )') with ordinality
+        as l(line, place)
+      cross join lateral unnest(case when strpos(l.line, ': ') > 0 then array[l.line]
+        else string_to_array(l.line, ', ') end) with ordinality as t(text, place)) a
+    group by a.name) f;
+  if v_kind is null then
+    execute format('create type pgmem.%I as (%s)', p_name, array_to_string(v_columns, ', '));
+  elsif v_kind = 'c' and v_columns[:cardinality(v_known)] <> v_known then
+    raise exception 'The type % is (%) and is declared as (%): attributes are added at the end, and none is removed.',
+      p_name, array_to_string(v_known, ', '), array_to_string(v_columns, ', ');
+  elsif v_kind = 'c' and cardinality(v_columns) > cardinality(v_known) then
+    execute format('alter type pgmem.%I %s', p_name,
+      (select string_agg('add attribute ' || c, ', ') from unnest(v_columns[cardinality(v_known) + 1:]) c));
+  end if;
+  execute format('comment on %s pgmem.%I is %L', case v_kind when 'v' then 'view' else 'type' end, p_name,
+    array_to_string(v_parts[:cardinality(v_parts) - 1] || ('[' || v_head || ']'), e'\n\n'));
+  execute v_meaning;
+end;
+$$;
+comment on function pgmem.declare_answer is $$
+Declare the type of an answer: make it or add what is new at its end, and comment on it and on its attributes.
+
+The last paragraph of the text lists the attributes: `name type: meaning` on a line, or several `name type, name type`.
+A type is one of SQL, or of what jsonb holds: another answer, with [] a list of them; object; json; {integer}, an object
+whose values are integers; [text], a list of texts; rest, the properties that no other attribute has. a|b is a text that
+is a or b. A ? says that it may be null, and = gives the value that the class in Python has without it. That class is
+named as the type; a first line `class Name like type` names another class, and the type that this one begins with.
+$$;
+
+
+create or replace function pgmem.answer_type(p_declared text) returns text
+language sql stable set search_path = pgmem, pg_temp as $$
+  select case when base ~ '^(text|integer|bigint|float8|boolean|uuid|date|timestamptz|former_\w+)(\[\])?$'
+                then base::regtype::text
+              when base ~ '\|' then 'text' else 'jsonb' end
+  from regexp_replace(p_declared, '(\?| = .*)$', '') as base;
+$$;
+comment on function pgmem.answer_type is 'The type in SQL of an attribute that declare_answer declares.';
+
+
 delete from pgmem.verb;
 delete from pgmem.argument;
 

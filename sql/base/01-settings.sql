@@ -66,15 +66,20 @@ end;
 comment on function pgmem.setting_float is 'A row of pgmem.setting as a number.';
 
 
+select pgmem.declare_answer('setting_answer', $$
+A threshold or limit of the store.
+
+class Setting
+name text, value text, description text
+$$);
+
 create or replace function pgmem.set_setting(
   p_name text,
-  p_value text,
-  out name text,
-  out value text,
-  out description text
-)
+  p_value text
+) returns pgmem.setting_answer
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
+declare
+  v_answer pgmem.setting_answer;
 begin
   -- A cast to boolean would be tried at planning, for every row.
   update pgmem.setting s
@@ -83,11 +88,12 @@ begin
                    when lower(p_value) in ('false', 'f', 'no', 'n', 'off', '0') then 'false'
                    else p_value end
   where s.name = p_name
-  returning s.name, s.value, s.description into name, value, description;
-  if name is null then
+  returning s.name, s.value, s.description into v_answer;
+  if v_answer.name is null then
     raise exception using errcode = 'PM001', message = format('Unknown setting %s. Known: %s.',
       quote_literal(left(p_name, 80)), (select string_agg(s.name, ', ' order by s.name) from pgmem.setting s));
   end if;
+  return v_answer;
 exception when check_violation or invalid_text_representation or numeric_value_out_of_range or undefined_object
   or syntax_error or invalid_name then
   raise exception using errcode = 'PM001', message = format('%s cannot be %s; it means: %s', p_name,
@@ -106,13 +112,7 @@ select pgmem.declare_verb('set_setting', p_rights => 'owner', p_effect => 'repea
   p_reach => 'every');
 
 
-create or replace function pgmem.list_settings(
-
-) returns table (
-  name text,
-  value text,
-  description text
-)
+create or replace function pgmem.list_settings() returns setof pgmem.setting_answer
 language sql stable security definer set search_path = pgmem, pg_temp as $$
   select s.name, s.value, s.description from pgmem.setting s order by s.name;
 $$;

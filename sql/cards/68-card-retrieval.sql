@@ -206,6 +206,88 @@ comment on function pgmem.digest_page is
   'One page of the digests of a request, one for each path or symbol, as many as fit into the budget.';
 
 
+select pgmem.declare_answer('digest_card', $$
+A card in short; stale says why it may be outdated.
+
+id text, kind text, statement text, stale text?
+$$);
+
+select pgmem.declare_answer('path_digest', $$
+What is known of one path or symbol, best first.
+
+path text, cards digest_card[] = {}, more integer?, hidden_stale integer?, hidden_drafts integer?
+$$);
+
+select pgmem.declare_answer('card_subject_answer', $$
+The subject of a card: a path, symbol, module, test or document.
+
+class CardSubject
+kind text, key text, relation text
+$$);
+
+select pgmem.declare_answer('card_answer', $$
+A card; the fields from `origin` on are those of detail_level full.
+
+class Card
+id uuid, type text, status text, confidence text?, approved boolean = false, statement text, statement_length integer
+statement_truncated boolean = false, subjects card_subject_answer[] = {}, subject_count integer = 0
+evidence_count integer = 0, relevance_score float8?, retrieval_lane text?, stale_reason text?, branch text?
+relations {uuid[]}?, origin text?, ingest_source text?, path text?, approved_by text?, approved_at timestamptz?
+rejected_by text?, rejection text?, contradiction text?, payload object?, created_at timestamptz?
+updated_at timestamptz?, version integer?, evidence card_evidence[]?
+$$);
+
+select pgmem.declare_answer('record_coverage', $$
+How many paths of a scope have an active card.
+
+scope_paths_with_memory integer, scope_paths_total integer, coverage_percent float8, coverage_kind text
+$$);
+
+select pgmem.declare_answer('observation_confidence', $$
+Whether there is evidence; it says nothing about correctness.
+
+level text, basis text[], note text
+$$);
+
+select pgmem.declare_answer('path_coverage', $$
+Whether an active card has a path, or something below it, as its subject.
+
+path text, covered boolean
+$$);
+
+select pgmem.declare_answer('coverage', $$
+How much engineering memory knows about a scope.
+
+record_coverage record_coverage, observation_confidence observation_confidence, paths path_coverage[]?
+$$);
+
+select pgmem.declare_answer('answer_budget', $$
+The budget of an answer, and how much of it the cards use.
+
+budget integer, used integer, unit text
+$$);
+
+select pgmem.declare_answer('waiting_branch', $$
+A branch with cards of its own, and the commit after which they are shared; ^ID: any that follows ID.
+
+branch text, commit text
+$$);
+
+select pgmem.declare_answer('cards_sync', $$
+Whether a project has engineering memory, its last run, and what the sync policy did.
+
+policy text, state ready|missing, last_run_id uuid?, last_run_at timestamptz?, fingerprint text?, commit text?
+waiting waiting_branch[]?, auto text?, reason text?
+$$);
+
+select pgmem.declare_answer('relevant_memory', $$
+What is known about a scope: digests, or a page of cards.
+
+project_id text, scope_resolved_from text, digests path_digest[]?, records card_answer[]?, record_count integer?
+total_count integer?, truncated boolean, continuation text?, coverage coverage?, detail_level text
+retrieval_policy {boolean}, context_governance answer_budget?, memory_sync cards_sync
+$$);
+
 create or replace function pgmem.get_relevant_memory(
   p_project_id text,
   p_scope text[] default null,
@@ -216,24 +298,11 @@ create or replace function pgmem.get_relevant_memory(
   p_include_drafts boolean default true,
   p_detail_level pgmem.detail_level default 'compact',
   p_cursor text default null,
-  p_branch text default null,
-  out project_id text,
-  out scope_resolved_from text,
-  out digests jsonb,
-  out records jsonb,
-  out record_count integer,
-  out total_count integer,
-  out truncated boolean,
-  out continuation text,
-  out coverage jsonb,
-  out detail_level text,
-  out retrieval_policy jsonb,
-  out context_governance jsonb,
-  out memory_sync jsonb
-)
+  p_branch text default null
+) returns pgmem.relevant_memory
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer  pgmem.relevant_memory;
   v_caller  pgmem.caller := pgmem.caller();
   v_scope   pgmem.scope_state;
   v_request jsonb;
@@ -246,7 +315,7 @@ begin
   v_request := pgmem.relevant_request(p_scope, p_symbols, p_intent_id, p_cursor);
   v_scope := pgmem.card_scope(v_caller, p_project_id);
   v_state := pgmem.cards_digest(v_caller.tenants, v_scope.project_seq);
-  memory_sync := pgmem.cards_sync(v_caller.tenants, v_scope.project_seq);
+  v_answer.memory_sync := pgmem.cards_sync(v_caller.tenants, v_scope.project_seq);
   if p_cursor is not null then
     if v_request ->> 'project' <> v_scope.project_seq::text then
       raise exception using errcode = 'PM010', message = 'snapshot_mismatch: project_identity_mismatch. '
@@ -256,11 +325,11 @@ begin
         'Cards of the project changed since the first page; start again without cursor.';
     end if;
   else
-    if memory_sync ->> 'state' = 'missing' then
+    if v_answer.memory_sync ->> 'state' = 'missing' then
       raise exception using errcode = 'PM010',
         message = format('Project %s has no engineering memory yet (sync policy %s). '
           'Run manage_engineering_memory(action=refresh_from_run) or: pgmem cards init',
-          v_scope.project_id, memory_sync ->> 'policy');
+          v_scope.project_id, v_answer.memory_sync ->> 'policy');
     end if;
     if p_intent_id is not null then
       select i.paths into v_paths from pgmem.card_intent i
@@ -276,36 +345,38 @@ begin
       'detail', case when p_detail_level = 'full' then 'full' else 'compact' end, 'branch', p_branch);
   end if;
 
-  project_id := v_scope.project_id;
-  scope_resolved_from := v_request ->> 'from';
-  detail_level := v_request ->> 'detail';
-  retrieval_policy := '{"memory_does_not_authorize_edits": true, "risk_notes_are_informational": true}';
-  if detail_level = 'compact' then
+  v_answer.project_id := v_scope.project_id;
+  v_answer.scope_resolved_from := v_request ->> 'from';
+  v_answer.detail_level := v_request ->> 'detail';
+  v_answer.retrieval_policy := '{"memory_does_not_authorize_edits": true, "risk_notes_are_informational": true}';
+  if v_answer.detail_level = 'compact' then
     v_page := pgmem.digest_page(v_request, v_caller.tenants, v_scope.project_seq, v_budget);
-    digests := v_page.digests;
-    truncated := (v_request ->> 'offset')::integer + v_page.shown < v_page.total;
-    if truncated then
-      continuation := pgmem.write_cursor(
+    v_answer.digests := v_page.digests;
+    v_answer.truncated := (v_request ->> 'offset')::integer + v_page.shown < v_page.total;
+    if v_answer.truncated then
+      v_answer.continuation := pgmem.write_cursor(
         v_request || jsonb_build_object('offset', (v_request ->> 'offset')::integer + v_page.shown));
     end if;
-    memory_sync := memory_sync - '{fingerprint,last_run_id,last_run_at,commit}'::text[];
-    return;
+    v_answer.memory_sync := v_answer.memory_sync - '{fingerprint,last_run_id,last_run_at,commit}'::text[];
+    return v_answer;
   end if;
   v_page := pgmem.relevant_page(v_request, v_caller.tenants, v_scope.project_seq, v_budget);
-  records := v_page.records;
-  record_count := v_page.record_count;
-  total_count := v_page.total_count;
-  truncated := (v_request ->> 'offset')::integer + record_count < total_count;
-  if truncated then
-    continuation := pgmem.write_cursor(
-      v_request || jsonb_build_object('offset', (v_request ->> 'offset')::integer + record_count));
+  v_answer.records := v_page.records;
+  v_answer.record_count := v_page.record_count;
+  v_answer.total_count := v_page.total_count;
+  v_answer.truncated := (v_request ->> 'offset')::integer + v_answer.record_count < v_answer.total_count;
+  if v_answer.truncated then
+    v_answer.continuation := pgmem.write_cursor(
+      v_request || jsonb_build_object('offset', (v_request ->> 'offset')::integer + v_answer.record_count));
   end if;
-  coverage := (pgmem.scope_coverage(v_caller.tenants, pgmem.card_keys(v_caller, v_scope.project_seq),
+  v_answer.coverage := (pgmem.scope_coverage(v_caller.tenants, pgmem.card_keys(v_caller, v_scope.project_seq),
     array(select jsonb_array_elements_text(v_request -> 'paths')),
     array(select jsonb_array_elements_text(v_request -> 'symbols')), v_request ->> 'branch')).coverage;
-  retrieval_policy := jsonb_build_object('memory_does_not_authorize_edits', true, 'risk_notes_are_informational', true,
+  v_answer.retrieval_policy := jsonb_build_object(
+    'memory_does_not_authorize_edits', true, 'risk_notes_are_informational', true,
     'drafts_included', (v_request ->> 'drafts')::boolean, 'stale_included', (v_request ->> 'stale')::boolean);
-  context_governance := jsonb_build_object('budget', v_budget, 'used', v_page.used, 'unit', 'utf8_bytes/4');
+  v_answer.context_governance := jsonb_build_object('budget', v_budget, 'used', v_page.used, 'unit', 'utf8_bytes/4');
+  return v_answer;
 end;
 $$;
 comment on function pgmem.get_relevant_memory is $$
@@ -394,6 +465,39 @@ $$;
 comment on function pgmem.card_with_revisions is 'A card in full with its revisions, oldest first.';
 
 
+select pgmem.declare_answer('card_revision_answer', $$
+A change of a card: the action, its author and its reason.
+
+class CardRevision
+action text, from_status text?, to_status text?, by text?, reason text?, version integer?, at timestamptz
+$$);
+
+select pgmem.declare_answer('trajectory', $$
+What one piece of work did, on one line: day, intent, files, verification, outcome, commit.
+
+id uuid, line text, at timestamptz, outcome text, commit text?
+$$);
+
+select pgmem.declare_answer('memory_payload', $$
+The result of a query of engineering memory; each mode sets other fields.
+
+search, for_path, for_symbol, stale and drafts set records and their counts; get sets record and revisions; coverage
+sets the coverage of paths; status sets record_count, the counts by type and status, those of the cards of other
+branches, and the capacity; trajectories sets trajectories and their counts.
+
+records card_answer[]?, record_count integer?, total_count integer?, truncated boolean?, record card_answer?
+revisions card_revision_answer[]?, message text?, record_coverage record_coverage?
+observation_confidence observation_confidence?, paths path_coverage[]?, trajectories trajectory[]?, project_id text?
+records_by_type {integer}?, records_by_status {integer}?, records_elsewhere integer?, capacity {integer}?
+sync cards_sync?
+$$);
+
+select pgmem.declare_answer('memory_answer', $$
+The answer to a query of engineering memory.
+
+mode text, status ok|not_found, detail_level text, payload memory_payload
+$$);
+
 create or replace function pgmem.query_engineering_memory(
   p_project_id text,
   p_mode text,
@@ -409,15 +513,11 @@ create or replace function pgmem.query_engineering_memory(
   p_detail_level pgmem.detail_level default 'compact',
   p_embedding real[] default null,
   p_embedding_model text default null,
-  p_branch text default null,
-  out mode text,
-  out status text,
-  out detail_level text,
-  out payload jsonb
-)
+  p_branch text default null
+) returns pgmem.memory_answer
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer   pgmem.memory_answer;
   v_caller   pgmem.caller := pgmem.caller();
   v_scope    pgmem.scope_state;
   v_keys     bigint[];
@@ -427,14 +527,14 @@ declare
   v_node     pgmem.node;
   v_covered  record;
 begin
-  mode := pgmem.require_word(p_mode,
+  v_answer.mode := pgmem.require_word(p_mode,
     array['search', 'get', 'for_path', 'for_symbol', 'stale', 'drafts', 'coverage', 'status', 'trajectories'],
     'Unknown query mode ''%s''. Allowed: %s.');
-  detail_level := case when p_mode = 'get' or p_detail_level = 'full' then 'full' else 'compact' end;
+  v_answer.detail_level := case when p_mode = 'get' or p_detail_level = 'full' then 'full' else 'compact' end;
   perform pgmem.check_filters(p_filters);
   v_scope := pgmem.card_scope(v_caller, p_project_id);
   v_keys := pgmem.card_keys(v_caller, v_scope.project_seq);
-  status := 'ok';
+  v_answer.status := 'ok';
 
   if p_mode = 'get' then
     if p_record_id is null then
@@ -442,14 +542,14 @@ begin
     end if;
     v_node := pgmem.card_by_id(p_record_id, v_caller.tenants, v_keys);
     if v_node.seq is null then
-      status := 'not_found';
-      payload := jsonb_build_object('message', format('Memory record not found: %s', p_record_id));
+      v_answer.status := 'not_found';
+      v_answer.payload := jsonb_build_object('message', format('Memory record not found: %s', p_record_id));
     else
-      payload := pgmem.card_with_revisions(v_node);
+      v_answer.payload := pgmem.card_with_revisions(v_node);
     end if;
-    return;
+    return v_answer;
   elsif p_mode = 'status' then
-    payload := pgmem.card_counts(v_caller.tenants, v_keys, p_branch) || jsonb_build_object(
+    v_answer.payload := pgmem.card_counts(v_caller.tenants, v_keys, p_branch) || jsonb_build_object(
       'project_id', v_scope.project_id,
       'sync', pgmem.cards_sync(v_caller.tenants, v_scope.project_seq) || jsonb_strip_nulls(jsonb_build_object(
         'waiting', (
@@ -458,15 +558,15 @@ begin
           from pgmem.node n
           where n.label = 'Card' and n.scope_key = any (v_keys) and n.tenant || '' = any (v_caller.tenants)
             and n.props ? 'branch'))));
-    return;
+    return v_answer;
   elsif p_mode = 'trajectories' then
-    payload := pgmem.find_trajectories(v_caller.tenants, v_scope,
+    v_answer.payload := pgmem.find_trajectories(v_caller.tenants, v_scope,
       case when btrim(p_path) <> '' then pgmem.clean_path(p_path) end,
       pgmem.clean_text(p_query, 'query'), p_embedding, p_embedding_model, p_max_results);
-    if payload -> 'trajectories' = '[]' then
-      status := 'not_found';
+    if v_answer.payload -> 'trajectories' = '[]' then
+      v_answer.status := 'not_found';
     end if;
-    return;
+    return v_answer;
   elsif p_mode = 'coverage' then
     if coalesce(cardinality(p_scope), 0) = 0 then
       raise exception using errcode = 'PM010',
@@ -474,8 +574,8 @@ begin
     end if;
     select * into v_covered
     from pgmem.scope_coverage(v_caller.tenants, v_keys, pgmem.clean_paths(p_scope), '{}', p_branch);
-    payload := v_covered.coverage || jsonb_build_object('paths', v_covered.paths);
-    return;
+    v_answer.payload := v_covered.coverage || jsonb_build_object('paths', v_covered.paths);
+    return v_answer;
   end if;
 
   if p_mode = 'for_path' and btrim(coalesce(p_path, '')) = '' then
@@ -500,15 +600,16 @@ begin
   )
   select jsonb_build_object(
     'records', coalesce(jsonb_agg(pgmem.card_json(row(n.*)::pgmem.node,
-      case when p_mode not in ('stale', 'drafts') then m.score end, detail_level = 'full')
+      case when p_mode not in ('stale', 'drafts') then m.score end, v_answer.detail_level = 'full')
       order by m.score desc nulls last, m.node_seq desc), '[]'),
     'record_count', count(*),
     'total_count', coalesce(max(m.total), 0),
     'truncated', coalesce(max(m.total), 0) > count(*))
-  into payload from matched m join pgmem.visible_node n on n.seq = m.node_seq;
-  if payload -> 'records' = '[]' then
-    status := 'not_found';
+  into v_answer.payload from matched m join pgmem.visible_node n on n.seq = m.node_seq;
+  if v_answer.payload -> 'records' = '[]' then
+    v_answer.status := 'not_found';
   end if;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.query_engineering_memory is $$

@@ -109,31 +109,35 @@ comment on function pgmem.claimed_permissions is
   'The kinds of permission that a text gives in the name of memory, of a card or of an agent.';
 
 
+select pgmem.declare_answer('claim_check', $$
+Whether a text claims more than a memory can prove.
+
+valid boolean, errors text[] = {}, warnings text[] = {}
+$$);
+
 create or replace function pgmem.validate_claims(
   p_text text,
-  p_project_id text default null,
-  out valid boolean,
-  out errors text[],
-  out warnings text[]
-)
+  p_project_id text default null
+) returns pgmem.claim_check
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer pgmem.claim_check;
   v_text text := pgmem.clean_text(p_text, 'text', true);
 begin
   if p_project_id is not null then
     perform pgmem.card_scope(pgmem.caller(), p_project_id);
   end if;
-  errors := array(select format('Claim may grant permission memory cannot provide: %s.', label)
+  v_answer.errors := array(select format('Claim may grant permission memory cannot provide: %s.', label)
                   from unnest(pgmem.claimed_permissions(v_text)) label);
-  warnings := pgmem.statement_warnings(length(v_text)) || coalesce((
+  v_answer.warnings := pgmem.statement_warnings(length(v_text)) || coalesce((
     select array_agg(format('Relies on stale card %s without saying that it is stale.', n.id) order by n.seq)
     from pgmem.visible_node n
     where n.label = 'Card' and n.status = 'stale' and v_text !~* '\mstale\M'
       and n.id in (
         select (m[1])::uuid
         from regexp_matches(v_text, '([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})', 'gi') m)), '{}');
-  valid := errors = '{}';
+  v_answer.valid := v_answer.errors = '{}';
+  return v_answer;
 end;
 $$;
 comment on function pgmem.validate_claims is $$
@@ -286,6 +290,13 @@ comment on function pgmem.wording_warnings is
   'What is to be said of a statement: a transcript, several facts, or a rewording of cards of the same scope.';
 
 
+select pgmem.declare_answer('candidate', $$
+A drafted card, and remarks about it.
+
+card_id uuid, status text, identity_key text, statement_length integer, warnings text[] = {}
+previously_rejected uuid?, message text?, next_step text?
+$$);
+
 create or replace function pgmem.record_candidate(
   p_record_type text,
   p_statement text,
@@ -295,19 +306,11 @@ create or replace function pgmem.record_candidate(
   p_evidence pgmem.card_evidence_list default '[]',
   p_share pgmem.sharing default null,
   p_branch text default null,
-  p_branch_commit text default null,
-  out card_id uuid,
-  out status text,
-  out identity_key text,
-  out statement_length integer,
-  out warnings text[],
-  out previously_rejected uuid,
-  out message text,
-  out next_step text
-)
+  p_branch_commit text default null
+) returns pgmem.candidate
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer pgmem.candidate;
   v_caller pgmem.caller := pgmem.require_writer();
   v_by     text := pgmem.card_writer(v_caller);
   v_scope  pgmem.scope_state;
@@ -317,7 +320,7 @@ declare
   v_made   record;
 begin
   perform pgmem.require_record_type(p_record_type);
-  select c.statement, c.warnings into v_text, warnings from pgmem.check_statement(p_statement) c;
+  select c.statement, c.warnings into v_text, v_answer.warnings from pgmem.check_statement(p_statement) c;
   if btrim(coalesce(p_subject_path, '')) = '' then
     raise exception using errcode = 'PM010',
       message = 'record_candidate requires subject_path linking the observation to a repo file.';
@@ -328,23 +331,24 @@ begin
   perform pgmem.require_known_file(v_node, v_path);
   perform pgmem.lock_scope(v_node.scope_key);
   perform pgmem.require_draft_room(v_node, 1);
-  warnings := warnings || pgmem.wording_warnings(v_node, v_text, p_branch);
+  v_answer.warnings := v_answer.warnings || pgmem.wording_warnings(v_node, v_text, p_branch);
   v_made := pgmem.store_candidate(v_node, v_text, v_path, p_record_type, p_symbols, p_evidence,
     case v_by when 'human' then 'human' else 'agent' end, v_by, pgmem.written_on(p_branch, p_branch_commit));
   if v_made.existing is not null then
     raise exception using errcode = 'PM010', message = format('Candidate already exists for identity_key=%s (card %s).',
       v_made.identity_key, v_made.existing);
   end if;
-  card_id := (v_made.node).id;
-  status := (v_made.node).status;
-  identity_key := v_made.identity_key;
-  statement_length := length(v_text);
-  previously_rejected := v_made.rejected;
-  message := case when (v_made.node).version > 1 then 'The card of another branch says so; it is shared now.'
+  v_answer.card_id := (v_made.node).id;
+  v_answer.status := (v_made.node).status;
+  v_answer.identity_key := v_made.identity_key;
+  v_answer.statement_length := length(v_text);
+  v_answer.previously_rejected := v_made.rejected;
+  v_answer.message := case when (v_made.node).version > 1 then 'The card of another branch says so; it is shared now.'
     when v_made.rejected is null then 'Recorded as a draft.' else
     format('Recorded as a draft again: the same card was rejected before (%s). '
       'Say what has changed when you ask for its approval.', v_made.rejected) end;
-  next_step := 'A person approves or rejects it: pgmem cards review.';
+  v_answer.next_step := 'A person approves or rejects it: pgmem cards review.';
+  return v_answer;
 end;
 $$;
 comment on function pgmem.record_candidate is $$
@@ -502,32 +506,41 @@ comment on function pgmem.draft_receipt is
   'Store the drafts of a receipt, all or none, and name the cards that are there already.';
 
 
+select pgmem.declare_answer('drafted_card', $$
+A card that was drafted, existed already, or is only proposed (then it has no id).
+
+type text, path text?, id uuid?, statement text?, warnings text[]?, proposal_only boolean = false
+$$);
+
+select pgmem.declare_answer('proposal', $$
+The cards from a receipt: drafted, existing and only proposed ones.
+
+drafted drafted_card[] = {}, existing drafted_card[] = {}, proposal_only drafted_card[] = {}, warnings [text] = {}
+next_step text?
+$$);
+
 create or replace function pgmem.propose_from_receipt(
   p_receipt jsonb,
   p_project_id text,
   p_share pgmem.sharing default null,
   p_branch text default null,
-  p_branch_commit text default null,
-  out drafted jsonb,
-  out existing jsonb,
-  out proposal_only jsonb,
-  out warnings jsonb,
-  out next_step text
-)
+  p_branch_commit text default null
+) returns pgmem.proposal
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer pgmem.proposal;
   v_caller pgmem.caller := pgmem.require_writer();
   v_answer jsonb;
 begin
   v_answer := pgmem.draft_receipt(
     coalesce(p_receipt, '{}'), pgmem.card_scope(v_caller, p_project_id), v_caller, p_share,
     pgmem.written_on(p_branch, p_branch_commit));
-  drafted := v_answer -> 'drafted';
-  existing := v_answer -> 'existing';
-  proposal_only := v_answer -> 'proposal_only';
-  warnings := v_answer -> 'warnings';
-  next_step := v_answer ->> 'next_step';
+  v_answer.drafted := v_answer -> 'drafted';
+  v_answer.existing := v_answer -> 'existing';
+  v_answer.proposal_only := v_answer -> 'proposal_only';
+  v_answer.warnings := v_answer -> 'warnings';
+  v_answer.next_step := v_answer ->> 'next_step';
+  return v_answer;
 end;
 $$;
 comment on function pgmem.propose_from_receipt is $$

@@ -10,30 +10,35 @@
 -- Locks: finish_intent takes the scope lock of the cards, then the row of the intent.
 
 
+select pgmem.declare_answer('intent', $$
+A declared intent: the paths that will be changed.
+
+intent_id uuid, paths text[], policy {boolean}, next_step text?
+$$);
+
 create or replace function pgmem.declare_intent(
   p_paths text[],
   p_project_id text,
-  p_description text default null,
-  out intent_id uuid,
-  out paths text[],
-  out policy jsonb,
-  out next_step text
-)
+  p_description text default null
+) returns pgmem.intent
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer pgmem.intent;
   v_caller pgmem.caller := pgmem.require_writer();
   v_scope  pgmem.scope_state;
 begin
-  paths := pgmem.clean_paths(case when coalesce(cardinality(p_paths), 0) = 0 then '{""}' else p_paths end);
+  v_answer.paths := pgmem.clean_paths(case when coalesce(cardinality(p_paths), 0) = 0 then '{""}' else p_paths end);
   v_scope := pgmem.card_scope(v_caller, p_project_id);
   insert into pgmem.card_intent as i
     (org_id, user_id, project_seq, paths, description, agent_id, session_id, declared_at)
-  values (v_caller.org_id, v_caller.user_id, v_scope.project_seq, paths, pgmem.clean_text(p_description, 'description'),
+  values (v_caller.org_id, v_caller.user_id, v_scope.project_seq, v_answer.paths,
+          pgmem.clean_text(p_description, 'description'),
           v_caller.agent_id, v_caller.session_id, pgmem.clock())
-  returning i.id into intent_id;
-  policy := '{"memory_does_not_authorize_edits": true, "risk_notes_are_informational": true}';
-  next_step := 'get_relevant_memory(intent_id) before the work, finish_intent(intent_id, changed_paths) after it.';
+  returning i.id into v_answer.intent_id;
+  v_answer.policy := '{"memory_does_not_authorize_edits": true, "risk_notes_are_informational": true}';
+  v_answer.next_step :=
+    'get_relevant_memory(intent_id) before the work, finish_intent(intent_id, changed_paths) after it.';
+  return v_answer;
 end;
 $$;
 comment on function pgmem.declare_intent is $$
@@ -47,6 +52,13 @@ $$;
 select pgmem.declare_verb('declare_intent', p_rights => 'writer', p_effect => 'write', p_answer => 'Intent');
 
 
+select pgmem.declare_answer('finished_intent', $$
+The changes of an intent, the cards that they made stale, and the cards that were drafted.
+
+intent_id uuid, changed_paths text[], outside_scope text[], stale_cards uuid[], proposed proposal?, coverage coverage?
+policy {boolean} = {}
+$$);
+
 create or replace function pgmem.finish_intent(
   p_intent_id uuid,
   p_changed_paths text[],
@@ -55,25 +67,19 @@ create or replace function pgmem.finish_intent(
   p_receipt jsonb default '{}',
   p_share pgmem.sharing default null,
   p_branch text default null,
-  p_branch_commit text default null,
-  out intent_id uuid,
-  out changed_paths text[],
-  out outside_scope text[],
-  out stale_cards uuid[],
-  out proposed jsonb,
-  out coverage jsonb,
-  out policy jsonb
-)
+  p_branch_commit text default null
+) returns pgmem.finished_intent
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer pgmem.finished_intent;
   v_caller pgmem.caller := pgmem.require_writer();
   v_scope  pgmem.scope_state;
   v_intent pgmem.card_intent;
   v_keys   bigint[];
   v_node   pgmem.node;
 begin
-  changed_paths := array(select distinct pgmem.clean_path(coalesce(p, '')) from unnest(p_changed_paths) p order by 1);
+  v_answer.changed_paths := array(
+    select distinct pgmem.clean_path(coalesce(p, '')) from unnest(p_changed_paths) p order by 1);
   v_scope := pgmem.card_scope(v_caller, p_project_id);
   perform pgmem.lock_scope((pgmem.place_card(v_scope, v_caller, p_share)).scope_key);
   select i.* into v_intent from pgmem.card_intent i
@@ -85,24 +91,24 @@ begin
     raise exception using errcode = 'PM010', message = format('Intent %s is finished already.', p_intent_id);
   end if;
   update pgmem.card_intent i
-  set finished_at = pgmem.clock(), changed_paths = finish_intent.changed_paths, receipt = nullif(p_receipt, '{}')
+  set finished_at = pgmem.clock(), changed_paths = v_answer.changed_paths, receipt = nullif(p_receipt, '{}')
   where i.id = v_intent.id;
-  intent_id := v_intent.id;
-  outside_scope := array(select c from unnest(changed_paths) c
+  v_answer.intent_id := v_intent.id;
+  v_answer.outside_scope := array(select c from unnest(v_answer.changed_paths) c
     where not exists (select from unnest(v_intent.paths) p where c = p or starts_with(c, p || '/')) order by 1);
 
   v_keys := pgmem.card_keys(v_caller, v_scope.project_seq);
-  stale_cards := '{}';
+  v_answer.stale_cards := '{}';
   for v_node in
     select n.* from pgmem.visible_node n
     where n.status = 'active' and n.label = 'Card' and (not n.props ? 'branch' or n.props ->> 'branch' = p_branch)
       and n.seq in (
-      select s.node_seq from unnest(changed_paths) as c(path) cross join unnest(v_keys) as k(key)
+      select s.node_seq from unnest(v_answer.changed_paths) as c(path) cross join unnest(v_keys) as k(key)
       join pgmem.card_subject s on s.scope_key = k.key and s.tenant = any (v_caller.tenants)
         and s.match = c.path collate "C"
       where s.status = 'active' and s.relation = 'about'
       union
-      select s.node_seq from unnest(changed_paths) as c(path) cross join unnest(v_keys) as k(key)
+      select s.node_seq from unnest(v_answer.changed_paths) as c(path) cross join unnest(v_keys) as k(key)
       join pgmem.card_subject s on s.scope_key = k.key and s.tenant = any (v_caller.tenants)
         and s.match > (c.path || '/') collate "C" and s.match < (c.path || '0') collate "C"
       where s.status = 'active' and s.relation = 'about')
@@ -110,16 +116,19 @@ begin
   loop
     v_node := pgmem.change_card(v_node, 'stale', '{"stale_reason": "scope_files_changed"}', 'finish',
       pgmem.card_writer(v_caller), format('intent %s', v_intent.id));
-    stale_cards := stale_cards || v_node.id;
+    v_answer.stale_cards := v_answer.stale_cards || v_node.id;
   end loop;
   if p_propose then
-    proposed := pgmem.draft_receipt(
-      coalesce(p_receipt, '{}') || jsonb_build_object('intent_id', v_intent.id, 'changed_paths', changed_paths),
+    v_answer.proposed := pgmem.draft_receipt(
+      coalesce(p_receipt, '{}') || jsonb_build_object(
+        'intent_id', v_intent.id, 'changed_paths', v_answer.changed_paths),
       v_scope, v_caller, p_share, pgmem.written_on(p_branch, p_branch_commit));
   end if;
   perform pgmem.build_trajectories(pgmem.place_card(v_scope, v_caller, p_share));
-  coverage := (pgmem.scope_coverage(v_caller.tenants, v_keys, changed_paths, '{}', p_branch)).coverage;
-  policy := '{"memory_does_not_authorize_edits": true, "risk_notes_are_informational": true}';
+  v_answer.coverage :=
+    (pgmem.scope_coverage(v_caller.tenants, v_keys, v_answer.changed_paths, '{}', p_branch)).coverage;
+  v_answer.policy := '{"memory_does_not_authorize_edits": true, "risk_notes_are_informational": true}';
+  return v_answer;
 end;
 $$;
 comment on function pgmem.finish_intent is $$

@@ -574,22 +574,31 @@ comment on function pgmem.refresh_report is
   'Bring the cards of a project to a report; with p_draft, new cards are drafts and nothing else changes.';
 
 
+select pgmem.declare_answer('reported_card', $$
+A card that a run would create.
+
+type text, path text?, statement text, subjects object[] = {}
+$$);
+
+select pgmem.declare_answer('card_refresh', $$
+The changes of a run: counts, what was left out, and in a dry run the cards that it would create.
+
+run_id uuid?, counts {integer} = {}, capacity text?, skipped [text] = {}, cards reported_card[]?
+$$);
+
 create or replace function pgmem.refresh_from_run(
   p_report jsonb,
   p_project_id text,
   p_dry_run boolean default false,
-  p_share pgmem.sharing default null,
-  out run_id uuid,
-  out counts jsonb,
-  out capacity text,
-  out skipped jsonb,
-  out cards jsonb
-)
+  p_share pgmem.sharing default null
+) returns pgmem.card_refresh
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
+declare
+  v_answer pgmem.card_refresh;
 begin
-  select r.run_id, r.counts, r.capacity, r.skipped, r.cards into run_id, counts, capacity, skipped, cards
+  select r.run_id, r.counts, r.capacity, r.skipped, r.cards into v_answer
   from pgmem.refresh_report(p_report, p_project_id, p_dry_run, p_share, false) r;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.refresh_from_run is $$

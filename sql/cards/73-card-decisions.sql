@@ -51,21 +51,21 @@ comment on function pgmem.decide_card is
   'Apply a decision to a card, after the check of rights; a card in another status raises ContractError.';
 
 
+select pgmem.declare_answer('card_decision', $$
+A card after a person has decided; the last four fields are set by an approval only.
+
+card_id uuid, status text, confidence text?, approved_by text?, evidence_count integer?, superseded uuid[] = {}
+$$);
+
 create or replace function pgmem.approve_card(
   p_card_id uuid,
   p_by text,
   p_reason text default null,
-  p_supersedes uuid[] default '{}',
-  out card_id uuid,
-  out status text,
-  out confidence text,
-  out approved_by text,
-  out evidence_count integer,
-  out superseded uuid[]
-)
+  p_supersedes uuid[] default '{}'
+) returns pgmem.card_decision
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer pgmem.card_decision;
   v_by   text := pgmem.clean_key(p_by, 'by');
   v_node pgmem.node;
   v_old  pgmem.node;
@@ -81,7 +81,7 @@ begin
   insert into pgmem.card_evidence (node_seq, kind, ref, added_by, created_at)
   values (v_node.seq, 'audit_event', 'human_approval:' || v_by, v_by, pgmem.now())
   on conflict (node_seq, kind, ref) do nothing;
-  superseded := '{}';
+  v_answer.superseded := '{}';
   foreach v_id in array coalesce(p_supersedes, '{}') loop
     select n.* into v_old from pgmem.visible_node n
     where n.id = v_id and n.label = 'Card' and n.scope_key = v_node.scope_key and n.tenant || '' = v_node.tenant
@@ -92,14 +92,15 @@ begin
     end if;
     perform pgmem.insert_edge(v_node.seq, 'SUPERSEDES', v_old.seq);
     perform pgmem.change_card(v_old, 'superseded', '{}', 'supersede', v_by, format('by %s', v_node.id));
-    superseded := superseded || v_id;
+    v_answer.superseded := v_answer.superseded || v_id;
   end loop;
   perform pgmem.weigh_card(v_node.seq);
-  card_id := v_node.id;
-  status := v_node.status;
-  confidence := v_node.props ->> 'confidence';
-  approved_by := v_by;
-  evidence_count := (select count(*) from pgmem.card_evidence e where e.node_seq = v_node.seq);
+  v_answer.card_id := v_node.id;
+  v_answer.status := v_node.status;
+  v_answer.confidence := v_node.props ->> 'confidence';
+  v_answer.approved_by := v_by;
+  v_answer.evidence_count := (select count(*) from pgmem.card_evidence e where e.node_seq = v_node.seq);
+  return v_answer;
 end;
 $$;
 comment on function pgmem.approve_card is $$
@@ -123,12 +124,11 @@ select pgmem.declare_verb('approve_card', p_rights => 'reviewer', p_effect => 'r
 create or replace function pgmem.reject_card(
   p_card_id uuid,
   p_by text,
-  p_reason text default null,
-  out card_id uuid,
-  out status text
-)
+  p_reason text default null
+) returns pgmem.card_decision
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
+  v_answer pgmem.card_decision;
   v_reason text;
   v_node   pgmem.node;
 begin
@@ -136,8 +136,10 @@ begin
   v_reason := pgmem.clean_text(p_reason, 'reason');
   v_node := pgmem.decide_card(p_card_id, 'reject', array['draft'], 'rejected', p_by, v_reason,
     jsonb_build_object('rejected_by', btrim(p_by), 'rejection', v_reason));
-  card_id := v_node.id;
-  status := v_node.status;
+  v_answer.card_id := v_node.id;
+  v_answer.status := v_node.status;
+  v_answer.superseded := '{}';
+  return v_answer;
 end;
 $$;
 comment on function pgmem.reject_card is $$
@@ -160,19 +162,20 @@ select pgmem.declare_verb('reject_card', p_rights => 'reviewer', p_effect => 're
 create or replace function pgmem.archive_card(
   p_card_id uuid,
   p_by text,
-  p_reason text default null,
-  out card_id uuid,
-  out status text
-)
+  p_reason text default null
+) returns pgmem.card_decision
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
+  v_answer pgmem.card_decision;
   v_node pgmem.node;
 begin
   perform pgmem.require_reviewer('archive_card');
   v_node := pgmem.decide_card(p_card_id, 'archive', array['active', 'stale', 'historical', 'superseded'], 'archived',
     p_by, pgmem.clean_text(p_reason, 'reason'), '{}');
-  card_id := v_node.id;
-  status := v_node.status;
+  v_answer.card_id := v_node.id;
+  v_answer.status := v_node.status;
+  v_answer.superseded := '{}';
+  return v_answer;
 end;
 $$;
 comment on function pgmem.archive_card is $$
@@ -192,17 +195,20 @@ select pgmem.declare_verb('archive_card', p_rights => 'reviewer', p_effect => 'r
   p_reach => 'caller');
 
 
+select pgmem.declare_answer('card_vacuum', $$
+The number of removed cards by status, of cards that remain to be removed, and of removed receipts.
+
+removed {integer}, remaining integer, receipts integer
+$$);
+
 create or replace function pgmem.vacuum_cards(
   p_project_id text,
   p_dry_run boolean default false,
-  p_limit integer default 500,
-  out removed jsonb,
-  out remaining integer,
-  out receipts integer
-)
+  p_limit integer default 500
+) returns pgmem.card_vacuum
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer pgmem.card_vacuum;
   v_caller pgmem.caller := pgmem.require_writer();
   v_scope  pgmem.scope_state;
   v_keys   bigint[];
@@ -223,33 +229,34 @@ begin
     and n.tenant || '' = any (v_caller.tenants) and n.status = substr(s.name, length('card_days_') + 1)
   where s.name like 'card\_days\_%' and s.name <> 'card_days_receipt' and s.value::integer >= 0
     and n.updated_at < pgmem.now() - make_interval(days => s.value::integer);
-  remaining := greatest(0, cardinality(v_due) - case when p_dry_run then 0 else p_limit end);
-  select coalesce(jsonb_object_agg(status, count), '{}') into removed from (
+  v_answer.remaining := greatest(0, cardinality(v_due) - case when p_dry_run then 0 else p_limit end);
+  select coalesce(jsonb_object_agg(status, count), '{}') into v_answer.removed from (
     select n.status, count(*) from pgmem.visible_node n
     where n.seq = any (case when p_dry_run then v_due else v_due[1 : p_limit] end) group by n.status) c;
   if not p_dry_run then
     perform pgmem.delete_node(seq) from unnest(v_due[1 : p_limit]) as seq;
   end if;
-  receipts := 0;
+  v_answer.receipts := 0;
   if v_days < 0 then
-    return;
+    return v_answer;
   end if;
   v_before := pgmem.now() - make_interval(days => v_days);
   if p_dry_run then
-    receipts := (
+    v_answer.receipts := (
       select count(*) from pgmem.card_intent i
       where i.project_seq = v_scope.project_seq and i.tenant = any (v_caller.tenants) and i.finished_at < v_before);
-    return;
+    return v_answer;
   end if;
   delete from pgmem.card_intent i
   where i.project_seq = v_scope.project_seq and i.tenant = any (v_caller.tenants) and i.finished_at < v_before;
-  get diagnostics receipts = row_count;
+  get diagnostics v_answer.receipts = row_count;
   -- The last run stays: the sync policy compares the repository with it.
   delete from pgmem.card_run r
   where r.project_seq = v_scope.project_seq and r.tenant = any (v_caller.tenants) and r.created_at < v_before
     and exists (
       select from pgmem.card_run newer
       where newer.tenant = r.tenant and newer.project_seq = r.project_seq and newer.created_at > r.created_at);
+  return v_answer;
 end;
 $$;
 comment on function pgmem.vacuum_cards is $$
@@ -268,15 +275,19 @@ select pgmem.declare_verb('vacuum_cards', p_rights => 'reviewer', p_effect => 'r
   p_reach => 'caller');
 
 
+select pgmem.declare_answer('settled_branches', $$
+The number of cards that are shared now, and of those that wait for another commit.
+
+shared integer, moved integer
+$$);
+
 create or replace function pgmem.settle_branches(
   p_project_id text,
-  p_settled pgmem.objects,
-  out shared integer,
-  out moved integer
-)
+  p_settled pgmem.objects
+) returns pgmem.settled_branches
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer pgmem.settled_branches;
   v_caller pgmem.caller := pgmem.require_writer();
   v_scope  pgmem.scope_state;
   v_keys   bigint[];
@@ -291,7 +302,7 @@ begin
   v_scope := pgmem.card_scope(v_caller, p_project_id);
   v_keys := array(select k from unnest(pgmem.card_keys(v_caller, v_scope.project_seq)) k order by k);
   perform pgmem.lock_scopes(v_keys);
-  shared := 0; moved := 0;
+  v_answer.shared := 0; v_answer.moved := 0;
   for v_found in
     select row(n.*)::pgmem.node as card, s.now
     from pgmem.visible_node n
@@ -305,13 +316,14 @@ begin
     if v_found.now is null then
       perform pgmem.change_card(v_found.card, (v_found.card).status, '{"branch": null, "branch_commit": null}', 'share',
         pgmem.card_writer(v_caller), format('%s is in the default branch', (v_found.card).props ->> 'branch'));
-      shared := shared + 1;
+      v_answer.shared := v_answer.shared + 1;
     else
       perform pgmem.change_card(v_found.card, (v_found.card).status, jsonb_build_object('branch_commit', v_found.now),
         'move', pgmem.card_writer(v_caller));
-      moved := moved + 1;
+      v_answer.moved := v_answer.moved + 1;
     end if;
   end loop;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.settle_branches is $$

@@ -67,16 +67,38 @@ comment on function pgmem.likely_changes is
   'What a scan knows to change with each of some paths: the chance, and in how many of how many commits it did.';
 
 
+select pgmem.declare_answer('companion', $$
+A file that is the reason for another one: in how many of its commits both changed.
+
+path text, commits integer?, of integer?
+$$);
+
+select pgmem.declare_answer('likely_change', $$
+A file that usually changes with those of the question; the score is the chance, from 0 to 1.
+
+path text, score float8, because companion[] = {}
+$$);
+
+select pgmem.declare_answer('added_file', $$
+A folder in which a share of the changes adds a file.
+
+folder text, share float8
+$$);
+
+select pgmem.declare_answer('likely_changes', $$
+The files that usually change with some files, the tests among them, and where a file is usually added.
+
+files likely_change[] = {}, tests likely_change[] = {}, added added_file[] = {}
+$$);
+
 create or replace function pgmem.what_changes(
   p_project_id text,
   p_paths text[],
-  p_limit integer default 10,
-  out files jsonb,
-  out tests jsonb,
-  out added jsonb
-)
+  p_limit integer default 10
+) returns pgmem.likely_changes
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
+  v_answer pgmem.likely_changes;
   v_caller pgmem.caller := pgmem.caller();
   v_paths  text[] := pgmem.clean_paths(case when cardinality(p_paths) = 0 then '{""}' else p_paths end);
   v_scope  pgmem.scope_state;
@@ -104,7 +126,8 @@ begin
   select coalesce(jsonb_agg(s.said order by s.place) filter (where s.place <= p_limit), '[]'),
     coalesce(jsonb_agg(s.said order by s.place) filter (where s.is_test and s.of_kind <= least(p_limit, 5)), '[]'),
     coalesce((select jsonb_agg(distinct l.added) from likely l where l.added is not null), '[]')
-  into files, tests, added from shown s;
+  into v_answer from shown s;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.what_changes is $$
@@ -195,17 +218,28 @@ $$;
 comment on function pgmem.path_terms is 'The files whose path holds some words, each scored by how rare they are in paths.';
 
 
+select pgmem.declare_answer('found_file', $$
+A file that a text is about, with the signs that found it, the strongest first.
+
+path text, score float8, signs text[] = {}
+$$);
+
+select pgmem.declare_answer('found_files', $$
+The files that a text is about, best first.
+
+files found_file[] = {}
+$$);
+
 create or replace function pgmem.which_files(
   p_project_id text,
   p_text text,
   p_limit integer default 10,
   p_embedding real[] default null,
-  p_embedding_model text default null,
-  out files jsonb
-)
+  p_embedding_model text default null
+) returns pgmem.found_files
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer pgmem.found_files;
   v_caller pgmem.caller := pgmem.caller();
   v_text   text := pgmem.clean_text(p_text, 'text');
   v_scope  pgmem.scope_state;
@@ -258,7 +292,8 @@ begin
   )
   select coalesce(jsonb_agg(jsonb_build_object('path', r.path, 'score', round(r.score::numeric, 3), 'signs', r.signs)
                             order by r.score desc, r.path collate "C"), '[]')
-  into files from ranked r;
+  into v_answer from ranked r;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.which_files is $$

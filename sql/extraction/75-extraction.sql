@@ -17,63 +17,77 @@
 -- the tenant's day.
 
 
+select pgmem.declare_answer('extraction_turn', $$
+A turn that an extraction shows, by its number.
+
+turn integer, role text, content text, at timestamptz?
+$$);
+
+select pgmem.declare_answer('extraction_candidate', $$
+A memory that the turns may touch, by its number.
+
+n integer, kind text, title text, text text?, version integer
+$$);
+
+select pgmem.declare_answer('extraction_answer', $$
+Turns that no extraction has looked at, and memories that they may touch; without an id there are none.
+
+class Extraction
+extraction_id uuid?, session_id text?, project_id text?, turns extraction_turn[], candidates extraction_candidate[]
+remaining integer, shape object?, next_step text?
+$$);
+
 create or replace function pgmem.begin_extraction(
   p_session_id text default null,
-  p_project_id text default null,
-  out extraction_id uuid,
-  out session_id text,
-  out project_id text,
-  out turns jsonb,
-  out candidates jsonb,
-  out remaining integer,
-  out shape jsonb,
-  out next_step text
-)
+  p_project_id text default null
+) returns pgmem.extraction_answer
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer pgmem.extraction_answer;
   v_caller pgmem.caller := pgmem.require_writer();
   v_scope  pgmem.scope_state;
   v_first  pgmem.node;
   v_shown  bigint[];
   v_beside bigint[];
 begin
-  turns := '[]';
-  candidates := '[]';
-  remaining := 0;
+  v_answer.turns := '[]';
+  v_answer.candidates := '[]';
+  v_answer.remaining := 0;
   v_first := pgmem.next_turn(v_caller, p_session_id, pgmem.clean_key(p_project_id, 'project_id'));
   if v_first.seq is null then
-    next_step := 'Nothing to look at: no turn is here that no extraction has looked at.';
-    return;
+    v_answer.next_step := 'Nothing to look at: no turn is here that no extraction has looked at.';
+    return v_answer;
   end if;
-  session_id := v_first.session_id;
+  v_answer.session_id := v_first.session_id;
   v_scope := pgmem.resolve_scope(v_caller, coalesce(v_first.project, p_project_id), null);
   if not v_scope.write_permitted then
     raise exception using errcode = 'PM001',
       message = 'These turns belong to no project: send project_id, the name of a project that exists.';
   end if;
-  project_id := v_scope.project_id;
-  v_shown := pgmem.turns_to_show(v_caller, session_id, v_first.seq);
+  v_answer.project_id := v_scope.project_id;
+  v_shown := pgmem.turns_to_show(v_caller, v_answer.session_id, v_first.seq);
   v_beside := pgmem.extraction_candidates(v_scope, v_shown);
   select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
            'turn', s.place, 'role', n.props ->> 'role', 'at', n.valid_from,
            'content', left(n.props ->> 'content', pgmem.setting_int('extraction_chars')))) order by s.place), '[]')
-  into turns from unnest(v_shown) with ordinality as s(seq, place) join pgmem.visible_node n on n.seq = s.seq;
+  into v_answer.turns from unnest(v_shown) with ordinality as s(seq, place) join pgmem.visible_node n on n.seq = s.seq;
   select coalesce(jsonb_agg(jsonb_build_object('n', s.place, 'kind', pgmem.extracted_kind(n.label), 'title', n.title,
            'text', left(coalesce(n.props ->> 'rationale', n.props ->> 'fact', n.props ->> 'content'), 500),
            'version', n.version) order by s.place), '[]')
-  into candidates from unnest(v_beside) with ordinality as s(seq, place) join pgmem.visible_node n on n.seq = s.seq;
-  remaining := (select count(*) from pgmem.visible_node n
+  into v_answer.candidates
+  from unnest(v_beside) with ordinality as s(seq, place) join pgmem.visible_node n on n.seq = s.seq;
+  v_answer.remaining := (select count(*) from pgmem.visible_node n
                 where n.session_id = v_first.session_id and n.status = 'captured' and n.tenant = v_caller.tenant
                   and n.props ->> 'role' in ('user', 'assistant') and n.seq > v_shown[cardinality(v_shown)]);
-  shape := '{"add": [{"kind": "decision | fact | note", "title": "…", "text": "…", "turn": 1, "quote": "…"}],
+  v_answer.shape := '{"add": [{"kind": "decision | fact | note", "title": "…", "text": "…", "turn": 1, "quote": "…"}],
              "update": [{"n": 1, "text": "…", "turn": 1, "quote": "…"}],
              "invalidate": [{"n": 1, "turn": 1, "quote": "…"}]}';
-  next_step := 'Answer once with apply_extraction. A quote is copied from its turn and holds the names and numbers of '
+  v_answer.next_step :=
+    'Answer once with apply_extraction. A quote is copied from its turn and holds the names and numbers of '
     'its text; the text keeps the words of the quote. Empty lists where nothing should last.';
   insert into pgmem.extraction as e
     (org_id, user_id, session_id, project_seq, turns, last_seq, candidates, begun_at)
-  values (v_caller.org_id, v_caller.user_id, session_id, v_scope.project_seq,
+  values (v_caller.org_id, v_caller.user_id, v_answer.session_id, v_scope.project_seq,
     array(select n.id from unnest(v_shown) with ordinality as s(seq, place)
           join pgmem.visible_node n on n.seq = s.seq order by s.place),
     v_shown[cardinality(v_shown)],
@@ -81,7 +95,8 @@ begin
               from unnest(v_beside) with ordinality as s(seq, place)
               join pgmem.visible_node n on n.seq = s.seq), '[]'),
     pgmem.clock())
-  returning e.id into extraction_id;
+  returning e.id into v_answer.extraction_id;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.begin_extraction is $$
@@ -175,19 +190,26 @@ end;
 comment on function pgmem.extracted_kind is 'How an extraction names the memories of a label.';
 
 
+select pgmem.declare_answer('extracted_item', $$
+The outcome of one item of an answer: its list and place, and the outcome.
+
+item text, outcome new|supersede|duplicate_skip|archived|manual_review|rejected, artifact_id uuid?, candidate_id uuid?
+save_id uuid?, reason text?
+$$);
+
+select pgmem.declare_answer('applied_extraction', $$
+The outcome of a model's answer: how many items were stored, wait for a person, or were rejected.
+
+extraction_id uuid, stored integer, for_review integer, rejected integer, results extracted_item[], next_step text?
+$$);
+
 create or replace function pgmem.apply_extraction(
   p_extraction_id uuid,
-  p_answer jsonb,
-  out extraction_id uuid,
-  out stored integer,
-  out for_review integer,
-  out rejected integer,
-  out results jsonb,
-  out next_step text
-)
+  p_answer jsonb
+) returns pgmem.applied_extraction
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer     pgmem.applied_extraction;
   v_caller     pgmem.caller := pgmem.require_writer();
   v_hash       bytea := sha256(convert_to(coalesce(p_answer, 'null')::text, 'UTF8'));
   v_extraction pgmem.extraction;
@@ -204,14 +226,14 @@ begin
     raise exception using errcode = 'PM007',
       message = format('Extraction %s was applied with another answer; call begin_extraction again.', p_extraction_id);
   end if;
-  results := v_extraction.result;
-  if results is null then
+  v_answer.results := v_extraction.result;
+  if v_answer.results is null then
     v_scope := pgmem.resolve_scope(v_caller,
       (select n.key from pgmem.visible_node n where n.seq = v_extraction.project_seq), null);
     perform pgmem.lock_scopes(array(
       select (pgmem.place_node(label, '{}', v_scope, v_caller)).scope_key
       from unnest('{Decision,EntityFact,Context}'::text[]) as label));
-    results := '[]';
+    v_answer.results := '[]';
     for v_item in
       select part.name as part, i.place, i.value as item
       from unnest('{add,update,invalidate}'::text[]) with ordinality as part(name, place)
@@ -219,18 +241,20 @@ begin
         with ordinality as i(value, place)
       order by part.place, i.place
     loop
-      results := results || jsonb_strip_nulls(jsonb_build_object('item', v_item.part || ' ' || v_item.place)
+      v_answer.results := v_answer.results || jsonb_strip_nulls(jsonb_build_object(
+        'item', v_item.part || ' ' || v_item.place)
         || pgmem.apply_item(v_item.part, v_item.item, v_item.place::integer, v_extraction, v_scope, v_caller));
     end loop;
-    update pgmem.extraction e set applied_at = pgmem.clock(), answer_hash = v_hash, result = results
+    update pgmem.extraction e set applied_at = pgmem.clock(), answer_hash = v_hash, result = v_answer.results
     where e.id = v_extraction.id;
   end if;
-  extraction_id := v_extraction.id;
+  v_answer.extraction_id := v_extraction.id;
   select count(*) filter (where r ->> 'outcome' in ('new', 'supersede', 'duplicate_skip', 'archived')),
          count(*) filter (where r ->> 'outcome' = 'manual_review'),
          count(*) filter (where r ->> 'outcome' = 'rejected')
-  into stored, for_review, rejected from jsonb_array_elements(results) r;
-  next_step := case when for_review > 0 then pgmem.review_step() end;
+  into v_answer.stored, v_answer.for_review, v_answer.rejected from jsonb_array_elements(v_answer.results) r;
+  v_answer.next_step := case when v_answer.for_review > 0 then pgmem.review_step() end;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.apply_extraction is $$
@@ -486,18 +510,20 @@ comment on function pgmem.extraction_target is
   'The memory whose place a save would take: an entity with another fact, or a decision with a near title; null: none.';
 
 
+select pgmem.declare_answer('extraction_budget', $$
+Whether tokens were granted, and how many of the day's budget are spent, reserved ones included.
+
+granted boolean, day date, spent bigint, budget bigint
+$$);
+
 create or replace function pgmem.spend_extraction_tokens(
   p_tokens integer,
   p_reserved integer default 0,
-  p_day date default null,
-  out granted boolean,
-  out day date,
-  out spent bigint,
-  out budget bigint
-)
+  p_day date default null
+) returns pgmem.extraction_budget
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer pgmem.extraction_budget;
   v_caller pgmem.caller := pgmem.require_writer();
   v_day    date := coalesce(p_day, (pgmem.now() at time zone 'UTC')::date);
 begin
@@ -506,8 +532,8 @@ begin
     raise exception using errcode = 'PM001', message =
       'Send tokens from 0 on; and of a question that was asked, reserved and day as its reservation answered them.';
   end if;
-  budget := pgmem.setting_int('extraction_tokens');
-  day := v_day;
+  v_answer.budget := pgmem.setting_int('extraction_tokens');
+  v_answer.day := v_day;
   if p_reserved > 0 then
     perform from pgmem.extraction_day d where d.tenant = v_caller.tenant and d.day = v_day and d.tokens >= p_reserved;
     if not found then
@@ -523,10 +549,11 @@ begin
   -- What a question cost is counted even where it exceeds what was reserved for it: it is spent.
   update pgmem.extraction_day d set tokens = greatest(d.tokens - p_reserved, 0) + p_tokens
   where d.tenant = v_caller.tenant and d.day = v_day
-    and (p_reserved > 0 or d.tokens + p_tokens <= budget);
-  granted := found;
-  select d.tokens into spent from pgmem.extraction_day d
+    and (p_reserved > 0 or d.tokens + p_tokens <= v_answer.budget);
+  v_answer.granted := found;
+  select d.tokens into v_answer.spent from pgmem.extraction_day d
   where d.tenant = v_caller.tenant and d.day = v_day;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.spend_extraction_tokens is $$

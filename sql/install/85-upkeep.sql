@@ -9,32 +9,32 @@
 -- Locks: the row of the task, then rows of save_attempt (both skip locked); those of decay_scores.
 
 
-create or replace function pgmem.backlog(
-  out tier text,
-  out embeddings_waiting bigint,
-  out embeddings_refused bigint,
-  out saves_open jsonb,
-  out tenants boolean,
-  out isolation_layers integer,
-  out walls pgmem.former_number,
-  out renewing text[]
-)
+select pgmem.declare_answer('backlog', $$
+Counts of pending work over the whole store; `tenants` is whether the store has any.
+
+tier text, isolation_layers integer, renewing text[], embeddings_waiting bigint, embeddings_refused bigint
+saves_open {integer}, tenants boolean, walls former_number
+$$);
+
+create or replace function pgmem.backlog() returns pgmem.backlog
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
+declare
+  v_answer pgmem.backlog;
 begin
   if not (pgmem.is_trusted() or pgmem.is_reviewer()) then
     raise exception using errcode = 'PM004',
       message = 'backlog counts over all tenants: connect as the owner, a reviewer or a member of pgmem_trusted.';
   end if;
-  select s.tier, s.isolation_layers into tier, isolation_layers from pgmem.server_tier() s;
-  walls := isolation_layers;
-  select count(*), count(*) filter (where q.attempts >= 5) into embeddings_waiting, embeddings_refused
+  select s.tier, s.isolation_layers into v_answer.tier, v_answer.isolation_layers from pgmem.server_tier() s;
+  v_answer.walls := v_answer.isolation_layers;
+  select count(*), count(*) filter (where q.attempts >= 5) into v_answer.embeddings_waiting, v_answer.embeddings_refused
   from pgmem.embedding_queue q;
-  select coalesce(jsonb_object_agg(a.status, a.saves), '{}') into saves_open
+  select coalesce(jsonb_object_agg(a.status, a.saves), '{}') into v_answer.saves_open
   from (select a.status, count(*) as saves from pgmem.save_attempt a
         where a.status not in ('saved', 'dropped') group by 1) a;
-  tenants := pgmem.has_tenants() or pgmem.setting_text('require_identity') = 'true';
-  renewing := array(select r.step from pgmem.renewal r where r.done_at is null order by r.step);
+  v_answer.tenants := pgmem.has_tenants() or pgmem.setting_text('require_identity') = 'true';
+  v_answer.renewing := array(select r.step from pgmem.renewal r where r.done_at is null order by r.step);
+  return v_answer;
 end;
 $$;
 comment on function pgmem.backlog is $$
@@ -66,29 +66,31 @@ comment on function pgmem.sweep_texts is
   'Remove the arguments of old saves that were not made, and the previews of old approvals.';
 
 
+select pgmem.declare_answer('sweep', $$
+One batch of sweeping; all 0 if another worker sweeps, or if the last sweep was less than an hour ago.
+
+saves_pruned integer, turns_expired integer, archived integer, remaining bigint
+$$);
+
 create or replace function pgmem.sweep(
-  p_limit integer default 2000,
-  out saves_pruned integer,
-  out turns_expired integer,
-  out archived integer,
-  out remaining bigint
-)
+  p_limit integer default 2000
+) returns pgmem.sweep
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer pgmem.sweep;
   v_below float8 := pgmem.setting_float('decay_archive_below');
 begin
-  saves_pruned := 0;
-  turns_expired := 0;
-  archived := 0;
-  remaining := 0;
+  v_answer.saves_pruned := 0;
+  v_answer.turns_expired := 0;
+  v_answer.archived := 0;
+  v_answer.remaining := 0;
   if coalesce(p_limit, 0) not between 1 and 5000 then
     raise exception using errcode = 'PM001', message = 'limit is a whole number from 1 to 5000.';
   end if;
   perform from pgmem.upkeep u
   where u.task = 'sweep' and u.done_at < pgmem.now() - interval '1 hour' for update skip locked;
   if not found then
-    return;
+    return v_answer;
   end if;
   with old as (
     select a.tenant, a.save_id from pgmem.save_attempt a
@@ -97,20 +99,22 @@ begin
     order by a.updated_at limit p_limit for update skip locked
   )
   delete from pgmem.save_attempt a using old where a.tenant = old.tenant and a.save_id = old.save_id;
-  get diagnostics saves_pruned = row_count;
-  turns_expired := pgmem.expire_turns(p_limit);
-  remaining := case when p_limit in (saves_pruned, turns_expired, pgmem.prune_feed(p_limit)) then 1 else 0 end;
+  get diagnostics v_answer.saves_pruned = row_count;
+  v_answer.turns_expired := pgmem.expire_turns(p_limit);
+  v_answer.remaining := case
+    when p_limit in (v_answer.saves_pruned, v_answer.turns_expired, pgmem.prune_feed(p_limit)) then 1 else 0 end;
   perform pgmem.sweep_texts(p_limit);
   -- Only the owner and reviewers may archive; a worker under another login leaves it to one of theirs.
   if v_below > 0 and pgmem.is_reviewer() then
     -- Without an identity decay_scores means every tenant, whatever identity the worker has.
     perform set_config('pgmem.org_id', '', true), set_config('pgmem.user_id', '', true);
-    select d.archived, remaining + d.remaining into archived, remaining
+    select d.archived, v_answer.remaining + d.remaining into v_answer.archived, v_answer.remaining
     from pgmem.decay_scores(p_archive_below => v_below, p_limit => p_limit) d;
   end if;
-  if remaining = 0 then
+  if v_answer.remaining = 0 then
     update pgmem.upkeep u set done_at = pgmem.now() where u.task = 'sweep';
   end if;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.sweep is $$

@@ -8,30 +8,34 @@
 -- refresh_dedup.
 
 
+select pgmem.declare_answer('renewal_answer', $$
+A batch of what an upgrade left to renew; `step` is None once nothing is left.
+
+class Renewal
+step text?, changed bigint, remaining bigint
+$$);
+
 create or replace function pgmem.renew(
-  p_batch integer default 1000,
-  out step text,
-  out changed bigint,
-  out remaining bigint
-)
+  p_batch integer default 1000
+) returns pgmem.renewal_answer
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer pgmem.renewal_answer;
   v_last bigint;
   v_end  bigint;
   v_to   bigint;
 begin
-  changed := 0;
-  remaining := 0;
-  select r.step, r.last_seq, r.up_to into step, v_last, v_end from pgmem.renewal r
+  v_answer.changed := 0;
+  v_answer.remaining := 0;
+  select r.step, r.last_seq, r.up_to into v_answer.step, v_last, v_end from pgmem.renewal r
   where r.done_at is null order by array_position('{graph,memories,titles}', r.step) limit 1 for update;
-  if step is null then
-    return;
+  if v_answer.step is null then
+    return v_answer;
   end if;
-  case step
+  case v_answer.step
   when 'graph' then
     if exists (select from pg_extension e where e.extname = 'age') then
-      select g.vertices + g.edges into changed from pgmem.rebuild_graph() g;
+      select g.vertices + g.edges into v_answer.changed from pgmem.rebuild_graph() g;
     end if;
   when 'memories' then
     -- Up to the last node there was at the first batch: of programs that go on saving it would never end.
@@ -40,16 +44,17 @@ begin
       select n.seq from pgmem.node n where n.seq > v_last and n.seq <= v_end
       order by n.seq limit greatest(p_batch, 1)) n;
     if v_to is not null then
-      changed := pgmem.renew_memories(v_last, v_to);
-      remaining := v_end - v_to;
+      v_answer.changed := pgmem.renew_memories(v_last, v_to);
+      v_answer.remaining := v_end - v_to;
     end if;
   when 'titles' then
-    changed := pgmem.order_titles();
+    v_answer.changed := pgmem.order_titles();
   end case;
   update pgmem.renewal r
-  set last_seq = coalesce(v_to, r.last_seq), up_to = v_end, changed = r.changed + renew.changed,
-    done_at = case when remaining = 0 then pgmem.clock() end
-  where r.step = renew.step;
+  set last_seq = coalesce(v_to, r.last_seq), up_to = v_end, changed = r.changed + v_answer.changed,
+    done_at = case when v_answer.remaining = 0 then pgmem.clock() end
+  where r.step = v_answer.step;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.renew is $$

@@ -144,9 +144,16 @@ $$;
 select pgmem.declare_verb('enable_graph', p_rights => 'owner', p_effect => 'repeat', p_reach => 'cell');
 
 
-create or replace function pgmem.rebuild_graph(out vertices bigint, out edges bigint)
+select pgmem.declare_answer('graph_counts', $$
+How many vertices and edges a rebuild of the graph wrote.
+
+vertices bigint, edges bigint
+$$);
+
+create or replace function pgmem.rebuild_graph() returns pgmem.graph_counts
 language plpgsql set search_path = ag_catalog, pgmem, pg_temp set client_min_messages = warning as $$
-#variable_conflict use_column
+declare
+  v_answer pgmem.graph_counts;
 begin
   perform pgmem.require_age();
   lock table pgmem.schema_version in exclusive mode;
@@ -183,8 +190,9 @@ begin
   end if;
   -- The triggers write to it with the rights of the schema's owner.
   perform pgmem.give_to_owner((select n.nspowner::regrole::text::name from pg_namespace n where n.nspname = 'pgmem'));
-  execute 'select count(*) from pgmem_graph._ag_label_vertex' into vertices;
-  execute 'select count(*) from pgmem_graph._ag_label_edge' into edges;
+  execute 'select count(*) from pgmem_graph._ag_label_vertex' into v_answer.vertices;
+  execute 'select count(*) from pgmem_graph._ag_label_edge' into v_answer.edges;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.rebuild_graph is $$
@@ -198,16 +206,18 @@ select pgmem.declare_verb('rebuild_graph', p_rights => 'owner', p_effect => 'rep
   p_patience => 'rebuild', p_reach => 'cell');
 
 
-create or replace function pgmem.check_graph() returns table (
-  label text,
-  missing bigint,
-  extra bigint,
-  different bigint,
-  stale_paths boolean
-)
+select pgmem.declare_answer('checked_label', $$
+The differences between graph and tables for a label: vertices or edges that are missing, extra or different.
+
+With `stale_paths`, paths of variable length over it may be answered from a cache that is out of date.
+
+label text, missing bigint, extra bigint, different bigint, stale_paths boolean
+$$);
+
+create or replace function pgmem.check_graph() returns setof pgmem.checked_label
 language plpgsql set search_path = ag_catalog, pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer   pgmem.checked_label;
   v_name     text;
   v_expected text;
   v_stale    text[];
@@ -219,12 +229,12 @@ begin
       where g.name = 'pgmem_graph' and g.namespace = to_regnamespace('pgmem_graph')
         and exists (select from ag_catalog.ag_label a where a.graph = g.graphid and a.name = 'Project')
         and g.graphid = to_regnamespace('pgmem_graph')::oid) then
-    label := 'pgmem_graph';
-    missing := (select count(*) from pgmem.node);
-    extra := 0;
-    different := 0;
-    stale_paths := false;
-    return next;
+    v_answer.label := 'pgmem_graph';
+    v_answer.missing := (select count(*) from pgmem.node);
+    v_answer.extra := 0;
+    v_answer.different := 0;
+    v_answer.stale_paths := false;
+    return next v_answer;
     return;
   end if;
   v_stale := array(select pgmem.labels_with_stale_paths());
@@ -259,11 +269,11 @@ begin
       'full join (select id::text as id, %s as what from only pgmem_graph.%I) g on g.id = t.id',
       v_expected, case when exists (select from pgmem.label l where l.name = v_name)
         then 'ag_catalog.agtype_out(properties)::text' else 'start_id::text || ''>'' || end_id::text' end, v_name)
-    into missing, extra, different;
-    stale_paths := v_name = any (v_stale);
-    if missing + extra + different > 0 or stale_paths then
-      label := v_name;
-      return next;
+    into v_answer.missing, v_answer.extra, v_answer.different;
+    v_answer.stale_paths := v_name = any (v_stale);
+    if v_answer.missing + v_answer.extra + v_answer.different > 0 or v_answer.stale_paths then
+      v_answer.label := v_name;
+      return next v_answer;
     end if;
   end loop;
 end;

@@ -129,19 +129,21 @@ $$;
 select pgmem.declare_verb('export_header', p_rights => 'reader', p_effect => 'look');
 
 
+select pgmem.declare_answer('exported_record', $$
+A record of an export, and the place after which the next page begins.
+
+place text[], record text
+$$);
+
 create or replace function pgmem.export_records(
   p_part text,
   p_after text[] default null,
   p_limit integer default 500,
   p_vectors boolean default false,
   p_all_tenants boolean default false
-) returns table (
-  place text[],
-  record text
-)
+) returns setof pgmem.exported_record
 language plpgsql stable security definer set search_path = pgmem, pg_temp set timezone = 'UTC'
 set extra_float_digits = 1 set bytea_output = 'hex' as $$
-#variable_conflict use_column
 declare
   v_tenants text[] := pgmem.export_tenants(p_all_tenants);
   v_seq     bigint := case when p_part <> 'save' then coalesce(p_after[1], '0')::bigint end;

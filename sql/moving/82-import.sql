@@ -276,18 +276,21 @@ comment on function pgmem.import_lines is
   'The records of one kind in a batch, with their places in the batch and within their kind.';
 
 
+select pgmem.declare_answer('imported_records', $$
+How many records were taken, were present, or were merged.
+
+taken bigint, present bigint, merged bigint
+$$);
+
 create or replace function pgmem.import_records(
   p_records jsonb,
   p_first_line bigint default 1,
   p_vectors boolean default true,
-  p_all_tenants boolean default false,
-  out taken bigint,
-  out present bigint,
-  out merged bigint
-)
+  p_all_tenants boolean default false
+) returns pgmem.imported_records
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer  pgmem.imported_records;
   v_caller  pgmem.caller := pgmem.require_keeper('import_records');
   v_kind    text;
   v_line    record;
@@ -304,9 +307,9 @@ begin
   if jsonb_typeof(p_records) is distinct from 'array' then
     raise exception using errcode = 'PM001', message = 'records must be a list; send the lines of an export.';
   end if;
-  taken := 0;
-  present := 0;
-  merged := 0;
+  v_answer.taken := 0;
+  v_answer.present := 0;
+  v_answer.merged := 0;
   foreach v_kind in array '{vocabulary,Project,FocusArea,node,edge,rest}'::text[] loop
     if v_kind in ('Project', 'FocusArea', 'node') then
       -- All locks of a kind are taken in one order before the first of its nodes is read or written.
@@ -339,11 +342,12 @@ begin
           message = format('its type %s is not known to this release; upgrade pgmem',
                            coalesce(quote_literal(left(v_line.record ->> 'type', 80)), 'is missing and so'));
       end case;
-      taken := taken + (v_done = 'taken')::integer;
-      present := present + (v_done = 'present')::integer;
-      merged := merged + (v_done = 'merged')::integer;
+      v_answer.taken := v_answer.taken + (v_done = 'taken')::integer;
+      v_answer.present := v_answer.present + (v_done = 'present')::integer;
+      v_answer.merged := v_answer.merged + (v_done = 'merged')::integer;
     end loop;
   end loop;
+  return v_answer;
 exception when integrity_constraint_violation or data_exception or sqlstate 'PM001' or sqlstate 'PM002' then
   if v_place = 0 then
     raise;

@@ -210,18 +210,19 @@ comment on function pgmem.import_relation is
   'Join two memories that were imported from the same system: taken, present, or no end or one end where it cannot.';
 
 
+select pgmem.declare_answer('imported_memory', $$
+The outcome of one memory of an import.
+
+place integer, outcome text, reason text
+$$);
+
 create or replace function pgmem.import_memories(
   p_project_id text,
   p_source text,
   p_records jsonb,
   p_dry_run boolean default false
-) returns table (
-  place integer,
-  outcome text,
-  reason text
-)
+) returns setof pgmem.imported_memory
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
   v_scope  pgmem.scope_state;

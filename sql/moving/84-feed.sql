@@ -180,20 +180,34 @@ $$;
 comment on function pgmem.feed_place is 'The place in the feed that a cursor names; an error for one that cannot be used.';
 
 
+select pgmem.declare_answer('change_answer', $$
+A committed change, as the feed has it.
+
+`id` is of the memory, of the project, of the source of the edge, whose target is `other_id`, or of the save under
+review. `label` is the label of the memory, the relation of the edge or the verb of the review. `record` is what
+changed as it is now, in the form of a line of an export, if the content was asked for.
+
+class Change
+cursor text, subject memory|edge|review|project, kind text, id uuid, other_id uuid?, label text, version integer?
+project text?, at timestamptz, record object?
+$$);
+
+select pgmem.declare_answer('change_page', $$
+A page of the feed: `cursor` is where the next one begins, `held` whether changes wait for a transaction.
+
+changes change_answer[], cursor text, more boolean, held boolean
+$$);
+
 create or replace function pgmem.changes(
   p_after text default null,
   p_limit pgmem.row_limit default 500,
   p_project_id text default null,
   p_content boolean default false,
-  p_all_tenants boolean default false,
-  out changes jsonb,
-  out cursor text,
-  out more boolean,
-  out held boolean
-)
+  p_all_tenants boolean default false
+) returns pgmem.change_page
 language plpgsql stable security definer set search_path = pgmem, pg_temp set timezone = 'UTC' as $$
-#variable_conflict use_column
 declare
+  v_answer  pgmem.change_page;
   -- Null: all of them.
   v_tenants text[] := case when p_all_tenants then null else pgmem.visible_tenants() end;
   v_project text := pgmem.clean_key(p_project_id, 'project_id');
@@ -213,29 +227,30 @@ begin
       and (v_tenants is null or c.tenant = any (v_tenants))
       and (v_project is null or pgmem.folded(c.project) = pgmem.folded(v_project))
     order by c.stamp, c.seq limit p_limit);
-  more := cardinality(v_rows) = p_limit;
-  held := not more and exists (
+  v_answer.more := cardinality(v_rows) = p_limit;
+  v_answer.held := not v_answer.more and exists (
     select from pgmem.change c
     where c.stamp >= v_horizon and (v_tenants is null or c.tenant = any (v_tenants)));
   v_last := v_rows[cardinality(v_rows)];
   -- All below the horizon was read: the next page begins at it, whatever others wrote in between.
-  cursor := format('%s.%s.%s', pgmem.feed_name(),
-    case when more then v_last.stamp else greatest(v_horizon, v_from.stamp) end,
-    case when more then v_last.seq when v_from.stamp > v_horizon then v_from.seq else 0 end);
+  v_answer.cursor := format('%s.%s.%s', pgmem.feed_name(),
+    case when v_answer.more then v_last.stamp else greatest(v_horizon, v_from.stamp) end,
+    case when v_answer.more then v_last.seq when v_from.stamp > v_horizon then v_from.seq else 0 end);
   select coalesce(jsonb_agg(jsonb_strip_nulls(to_jsonb(r) - '{stamp,seq,tenant}'::text[])
-      || jsonb_build_object('cursor', format('%s.%s.%s', split_part(cursor, '.', 1), r.stamp, r.seq))
+      || jsonb_build_object('cursor', format('%s.%s.%s', split_part(v_answer.cursor, '.', 1), r.stamp, r.seq))
       || case when p_content and r.place = r.last_place
            then jsonb_build_object('record', pgmem.change_record(row(r.stamp, r.seq, r.subject, r.kind, r.id,
              r.other_id, r.label, r.version, r.project, r.tenant, r.at)::pgmem.change, v_tenants)) else '{}' end
       - '{place,last_place}'::text[]
     order by r.place), '[]')
-  into changes
+  into v_answer.changes
   from (select c.*, u.place, max(u.place) over (partition by c.subject, c.id, c.other_id,
                                                 case when c.subject = 'edge' then c.label end) as last_place
         from unnest(v_rows) with ordinality as u(stamp, seq, subject, kind, id, other_id, label, version, project,
                                                  tenant, at, place)
         cross join lateral (select u.stamp, u.seq, u.subject, u.kind, u.id, u.other_id, u.label, u.version, u.project,
                                    u.tenant, u.at) c) r;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.changes is $$

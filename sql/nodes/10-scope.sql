@@ -12,17 +12,18 @@
 -- transaction ends. A verb that takes several scope locks takes them sorted.
 
 
+select pgmem.declare_answer('scope_state_answer', $$
+The scope that a project and a focus area resolve to.
+
+class ScopeState
+scope_state resolved|uncertain|unresolved, state unresolved|uncertain|resolved_project|resolved_focus
+project_id text?, focus text?, project_exists boolean, focus_exists boolean, write_permitted boolean
+$$);
+
 create or replace function pgmem.get_scope_state(
   p_project_id text default null,
-  p_focus text default null,
-  out scope_state text,
-  out state text,
-  out project_id text,
-  out focus text,
-  out project_exists boolean,
-  out focus_exists boolean,
-  out write_permitted boolean
-)
+  p_focus text default null
+) returns pgmem.scope_state_answer
 language sql stable security definer set search_path = pgmem, pg_temp as $$
   select s.scope_state, s.state, s.project_id, s.focus, s.project_exists, s.focus_exists, s.write_permitted
   from pgmem.resolve_scope(pgmem.caller(), p_project_id, p_focus) s;

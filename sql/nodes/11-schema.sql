@@ -23,7 +23,27 @@ end $sql$, array(select l.name from pgmem.label l where l.named_only order by 1)
 end $$;
 
 
-create or replace function pgmem.describe_schema(out labels jsonb, out relations jsonb)
+select pgmem.declare_answer('described_label', $$
+A label: the property that names its nodes, the one that is their title, and those that are searched.
+
+`written_by` is the verb that writes the label. Labels that are no memories, such as Project, hold the store together.
+
+name text, is_memory boolean, key_field text?, title_field text, text_fields text[], dedup text?, written_by text
+$$);
+
+select pgmem.declare_answer('described_relation', $$
+A relation, the labels that it joins (None means any), and what makes it: relate, or other verbs only.
+
+name text, from_labels text[]?, to_labels text[]?, made_by text
+$$);
+
+select pgmem.declare_answer('schema_description', $$
+The labels and relations of the store.
+
+labels described_label[], relations described_relation[]
+$$);
+
+create or replace function pgmem.describe_schema() returns pgmem.schema_description
 language sql stable security definer set search_path = pgmem, pg_temp as $$
   select
     (select jsonb_agg(jsonb_build_object('name', l.name, 'is_memory', pgmem.is_memory(l.name), 'key_field', l.key_field,
@@ -38,15 +58,19 @@ $$;
 select pgmem.declare_verb('describe_schema', p_rights => 'reader', p_effect => 'read', p_answer => 'SchemaDescription');
 
 
+select pgmem.declare_answer('made_schema', $$
+The labels and relations that are new.
+
+labels_made text[], relations_made text[]
+$$);
+
 create or replace function pgmem.init_schema(
   p_labels pgmem.objects default '[]',
-  p_relations pgmem.objects default '[]',
-  out labels_made text[],
-  out relations_made text[]
-)
+  p_relations pgmem.objects default '[]'
+) returns pgmem.made_schema
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer pgmem.made_schema;
   v_item   jsonb;
   v_name   text;
   v_key    text;
@@ -57,8 +81,8 @@ declare
 begin
   perform pgmem.require_reviewer('init_schema');
   lock table pgmem.label in share row exclusive mode;
-  labels_made := '{}';
-  relations_made := '{}';
+  v_answer.labels_made := '{}';
+  v_answer.relations_made := '{}';
   for v_item in select value from jsonb_array_elements(p_labels) loop
     v_name := v_item ->> 'name';
     if coalesce(v_name, '') !~ '^[A-Z][A-Za-z0-9_]{0,62}$' then
@@ -75,7 +99,7 @@ begin
     if v_label.name is null then
       insert into pgmem.label (name, key_field, title_field, text_fields, dedup, vocabulary)
       values (v_name, v_key, v_key, v_fields, 'key', 'own');
-      labels_made := labels_made || v_name;
+      v_answer.labels_made := v_answer.labels_made || v_name;
     elsif v_label.vocabulary = 'own'
         and (v_label.key_field, v_label.text_fields) is distinct from (v_key, v_fields) then
       raise exception using errcode = 'PM001', message = format(
@@ -102,7 +126,7 @@ begin
     if v_known.name is null then
       insert into pgmem.relation (name, from_labels, to_labels, vocabulary)
       values (v_name, v_given.from_labels, v_given.to_labels, 'own');
-      relations_made := relations_made || v_name;
+      v_answer.relations_made := v_answer.relations_made || v_name;
     elsif v_known.vocabulary = 'own'
         and (v_known.from_labels, v_known.to_labels) is distinct from (v_given.from_labels, v_given.to_labels) then
       raise exception using errcode = 'PM001',
@@ -110,9 +134,10 @@ begin
                          v_name);
     end if;
   end loop;
-  if labels_made <> '{}' or relations_made <> '{}' then
+  if v_answer.labels_made <> '{}' or v_answer.relations_made <> '{}' then
     perform pgmem.enable_graph();
   end if;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.init_schema is $$

@@ -195,20 +195,24 @@ comment on function pgmem.resolve_target is
   'The nodes that a name in a relation can mean: none, one, or several that the caller chooses from.';
 
 
+select pgmem.declare_answer('edge_answer', $$
+A relation between two memories; created is false if it existed.
+
+class Edge
+from_id uuid, rel_type text, to_id uuid, created boolean
+$$);
+
 create or replace function pgmem.relate(
   p_from_label text,
   p_from_key text,
   p_rel_type text,
   p_to_label text,
   p_to_key text,
-  p_project_id text default null,
-  out from_id uuid,
-  out rel_type text,
-  out to_id uuid,
-  out created boolean
-)
+  p_project_id text default null
+) returns pgmem.edge_answer
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
+  v_answer      pgmem.edge_answer;
   v_caller      pgmem.caller := pgmem.require_writer();
   v_project_seq bigint := pgmem.find_project(p_project_id);
   v_from        pgmem.node;
@@ -220,10 +224,11 @@ begin
   if v_to.tenant not in (v_caller.tenant, pgmem.tenant_of(v_caller.org_id)) then
     perform pgmem.require_own(v_from, v_caller);
   end if;
-  created := pgmem.join_nodes(v_from, p_rel_type, v_to);
-  from_id := v_from.id;
-  to_id := v_to.id;
-  rel_type := p_rel_type;
+  v_answer.created := pgmem.join_nodes(v_from, p_rel_type, v_to);
+  v_answer.from_id := v_from.id;
+  v_answer.to_id := v_to.id;
+  v_answer.rel_type := p_rel_type;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.relate is $$

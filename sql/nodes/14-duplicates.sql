@@ -13,18 +13,22 @@
 -- others take none; 22-save-decision calls same_content and near_duplicate under the scope lock.
 
 
+select pgmem.declare_answer('duplicate_check', $$
+The duplicate that save_decision would find.
+
+dedup_outcome new|duplicate_skip|supersede|manual_review, candidate_id uuid?, score float8?
+$$);
+
 create or replace function pgmem.check_duplicate(
   p_title text,
   p_rationale text,
   p_project_id text,
   p_scope pgmem.scope_name default 'project',
-  p_focus text default null,
-  out dedup_outcome text,
-  out candidate_id uuid,
-  out score float8
-)
+  p_focus text default null
+) returns pgmem.duplicate_check
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
+  v_answer pgmem.duplicate_check;
   v_caller pgmem.caller := pgmem.caller();
   v_scope  pgmem.scope_state := pgmem.resolve_scope(v_caller, p_project_id, p_focus);
   v_key    bigint := pgmem.scope_key(v_caller.tenant,
@@ -37,16 +41,18 @@ begin
   if p_scope = 'focus' and v_scope.focus is null then
     raise exception using errcode = 'PM001', message = 'scope focus needs focus: send the name of the focus area.';
   end if;
-  dedup_outcome := 'new';
-  select s.id, 1.0 into candidate_id, score from pgmem.same_content(v_key, v_caller.tenant, v_hash) s
+  v_answer.dedup_outcome := 'new';
+  select s.id, 1.0 into v_answer.candidate_id, v_answer.score from pgmem.same_content(v_key, v_caller.tenant, v_hash) s
   where s.id is not null;
-  if candidate_id is not null then
-    dedup_outcome := 'duplicate_skip';
-    return;
+  if v_answer.candidate_id is not null then
+    v_answer.dedup_outcome := 'duplicate_skip';
+    return v_answer;
   end if;
-  select s.id, s.score into candidate_id, score from pgmem.near_duplicate(v_key, v_caller.tenant, v_title) s;
-  dedup_outcome := case when score >= pgmem.setting_float('dedup_supersede') then 'supersede'
-    when score >= pgmem.setting_float('dedup_manual_review') then 'manual_review' else 'new' end;
+  select s.id, s.score into v_answer.candidate_id, v_answer.score
+  from pgmem.near_duplicate(v_key, v_caller.tenant, v_title) s;
+  v_answer.dedup_outcome := case when v_answer.score >= pgmem.setting_float('dedup_supersede') then 'supersede'
+    when v_answer.score >= pgmem.setting_float('dedup_manual_review') then 'manual_review' else 'new' end;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.check_duplicate is $$
@@ -144,15 +150,17 @@ words and ranked are the tokens of the given title, for the row that is stored n
 $$;
 
 
+select pgmem.declare_answer('dedup_due', $$
+Whether the order of title words should be renewed, for how many titles, and whether the worker does it.
+
+due boolean, titles bigint, by_worker boolean
+$$);
+
 -- Counts over all tenants name no tenant, so the worker may read them.
-create or replace function pgmem.dedup_due(
-  out due boolean,
-  out titles bigint,
-  out by_worker boolean
-)
+create or replace function pgmem.dedup_due() returns pgmem.dedup_due
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer pgmem.dedup_due;
   v_last pgmem.upkeep := (select u from pgmem.upkeep u where u.task = 'refresh_dedup');
   v_new  bigint := 0;
 begin
@@ -161,9 +169,10 @@ begin
     v_new := (select count(*) from pgmem.node n
               where n.seq > v_last.last_seq and n.status = 'active' and n.title_tokens is not null);
   end if;
-  due := v_new >= greatest(1000, v_last.counted);
-  titles := v_last.counted + v_new;
-  by_worker := titles <= pgmem.setting_int('dedup_refresh_limit');
+  v_answer.due := v_new >= greatest(1000, v_last.counted);
+  v_answer.titles := v_last.counted + v_new;
+  v_answer.by_worker := v_answer.titles <= pgmem.setting_int('dedup_refresh_limit');
+  return v_answer;
 end;
 $$;
 comment on function pgmem.dedup_due is $$

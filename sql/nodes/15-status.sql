@@ -9,39 +9,34 @@
 -- Locks: none.
 
 
-create or replace function pgmem.status(
-  out server_version text,
-  out release text,
-  out tier text,
-  out age_version text,
-  out vector_version text,
-  out isolation_layers integer,
-  out nodes bigint,
-  out edges bigint,
-  out projects bigint,
-  out memories jsonb,
-  out saves_open bigint,
-  out org_id text,
-  out user_id text,
-  out walls pgmem.former_number
-)
+select pgmem.declare_answer('status', $$
+The server, the tier, the release, and counts of what the caller can see.
+
+server_version text, release text?, tier text, age_version text?, vector_version text?, isolation_layers integer
+nodes bigint, edges bigint, projects bigint, memories {integer}, saves_open bigint, org_id text, user_id text
+walls former_number
+$$);
+
+create or replace function pgmem.status() returns pgmem.status
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
+declare
+  v_answer pgmem.status;
 begin
-  server_version := current_setting('server_version');
-  release := (select v.release from pgmem.schema_version v);
+  v_answer.server_version := current_setting('server_version');
+  v_answer.release := (select v.release from pgmem.schema_version v);
   select t.tier, t.isolation_layers, t.age_version, t.vector_version
-  into tier, isolation_layers, age_version, vector_version
+  into v_answer.tier, v_answer.isolation_layers, v_answer.age_version, v_answer.vector_version
   from pgmem.server_tier() t;
-  walls := isolation_layers;
-  nodes := (select count(*) from pgmem.visible_node);
-  edges := (select count(*) from pgmem.visible_edge);
-  projects := (select count(*) from pgmem.visible_node n where n.label = 'Project');
-  memories := (select coalesce(jsonb_object_agg(m.label, m.count), '{}') from (
+  v_answer.walls := v_answer.isolation_layers;
+  v_answer.nodes := (select count(*) from pgmem.visible_node);
+  v_answer.edges := (select count(*) from pgmem.visible_edge);
+  v_answer.projects := (select count(*) from pgmem.visible_node n where n.label = 'Project');
+  v_answer.memories := (select coalesce(jsonb_object_agg(m.label, m.count), '{}') from (
     select n.label, count(*) from pgmem.live_node n where n.scope is not null group by n.label) m);
-  saves_open := (select count(*) from pgmem.visible_attempt a where a.status not in ('saved', 'dropped'));
-  org_id := (pgmem.caller()).org_id;
-  user_id := (pgmem.caller()).user_id;
+  v_answer.saves_open := (select count(*) from pgmem.visible_attempt a where a.status not in ('saved', 'dropped'));
+  v_answer.org_id := (pgmem.caller()).org_id;
+  v_answer.user_id := (pgmem.caller()).user_id;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.status is $$
@@ -75,21 +70,25 @@ comment on function pgmem.server_tier is
   'The extensions that the server offers, and how many barriers stand between tenants.';
 
 
+select pgmem.declare_answer('wal_position_answer', $$
+Which cluster and database this is, and how far its log is written or replayed.
+
+system text, database text, recovering boolean, log_bytes bigint
+$$);
+
 -- A primary reports the last record inserted, so that no visible commit lies beyond it; a replica
 -- reports what it has replayed.
-create or replace function pgmem.wal_position(
-  out system text,
-  out database text,
-  out recovering boolean,
-  out log_bytes bigint
-)
+create or replace function pgmem.wal_position() returns pgmem.wal_position_answer
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
+declare
+  v_answer pgmem.wal_position_answer;
 begin
-  system := (select c.system_identifier::text from pg_control_system() c);
-  database := current_database();
-  recovering := pg_is_in_recovery();
-  log_bytes := case when recovering then pg_last_wal_replay_lsn() else pg_current_wal_insert_lsn() end - '0/0'::pg_lsn;
+  v_answer.system := (select c.system_identifier::text from pg_control_system() c);
+  v_answer.database := current_database();
+  v_answer.recovering := pg_is_in_recovery();
+  v_answer.log_bytes := case when v_answer.recovering then pg_last_wal_replay_lsn() else pg_current_wal_insert_lsn() end
+    - '0/0'::pg_lsn;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.wal_position is $$

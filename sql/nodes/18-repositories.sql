@@ -14,19 +14,22 @@
 -- Locks: the scope of projects.
 
 
+select pgmem.declare_answer('opened_project', $$
+The project of a repository: created now, or matched by what the repository is known by.
+
+project_id text, created boolean, matched boolean
+$$);
+
 create or replace function pgmem.open_project(
   p_names text[],
   p_remotes text[] default '{}',
   p_roots text[] default '{}',
   p_places text[] default '{}',
-  p_create boolean default true,
-  out project_id text,
-  out created boolean,
-  out matched boolean
-)
+  p_create boolean default true
+) returns pgmem.opened_project
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer pgmem.opened_project;
   v_caller pgmem.caller := pgmem.require_writer();
   v_known  jsonb := jsonb_build_object('remotes', p_remotes, 'roots', p_roots, 'places', p_places);
   v_node   pgmem.node;
@@ -37,15 +40,15 @@ begin
   end if;
   if num_nulls(nullif(p_remotes, '{}'), nullif(p_roots, '{}'), nullif(p_places, '{}')) = 3 then
     v_scope := pgmem.resolve_scope(v_caller, p_names[1], null);
-    created := v_scope.scope_state = 'uncertain' and p_create;
-    if created then
+    v_answer.created := v_scope.scope_state = 'uncertain' and p_create;
+    if v_answer.created then
       v_scope := pgmem.ensure_project(v_scope, v_caller, null);
     end if;
-    project_id := v_scope.project_id;
-    matched := v_scope.project_exists;
-    return;
+    v_answer.project_id := v_scope.project_id;
+    v_answer.matched := v_scope.project_exists;
+    return v_answer;
   end if;
-  created := false;
+  v_answer.created := false;
   v_node := pgmem.project_of_repository(v_caller, v_known);
   -- Most calls find what is known already, and take no lock.
   if v_node.seq is null or pgmem.repository_with(v_node.props -> 'repository', v_known) <> v_node.props -> 'repository'
@@ -54,24 +57,25 @@ begin
     v_node := pgmem.project_of_repository(v_caller, v_known);
     if v_node.seq is null then
       v_node := pgmem.project_for_repository(v_caller, p_names);
-      created := v_node.seq is null and p_create;
+      v_answer.created := v_node.seq is null and p_create;
       if not p_create then
-        project_id := v_node.key;
-        matched := false;
-        return;
+        v_answer.project_id := v_node.key;
+        v_answer.matched := false;
+        return v_answer;
       end if;
     end if;
-    matched := v_node.props ? 'repository';
+    v_answer.matched := v_node.props ? 'repository';
     v_node.props := v_node.props || jsonb_build_object('repository',
       pgmem.repository_with(v_node.props -> 'repository', v_known));
-    if created then
+    if v_answer.created then
       v_node := pgmem.insert_node(v_node);
     elsif v_node.tenant in (v_caller.tenant, pgmem.tenant_of(v_caller.org_id)) then
       v_node := pgmem.update_node(v_node);
     end if;
   end if;
-  project_id := v_node.key;
-  matched := coalesce(matched, true);
+  v_answer.project_id := v_node.key;
+  v_answer.matched := coalesce(v_answer.matched, true);
+  return v_answer;
 end;
 $$;
 comment on function pgmem.open_project is $$

@@ -118,33 +118,32 @@ $$;
 comment on function pgmem.finding_ids is 'The ids of the findings of a page by check; those of a pair are joined by +.';
 
 
+select pgmem.declare_answer('finding', $$
+A finding of hygiene: the memories, and the verb that repairs them with its arguments.
+
+check text, ids uuid[], label text?, titles text[] = {}, project text?, verb text, what text, arguments object = {}
+similarity float8?
+$$);
+
+select pgmem.declare_answer('hygiene_report', $$
+The counts of all findings, and the findings of this page.
+
+project_id text?, scope text?, duplicates_found bigint, outdated_decisions bigint, obsolete_patterns bigint
+entity_drift_count bigint, unresolved_saves bigint, candidate_ids {text[]}, findings finding[], total bigint
+next_offset integer?, checked_at timestamptz, next_step text, oldest_pending_at timestamptz?
+pending_artifact_ids uuid[] = {}, pending_only boolean, proactive_hint text?
+$$);
+
 create or replace function pgmem.run_hygiene(
   p_project_id text default null,
   p_scope pgmem.scope_name default null,
   p_check_pending_only boolean default false,
   p_limit pgmem.row_limit default 20,
-  p_offset integer default 0,
-  out project_id text,
-  out scope text,
-  out duplicates_found bigint,
-  out outdated_decisions bigint,
-  out obsolete_patterns bigint,
-  out entity_drift_count bigint,
-  out unresolved_saves bigint,
-  out candidate_ids jsonb,
-  out findings jsonb,
-  out total bigint,
-  out next_offset integer,
-  out checked_at timestamptz,
-  out next_step text,
-  out oldest_pending_at timestamptz,
-  out pending_artifact_ids uuid[],
-  out pending_only boolean,
-  out proactive_hint text
-)
+  p_offset integer default 0
+) returns pgmem.hygiene_report
 language plpgsql security definer set search_path = pgmem, pg_temp set jit = off as $$
-#variable_conflict use_variable
 declare
+  v_answer      pgmem.hygiene_report;
   v_caller      pgmem.caller := pgmem.caller();
   v_project_seq bigint := pgmem.find_project(p_project_id);
   v_others      record;
@@ -156,41 +155,45 @@ begin
   if p_scope = 'global' then
     v_project_seq := null;
   end if;
-  pending_only := coalesce(p_check_pending_only, false);
-  project_id := pgmem.clean_key(p_project_id, 'project_id');
-  scope := p_scope;
-  checked_at := pgmem.now();
-  duplicates_found := 0;
-  findings := '[]';
-  if not pending_only then
-    select d.found, d.findings into duplicates_found, findings
+  v_answer.pending_only := coalesce(p_check_pending_only, false);
+  v_answer.project_id := pgmem.clean_key(p_project_id, 'project_id');
+  v_answer.scope := p_scope;
+  v_answer.checked_at := pgmem.now();
+  v_answer.duplicates_found := 0;
+  v_answer.findings := '[]';
+  if not v_answer.pending_only then
+    select d.found, d.findings into v_answer.duplicates_found, v_answer.findings
     from pgmem.duplicate_findings(v_project_seq, p_scope, p_limit, p_offset) d;
   end if;
-  v_others := pgmem.other_findings(project_id, v_project_seq, p_scope, pending_only, duplicates_found,
+  v_others := pgmem.other_findings(v_answer.project_id, v_project_seq, p_scope, v_answer.pending_only,
+    v_answer.duplicates_found,
                                    p_limit, p_offset);
-  outdated_decisions := v_others.outdated_decisions;
-  obsolete_patterns := v_others.obsolete_patterns;
-  entity_drift_count := v_others.entity_drift_count;
-  unresolved_saves := v_others.unresolved_saves;
-  findings := findings || v_others.findings;
-  candidate_ids := pgmem.finding_ids(findings);
-  total := duplicates_found + outdated_decisions + obsolete_patterns + entity_drift_count + unresolved_saves;
-  next_offset := case when p_offset + jsonb_array_length(findings) < total
-                   then p_offset + jsonb_array_length(findings) end;
+  v_answer.outdated_decisions := v_others.outdated_decisions;
+  v_answer.obsolete_patterns := v_others.obsolete_patterns;
+  v_answer.entity_drift_count := v_others.entity_drift_count;
+  v_answer.unresolved_saves := v_others.unresolved_saves;
+  v_answer.findings := v_answer.findings || v_others.findings;
+  v_answer.candidate_ids := pgmem.finding_ids(v_answer.findings);
+  v_answer.total := v_answer.duplicates_found + v_answer.outdated_decisions + v_answer.obsolete_patterns
+    + v_answer.entity_drift_count + v_answer.unresolved_saves;
+  v_answer.next_offset := case when p_offset + jsonb_array_length(v_answer.findings) < v_answer.total
+                   then p_offset + jsonb_array_length(v_answer.findings) end;
   select min(u.created_at), coalesce(array_agg(u.save_id order by u.created_at, u.save_id), '{}')
-  into oldest_pending_at, pending_artifact_ids
-  from pgmem.unresolved_saves(project_id, p_scope) u;
+  into v_answer.oldest_pending_at, v_answer.pending_artifact_ids
+  from pgmem.unresolved_saves(v_answer.project_id, p_scope) u;
 
-  proactive_hint := pgmem.reflection_hint(v_caller.tenant);
-  next_step := case
-    when next_offset is not null then format('%s findings: go on with offset %s.', total, next_offset)
-    when total > 0 then 'Show the person what to repair; each finding names the verb. Nothing was changed.'
+  v_answer.proactive_hint := pgmem.reflection_hint(v_caller.tenant);
+  v_answer.next_step := case
+    when v_answer.next_offset is not null
+      then format('%s findings: go on with offset %s.', v_answer.total, v_answer.next_offset)
+    when v_answer.total > 0 then 'Show the person what to repair; each finding names the verb. Nothing was changed.'
     else 'Nothing to repair.' end;
   -- A later page, one scope, or the saves alone are not a whole report.
-  if not pending_only and p_scope is null and p_offset = 0 then
+  if not v_answer.pending_only and p_scope is null and p_offset = 0 then
     perform pgmem.require_writer();
     perform pgmem.mark_hygiene(v_project_seq, v_caller);
   end if;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.run_hygiene is $$

@@ -58,6 +58,14 @@ $$;
 comment on function pgmem.repaired is 'The answer of a repair: the memory that went, and the one that stays.';
 
 
+select pgmem.declare_answer('repair_answer', $$
+A memory that was merged into or superseded by another one.
+
+class Repair
+id uuid, title text, status text, version integer, rel_type MERGES_INTO|SUPERSEDES, into_id uuid, into_title text
+into_version integer
+$$);
+
 create or replace function pgmem.supersede(
   p_old text,
   p_new text,

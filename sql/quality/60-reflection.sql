@@ -8,22 +8,30 @@
 -- Locks: the scope of the caller's insights, so that two reflections take turns; then the node.
 
 
-create or replace function pgmem.reflect(
-  out created integer,
-  out pending bigint,
-  out insights jsonb,
-  out next_step text
-)
+select pgmem.declare_answer('proposed_insight', $$
+An insight that a reflection proposes.
+
+title text, detector text, confidence float8
+$$);
+
+select pgmem.declare_answer('reflection_answer', $$
+The insights that a reflection created, and the number that is pending.
+
+class Reflection
+created integer, pending bigint, insights proposed_insight[], next_step text
+$$);
+
+create or replace function pgmem.reflect() returns pgmem.reflection_answer
 language plpgsql security definer set search_path = pgmem, pg_temp set jit = off as $$
-#variable_conflict use_column
 declare
+  v_answer  pgmem.reflection_answer;
   v_caller  pgmem.caller := pgmem.require_writer();
   v_node    pgmem.node := pgmem.new_node('Insight', v_caller);
   v_found   record;
 begin
   v_node.scope_key := pgmem.scope_key(v_node.tenant, null, 'Insight');
   perform pgmem.lock_scope(v_node.scope_key);
-  insights := '[]';
+  v_answer.insights := '[]';
   for v_found in
     select f.detector, f.title, f.summary, f.confidence, f.sources,
            case when length(f.title) > 200 then left(f.title, 160) || ' ' || md5(f.title) else f.title end as key
@@ -54,20 +62,22 @@ begin
     v_node.trust_level := pgmem.derived_trust(1.0, v_found.sources);
     v_node.created_at := pgmem.now();
     perform pgmem.insert_node(v_node);
-    insights := insights || jsonb_build_object('title', v_found.title, 'detector', v_found.detector,
+    v_answer.insights := v_answer.insights || jsonb_build_object('title', v_found.title, 'detector', v_found.detector,
                                                'confidence', v_found.confidence);
   end loop;
-  created := jsonb_array_length(insights);
+  v_answer.created := jsonb_array_length(v_answer.insights);
   insert into pgmem.reflection (tenant, org_id, user_id, node_seq, insights, reflected_at)
-  values (v_node.tenant, v_node.org_id, v_node.user_id, coalesce((select max(n.seq) from pgmem.node n), 0), created,
+  values (v_node.tenant, v_node.org_id, v_node.user_id, coalesce((select max(n.seq) from pgmem.node n), 0),
+    v_answer.created,
           pgmem.now())
   on conflict (tenant) do update
     set node_seq = excluded.node_seq, insights = excluded.insights, reflected_at = excluded.reflected_at;
-  pending := (select count(*) from pgmem.visible_node n
+  v_answer.pending := (select count(*) from pgmem.visible_node n
               where n.scope_key = v_node.scope_key and n.tenant || '' = v_node.tenant and n.status = 'pending');
-  next_step := case
-    when pending > 0 then 'surface_insights shows the pending ones; review_insight approves or dismisses each.'
+  v_answer.next_step := case
+    when v_answer.pending > 0 then 'surface_insights shows the pending ones; review_insight approves or dismisses each.'
     else 'Nothing to review.' end;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.reflect is $$
@@ -79,6 +89,20 @@ select pgmem.declare_verb('reflect', p_rights => 'writer', p_effect => 'repeat',
   p_patience => 'report', p_toolset => 'core,quality',
   p_description => 'Look for what memories say together; proposes insights.');
 
+
+select pgmem.declare_answer('insight_answer', $$
+An insight, with the memories that it is drawn from.
+
+class Insight
+id uuid, title text, summary text?, detector text?, confidence float8, trust_level float8, status text, sources uuid[]
+created_at timestamptz
+$$);
+
+select pgmem.declare_answer('insights', $$
+The insights that wait for review, the surest first.
+
+insights insight_answer[]
+$$);
 
 create or replace function pgmem.surface_insights(
   p_limit pgmem.row_limit default 10,

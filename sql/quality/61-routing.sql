@@ -41,15 +41,19 @@ comment on function pgmem.ways_to_reason is
   'The ways to reason, with their keywords and steps; scripts/generate writes them for agents without a server.';
 
 
+select pgmem.declare_answer('route', $$
+How to reason about a task.
+
+mode sequential|debate|socratic, rationale text, suggested_steps text[]
+$$);
+
 create or replace function pgmem.route_analysis(
   p_task_description text,
-  p_task_type_hint text default null,
-  out mode text,
-  out rationale text,
-  out suggested_steps text[]
-)
+  p_task_type_hint text default null
+) returns pgmem.route
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
+  v_answer pgmem.route;
   v_hint   text := lower(coalesce(pgmem.clean_text(p_task_type_hint, 'task_type_hint'), ''));
   v_text   text := lower(coalesce(pgmem.clean_text(p_task_description, 'task_description'), '')) || ' ' || v_hint;
   v_counts integer[];
@@ -63,17 +67,18 @@ begin
                from keyword k group by k.place order by k.place),
          (select k.mode from keyword k where v_hint ~ k.pattern or v_hint = k.mode order by k.place limit 1)
   into v_counts, v_hinted;
-  mode := case
+  v_answer.mode := case
     when v_hinted is not null then v_hinted
     when v_counts[2] > greatest(v_counts[1], v_counts[3]) then 'debate'
     when v_counts[3] > greatest(v_counts[1], v_counts[2]) then 'socratic'
     else 'sequential' end;
-  rationale := case
+  v_answer.rationale := case
     when v_hinted is not null then format('task_type_hint matched %s keywords', v_hinted)
-    when mode = 'debate' then 'task description suggests trade-off evaluation'
-    when mode = 'socratic' then 'task description suggests requirements discovery'
+    when v_answer.mode = 'debate' then 'task description suggests trade-off evaluation'
+    when v_answer.mode = 'socratic' then 'task description suggests requirements discovery'
     else 'default: structured multi-step analysis' end;
-  suggested_steps := (select w.steps from pgmem.ways_to_reason() w where w.mode = route_analysis.mode);
+  v_answer.suggested_steps := (select w.steps from pgmem.ways_to_reason() w where w.mode = v_answer.mode);
+  return v_answer;
 end;
 $$;
 comment on function pgmem.route_analysis is $$

@@ -106,60 +106,99 @@ comment on function pgmem.health_lineage is
   'Decisions that superseded others, each with those before it: the number of such lines and the longest of them.';
 
 
+select pgmem.declare_answer('timeline_count', $$
+The number of memories of a label that were created in a day, week or month.
+
+at date, label text, count integer
+$$);
+
+select pgmem.declare_answer('joined_memory', $$
+A memory and the number of its relations.
+
+like labelled_memory
+relations integer
+$$);
+
+select pgmem.declare_answer('joined_memories', $$
+The number of such memories, and the first of them.
+
+count integer, items joined_memory[]
+$$);
+
+select pgmem.declare_answer('conflict_answer', $$
+Two live memories that contradict each other.
+
+class Conflict
+id uuid, title text, with_id uuid, with_title text
+$$);
+
+select pgmem.declare_answer('conflicts', $$
+The number of conflicts, and the first of them.
+
+count integer, items conflict_answer[]
+$$);
+
+select pgmem.declare_answer('line_decision', $$
+A decision of a line of decisions; age is the number of decisions that came after it.
+
+id uuid, title text, status text, age integer, created_at timestamptz
+$$);
+
+select pgmem.declare_answer('lineages', $$
+The number of lines of decisions, and the longest of them, each newest first.
+
+count integer, items line_decision[][]
+$$);
+
+select pgmem.declare_answer('health', $$
+The state of the memory: counts, with the first items of each kind.
+
+project_id text?, checked_at timestamptz, memories {integer}, statuses {integer}, timeline timeline_count[]
+confidence [integer], orphans joined_memories, hubs joined_memories, stubs joined_memories
+archived_bridges joined_memories, conflicts conflicts, lineage lineages, without_text integer, insights {integer}
+saves_open integer
+$$);
+
 create or replace function pgmem.memory_health(
   p_project_id text default null,
-  p_limit pgmem.row_limit default 20,
-  out project_id text,
-  out checked_at timestamptz,
-  out memories jsonb,
-  out statuses jsonb,
-  out timeline jsonb,
-  out confidence jsonb,
-  out orphans jsonb,
-  out hubs jsonb,
-  out stubs jsonb,
-  out archived_bridges jsonb,
-  out conflicts jsonb,
-  out lineage jsonb,
-  out without_text integer,
-  out insights jsonb,
-  out saves_open integer
-)
+  p_limit pgmem.row_limit default 20
+) returns pgmem.health
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer    pgmem.health;
   v_seq       bigint := pgmem.find_project(p_project_id);
   v_relations jsonb := pgmem.health_relations(v_seq, p_limit);
 begin
-  project_id := pgmem.clean_key(p_project_id, 'project_id');
-  checked_at := pgmem.now();
-  select coalesce(jsonb_object_agg(m.label, m.count), '{}') into memories
+  v_answer.project_id := pgmem.clean_key(p_project_id, 'project_id');
+  v_answer.checked_at := pgmem.now();
+  select coalesce(jsonb_object_agg(m.label, m.count), '{}') into v_answer.memories
   from (select n.label, count(*) from pgmem.hygiene_node n
         where v_seq is null or n.project_seq = v_seq group by n.label) m;
-  select coalesce(jsonb_object_agg(m.status, m.count), '{}') into statuses
+  select coalesce(jsonb_object_agg(m.status, m.count), '{}') into v_answer.statuses
   from (select n.status, count(*) from pgmem.visible_node n
         where pgmem.is_memory(n.label) and n.label not in ('Insight', 'Turn')
           and (v_seq is null or n.project_seq = v_seq)
         group by n.status) m;
-  timeline := pgmem.health_timeline(v_seq);
-  select jsonb_agg(coalesce(h.count, 0) order by bin) into confidence
+  v_answer.timeline := pgmem.health_timeline(v_seq);
+  select jsonb_agg(coalesce(h.count, 0) order by bin) into v_answer.confidence
   from generate_series(0, 9) bin
   left join (select least(floor(pgmem.confidence(n.initial_confidence, pgmem.aged_since(n.label, n.instructs, n.updated_at)) * 10)::integer, 9) as bin, count(*)
              from pgmem.hygiene_node n where v_seq is null or n.project_seq = v_seq group by 1) h using (bin);
-  orphans := v_relations -> 'orphans';
-  hubs := v_relations -> 'hubs';
-  stubs := v_relations -> 'stubs';
-  archived_bridges := v_relations -> 'archived_bridges';
-  conflicts := pgmem.health_conflicts(v_seq, p_limit);
-  lineage := pgmem.health_lineage(v_seq, p_limit);
-  without_text := (
+  v_answer.orphans := v_relations -> 'orphans';
+  v_answer.hubs := v_relations -> 'hubs';
+  v_answer.stubs := v_relations -> 'stubs';
+  v_answer.archived_bridges := v_relations -> 'archived_bridges';
+  v_answer.conflicts := pgmem.health_conflicts(v_seq, p_limit);
+  v_answer.lineage := pgmem.health_lineage(v_seq, p_limit);
+  v_answer.without_text := (
     select count(*) from pgmem.hygiene_node n
     where (v_seq is null or n.project_seq = v_seq) and n.text_length <= 1
       and n.label in (select name from pgmem.label where vocabulary = 'engrama'));
-  insights := (
+  v_answer.insights := (
     select coalesce(jsonb_object_agg(i.status, i.count), '{}')
     from (select n.status, count(*) from pgmem.visible_node n where n.label = 'Insight' group by n.status) i);
-  saves_open := (select count(*) from pgmem.unresolved_saves(project_id, null));
+  v_answer.saves_open := (select count(*) from pgmem.unresolved_saves(v_answer.project_id, null));
+  return v_answer;
 end;
 $$;
 comment on function pgmem.memory_health is $$

@@ -58,14 +58,14 @@ $$;
 select pgmem.declare_verb('find_memories', p_rights => 'reader', p_effect => 'read', p_answer => 'list[Node]');
 
 
-create or replace function pgmem.list_projects(p_limit pgmem.row_limit default 100) returns table (
-  name text,
-  memories bigint,
-  focus_areas text[],
-  created_at timestamptz
-)
+select pgmem.declare_answer('project_entry', $$
+A project with the number of its live memories and the names of its focus areas.
+
+name text, memories bigint, focus_areas text[], created_at timestamptz
+$$);
+
+create or replace function pgmem.list_projects(p_limit pgmem.row_limit default 100) returns setof pgmem.project_entry
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 begin
   return query
   with counted as (
@@ -88,6 +88,14 @@ $$;
 select pgmem.declare_verb('list_projects', p_rights => 'reader', p_effect => 'look', p_answer => 'list[ProjectEntry]');
 
 
+select pgmem.declare_answer('memory_entry', $$
+A memory in a list; the excerpt is the beginning of its text. A card has a branch until it is merged.
+
+id uuid, label text, title text, excerpt text?, status text, project text?, scope text?, focus text?, source text
+trust_level float8, agent_id text?, session_id text?, branch text?, version integer, created_at timestamptz
+updated_at timestamptz
+$$);
+
 create or replace function pgmem.list_memories(
   p_project_id text default null,
   p_labels text[] default null,
@@ -100,28 +108,10 @@ create or replace function pgmem.list_memories(
   p_branch text default null,
   p_after uuid default null,
   p_limit pgmem.row_limit default 50
-) returns table (
-  id uuid,
-  label text,
-  title text,
-  excerpt text,
-  status text,
-  project text,
-  scope text,
-  focus text,
-  source text,
-  trust_level float8,
-  agent_id text,
-  session_id text,
-  branch text,
-  version integer,
-  created_at timestamptz,
-  updated_at timestamptz
-)
+) returns setof pgmem.memory_entry
 language plpgsql stable security definer set search_path = pgmem, pg_temp
 -- Custom, so that a filter that is not given reads no column.
 set plan_cache_mode = force_custom_plan as $$
-#variable_conflict use_column
 declare
   v_tenants text[] := pgmem.visible_tenants();
   v_project bigint := pgmem.find_project(p_project_id);
@@ -181,39 +171,42 @@ $$;
 select pgmem.declare_verb('list_memories', p_rights => 'reader', p_effect => 'look', p_answer => 'list[MemoryEntry]');
 
 
+select pgmem.declare_answer('memory_counts', $$
+How many memories are live by label; of the present also the first and last time and the growth.
+
+total bigint, labels {integer}, first_at timestamptz?, last_at timestamptz?, growth timeline_count[]?
+$$);
+
 create or replace function pgmem.count_memories(
   p_project_id text default null,
   p_as_of timestamptz default null,
-  p_known_at timestamptz default null,
-  out total bigint,
-  out labels jsonb,
-  out first_at timestamptz,
-  out last_at timestamptz,
-  out growth jsonb
-)
+  p_known_at timestamptz default null
+) returns pgmem.memory_counts
 language plpgsql stable security definer set search_path = pgmem, pg_temp
 -- Custom, so that a filter that is not given reads no column.
 set plan_cache_mode = force_custom_plan as $$
-#variable_conflict use_column
 declare
+  v_answer  pgmem.memory_counts;
   v_tenants text[] := pgmem.visible_tenants();
   v_project bigint := pgmem.find_project(p_project_id);
 begin
   if p_as_of is not null or p_known_at is not null then
-    select coalesce(jsonb_object_agg(c.label, c.count), '{}'), coalesce(sum(c.count), 0) into labels, total
+    select coalesce(jsonb_object_agg(c.label, c.count), '{}'), coalesce(sum(c.count), 0)
+    into v_answer.labels, v_answer.total
     from (select m.label, count(*) from pgmem.memories_at(v_tenants, p_as_of, p_known_at) m
           where m.label <> 'Insight' and (v_project is null or m.project_seq = v_project)
           group by m.label) c;
-    return;
+    return v_answer;
   end if;
   select coalesce(jsonb_object_agg(c.label, c.count), '{}'), coalesce(sum(c.count), 0), min(c.first_at), max(c.last_at)
-  into labels, total, first_at, last_at
+  into v_answer.labels, v_answer.total, v_answer.first_at, v_answer.last_at
   from (select n.label, count(*), min(least(n.created_at, n.begins_at)) as first_at, max(n.created_at) as last_at
         from pgmem.node n
         where n.tenant = any (v_tenants) and pgmem.is_memory(n.label) and n.label <> 'Insight'
           and pgmem.is_live(n.status, n.valid_from, n.valid_to) and (v_project is null or n.project_seq = v_project)
         group by n.label) c;
-  growth := pgmem.health_timeline(v_project);
+  v_answer.growth := pgmem.health_timeline(v_project);
+  return v_answer;
 end;
 $$;
 comment on function pgmem.count_memories is $$
@@ -250,24 +243,47 @@ comment on function pgmem.edges_among is
   'The relations between some nodes that the caller sees, as JSON; with known_at those that were on record then.';
 
 
+select pgmem.declare_answer('titled_memory', $$
+A memory by its id and title, with its status.
+
+like labelled_memory
+status text
+$$);
+
+select pgmem.declare_answer('drawn_node', $$
+A memory of a drawn graph; depth counts the relations from the one in the middle.
+
+like titled_memory
+project text?, depth integer
+$$);
+
+select pgmem.declare_answer('drawn_edge', $$
+A relation of a drawn graph; by is the person who decided it; None: nobody.
+
+from_id uuid, rel_type text, to_id uuid, by text?, created_at timestamptz
+$$);
+
+select pgmem.declare_answer('drawn_graph', $$
+Memories and the relations between them, as a page draws them; left_out counts memories beyond the limit.
+
+nodes drawn_node[], edges drawn_edge[], left_out integer
+$$);
+
 create or replace function pgmem.memory_relations(
   p_id uuid,
   p_hops pgmem.hops default 1,
-  p_limit pgmem.row_limit default 40,
-  out nodes jsonb,
-  out edges jsonb,
-  out left_out integer
-)
+  p_limit pgmem.row_limit default 40
+) returns pgmem.drawn_graph
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer  pgmem.drawn_graph;
   v_tenants text[] := pgmem.visible_tenants();
   v_seen    bigint[] := array(select n.seq from pgmem.visible_node n where n.id = p_id);
   v_depths  integer[] := array[0];
   v_front   bigint[] := v_seen;
   v_next    bigint[];
 begin
-  left_out := 0;
+  v_answer.left_out := 0;
   for v_depth in 1 .. p_hops loop
     select array_agg(found.seq order by found.seq) into v_next
     from (select distinct n.seq from unnest(v_front) as front(seq)
@@ -278,16 +294,18 @@ begin
           where n.tenant = any (v_tenants) and n.seq <> all (v_seen) and pgmem.is_memory(n.label)
             and n.status not in ('archived', 'merged')) found;
     exit when v_next is null;
-    left_out := left_out + greatest(0, cardinality(v_seen) + cardinality(v_next) - p_limit - 1);
+    v_answer.left_out := v_answer.left_out + greatest(0, cardinality(v_seen) + cardinality(v_next) - p_limit - 1);
     v_next := v_next[: greatest(0, p_limit + 1 - cardinality(v_seen))];
     v_seen := v_seen || v_next;
     v_depths := v_depths || array_fill(v_depth, array[cardinality(v_next)]);
     v_front := v_next;
   end loop;
-  nodes := (select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'label', n.label, 'title', left(n.title, 200),
+  v_answer.nodes := (select coalesce(jsonb_agg(jsonb_build_object(
+                'id', n.id, 'label', n.label, 'title', left(n.title, 200),
               'status', n.status, 'project', n.project, 'depth', s.depth) order by s.depth, s.seq), '[]')
             from unnest(v_seen, v_depths) as s(seq, depth) join pgmem.node n on n.seq = s.seq);
-  edges := pgmem.edges_among(v_seen, 1000);
+  v_answer.edges := pgmem.edges_among(v_seen, 1000);
+  return v_answer;
 end;
 $$;
 comment on function pgmem.memory_relations is $$
@@ -303,20 +321,16 @@ $$;
 select pgmem.declare_verb('memory_relations', p_rights => 'reader', p_effect => 'read', p_answer => 'DrawnGraph');
 
 
-create or replace function pgmem.memory_lineage(p_id uuid) returns table (
-  id uuid,
-  label text,
-  title text,
-  status text,
-  created_at timestamptz,
-  valid_from timestamptz,
-  valid_to timestamptz,
-  replaced_by uuid,
-  replaced_at timestamptz,
-  decided_by text
-)
+select pgmem.declare_answer('line_entry', $$
+A memory of a line of replacements, and what replaced it: which, when and who decided.
+
+like titled_memory
+created_at timestamptz, valid_from timestamptz?, valid_to timestamptz?, replaced_by uuid?, replaced_at timestamptz?
+decided_by text?
+$$);
+
+create or replace function pgmem.memory_lineage(p_id uuid) returns setof pgmem.line_entry
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 begin
   return query
   with recursive line(seq) as (
@@ -352,30 +366,25 @@ $$;
 select pgmem.declare_verb('memory_lineage', p_rights => 'reader', p_effect => 'look', p_answer => 'list[LineEntry]');
 
 
+select pgmem.declare_answer('numbered_entry', $$
+A memory of one of several lines, which are counted from 1.
+
+like line_entry
+line integer
+$$);
+
 create or replace function pgmem.list_lines(
   p_project_id text default null,
   p_limit pgmem.row_limit default 6
-) returns table (
-  line integer,
-  id uuid,
-  label text,
-  title text,
-  status text,
-  created_at timestamptz,
-  valid_from timestamptz,
-  valid_to timestamptz,
-  replaced_by uuid,
-  replaced_at timestamptz,
-  decided_by text
-)
+) returns setof pgmem.numbered_entry
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer  pgmem.numbered_entry;
+  v_line    integer := 0;
   v_project bigint := pgmem.find_project(p_project_id);
   v_seen    uuid[] := '{}';
   v_found   uuid;
 begin
-  line := 0;
   -- By the index node_replaced.
   for v_found in
     select n.id from pgmem.visible_node n
@@ -383,14 +392,12 @@ begin
     order by n.seq desc limit p_limit * 4
   loop
     continue when v_found = any (v_seen);
-    line := line + 1;
-    for id, label, title, status, created_at, valid_from, valid_to, replaced_by, replaced_at, decided_by in
-      select l.* from pgmem.memory_lineage(v_found) l
-    loop
-      v_seen := v_seen || id;
-      return next;
+    v_line := v_line + 1;
+    for v_answer in select l.*, v_line from pgmem.memory_lineage(v_found) l loop
+      v_seen := v_seen || v_answer.id;
+      return next v_answer;
     end loop;
-    exit when line = p_limit;
+    exit when v_line = p_limit;
   end loop;
 end;
 $$;
@@ -410,14 +417,11 @@ create or replace function pgmem.project_graph(
   p_project_id text default null,
   p_limit pgmem.row_limit default 300,
   p_as_of timestamptz default null,
-  p_known_at timestamptz default null,
-  out nodes jsonb,
-  out edges jsonb,
-  out left_out integer
-)
+  p_known_at timestamptz default null
+) returns pgmem.drawn_graph
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer  pgmem.drawn_graph;
   v_tenants text[] := pgmem.visible_tenants();
   v_project bigint := pgmem.find_project(p_project_id);
   v_newest  bigint[];
@@ -446,11 +450,13 @@ begin
   )
   select array_agg(c.seq) into v_seqs
   from (select seq from counted order by relations desc, seq desc limit p_limit) c;
-  left_out := cardinality(v_newest) - coalesce(cardinality(v_seqs), 0);
-  nodes := (select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'label', n.label, 'title', left(n.title, 200),
+  v_answer.left_out := cardinality(v_newest) - coalesce(cardinality(v_seqs), 0);
+  v_answer.nodes := (select coalesce(jsonb_agg(jsonb_build_object(
+                'id', n.id, 'label', n.label, 'title', left(n.title, 200),
               'status', n.status, 'project', n.project, 'depth', 0) order by n.seq), '[]')
             from unnest(v_seqs) as s(seq) join pgmem.node n on n.seq = s.seq);
-  edges := pgmem.edges_among(v_seqs, 2000, p_known_at);
+  v_answer.edges := pgmem.edges_among(v_seqs, 2000, p_known_at);
+  return v_answer;
 end;
 $$;
 comment on function pgmem.project_graph is $$
@@ -494,25 +500,18 @@ comment on function pgmem.near_name_pairs is
   'Live names of the caller that may be two spellings of one, among the newest thirty: the newer, the older, 0 to 1.';
 
 
+select pgmem.declare_answer('near_pair', $$
+Two names that may be two spellings of one, the newer first, and the verb that makes one of them.
+
+id uuid, label text, name text, project text?, created_at timestamptz, other_id uuid, other_label text
+other_name text, other_project text?, similarity float8, verb text?, arguments object = {}
+$$);
+
 create or replace function pgmem.list_near_names(
   p_project_id text default null,
   p_limit pgmem.row_limit default 50
-) returns table (
-  id uuid,
-  label text,
-  name text,
-  project text,
-  created_at timestamptz,
-  other_id uuid,
-  other_label text,
-  other_name text,
-  other_project text,
-  similarity float8,
-  verb text,
-  arguments jsonb
-)
+) returns setof pgmem.near_pair
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 begin
   return query
   select n.id, n.label, n.key::text, n.project, n.created_at, o.id, o.label, o.key::text, o.project, p.similarity,
@@ -543,33 +542,34 @@ $$;
 select pgmem.declare_verb('list_near_names', p_rights => 'reader', p_effect => 'look', p_answer => 'list[NearPair]');
 
 
+select pgmem.declare_answer('waiting', $$
+Counts of what waits for a person.
+
+reviews bigint, approvals bigint, insights bigint, drafts bigint, conflicts bigint, failed_saves bigint
+$$);
+
 create or replace function pgmem.count_waiting(
-  p_project_id text default null,
-  out reviews bigint,
-  out approvals bigint,
-  out insights bigint,
-  out drafts bigint,
-  out conflicts bigint,
-  out failed_saves bigint
-)
+  p_project_id text default null
+) returns pgmem.waiting
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer  pgmem.waiting;
   v_project bigint := pgmem.find_project(p_project_id);
 begin
   select count(*) filter (where a.dedup_outcome = 'manual_review' and a.candidate_id is not null),
          count(*) filter (where a.dedup_outcome = 'manual_review' and a.candidate_id is null),
          count(*) filter (where a.dedup_outcome is distinct from 'manual_review')
-  into reviews, approvals, failed_saves
+  into v_answer.reviews, v_answer.approvals, v_answer.failed_saves
   from pgmem.unresolved_saves(p_project_id, null) a;
   select count(*) filter (where n.label = 'Insight' and n.status = 'pending'),
          count(*) filter (where n.label = 'Card' and n.status = 'draft')
-  into insights, drafts
+  into v_answer.insights, v_answer.drafts
   from pgmem.visible_node n
   where n.label in ('Insight', 'Card') and (v_project is null or n.project_seq = v_project or n.label = 'Insight');
-  select count(*) into conflicts
+  select count(*) into v_answer.conflicts
   from pgmem.edge e join pgmem.live_node a on a.seq = e.src join pgmem.live_node b on b.seq = e.dst
   where e.rel = 'CONFLICTS_WITH' and (v_project is null or v_project in (a.project_seq, b.project_seq));
+  return v_answer;
 end;
 $$;
 comment on function pgmem.count_waiting is $$
@@ -585,42 +585,33 @@ $$;
 select pgmem.declare_verb('count_waiting', p_rights => 'reader', p_effect => 'look', p_answer => 'Waiting');
 
 
+select pgmem.declare_answer('review_detail', $$
+A save that waits for a person, or that one has decided, beside the memory it concerns.
+
+save_id uuid, verb text, project text?, status text, arguments object, message text?, candidate_id uuid?
+candidate_label text?, candidate_title text?, candidate_status text?, candidate_properties object?
+candidate_version integer?, artifact_id uuid?, resolved_by text?, is_open boolean, session_id text?
+created_at timestamptz, updated_at timestamptz
+$$);
+
 create or replace function pgmem.get_review(
-  p_save_id uuid,
-  out save_id uuid,
-  out verb text,
-  out project text,
-  out status text,
-  out arguments jsonb,
-  out message text,
-  out candidate_id uuid,
-  out candidate_label text,
-  out candidate_title text,
-  out candidate_status text,
-  out candidate_properties jsonb,
-  out candidate_version integer,
-  out artifact_id uuid,
-  out resolved_by text,
-  out is_open boolean,
-  out session_id text,
-  out created_at timestamptz,
-  out updated_at timestamptz
-)
+  p_save_id uuid
+) returns pgmem.review_detail
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
+declare
+  v_answer pgmem.review_detail;
 begin
   select a.save_id, a.verb, a.project, a.status, coalesce(a.arguments, '{}'), a.message,
          coalesce(n.id, a.candidate_id), n.label, n.title, n.status, n.props, n.version, a.artifact_id, a.resolved_by,
          a.status not in ('saved', 'dropped', 'partial'), a.session_id, a.created_at, a.updated_at
-  into save_id, verb, project, status, arguments, message, candidate_id, candidate_label, candidate_title,
-       candidate_status, candidate_properties, candidate_version, artifact_id, resolved_by, is_open, session_id,
-       created_at, updated_at
+  into v_answer
   from pgmem.visible_attempt a cross join lateral pgmem.review_head(a.candidate_id) n
   where a.save_id = p_save_id
   order by a.status not in ('saved', 'dropped', 'partial') desc, a.tenant = (pgmem.caller()).tenant desc limit 1;
-  if save_id is null then
+  if v_answer.save_id is null then
     raise exception using errcode = 'PM002', message = format('No save %s is on record here.', p_save_id);
   end if;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.get_review is $$
@@ -636,17 +627,16 @@ $$;
 select pgmem.declare_verb('get_review', p_rights => 'reader', p_effect => 'look', p_answer => 'ReviewDetail');
 
 
-create or replace function pgmem.list_approvals(p_limit pgmem.row_limit default 50) returns table (
-  id uuid,
-  preview text,
-  issued_to text,
-  issued_at timestamptz,
-  expires_at timestamptz,
-  used_at timestamptz,
-  used_by uuid
-)
+select pgmem.declare_answer('approval_answer', $$
+An approval of a global write that an agent asked for, with the exact text.
+
+class Approval
+id uuid, preview text, issued_to text?, issued_at timestamptz, expires_at timestamptz, used_at timestamptz?
+used_by uuid?
+$$);
+
+create or replace function pgmem.list_approvals(p_limit pgmem.row_limit default 50) returns setof pgmem.approval_answer
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 begin
   return query
   select t.id, t.preview, t.issued_to, t.issued_at, t.expires_at, t.used_at, t.used_by
@@ -662,26 +652,22 @@ $$;
 select pgmem.declare_verb('list_approvals', p_rights => 'reader', p_effect => 'look', p_answer => 'list[Approval]');
 
 
+select pgmem.declare_answer('activity', $$
+Something that was done: saved, changed, repeated, refused, review, dropped or purged.
+
+`id` is that of the memory, or of the save where no memory was written.
+
+at timestamptz, kind text, id uuid, label text, title text, project text?, session_id text?, agent_id text?
+source text?, message text?, decided_by text?
+$$);
+
 create or replace function pgmem.list_activity(
   p_project_id text default null,
   p_session_id text default null,
   p_since timestamptz default null,
   p_limit pgmem.row_limit default 100
-) returns table (
-  at timestamptz,
-  kind text,
-  id uuid,
-  label text,
-  title text,
-  project text,
-  session_id text,
-  agent_id text,
-  source text,
-  message text,
-  decided_by text
-)
+) returns setof pgmem.activity
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_tenants text[] := pgmem.visible_tenants();
   v_project bigint := pgmem.find_project(p_project_id);
@@ -760,21 +746,23 @@ comment on function pgmem.edited_properties is
   'The properties of an edit, cleaned; an error names one that the memory has not, or has in another form.';
 
 
+select pgmem.declare_answer('edited_memory', $$
+A memory after a person has corrected it.
+
+like titled_memory
+version integer
+$$);
+
 create or replace function pgmem.edit_memory(
   p_id uuid,
   p_version integer,
   p_properties jsonb,
   p_by text,
-  p_title text default null,
-  out id uuid,
-  out label text,
-  out title text,
-  out status text,
-  out version integer
-)
+  p_title text default null
+) returns pgmem.edited_memory
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer pgmem.edited_memory;
   v_caller pgmem.caller := pgmem.require_writer();
   v_title  text := case when p_title is not null then pgmem.clean_title(p_title, 'title') end;
   v_node   pgmem.node;
@@ -817,11 +805,12 @@ begin
   v_node.agent_id := coalesce(pgmem.clean_key(p_by, 'by'), v_caller.agent_id);
   v_node := pgmem.update_node(v_node);
   perform pgmem.store_embedding(v_node, null);
-  id := v_node.id;
-  label := v_node.label;
-  title := v_node.title;
-  status := v_node.status;
-  version := v_node.version;
+  v_answer.id := v_node.id;
+  v_answer.label := v_node.label;
+  v_answer.title := v_node.title;
+  v_answer.status := v_node.status;
+  v_answer.version := v_node.version;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.edit_memory is $$

@@ -293,6 +293,35 @@ comment on function pgmem.fitting_items is
   'The instructions and items of a context that fit into some tokens, in their order, long texts cut; the number left out.';
 
 
+select pgmem.declare_answer('keyed_memory', $$
+A memory by its id, the name of a kind that is named, and its title.
+
+id uuid, label text, key text?, title text
+$$);
+
+select pgmem.declare_answer('context_item', $$
+A memory of a context; fields that its label does not have are None.
+
+like keyed_memory
+scope text?, focus text?, created_at timestamptz, updated_at timestamptz?, trust_level float8?, confidence float8?
+freshness current|recent|stale?, rationale text?, owner text?, date text?, objective text?, actions_taken text[]?
+decisions_made text[]?, open_items text[]?, next_actions text[]?, trigger text?, repeatable_steps text[]?
+exclusions text[]?, last_validated_at timestamptz?, topic text?, content text?, relevance_score float8?
+entity_name text?, fact text?
+properties rest = {}: Its other properties.
+$$);
+
+select pgmem.declare_answer('context_bundle', $$
+The context of a scope: memories of the focus area, the project and the global scope, each newest first.
+
+`standing` are the instructions of these places: offered whatever their age, the most trusted first, and not among the
+items again.
+
+standing context_item[] = {}, items context_item[] = {}, retrieval_status succeeded|empty|timed_out|failed|conflicted
+scope_state resolved|uncertain|unresolved?, conflicts_found boolean, hygiene_due boolean, truncated_scopes text[] = {}
+next_step text?, proactive_hint text?, left_out integer = 0
+$$);
+
 create or replace function pgmem.retrieve_context(
   p_project_id text,
   p_scope pgmem.scope_name default 'project',
@@ -301,24 +330,14 @@ create or replace function pgmem.retrieve_context(
   p_topic text default null,
   p_as_of timestamptz default null,
   p_known_at timestamptz default null,
-  p_max_tokens pgmem.token_limit default null,
-  out items jsonb,
-  out retrieval_status text,
-  out scope_state text,
-  out conflicts_found boolean,
-  out hygiene_due boolean,
-  out truncated_scopes text[],
-  out next_step text,
-  out proactive_hint text,
-  out left_out integer,
-  out standing jsonb
-)
+  p_max_tokens pgmem.token_limit default null
+) returns pgmem.context_bundle
 language plpgsql stable security definer set search_path = pgmem, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
-#variable_conflict use_column
 declare
+  v_answer  pgmem.context_bundle;
   v_caller  pgmem.caller := pgmem.caller();
   v_setting jsonb := (select jsonb_object_agg(name, value) from pgmem.setting where name in (
               'focus_limit', 'project_limit', 'global_limit', 'hygiene_due_days', 'instruction_limit',
@@ -331,8 +350,8 @@ declare
   v_tokens  integer := coalesce(p_max_tokens,
               case when v_caller.source = 'mcp' then (v_setting ->> 'agent_token_limit')::integer end);
 begin
-  left_out := 0;
-  standing := '[]';
+  v_answer.left_out := 0;
+  v_answer.standing := '[]';
   if p_scope is null then
     raise exception using errcode = 'PM001', message = 'scope is global, project or focus; it is null here.';
   end if;
@@ -348,21 +367,22 @@ begin
     raise exception using errcode = 'PM001',
       message = 'scope focus needs focus: send the name of the focus area.';
   end if;
-  scope_state := v_scope.scope_state;
+  v_answer.scope_state := v_scope.scope_state;
   if not v_scope.project_exists then
-    items := '[]';
-    conflicts_found := false;
-    hygiene_due := false;
-    truncated_scopes := '{}';
-    retrieval_status := 'empty';
-    next_step := case scope_state when 'unresolved' then 'Send project_id.'
+    v_answer.items := '[]';
+    v_answer.conflicts_found := false;
+    v_answer.hygiene_due := false;
+    v_answer.truncated_scopes := '{}';
+    v_answer.retrieval_status := 'empty';
+    v_answer.next_step := case v_answer.scope_state when 'unresolved' then 'Send project_id.'
       else coalesce(pgmem.tenant_advice(v_caller), concat_ws(' ', pgmem.near_project(v_scope.project_id),
         'This project does not exist yet: the first save_session creates it.')) end;
-    return;
+    return v_answer;
   end if;
 
   v_first := case when p_scope = 'global' then 3 when v_scope.focus is null then 2 else 1 end;
-  select c.items, c.standing, c.seqs, c.truncated into items, standing, v_seqs, truncated_scopes
+  select c.items, c.standing, c.seqs, c.truncated
+  into v_answer.items, v_answer.standing, v_seqs, v_answer.truncated_scopes
   from pgmem.read_context(v_caller.tenants, v_scope,
     ('{focus,project,global}'::text[])[v_first :],
     (array[v_scope.project_seq::text || '/' || v_scope.focus, v_scope.project_seq::text, 'global'])[v_first :],
@@ -371,28 +391,29 @@ begin
     p_categories, p_topic, p_as_of, p_known_at, (v_setting ->> 'instruction_limit')::integer,
     pgmem.ages_of(v_setting)) c;
   if v_tokens is not null then
-    select k.standing, k.items, k.left_out into standing, items, left_out
-    from pgmem.fitting_items(standing, items, v_setting, v_tokens, v_caller.source = 'mcp') k;
+    select k.standing, k.items, k.left_out into v_answer.standing, v_answer.items, v_answer.left_out
+    from pgmem.fitting_items(v_answer.standing, v_answer.items, v_setting, v_tokens, v_caller.source = 'mcp') k;
   end if;
 
   -- The caller sees the ends of these edges: they are among the items.
-  conflicts_found := exists (select from pgmem.edge e
+  v_answer.conflicts_found := exists (select from pgmem.edge e
     where e.rel = 'CONFLICTS_WITH' and e.src = any (v_seqs) and e.dst = any (v_seqs));
-  hygiene_due := coalesce(v_scope.last_hygiene_at < v_due, true);
-  proactive_hint := pgmem.reflection_hint(v_caller.tenant);
-  retrieval_status := case when v_seqs is null then 'empty' when conflicts_found then 'conflicted'
+  v_answer.hygiene_due := coalesce(v_scope.last_hygiene_at < v_due, true);
+  v_answer.proactive_hint := pgmem.reflection_hint(v_caller.tenant);
+  v_answer.retrieval_status := case when v_seqs is null then 'empty' when v_answer.conflicts_found then 'conflicted'
                         else 'succeeded' end;
-  next_step := case
-    when conflicts_found then 'Some of these conflict: ask which one holds before you act on either.'
+  v_answer.next_step := case
+    when v_answer.conflicts_found then 'Some of these conflict: ask which one holds before you act on either.'
     when v_seqs is null and num_nonnulls(p_categories, p_topic, p_as_of, p_known_at) > 0
       then 'Nothing here fits: leave out topic, categories, as_of and known_at to see what is stored.'
     when v_seqs is null then 'Nothing is stored here yet. Work on, then save_session.'
-    when cardinality(truncated_scopes) > 0 or left_out > 0
+    when cardinality(v_answer.truncated_scopes) > 0 or v_answer.left_out > 0
       then 'More is stored than is shown: narrow by topic or categories, or use search_memory.'
-    when hygiene_due and (v_scope.last_hygiene_at is not null or exists (
+    when v_answer.hygiene_due and (v_scope.last_hygiene_at is not null or exists (
       select from pgmem.node n where n.seq = v_scope.project_seq and n.created_at < v_due))
       then 'Run run_hygiene for this project when there is time.'
     else 'Go on from here.' end;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.retrieve_context is $$
@@ -426,23 +447,47 @@ select pgmem.declare_verb('retrieve_context', p_rights => 'reader', p_effect => 
     'Load what is remembered before you work: of the focus, the project, and globally.');
 
 
+select pgmem.declare_answer('recorded_session', $$
+A session: what was done in it and what it left open.
+
+id uuid, project text?, objective text, actions_taken text[] = {}, decisions_made text[] = {}, open_items text[] = {}
+next_actions text[] = {}, created_at timestamptz
+$$);
+
+select pgmem.declare_answer('labelled_memory', $$
+A memory by its id, its kind and its title.
+
+id uuid, label text, title text
+$$);
+
+select pgmem.declare_answer('produced', $$
+A memory that was saved in a session.
+
+like labelled_memory
+$$);
+
+select pgmem.declare_answer('session_record', $$
+A session with the memories that were saved in it.
+
+session recorded_session, produced produced[]
+$$);
+
 create or replace function pgmem.get_session(
   p_session_id text default null,
-  p_id pgmem.former_name_text default null,
-  out session jsonb,
-  out produced jsonb
-)
+  p_id pgmem.former_name_text default null
+) returns pgmem.session_record
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer pgmem.session_record;
   v_node pgmem.node := pgmem.find_node('Session', coalesce(p_session_id, p_id));
 begin
-  session := v_node.props
+  v_answer.session := v_node.props
     || jsonb_build_object('id', v_node.id, 'project', v_node.project, 'created_at', v_node.created_at);
   select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'label', n.label, 'title', n.title) order by n.seq), '[]')
-  into produced
+  into v_answer.produced
   from pgmem.visible_edge e join pgmem.visible_node n on n.seq = e.dst
   where e.src = v_node.seq and e.rel = 'PRODUCED';
+  return v_answer;
 end;
 $$;
 comment on function pgmem.get_session is $$

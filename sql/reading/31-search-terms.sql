@@ -214,30 +214,36 @@ $$;
 comment on function pgmem.known_names is 'Names of agents that wrote in a project, and of entities in it.';
 
 
+select pgmem.declare_answer('search_terms_answer', $$
+What of a query to embed, the names that it has, and those that are known.
+
+text_to_embed text, names text[], known text[]
+$$);
+
 create or replace function pgmem.search_terms(
   p_query text,
-  p_project_id text default null,
-  out text_to_embed text,
-  out names text[],
-  out known text[]
-)
+  p_project_id text default null
+) returns pgmem.search_terms_answer
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
+  v_answer pgmem.search_terms_answer;
   v_caller pgmem.caller := pgmem.caller();
   v_scope  pgmem.scope_state := pgmem.resolve_scope(v_caller, p_project_id, null);
   v_name   text;
 begin
-  known := case when v_scope.project_seq is null then '{}'
+  v_answer.known := case when v_scope.project_seq is null then '{}'
     else pgmem.known_names(v_caller.tenants, v_scope.project_seq) end;
-  names := pgmem.names_in(coalesce(p_query, ''), v_caller.tenants, v_scope.project_seq);
-  text_to_embed := p_query;
-  foreach v_name in array names loop
-    text_to_embed := regexp_replace(text_to_embed, '\m' || pgmem.literal(v_name) || '(''s)?\M', '', 'gi');
+  v_answer.names := pgmem.names_in(coalesce(p_query, ''), v_caller.tenants, v_scope.project_seq);
+  v_answer.text_to_embed := p_query;
+  foreach v_name in array v_answer.names loop
+    v_answer.text_to_embed := regexp_replace(v_answer.text_to_embed,
+      '\m' || pgmem.literal(v_name) || '(''s)?\M', '', 'gi');
   end loop;
   -- A model ranks texts that merely mention a name; names are matched exactly.
-  if pgmem.normalize(text_to_embed) = '' then
-    text_to_embed := p_query;
+  if pgmem.normalize(v_answer.text_to_embed) = '' then
+    v_answer.text_to_embed := p_query;
   end if;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.search_terms is $$

@@ -10,24 +10,28 @@
 -- Locks: none.
 
 
+select pgmem.declare_answer('neighbour', $$
+A memory within some hops, with the relations on the path to it.
+
+like keyed_memory
+status text, depth integer, path [text]
+$$);
+
+select pgmem.declare_answer('neighbours', $$
+The memories around one, nearest first.
+
+nodes neighbour[]
+$$);
+
 create or replace function pgmem.neighbours(
   p_label text,
   p_key text,
   p_hops pgmem.hops default 1,
   p_limit pgmem.row_limit default 50,
   p_project_id text default null
-) returns table (
-  id uuid,
-  label text,
-  key text,
-  title text,
-  status text,
-  depth integer,
-  path jsonb
-)
+) returns setof pgmem.neighbour
 language plpgsql stable security definer set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off as $$
-#variable_conflict use_column
 declare
   v_tenants     text[] := pgmem.visible_tenants();
   v_project_seq bigint := case when p_project_id is not null then pgmem.find_project(p_project_id) end;

@@ -242,6 +242,17 @@ comment on function pgmem.search_known is
   'What was true, or on record, at a time and holds words of a query, best first by full text, as results of a search.';
 
 
+select pgmem.declare_answer('memory_state', $$
+A node whole: as it stands, or as it was true or known at a date.
+
+The agent and session are those of the present state's writer; archived_at is set for a forgotten memory.
+
+class Node like keyed_memory
+status text, properties object, project text?, scope text?, focus text?, valid_from timestamptz?
+valid_to timestamptz?, confidence float8, trust_level float8, source text, version integer, created_at timestamptz
+updated_at timestamptz, ingested_at timestamptz, agent_id text?, session_id text?, archived_at timestamptz?
+$$);
+
 create or replace function pgmem.get_node(
   p_label text,
   p_key text,

@@ -50,25 +50,27 @@ comment on function pgmem.find_recorded is
   'The visible node of a label by id, key or exact title; where none has the name, a forgotten one that has it.';
 
 
+select pgmem.declare_answer('version', $$
+A state a node was recorded in, with its effective period; the present one has no replaced_at.
+
+A restated state holds nowhere any more: a later one took its whole period.
+
+version integer, title text, status text, properties object, valid_from timestamptz?, valid_to timestamptz?
+ingested_at timestamptz, replaced_at timestamptz?, source text, trust_level float8, restated boolean
+$$);
+
+select pgmem.declare_answer('history', $$
+The versions of a node, oldest first.
+
+versions version[]
+$$);
+
 create or replace function pgmem.memory_history(
   p_label text,
   p_key text,
   p_project_id text default null
-) returns table (
-  version integer,
-  title text,
-  status text,
-  properties jsonb,
-  valid_from timestamptz,
-  valid_to timestamptz,
-  ingested_at timestamptz,
-  replaced_at timestamptz,
-  source text,
-  trust_level float8,
-  restated boolean
-)
+) returns setof pgmem.version
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_node pgmem.node := pgmem.find_recorded(p_label, p_key, pgmem.find_project(p_project_id));
 begin
@@ -150,26 +152,23 @@ comment on function pgmem.put_back is
   'Give a node the state of an earlier version, as a new one. The caller holds its scope lock.';
 
 
+select pgmem.declare_answer('reverted', $$
+A memory that was brought back to an earlier version, as a new one; failed: a person decides under save_id.
+
+like keyed_memory
+status text, version integer, reverted_to integer, dedup_outcome text?, next_step text?, save_id uuid?
+$$);
+
 create or replace function pgmem.revert(
   p_label text,
   p_key text,
   p_version integer,
   p_project_id text default null,
-  p_governance_token text default null,
-  out id uuid,
-  out label text,
-  out key text,
-  out title text,
-  out status text,
-  out version integer,
-  out reverted_to integer,
-  out dedup_outcome text,
-  out next_step text,
-  out save_id uuid
-)
+  p_governance_token text default null
+) returns pgmem.reverted
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer pgmem.reverted;
   v_caller pgmem.caller := pgmem.require_writer();
   v_change record := pgmem.begin_change(
     'revert', v_caller, p_label, p_key, p_project_id, false, p_governance_token);
@@ -179,21 +178,22 @@ begin
   if pgmem.needs_review(v_node, v_caller, false) then
     v_held := pgmem.hold_change(v_caller, 'revert', jsonb_strip_nulls(jsonb_build_object('label', v_node.label,
       'key', v_node.id, 'title', v_node.title, 'version', p_version, 'project_id', v_node.project)), v_node);
-    status := v_held.status;
-    dedup_outcome := v_held.dedup_outcome;
-    next_step := v_held.next_step;
-    save_id := v_held.save_id;
+    v_answer.status := v_held.status;
+    v_answer.dedup_outcome := v_held.dedup_outcome;
+    v_answer.next_step := v_held.next_step;
+    v_answer.save_id := v_held.save_id;
   else
     v_node := pgmem.put_back(v_node, p_version, v_caller);
-    status := v_node.status;
+    v_answer.status := v_node.status;
   end if;
   perform pgmem.spend_token(v_change.token_id, v_node.id);
-  id := v_node.id;
-  label := v_node.label;
-  key := v_node.key;
-  title := v_node.title;
-  version := v_node.version;
-  reverted_to := p_version;
+  v_answer.id := v_node.id;
+  v_answer.label := v_node.label;
+  v_answer.key := v_node.key;
+  v_answer.title := v_node.title;
+  v_answer.version := v_node.version;
+  v_answer.reverted_to := p_version;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.revert is $$

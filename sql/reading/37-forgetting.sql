@@ -188,55 +188,54 @@ comment on function pgmem.namesakes is
   'What else a project holds under the name of a memory that is purged, forgotten or not; null if nothing.';
 
 
+select pgmem.declare_answer('forgotten', $$
+A memory that is hidden (archived) or gone (purged); failed: a person decides under save_id.
+
+like keyed_memory
+status archived|purged|failed, edges integer, versions integer, vectors integer, dedup_outcome text?, next_step text?
+save_id uuid?
+$$);
+
 create or replace function pgmem.forget(
   p_label text,
   p_key text,
   p_purge boolean default false,
   p_project_id text default null,
-  p_governance_token text default null,
-  out id uuid,
-  out label text,
-  out key text,
-  out title text,
-  out status text,
-  out edges integer,
-  out versions integer,
-  out vectors integer,
-  out dedup_outcome text,
-  out next_step text,
-  out save_id uuid
-)
+  p_governance_token text default null
+) returns pgmem.forgotten
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer pgmem.forgotten;
   v_caller pgmem.caller := pgmem.require_writer();
   v_change record := pgmem.begin_change(
     'forget', v_caller, p_label, p_key, p_project_id, p_purge, p_governance_token);
   v_node   pgmem.node := v_change.node;
   v_held   pgmem.save_result;
 begin
-  id := v_node.id;
-  label := v_node.label;
-  key := v_node.key;
-  title := v_node.title;
+  v_answer.id := v_node.id;
+  v_answer.label := v_node.label;
+  v_answer.key := v_node.key;
+  v_answer.title := v_node.title;
   if pgmem.needs_review(v_node, v_caller, p_purge) then
     v_held := pgmem.hold_change(v_caller, 'forget', jsonb_strip_nulls(jsonb_build_object('label', v_node.label,
       'key', v_node.id, 'title', v_node.title, 'purge', p_purge, 'project_id', v_node.project)), v_node);
-    edges := 0;
-    versions := 0;
-    vectors := 0;
-    status := v_held.status;
-    dedup_outcome := v_held.dedup_outcome;
-    next_step := v_held.next_step;
-    save_id := v_held.save_id;
+    v_answer.edges := 0;
+    v_answer.versions := 0;
+    v_answer.vectors := 0;
+    v_answer.status := v_held.status;
+    v_answer.dedup_outcome := v_held.dedup_outcome;
+    v_answer.next_step := v_held.next_step;
+    v_answer.save_id := v_held.save_id;
   else
-    select f.status, f.edges, f.versions, f.vectors into status, edges, versions, vectors
+    select f.status, f.edges, f.versions, f.vectors
+    into v_answer.status, v_answer.edges, v_answer.versions, v_answer.vectors
     from pgmem.forget_node(v_node, v_caller, p_purge) f;
     if p_purge then
-      next_step := pgmem.namesakes(v_node);
+      v_answer.next_step := pgmem.namesakes(v_node);
     end if;
   end if;
   perform pgmem.spend_token(v_change.token_id, v_node.id);
+  return v_answer;
 end;
 $$;
 comment on function pgmem.forget is $$
@@ -264,19 +263,23 @@ select pgmem.declare_verb('forget', p_rights => 'writer', p_effect => 'remove', 
     'Hide a memory; remembering it again brings it back. purge: gone for good, only if the person asks.');
 
 
+select pgmem.declare_answer('expiry', $$
+How many memories exceeded a time to live and were forgotten, and how many remain.
+
+affected integer, remaining bigint
+$$);
+
 create or replace function pgmem.forget_by_ttl(
   p_days integer,
   p_label text default null,
   p_project_id text default null,
   p_purge boolean default false,
   p_dry_run boolean default false,
-  p_limit integer default 1000,
-  out affected integer,
-  out remaining bigint
-)
+  p_limit integer default 1000
+) returns pgmem.expiry
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer      pgmem.expiry;
   v_caller      pgmem.caller := pgmem.require_keeper('forget_by_ttl');
   v_project_seq bigint := pgmem.find_project(p_project_id);
   v_before      timestamptz := pgmem.now() - make_interval(days => p_days);
@@ -288,15 +291,15 @@ begin
   if p_label is not null then
     perform pgmem.require_label(p_label);
   end if;
-  affected := 0;
-  select count(*), (array_agg(n.seq order by n.seq))[1 : p_limit] into remaining, v_seqs
+  v_answer.affected := 0;
+  select count(*), (array_agg(n.seq order by n.seq))[1 : p_limit] into v_answer.remaining, v_seqs
   from pgmem.node n
   where pgmem.is_memory(n.label) and n.updated_at < v_before and (p_label is null or n.label = p_label)
     and (p_project_id is null or n.project_seq = v_project_seq)
     and (p_purge or pgmem.is_live_status(n.status) or n.status = 'stub')
     and (not v_caller.identified or n.tenant in (v_caller.tenant, pgmem.tenant_of(v_caller.org_id)));
-  if p_dry_run or remaining = 0 then
-    return;
+  if p_dry_run or v_answer.remaining = 0 then
+    return v_answer;
   end if;
   perform pgmem.lock_scopes(array(select n.scope_key from pgmem.node n where n.seq = any (v_seqs)));
   -- Without those that changed before the locks were taken.
@@ -311,8 +314,9 @@ begin
     update pgmem.node n set status = 'archived', updated_at = greatest(pgmem.now(), n.created_at)
     where n.seq = any (v_seqs);
   end if;
-  affected := cardinality(v_seqs);
-  remaining := remaining - affected;
+  v_answer.affected := cardinality(v_seqs);
+  v_answer.remaining := v_answer.remaining - v_answer.affected;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.forget_by_ttl is $$
@@ -334,19 +338,22 @@ select pgmem.declare_verb('forget_by_ttl', p_rights => 'reviewer', p_effect => '
   p_reach => 'sum');
 
 
+select pgmem.declare_answer('decay', $$
+How many memories have decayed, how many of them were archived, and how many remain to be archived.
+
+affected bigint, archived integer, remaining bigint
+$$);
+
 create or replace function pgmem.decay_scores(
   p_max_age_days integer default null,
   p_decay_rate float8 default null,
   p_archive_below float8 default null,
   p_dry_run boolean default false,
-  p_limit integer default 2000,
-  out affected bigint,
-  out archived integer,
-  out remaining bigint
-)
+  p_limit integer default 2000
+) returns pgmem.decay
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer pgmem.decay;
   v_caller pgmem.caller := pgmem.require_keeper('decay_scores');
   v_rate   float8 := coalesce(p_decay_rate, pgmem.setting_float('decay_rate'));
   v_days   integer := coalesce(p_max_age_days, pgmem.setting_int('decay_max_age_days'));
@@ -360,34 +367,35 @@ begin
       message = 'decay_rate and max_age_days are 0 or more, archive_below is from 0 to 1, limit from 1 to 5000.';
   end if;
   v_before := pgmem.now() - make_interval(days => v_days);
-  select count(*) into affected
+  select count(*) into v_answer.affected
   from pgmem.node n
   where pgmem.is_memory(n.label) and n.label <> 'Decision' and not n.instructs and v_rate > 0 and n.updated_at < v_before and pgmem.is_live_status(n.status)
     and (not v_caller.identified or n.tenant in (v_caller.tenant, pgmem.tenant_of(v_caller.org_id)));
-  archived := 0;
-  remaining := 0;
+  v_answer.archived := 0;
+  v_answer.remaining := 0;
   if coalesce(p_archive_below, 0) = 0 or v_rate = 0 then
-    return;
+    return v_answer;
   end if;
   -- initial * exp(-rate * days) < below, as a bound on updated_at: where initial is 1 no row needs a power.
   v_dead := least(v_before, pgmem.now() - make_interval(secs => greatest(0, -ln(p_archive_below)) / v_rate * 86400));
-  select count(*), (array_agg(n.seq order by n.seq))[1 : p_limit] into remaining, v_seqs
+  select count(*), (array_agg(n.seq order by n.seq))[1 : p_limit] into v_answer.remaining, v_seqs
   from pgmem.node n
   where pgmem.is_memory(n.label) and n.label <> 'Decision' and not n.instructs and n.updated_at < v_before and pgmem.is_live_status(n.status)
     and (n.updated_at < v_dead
          or n.initial_confidence * exp(-v_rate * (extract(epoch from pgmem.now() - n.updated_at) / 86400)::float8)
             < p_archive_below)
     and (not v_caller.identified or n.tenant in (v_caller.tenant, pgmem.tenant_of(v_caller.org_id)));
-  if p_dry_run or remaining = 0 then
-    return;
+  if p_dry_run or v_answer.remaining = 0 then
+    return v_answer;
   end if;
   perform pgmem.lock_scopes(array(select n.scope_key from pgmem.node n where n.seq = any (v_seqs)));
   with gone as (
     update pgmem.node n set status = 'archived'
     where n.seq = any (v_seqs) and pgmem.is_live_status(n.status) and n.updated_at < v_before returning n.seq)
-  select count(*) into archived from gone;
+  select count(*) into v_answer.archived from gone;
   perform pgmem.set_aside_embeddings(v_seqs);
-  remaining := remaining - cardinality(v_seqs);
+  v_answer.remaining := v_answer.remaining - cardinality(v_seqs);
+  return v_answer;
 end;
 $$;
 comment on function pgmem.decay_scores is $$

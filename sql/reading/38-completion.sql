@@ -5,16 +5,19 @@
 -- Locks: none.
 
 
+select pgmem.declare_answer('completed_name', $$
+A name that begins with what was typed.
+
+value text
+$$);
+
 create or replace function pgmem.complete_name(
   p_argument text,
   p_start text default '',
   p_project_id text default null,
   p_limit pgmem.row_limit default 100
-) returns table (
-  value text
-)
+) returns setof pgmem.completed_name
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_start text := pgmem.folded(coalesce(p_start, ''));
 begin

@@ -13,21 +13,22 @@
 -- Locks: the scope of the project, if it is made, then that of its turns.
 
 
+select pgmem.declare_answer('captured_turns', $$
+How many turns of a conversation were stored; turns are searched by session_id, which is client:session.
+
+session_id text, project_id text?, project_created boolean, captured integer, known integer
+$$);
+
 create or replace function pgmem.capture_turns(
   p_client text,
   p_session_id text,
   p_turns pgmem.objects,
-  p_project_id text default null,
-  out session_id text,
-  out project_id text,
-  out project_created boolean,
-  out captured integer,
-  out known integer
-)
+  p_project_id text default null
+) returns pgmem.captured_turns
 language plpgsql security definer set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off as $$
-#variable_conflict use_column
 declare
+  v_answer pgmem.captured_turns;
   v_caller pgmem.caller := pgmem.require_writer();
   v_scope  pgmem.scope_state := pgmem.resolve_scope(v_caller, p_project_id, null);
   v_trust  float8 := pgmem.setting_float('trust_turn');
@@ -35,27 +36,28 @@ declare
   v_turn   jsonb;
 begin
   perform pgmem.require_turns(p_turns);
-  session_id := pgmem.conversation(p_client, p_session_id);
-  project_created := v_scope.scope_state = 'uncertain';
-  if project_created then
+  v_answer.session_id := pgmem.conversation(p_client, p_session_id);
+  v_answer.project_created := v_scope.scope_state = 'uncertain';
+  if v_answer.project_created then
     v_scope := pgmem.ensure_project(v_scope, v_caller, null);
   end if;
-  project_id := v_scope.project_id;
-  captured := 0;
+  v_answer.project_id := v_scope.project_id;
+  v_answer.captured := 0;
   if v_scope.project_exists then
     v_node := pgmem.place_node('Turn', '{}', v_scope, v_caller);
   else
     v_node := pgmem.new_node('Turn', v_caller);
     v_node.scope_key := pgmem.scope_key(v_node.tenant, null, 'Turn');
   end if;
-  v_node.session_id := session_id;
+  v_node.session_id := v_answer.session_id;
   v_node.status := 'captured';
   v_node.trust_level := least(v_node.trust_level, v_trust);
   perform pgmem.lock_scope(v_node.scope_key);
   for v_turn in select value from jsonb_array_elements(p_turns) loop
-    captured := captured + pgmem.capture_turn(v_node, p_client, v_turn)::integer;
+    v_answer.captured := v_answer.captured + pgmem.capture_turn(v_node, p_client, v_turn)::integer;
   end loop;
-  known := jsonb_array_length(p_turns) - captured;
+  v_answer.known := jsonb_array_length(p_turns) - v_answer.captured;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.capture_turns is $$

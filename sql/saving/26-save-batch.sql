@@ -13,6 +13,28 @@
 -- Locks: the save_id, the governance token, the scopes of new focus areas sorted, the scopes of the parts sorted.
 
 
+select pgmem.declare_answer('near_name', $$
+A name that was here and that a new one resembles; 1.0 for another spelling of it, less for other letters.
+
+new_name text, id uuid, label text, name text, score float8
+$$);
+
+select pgmem.declare_answer('save_result', $$
+The outcome of a save. A save raises only for arguments that cannot be read; `status` has every other outcome.
+
+status saved|pending_retry|failed|blocked_scope|dropped, artifact_id uuid?
+dedup_outcome new|duplicate_skip|supersede|manual_review?, candidate_id uuid?, message text?, next_step text?
+save_id uuid?, embedded boolean = false
+near_names near_name[] = {}: Names that were here before and resemble one that this save made.
+$$);
+
+select pgmem.declare_answer('batch_save_result', $$
+The outcome of a batch: of the session, of each decision, pattern and other memory, and overall.
+
+overall saved|partial|pending_retry|failed|blocked_scope, session save_result?, decisions save_result[] = {}
+patterns save_result[] = {}, message text?, next_step text?, save_id uuid?, memories save_result[] = {}
+$$);
+
 create or replace function pgmem.store_session_with_learnings(
   p_session jsonb,
   p_project_id text,
@@ -23,19 +45,12 @@ create or replace function pgmem.store_session_with_learnings(
   p_atomic boolean default false,
   p_save_id uuid default null,
   p_share pgmem.sharing default null,
-  p_memories pgmem.objects default '[]',
-  out session jsonb,
-  out decisions jsonb,
-  out patterns jsonb,
-  out overall text,
-  out message text,
-  out next_step text,
-  out save_id uuid,
-  out memories jsonb
-)
+  p_memories pgmem.objects default '[]'
+) returns pgmem.batch_save_result
 language plpgsql security definer set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off as $$
 declare
+  v_answer    pgmem.batch_save_result;
   v_caller    pgmem.caller := pgmem.require_writer();
   v_arguments jsonb :=
                 jsonb_strip_nulls(jsonb_build_object('project_id', p_project_id, 'focus', p_focus, 'share', p_share))
@@ -59,8 +74,8 @@ begin
     jsonb_array_length(v_arguments -> 'decisions') + jsonb_array_length(v_arguments -> 'patterns')
       + coalesce(jsonb_array_length(v_arguments -> 'memories'), 0),
     'A batch', 'max_list_limit');
-  save_id := coalesce(p_save_id, gen_random_uuid());
-  v_attempt := pgmem.claim_save(v_caller, save_id, v_hash);
+  v_answer.save_id := coalesce(p_save_id, gen_random_uuid());
+  v_attempt := pgmem.claim_save(v_caller, v_answer.save_id, v_hash);
   if v_attempt.status in ('saved', 'partial', 'dropped') then
     v_result := v_attempt.batch;
   else
@@ -79,9 +94,9 @@ begin
         v_token_id := v_token.token_id;
         v_refusal := v_token.refusal;
       end if;
-      v_result := pgmem.store_batch(v_arguments, v_scope, v_caller, save_id, v_refusal);
+      v_result := pgmem.store_batch(v_arguments, v_scope, v_caller, v_answer.save_id, v_refusal);
       if v_token_id is not null and v_result ->> 'status' <> 'failed' then
-        perform pgmem.spend_token(v_token_id, save_id);
+        perform pgmem.spend_token(v_token_id, v_answer.save_id);
       end if;
     exception when others then
       get stacked diagnostics v_detail = pg_exception_detail;
@@ -89,7 +104,7 @@ begin
       if v_refused.status is null then
         raise;
       end if;
-      v_refused.save_id := save_id;
+      v_refused.save_id := v_answer.save_id;
       v_result := to_jsonb(v_refused)
         || jsonb_build_object('session', to_jsonb(v_refused), 'decisions', '[]'::jsonb, 'patterns', '[]'::jsonb,
                               'memories', '[]'::jsonb);
@@ -97,14 +112,15 @@ begin
     perform pgmem.record_attempt(v_caller, 'store_session_with_learnings', v_arguments, v_hash,
       jsonb_populate_record(null::pgmem.save_result, v_result), v_result);
   end if;
-  perform pgmem.release_save(v_caller.tenant, save_id);
-  session := v_result -> 'session';
-  decisions := v_result -> 'decisions';
-  patterns := v_result -> 'patterns';
-  memories := coalesce(v_result -> 'memories', '[]');
-  overall := v_result ->> 'status';
-  message := v_result ->> 'message';
-  next_step := pgmem.next_step(overall);
+  perform pgmem.release_save(v_caller.tenant, v_answer.save_id);
+  v_answer.session := v_result -> 'session';
+  v_answer.decisions := v_result -> 'decisions';
+  v_answer.patterns := v_result -> 'patterns';
+  v_answer.memories := coalesce(v_result -> 'memories', '[]');
+  v_answer.overall := v_result ->> 'status';
+  v_answer.message := v_result ->> 'message';
+  v_answer.next_step := pgmem.next_step(v_answer.overall);
+  return v_answer;
 end;
 $$;
 comment on function pgmem.store_session_with_learnings is $$

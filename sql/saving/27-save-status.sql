@@ -12,19 +12,28 @@
 -- Locks: the save_id (fail_save, resolve_review), as claim_save takes it; then those of the save that is made.
 
 
+select pgmem.declare_answer('open_save', $$
+A recorded save, with its verb, time and project.
+
+like save_result
+verb text?, created_at timestamptz?, project text?
+$$);
+
+select pgmem.declare_answer('save_status_answer', $$
+Open saves, oldest first, or the outcome of one save_id.
+
+class SaveStatus
+status text, count integer, oldest_pending_at timestamptz?, artifact_ids uuid[] = {}, saves open_save[] = {}
+$$);
+
 create or replace function pgmem.get_save_status(
   p_project_id text default null,
   p_session_id text default null,
-  p_save_id uuid default null,
-  out status text,
-  out count integer,
-  out oldest_pending_at timestamptz,
-  out artifact_ids uuid[],
-  out saves jsonb
-)
+  p_save_id uuid default null
+) returns pgmem.save_status_answer
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer  pgmem.save_status_answer;
   v_project text := pgmem.clean_key(p_project_id, 'project_id');
   v_scope   pgmem.scope_state;
 begin
@@ -33,16 +42,16 @@ begin
            array_remove(array[a.artifact_id], null),
            jsonb_build_array(to_jsonb(pgmem.attempt_result(row(a.*)::pgmem.save_attempt))
                              || jsonb_build_object('verb', a.verb, 'created_at', a.created_at, 'project', a.project))
-    into status, count, oldest_pending_at, artifact_ids, saves
+    into v_answer
     from pgmem.visible_attempt a where a.save_id = p_save_id
     order by a.tenant = (pgmem.caller()).tenant desc limit 1;
-    if status is null then
-      status := 'not_started';
-      count := 0;
-      artifact_ids := '{}';
-      saves := '[]';
+    if v_answer.status is null then
+      v_answer.status := 'not_started';
+      v_answer.count := 0;
+      v_answer.artifact_ids := '{}';
+      v_answer.saves := '[]';
     end if;
-    return;
+    return v_answer;
   end if;
   if v_project is null and p_project_id is not null then
     raise exception using errcode = 'PM001',
@@ -62,16 +71,18 @@ begin
          coalesce(jsonb_agg(to_jsonb(pgmem.attempt_result(row(a.*)::pgmem.save_attempt))
                             || jsonb_build_object('verb', a.verb, 'created_at', a.created_at, 'project', a.project)
                             order by a.created_at), '[]')
-  into count, oldest_pending_at, artifact_ids, saves
+  into v_answer.count, v_answer.oldest_pending_at, v_answer.artifact_ids, v_answer.saves
   from pgmem.visible_attempt a
   -- The parts of a partial batch have rows of their own.
   where a.status not in ('saved', 'dropped', 'partial')
     and (v_project is null or pgmem.folded(a.project) = pgmem.folded(v_project))
     and (p_session_id is null or a.session_id = p_session_id);
-  status := case
-    when count = 0 then 'saved'
-    when exists (select from jsonb_array_elements(saves) s where s ->> 'status' = 'pending_retry') then 'pending_retry'
+  v_answer.status := case
+    when v_answer.count = 0 then 'saved'
+    when exists (select from jsonb_array_elements(v_answer.saves) s where s ->> 'status' = 'pending_retry')
+      then 'pending_retry'
     else 'failed' end;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.get_save_status is $$
@@ -188,25 +199,19 @@ $$;
 select pgmem.declare_verb('fail_save', p_rights => 'writer', p_effect => 'write');
 
 
+select pgmem.declare_answer('review', $$
+A decision that waits for review, beside the memory that it resembles.
+
+save_id uuid, project text?, title text, rationale text, candidate_id uuid?, candidate_title text?
+candidate_rationale text?, candidate_status text?, score float8?, created_at timestamptz, verb text = save_decision
+message text?
+$$);
+
 create or replace function pgmem.list_reviews(
   p_project_id text default null,
   p_limit pgmem.row_limit default 100
-) returns table (
-  save_id uuid,
-  project text,
-  title text,
-  rationale text,
-  candidate_id uuid,
-  candidate_title text,
-  candidate_rationale text,
-  candidate_status text,
-  score float8,
-  created_at timestamptz,
-  verb text,
-  message text
-)
+) returns setof pgmem.review
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 begin
   return query
   select a.save_id, a.project,

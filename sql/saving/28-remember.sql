@@ -16,6 +16,39 @@
 -- row.
 
 
+select pgmem.declare_answer('made_relation', $$
+A relation to another node; created is false if it existed.
+
+relation text, id uuid, label text, name text, created boolean
+$$);
+
+select pgmem.declare_answer('named_node', $$
+A node with its name.
+
+id uuid, label text, name text, project text?
+$$);
+
+select pgmem.declare_answer('ambiguity', $$
+A target that was not joined: the nodes that match its name; none if only another verb may create such a node.
+
+relation text, name text, candidates named_node[]
+$$);
+
+select pgmem.declare_answer('period_conflict', $$
+A write onto a node whose period had an end (revived: it had passed): that end, and the outcome.
+
+conflict revived|has_end, previous_valid_to timestamptz, action cleared|kept|replaced
+$$);
+
+select pgmem.declare_answer('remembered', $$
+A node that was created or updated, and the outcome of its relations.
+
+id uuid, label text, key text, title text, status text, version integer, created boolean
+relations_made made_relation[] = {}, stubs_made named_node[] = {}, did_you_mean ambiguity[] = {}
+conflict period_conflict?, embedded boolean = false, proactive_hint text?, dedup_outcome text?, next_step text?
+save_id uuid?, near_names near_name[] = {}
+$$);
+
 create or replace function pgmem.remember(
   p_label text,
   p_properties jsonb,
@@ -26,28 +59,11 @@ create or replace function pgmem.remember(
   p_share pgmem.sharing default null,
   p_embedding real[] default null,
   p_embedding_model text default null,
-  p_embedding_text_hash text default null,
-  out id uuid,
-  out label text,
-  out key text,
-  out title text,
-  out status text,
-  out version integer,
-  out created boolean,
-  out relations_made jsonb,
-  out stubs_made jsonb,
-  out did_you_mean jsonb,
-  out conflict jsonb,
-  out embedded boolean,
-  out proactive_hint text,
-  out dedup_outcome text,
-  out next_step text,
-  out save_id uuid,
-  out near_names jsonb
-)
+  p_embedding_text_hash text default null
+) returns pgmem.remembered
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer pgmem.remembered;
   v_caller pgmem.caller := pgmem.require_writer();
   v_label  pgmem.label := pgmem.require_memory_label(p_label);
   v_scope  pgmem.scope_state := pgmem.resolve_scope(v_caller, p_project_id, null);
@@ -72,8 +88,8 @@ begin
   where n.scope_key = v_node.scope_key and n.tenant || '' = v_node.tenant
     and pgmem.folded(n.key) = pgmem.folded(v_node.key)
   order by n.key = v_node.key desc, n.seq limit 1;
-  created := v_old.seq is null;
-  if created then
+  v_answer.created := v_old.seq is null;
+  if v_answer.created then
     v_node.initial_confidence := coalesce(v_node.initial_confidence, 1.0);
     v_node.props := jsonb_strip_nulls(v_node.props);
     perform pgmem.require_period(v_node.valid_from, v_node.valid_to);
@@ -90,11 +106,11 @@ begin
     v_node := v_old;
   else
     if v_old.valid_to is not null then
-      conflict := jsonb_build_object('previous_valid_to', v_old.valid_to,
+      v_answer.conflict := jsonb_build_object('previous_valid_to', v_old.valid_to,
         'conflict', case when v_old.valid_to < pgmem.now() then 'revived' else 'has_end' end);
     end if;
     v_node := pgmem.merged_node(v_old, v_node, v_label.key_field);
-    conflict := conflict || jsonb_build_object('action',
+    v_answer.conflict := v_answer.conflict || jsonb_build_object('action',
       case when v_node.valid_to is null then 'cleared'
            when v_node.valid_to = v_old.valid_to then 'kept' else 'replaced' end);
     perform pgmem.require_period(v_node.valid_from, v_node.valid_to);
@@ -102,37 +118,38 @@ begin
   end if;
 
   if v_held.save_id is not null then
-    id := v_old.id;
-    label := v_old.label;
-    key := v_old.key;
-    title := v_old.title;
-    version := v_old.version;
-    status := v_held.status;
-    dedup_outcome := v_held.dedup_outcome;
-    next_step := v_held.next_step;
-    save_id := v_held.save_id;
-    relations_made := '[]';
-    stubs_made := '[]';
-    did_you_mean := '[]';
-    near_names := '[]';
-    embedded := false;
-    return;
+    v_answer.id := v_old.id;
+    v_answer.label := v_old.label;
+    v_answer.key := v_old.key;
+    v_answer.title := v_old.title;
+    v_answer.version := v_old.version;
+    v_answer.status := v_held.status;
+    v_answer.dedup_outcome := v_held.dedup_outcome;
+    v_answer.next_step := v_held.next_step;
+    v_answer.save_id := v_held.save_id;
+    v_answer.relations_made := '[]';
+    v_answer.stubs_made := '[]';
+    v_answer.did_you_mean := '[]';
+    v_answer.near_names := '[]';
+    v_answer.embedded := false;
+    return v_answer;
   end if;
   select l.relations_made, l.stubs_made, l.did_you_mean, v_near || l.near_names
-  into relations_made, stubs_made, did_you_mean, near_names
+  into v_answer.relations_made, v_answer.stubs_made, v_answer.did_you_mean, v_answer.near_names
   from pgmem.link_named(v_node, p_relations, v_caller) l;
-  embedded := pgmem.store_embedding(v_node,
+  v_answer.embedded := pgmem.store_embedding(v_node,
     (p_embedding, p_embedding_model, p_embedding_text_hash)::pgmem.given_embedding);
   if v_caller.session_id is not null then
     perform pgmem.link_session(v_caller.session_id, v_node.id);
   end if;
-  id := v_node.id;
-  label := v_node.label;
-  key := v_node.key;
-  title := v_node.title;
-  status := v_node.status;
-  version := v_node.version;
-  proactive_hint := pgmem.reflection_hint(v_caller.tenant);
+  v_answer.id := v_node.id;
+  v_answer.label := v_node.label;
+  v_answer.key := v_node.key;
+  v_answer.title := v_node.title;
+  v_answer.status := v_node.status;
+  v_answer.version := v_node.version;
+  v_answer.proactive_hint := pgmem.reflection_hint(v_caller.tenant);
+  return v_answer;
 end;
 $$;
 comment on function pgmem.remember is $$

@@ -170,18 +170,16 @@ comment on function pgmem.bury is
   'Leave the tombstones of nodes that are purged next, and remove what is kept of the saves that wrote them.';
 
 
-create or replace function pgmem.list_tombstones(p_limit pgmem.row_limit default 100) returns table (
-  id uuid,
-  label text,
-  trust_level float8,
-  content_hash text,
-  purged_by text,
-  agent_id text,
-  source text,
-  purged_at timestamptz
-)
+select pgmem.declare_answer('tombstone_answer', $$
+A memory that was purged: what is left of it.
+
+id uuid, label text, trust_level float8, content_hash text, purged_by text, agent_id text, source text
+purged_at timestamptz
+$$);
+
+create or replace function pgmem.list_tombstones(p_limit pgmem.row_limit default 100)
+returns setof pgmem.tombstone_answer
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 begin
   return query
   select t.id, t.label, t.trust_level, t.content_hash, t.purged_by::text, t.agent_id, t.source, t.purged_at

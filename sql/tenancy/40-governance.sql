@@ -15,36 +15,40 @@
 -- Locks: check_token locks the row of the token, after the save_id and before any scope.
 
 
+select pgmem.declare_answer('governance_token_answer', $$
+The approval of one call that writes global memories.
+
+class GovernanceToken
+token text, expires_at timestamptz, ttl_seconds integer, instructions text
+$$);
+
 create or replace function pgmem.request_global_write_approval(
   p_content_preview text,
-  p_asked boolean default false,
-  out token text,
-  out expires_at timestamptz,
-  out ttl_seconds integer,
-  out instructions text
-)
+  p_asked boolean default false
+) returns pgmem.governance_token_answer
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer  pgmem.governance_token_answer;
   v_caller  pgmem.caller := pgmem.require_writer();
   v_preview text := pgmem.clean_text(p_content_preview, 'content_preview', true);
   v_node    pgmem.node := pgmem.new_node('GovernanceToken', v_caller);
 begin
   -- Two random UUIDs: 244 random bits from the server's strong source.
-  token := replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
-  ttl_seconds := pgmem.setting_int('governance_token_ttl_s');
-  expires_at := pgmem.clock() + make_interval(secs => ttl_seconds);
+  v_answer.token := replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
+  v_answer.ttl_seconds := pgmem.setting_int('governance_token_ttl_s');
+  v_answer.expires_at := pgmem.clock() + make_interval(secs => v_answer.ttl_seconds);
   v_node.key := gen_random_uuid()::text;
   v_node.title := 'Approval of one global write';
-  v_node.props := jsonb_build_object('name', v_node.key, 'expires_at', expires_at, 'used', false);
+  v_node.props := jsonb_build_object('name', v_node.key, 'expires_at', v_answer.expires_at, 'used', false);
   v_node := pgmem.insert_node(v_node);
   insert into pgmem.governance_token
     (id, secret_hash, preview, org_id, user_id, node_seq, issued_to, issued_at, expires_at, asked)
-  values (v_node.key::uuid, sha256(convert_to(token, 'UTF8')), v_preview, v_caller.org_id,
-          v_caller.user_id, v_node.seq, v_caller.agent_id, pgmem.clock(), expires_at,
+  values (v_node.key::uuid, sha256(convert_to(v_answer.token, 'UTF8')), v_preview, v_caller.org_id,
+          v_caller.user_id, v_node.seq, v_caller.agent_id, pgmem.clock(), v_answer.expires_at,
           p_asked and pgmem.is_trusted());
-  instructions := format('Show the preview to the person you work for. If it is approved, send this token as '
-    'governance_token within %s seconds; it is good for one call.', ttl_seconds);
+  v_answer.instructions := format('Show the preview to the person you work for. If it is approved, send this token as '
+    'governance_token within %s seconds; it is good for one call.', v_answer.ttl_seconds);
+  return v_answer;
 end;
 $$;
 comment on function pgmem.request_global_write_approval is $$

@@ -24,44 +24,60 @@ comment on function pgmem.has_tenants is
   'Whether a login or a token that is not revoked is bound to a tenant, or the store is a cell.';
 
 
+select pgmem.declare_answer('api_token_answer', $$
+A bearer token of the HTTP transport, of an agent or a person; only the answer that issues it sets `token`.
+
+class ApiToken
+id uuid, name text, org_id text, user_id text, token text?, created_at timestamptz?, created_by text?
+expires_at timestamptz?, revoked_at timestamptz?, revoked_by text?, active boolean = true, for_person boolean = false
+$$);
+
+create or replace function pgmem.token_answer(p_token pgmem.api_token) returns pgmem.api_token_answer
+language sql stable
+begin atomic
+  select (p_token.id, p_token.name, p_token.org_id, p_token.user_id, null, p_token.created_at, p_token.created_by,
+          p_token.expires_at, p_token.revoked_at, p_token.revoked_by,
+          p_token.revoked_at is null and (p_token.expires_at is null or p_token.expires_at > pgmem.now()),
+          p_token.for_person)::pgmem.api_token_answer;
+end;
+comment on function pgmem.token_answer is 'A token as its verbs return it, without its secret.';
+
+
 create or replace function pgmem.issue_token(
   p_org_id text default '',
   p_user_id text default '',
   p_name text default null,
   p_expires_at timestamptz default null,
-  p_for_person boolean default false,
-  out id uuid,
-  out token text,
-  out name text,
-  out org_id text,
-  out user_id text,
-  out expires_at timestamptz,
-  out for_person boolean
-)
+  p_for_person boolean default false
+) returns pgmem.api_token_answer
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
+declare
+  v_answer pgmem.api_token_answer;
 begin
   perform pgmem.require_reviewer('issue_token');
-  org_id := coalesce(pgmem.clean_key(p_org_id, 'org_id'), '');
-  user_id := coalesce(pgmem.clean_key(p_user_id, 'user_id'), '');
-  perform pgmem.require_org_here(org_id);
-  if org_id = '' and user_id = '' and pgmem.has_tenants() then
+  v_answer.org_id := coalesce(pgmem.clean_key(p_org_id, 'org_id'), '');
+  v_answer.user_id := coalesce(pgmem.clean_key(p_user_id, 'user_id'), '');
+  perform pgmem.require_org_here(v_answer.org_id);
+  if v_answer.org_id = '' and v_answer.user_id = '' and pgmem.has_tenants() then
     raise exception using errcode = 'PM001', message =
       'This store has tenants, so a token is bound to one: send org_id, user_id or both (--org, --user).';
   end if;
   if p_expires_at <= pgmem.now() then
     raise exception using errcode = 'PM001', message = 'expires_at lies in the past; send a later time, or none.';
   end if;
-  name := coalesce(pgmem.clean_key(p_name, 'name'), nullif(concat_ws('/', nullif(org_id, ''), nullif(user_id, '')), ''),
+  v_answer.name := coalesce(pgmem.clean_key(p_name, 'name'),
+    nullif(concat_ws('/', nullif(v_answer.org_id, ''), nullif(v_answer.user_id, '')), ''),
     'one user');
   -- Two random UUIDs: 244 random bits from the server's strong source.
-  token := 'pgmem_' || replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
-  expires_at := p_expires_at;
-  for_person := coalesce(p_for_person, false);
+  v_answer.token := 'pgmem_' || replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
+  v_answer.expires_at := p_expires_at;
+  v_answer.for_person := coalesce(p_for_person, false);
   insert into pgmem.api_token (secret_hash, name, org_id, user_id, created_at, created_by, expires_at, for_person)
-  values (sha256(convert_to(token, 'UTF8')), name, org_id, user_id, pgmem.now(), pgmem.login(), p_expires_at,
-          for_person)
-  returning pgmem.api_token.id into id;
+  values (sha256(convert_to(v_answer.token, 'UTF8')), v_answer.name, v_answer.org_id, v_answer.user_id, pgmem.now(),
+          pgmem.login(), p_expires_at, v_answer.for_person)
+  returning pgmem.api_token.id, pgmem.api_token.created_at, pgmem.api_token.created_by, true
+  into v_answer.id, v_answer.created_at, v_answer.created_by, v_answer.active;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.issue_token is $$
@@ -84,16 +100,8 @@ select pgmem.declare_verb('issue_token', p_rights => 'reviewer', p_effect => 'wr
 
 create or replace function pgmem.verify_token(
   p_token text
-) returns table (
-  id uuid,
-  name text,
-  org_id text,
-  user_id text,
-  expires_at timestamptz,
-  for_person boolean
-)
+) returns setof pgmem.api_token_answer
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 begin
   if not pgmem.is_trusted() then
     raise exception using errcode = 'PM004', message =
@@ -101,7 +109,7 @@ begin
       'that is not bound to a tenant.';
   end if;
   return query
-  select t.id, t.name, t.org_id, t.user_id, t.expires_at, t.for_person from pgmem.api_token t
+  select a.* from pgmem.api_token t cross join lateral pgmem.token_answer(t) a
   where t.secret_hash = sha256(convert_to(p_token, 'UTF8')) and t.revoked_at is null
     and (t.expires_at is null or t.expires_at > pgmem.clock())
     -- A copy that is leaving, or that has not all arrived, is not asked.
@@ -121,24 +129,23 @@ select pgmem.declare_verb('verify_token', p_rights => 'reader', p_effect => 'loo
 
 create or replace function pgmem.revoke_token(
   p_token_id uuid default null,
-  p_id pgmem.former_name_uuid default null,
-  out id uuid,
-  out name text,
-  out revoked_at timestamptz
-)
+  p_id pgmem.former_name_uuid default null
+) returns pgmem.api_token_answer
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
+declare
+  v_answer pgmem.api_token_answer;
 begin
   perform pgmem.require_reviewer('revoke_token');
   -- The first revocation counts: a second call changes neither its time nor its login.
   perform pgmem.require_org_here(t.org_id) from pgmem.api_token t where t.id = coalesce(p_token_id, p_id);
   update pgmem.api_token t
   set revoked_at = coalesce(t.revoked_at, pgmem.clock()), revoked_by = coalesce(t.revoked_by, pgmem.login())
-  where t.id = coalesce(p_token_id, p_id) returning t.id, t.name, t.revoked_at into id, name, revoked_at;
-  if id is null then
+  where t.id = coalesce(p_token_id, p_id) returning (pgmem.token_answer(t)).* into v_answer;
+  if v_answer.id is null then
     raise exception using errcode = 'PM002',
       message = format('No token %s is here; pgmem token list shows them.', coalesce(p_token_id, p_id));
   end if;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.revoke_token is $$
@@ -152,28 +159,12 @@ select pgmem.declare_verb('revoke_token', p_rights => 'reviewer', p_effect => 'r
   p_reach => 'token');
 
 
-create or replace function pgmem.list_tokens() returns table (
-  id uuid,
-  name text,
-  org_id text,
-  user_id text,
-  created_at timestamptz,
-  created_by text,
-  expires_at timestamptz,
-  revoked_at timestamptz,
-  revoked_by text,
-  active boolean,
-  for_person boolean
-)
+create or replace function pgmem.list_tokens() returns setof pgmem.api_token_answer
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 begin
   perform pgmem.require_reviewer('list_tokens');
   return query
-  select t.id, t.name, t.org_id, t.user_id, t.created_at, t.created_by::text, t.expires_at, t.revoked_at,
-         t.revoked_by::text, t.revoked_at is null and (t.expires_at is null or t.expires_at > pgmem.now()),
-         t.for_person
-  from pgmem.api_token t order by t.created_at, t.id;
+  select a.* from pgmem.api_token t cross join lateral pgmem.token_answer(t) a order by t.created_at, t.id;
 end;
 $$;
 comment on function pgmem.list_tokens is $$

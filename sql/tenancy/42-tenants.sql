@@ -48,21 +48,25 @@ comment on function pgmem.limit_role is
   'Give a login the limits of the settings role_*, or take them away; the names of those that the caller may not set.';
 
 
+select pgmem.declare_answer('tenant_role_answer', $$
+A database login that is a tenant; `unlimited` names the limits that the caller may not set for it.
+
+class TenantRole
+role_name text, org_id text, user_id text, unlimited text[] = {}
+$$);
+
 create or replace function pgmem.bind_role(
   p_role text,
   p_org_id text default '',
-  p_user_id text default '',
-  out role_name text,
-  out org_id text,
-  out user_id text,
-  out unlimited text[]
-)
+  p_user_id text default ''
+) returns pgmem.tenant_role_answer
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
+declare
+  v_answer pgmem.tenant_role_answer;
 begin
-  role_name := p_role;
-  org_id := coalesce(pgmem.clean_key(p_org_id, 'org_id'), '');
-  user_id := coalesce(pgmem.clean_key(p_user_id, 'user_id'), '');
+  v_answer.role_name := p_role;
+  v_answer.org_id := coalesce(pgmem.clean_key(p_org_id, 'org_id'), '');
+  v_answer.user_id := coalesce(pgmem.clean_key(p_user_id, 'user_id'), '');
   if not exists (select from pg_roles r where r.rolname = p_role) then
     raise exception using errcode = 'PM002',
       message = format('No database role %s is here; create it first.', quote_literal(left(p_role, 80)));
@@ -71,14 +75,15 @@ begin
     raise exception using errcode = 'PM001',
       message = format('%s owns this store; bind a login that does not.', p_role);
   end if;
-  if org_id = '' and user_id = '' then
+  if v_answer.org_id = '' and v_answer.user_id = '' then
     delete from pgmem.tenant_role r where r.role_name = p_role;
-    unlimited := pgmem.limit_role(p_role, false);
-    return;
+    v_answer.unlimited := pgmem.limit_role(p_role, false);
+    return v_answer;
   end if;
-  insert into pgmem.tenant_role (role_name, org_id, user_id) values (p_role, org_id, user_id)
+  insert into pgmem.tenant_role (role_name, org_id, user_id) values (p_role, v_answer.org_id, v_answer.user_id)
   on conflict (role_name) do update set org_id = excluded.org_id, user_id = excluded.user_id;
-  unlimited := pgmem.limit_role(p_role, true);
+  v_answer.unlimited := pgmem.limit_role(p_role, true);
+  return v_answer;
 end;
 $$;
 comment on function pgmem.bind_role is $$
@@ -99,16 +104,14 @@ select pgmem.declare_verb('bind_role', p_rights => 'owner', p_effect => 'repeat'
   p_reach => 'front');
 
 
-create or replace function pgmem.list_tenants() returns table (
-  org_id text,
-  user_id text,
-  memories bigint,
-  projects bigint,
-  tokens bigint,
-  roles text[]
-)
+select pgmem.declare_answer('tenant', $$
+A tenant of the store; with empty names, the public memories.
+
+org_id text, user_id text, memories bigint, projects bigint, tokens bigint, roles text[]
+$$);
+
+create or replace function pgmem.list_tenants() returns setof pgmem.tenant
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 begin
   perform pgmem.require_reviewer('list_tenants');
   return query
@@ -137,18 +140,27 @@ select pgmem.declare_verb('list_tenants', p_rights => 'reviewer', p_effect => 'l
   p_reach => 'union');
 
 
+select pgmem.declare_answer('name_collision', $$
+A name that the tenant already has.
+
+label text, name text, project text?
+$$);
+
+select pgmem.declare_answer('adoption', $$
+How many nodes and saves without a tenant got one; collisions are names that the tenant already had.
+
+nodes bigint, saves bigint, collisions name_collision[]
+$$);
+
 create or replace function pgmem.adopt(
   p_org_id text,
   p_user_id text default '',
   p_dry_run boolean default false,
-  p_back boolean default false,
-  out nodes bigint,
-  out saves bigint,
-  out collisions jsonb
-)
+  p_back boolean default false
+) returns pgmem.adoption
 language plpgsql set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer pgmem.adoption;
   v_org    text := coalesce(pgmem.clean_key(p_org_id, 'org_id'), '');
   v_user   text := coalesce(pgmem.clean_key(p_user_id, 'user_id'), '');
   v_from   text := case when p_back then pgmem.tenant_of(v_org, v_user) else pgmem.tenant_of() end;
@@ -164,17 +176,17 @@ begin
       'What belongs to no tenant is for all of them: revoke the tokens and unbind the logins of tenants first.';
   end if;
   lock table pgmem.node in share row exclusive mode;
-  select count(*) into nodes from pgmem.node n where n.tenant = v_from and n.label <> 'GlobalScope';
-  select count(*) into saves from pgmem.save_attempt a where a.tenant = v_from;
-  collisions := pgmem.adoption_collisions(v_from, v_tenant);
+  select count(*) into v_answer.nodes from pgmem.node n where n.tenant = v_from and n.label <> 'GlobalScope';
+  select count(*) into v_answer.saves from pgmem.save_attempt a where a.tenant = v_from;
+  v_answer.collisions := pgmem.adoption_collisions(v_from, v_tenant);
   if p_dry_run then
-    return;
+    return v_answer;
   end if;
-  if collisions <> '[]' then
+  if v_answer.collisions <> '[]' then
     raise exception using errcode = 'PM001', message = format(
       '%s already holds %s of these names or contents, such as %s %s: rename or forget one of each pair first.',
-      case when p_back then 'The store without a tenant' else v_name end, jsonb_array_length(collisions),
-      collisions -> 0 ->> 'label', quote_literal(collisions -> 0 ->> 'name'));
+      case when p_back then 'The store without a tenant' else v_name end, jsonb_array_length(v_answer.collisions),
+      v_answer.collisions -> 0 ->> 'label', quote_literal(v_answer.collisions -> 0 ->> 'name'));
   end if;
   if p_back then
     v_org := '';
@@ -198,6 +210,7 @@ begin
   update pgmem.extraction e set org_id = v_org, user_id = v_user where e.tenant = v_from;
   perform pgmem.adopt_cards(v_from, v_org, v_user);
   perform pgmem.adopt_copies(v_from, v_tenant);
+  return v_answer;
 end;
 $$;
 comment on function pgmem.adopt is $$
@@ -299,21 +312,22 @@ comment on function pgmem.subject_tables is
   'The tables that hold rows of a tenant, with a condition: by tenant columns (own), or by the node they depend on.';
 
 
+select pgmem.declare_answer('erasure_answer', $$
+The receipt of an erasure, or the preview of one (dry_run).
+
+class Erasure
+receipt_id uuid?, subject_hash text, dry_run boolean, total bigint, counts {integer}, erased_at timestamptz
+$$);
+
 create or replace function pgmem.erase_subject(
   p_org_id text,
   p_user_id text default '',
   p_dry_run boolean default true,
-  p_by text default null,
-  out receipt_id uuid,
-  out subject_hash text,
-  out dry_run boolean,
-  out total bigint,
-  out counts jsonb,
-  out erased_at timestamptz
-)
+  p_by text default null
+) returns pgmem.erasure_answer
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
+  v_answer pgmem.erasure_answer;
   v_org   text := coalesce(pgmem.clean_key(p_org_id, 'org_id'), '');
   v_user  text := coalesce(pgmem.clean_key(p_user_id, 'user_id'), '');
   v_by    text;
@@ -326,17 +340,17 @@ begin
     raise exception using errcode = 'PM001', message = 'Name the subject: org_id, user_id or both.';
   end if;
   perform pgmem.require_org_here(v_org);
-  dry_run := p_dry_run;
-  subject_hash := encode(sha256(convert_to(pgmem.tenant_of(v_org, v_user), 'UTF8')), 'hex');
-  erased_at := pgmem.now();
-  counts := '{}';
-  total := 0;
+  v_answer.dry_run := p_dry_run;
+  v_answer.subject_hash := encode(sha256(convert_to(pgmem.tenant_of(v_org, v_user), 'UTF8')), 'hex');
+  v_answer.erased_at := pgmem.now();
+  v_answer.counts := '{}';
+  v_answer.total := 0;
   -- All counts come first: deleting a node deletes the rows that depend on it.
   for v_table in select * from pgmem.subject_tables() loop
     execute format('select count(*) from pgmem.%I t where %s', v_table.name, v_table.condition)
     using v_org, v_user into v_count;
-    counts := counts || jsonb_build_object(v_table.name, v_count);
-    total := total + v_count;
+    v_answer.counts := v_answer.counts || jsonb_build_object(v_table.name, v_count);
+    v_answer.total := v_answer.total + v_count;
   end loop;
   -- A name without its organisation is another subject: bob is not bob of acme.
   if v_org = '' and not exists (
@@ -352,14 +366,15 @@ begin
   if v_by is null and not p_dry_run then
     raise exception using errcode = 'PM001', message = 'by must not be empty; send the name of the person who erases.';
   end if;
-  if p_dry_run or total = 0 then
-    return;
+  if p_dry_run or v_answer.total = 0 then
+    return v_answer;
   end if;
   for v_table in select * from pgmem.subject_tables() where own order by name = 'node' desc loop
     execute format('delete from pgmem.%I t where %s', v_table.name, v_table.condition) using v_org, v_user;
   end loop;
   insert into pgmem.erasure (subject_hash, erased_by, counts, erased_at)
-  values (subject_hash, v_by, counts, erased_at) returning id into receipt_id;
+  values (v_answer.subject_hash, v_by, v_answer.counts, v_answer.erased_at) returning id into v_answer.receipt_id;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.erase_subject is $$

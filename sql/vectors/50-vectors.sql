@@ -104,16 +104,20 @@ comment on function pgmem.require_registrar is
   'An error unless the caller may register a model of this name: the owner, a trusted login, or the one tenant.';
 
 
+select pgmem.declare_answer('registered_model', $$
+A model of embeddings that is on record.
+
+name text, dimensions integer, active boolean
+$$);
+
 create or replace function pgmem.register_model(
   p_name text,
   p_dimensions integer,
-  p_known_only boolean default false,
-  out name text,
-  out dimensions integer,
-  out active boolean
-)
+  p_known_only boolean default false
+) returns pgmem.registered_model
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
+declare
+  v_answer pgmem.registered_model;
 begin
   if not pgmem.has_vectors() then
     raise exception using errcode = 'PM008',
@@ -121,15 +125,15 @@ begin
         'Install the extension and run pgmem init.';
   end if;
   -- Looked up first: an insert that finds its name taken would use up an identity, of which there are 32 767.
-  select m.name, m.dimensions, m.active into name, dimensions, active
+  select m.name, m.dimensions, m.active into v_answer
   from pgmem.embedding_model m where m.name = p_name;
-  if name is null and not p_known_only then
+  if v_answer.name is null and not p_known_only then
     perform pgmem.require_registrar(p_name, p_dimensions);
     lock table pgmem.embedding_model in share row exclusive mode;
-    select m.name, m.dimensions, m.active into name, dimensions, active
+    select m.name, m.dimensions, m.active into v_answer
     from pgmem.embedding_model m where m.name = p_name;
   end if;
-  if name is null and not p_known_only then
+  if v_answer.name is null and not p_known_only then
     if (select count(*) from pgmem.embedding_model) >= 100 then
       raise exception using errcode = 'PM009',
         message = 'This store has 100 models, the most it keeps; drop_model removes one that is not active.';
@@ -137,15 +141,16 @@ begin
     insert into pgmem.embedding_model (name, dimensions, active)
     values (p_name, p_dimensions, not exists (select from pgmem.embedding_model m where m.active))
     returning pgmem.embedding_model.name, pgmem.embedding_model.dimensions, pgmem.embedding_model.active
-    into name, dimensions, active;
-    if active then
+    into v_answer;
+    if v_answer.active then
       perform pgmem.queue_missing((select m.id from pgmem.embedding_model m where m.name = p_name), false);
     end if;
-  elsif dimensions <> p_dimensions then
+  elsif v_answer.dimensions <> p_dimensions then
     raise exception using errcode = 'PM001',
       message = format('Model %s has %s dimensions here, not %s: give the other one a name of its own.',
-                       p_name, dimensions, p_dimensions);
+                       p_name, v_answer.dimensions, p_dimensions);
   end if;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.register_model is $$
@@ -218,21 +223,25 @@ select pgmem.declare_verb('drop_model', p_rights => 'reviewer', p_effect => 'rem
   p_patience => 'report', p_reach => 'every');
 
 
+select pgmem.declare_answer('indexed_vectors', $$
+How far the indexes of vectors are made.
+
+left_over bigint, wanted text[], done integer
+$$);
+
 -- security definer: the worker's; it says which index is wanted and puts vectors into it in batches.
 create or replace function pgmem.index_vectors(
-  p_batch integer default 2000,
-  out left_over bigint,
-  out wanted text[],
-  out done integer
-)
+  p_batch integer default 2000
+) returns pgmem.indexed_vectors
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
+declare
+  v_answer pgmem.indexed_vectors;
 begin
-  wanted := '{}';
-  left_over := 0;
-  done := 0;
+  v_answer.wanted := '{}';
+  v_answer.left_over := 0;
+  v_answer.done := 0;
   if not pgmem.has_vectors() then
-    return;
+    return v_answer;
   end if;
   -- An index is worth its price only above the number of vectors that are compared one by one about as fast.
   select coalesce(array_agg(format(
@@ -241,7 +250,7 @@ begin
     m.id,
     (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'),
     m.dimensions)), '{}')
-  into wanted
+  into v_answer.wanted
   from pgmem.embedding_model m
   where to_regclass(format('pgmem.embedding_hnsw_%s', m.id)) is null
     and (select count(*) from (
@@ -251,7 +260,7 @@ begin
   -- then all are compared one by one, whatever the mark says.
   update pgmem.embedding e set indexed = true
   where not e.indexed and exists (
-    select from unnest(wanted) w where strpos(w, format('embedding_hnsw_%s ', e.model_id)) > 0);
+    select from unnest(v_answer.wanted) w where strpos(w, format('embedding_hnsw_%s ', e.model_id)) > 0);
   if exists (
     select from pgmem.embedding_model m where to_regclass(format('pgmem.embedding_hnsw_%s', m.id)) is not null) then
     update pgmem.embedding e set indexed = true
@@ -259,10 +268,11 @@ begin
           where not t.indexed and to_regclass(format('pgmem.embedding_hnsw_%s', t.model_id)) is not null
           limit p_batch for update skip locked) t
     where e.node_seq = t.node_seq and e.model_id = t.model_id;
-    get diagnostics done = row_count;
-    select count(*) into left_over from (select from pgmem.embedding e where not e.indexed
+    get diagnostics v_answer.done = row_count;
+    select count(*) into v_answer.left_over from (select from pgmem.embedding e where not e.indexed
       and to_regclass(format('pgmem.embedding_hnsw_%s', e.model_id)) is not null limit 100000) e;
   end if;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.index_vectors is $$
@@ -274,28 +284,27 @@ select pgmem.declare_verb('index_vectors', p_rights => 'worker', p_effect => 're
   p_patience => 'report', p_reach => 'sum');
 
 
--- security definer: counts over all tenants, which name no one.
-create or replace function pgmem.embedding_status(
+select pgmem.declare_answer('embedding_model_answer', $$
+An embedding model of the store, with the number of its vectors, and of the texts queued for it.
 
-) returns table (
-  model text,
-  dimensions integer,
-  active boolean,
-  vectors bigint,
-  not_indexed bigint,
-  waiting bigint,
-  index_name text,
-  index_missing boolean
-)
+`index_missing` is whether it has more vectors than `vector_index_limit` and no index over them.
+
+class EmbeddingModel
+model text, dimensions integer, active boolean, vectors bigint, waiting bigint, not_indexed bigint, index_name text?
+index_missing boolean = false
+$$);
+
+-- security definer: counts over all tenants, which name no one.
+create or replace function pgmem.embedding_status() returns setof pgmem.embedding_model_answer
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 begin
   if not pgmem.has_vectors() then
     return;
   end if;
   return query
-  select m.name, m.dimensions, m.active, count(e.node_seq), count(e.node_seq) filter (where not e.indexed),
+  select m.name, m.dimensions, m.active, count(e.node_seq),
          (select count(*) from pgmem.embedding_queue q where q.model_id = m.id),
+         count(e.node_seq) filter (where not e.indexed),
          to_regclass(format('pgmem.embedding_hnsw_%s', m.id))::text,
          to_regclass(format('pgmem.embedding_hnsw_%s', m.id)) is null
            and count(e.node_seq) > pgmem.setting_int('vector_index_limit')

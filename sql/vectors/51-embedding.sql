@@ -8,20 +8,20 @@
 -- Locks: rows of the queue (skip locked); in store_vectors the node, shared, by seq, then its rows.
 
 
+select pgmem.declare_answer('claimed_text', $$
+A text that waits for a vector.
+
+node_seq bigint, text text, text_hash text, kind former_text
+$$);
+
 -- A lease, not a lock: no transaction is open while a provider computes. Two workers never claim the same row. A caller
 -- that may act for every tenant embeds for all, another for the tenants that it sees.
 create or replace function pgmem.claim_embeddings(
   p_model text,
   p_limit integer default 64,
   p_lease_s integer default 300
-) returns table (
-  node_seq bigint,
-  text text,
-  text_hash text,
-  kind pgmem.former_text
-)
+) returns setof pgmem.claimed_text
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_tenants text[] := pgmem.writable_tenants();
 begin

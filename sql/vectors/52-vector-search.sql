@@ -19,18 +19,8 @@ create or replace function pgmem.search_vectors(
   p_limit pgmem.row_limit default 10,
   p_model text default null,
   p_project_id text default null
-) returns table (
-  id uuid,
-  label text,
-  key text,
-  title text,
-  summary text,
-  score float8,
-  trust float8,
-  confidence float8
-)
+) returns setof pgmem.ranked_node
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-#variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.caller();
   v_scope  pgmem.scope_state := pgmem.resolve_scope(v_caller, p_project_id, null);

@@ -1,0 +1,1707 @@
+"""The answers of the verbs: a frozen dataclass for each type that sql/ declares, with its attributes as fields.
+
+The classes have no slots, because the MCP SDK reads the default of a field from the class, where slots leave a
+descriptor.
+
+Written by scripts/generate from the chapters of sql/; do not edit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field
+from datetime import date as Date
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import JsonValue
+
+from pgmem.answer import Answer, Excerpted, Gathering
+from pgmem.inputs import CardEvidence
+
+__all__ = [
+    "Activity",
+    "AddedFile",
+    "AddedObservations",
+    "Adoption",
+    "Ambiguity",
+    "AnswerBudget",
+    "ApiToken",
+    "AppliedExtraction",
+    "Approval",
+    "Backlog",
+    "BatchSaveResult",
+    "Candidate",
+    "CapturedTurns",
+    "Card",
+    "CardDecision",
+    "CardRefresh",
+    "CardRevision",
+    "CardSubject",
+    "CardVacuum",
+    "CardsSync",
+    "Change",
+    "ChangePage",
+    "CheckedLabel",
+    "ClaimCheck",
+    "Companion",
+    "CompletedName",
+    "Conflict",
+    "Conflicts",
+    "ContextBundle",
+    "ContextItem",
+    "Coverage",
+    "Decay",
+    "DedupDue",
+    "DescribedLabel",
+    "DescribedRelation",
+    "DigestCard",
+    "DraftedCard",
+    "DrawnEdge",
+    "DrawnGraph",
+    "DrawnNode",
+    "DuplicateCheck",
+    "Edge",
+    "EditedFile",
+    "EditedMemory",
+    "EmbeddingModel",
+    "Erasure",
+    "Expiry",
+    "ExtractedItem",
+    "Extraction",
+    "ExtractionBudget",
+    "ExtractionCandidate",
+    "ExtractionTurn",
+    "Finding",
+    "FinishedIntent",
+    "Forgotten",
+    "FoundFile",
+    "FoundFiles",
+    "FoundItem",
+    "FreshnessReport",
+    "GovernanceToken",
+    "GraphCounts",
+    "Health",
+    "History",
+    "HygieneReport",
+    "Insight",
+    "Insights",
+    "Intent",
+    "Item",
+    "ItemNamespace",
+    "JoinedMemories",
+    "JoinedMemory",
+    "KeyedMemory",
+    "KnownEntities",
+    "KnownGraph",
+    "KnownRelations",
+    "LabelledMemory",
+    "LikelyChange",
+    "LikelyChanges",
+    "LineDecision",
+    "LineEntry",
+    "Lineages",
+    "MadeRelation",
+    "MemoryAnswer",
+    "MemoryCounts",
+    "MemoryEntry",
+    "MemoryFile",
+    "MemoryPayload",
+    "Message",
+    "NameCollision",
+    "NamedNode",
+    "NearName",
+    "NearPair",
+    "Neighbour",
+    "Neighbours",
+    "Node",
+    "NumberedEntry",
+    "ObservationConfidence",
+    "OpenSave",
+    "OpenedProject",
+    "PathCoverage",
+    "PathDigest",
+    "PeriodConflict",
+    "Produced",
+    "ProjectEntry",
+    "Proposal",
+    "ProposedInsight",
+    "RecordCoverage",
+    "RecordedSession",
+    "Reflection",
+    "RelevantMemory",
+    "Remembered",
+    "Renewal",
+    "Repair",
+    "ReportedCard",
+    "Reverted",
+    "Review",
+    "ReviewDetail",
+    "Route",
+    "SaveResult",
+    "SaveStatus",
+    "SchemaDescription",
+    "ScopeState",
+    "SearchMode",
+    "SearchResult",
+    "SearchResults",
+    "SessionRecord",
+    "Setting",
+    "SettledBranches",
+    "StaleItem",
+    "Status",
+    "StoredItem",
+    "StoredItems",
+    "Surface",
+    "SurfaceMatch",
+    "Sweep",
+    "Tenant",
+    "TenantRole",
+    "TimelineCount",
+    "TitledMemory",
+    "Trajectory",
+    "Version",
+    "Waiting",
+    "WaitingBranch",
+]
+
+
+class Setting(Answer):
+    """A threshold or limit of the store."""
+
+    name: str
+    value: str
+    description: str
+
+
+class ScopeState(Answer):
+    """The scope that a project and a focus area resolve to."""
+
+    scope_state: Literal["resolved", "uncertain", "unresolved"]
+    state: Literal["unresolved", "uncertain", "resolved_project", "resolved_focus"]
+    project_id: str | None = None
+    focus: str | None = None
+    project_exists: bool
+    focus_exists: bool
+    write_permitted: bool
+
+
+class DescribedLabel(Answer):
+    """A label: the property that names its nodes, the one that is their title, and those that are searched.
+
+    `written_by` is the verb that writes the label. Labels that are no memories, such as Project, hold the store
+    together.
+    """
+
+    name: str
+    is_memory: bool
+    key_field: str | None = None
+    title_field: str
+    text_fields: list[str]
+    dedup: str | None = None
+    written_by: str
+
+
+class DescribedRelation(Answer):
+    """A relation, the labels that it joins (None means any), and what makes it: relate, or other verbs only."""
+
+    name: str
+    from_labels: list[str] | None = None
+    to_labels: list[str] | None = None
+    made_by: str
+
+
+class SchemaDescription(Answer):
+    """The labels and relations of the store."""
+
+    labels: list[DescribedLabel]
+    relations: list[DescribedRelation]
+
+
+class Edge(Answer):
+    """A relation between two memories; created is false if it existed."""
+
+    from_id: UUID
+    rel_type: str
+    to_id: UUID
+    created: bool
+
+
+class DuplicateCheck(Answer):
+    """The duplicate that save_decision would find."""
+
+    dedup_outcome: Literal["new", "duplicate_skip", "supersede", "manual_review"]
+    candidate_id: UUID | None = None
+    score: float | None = None
+
+
+class DedupDue(Answer):
+    """Whether the order of title words should be renewed, for how many titles, and whether the worker does it."""
+
+    due: bool
+    titles: int
+    by_worker: bool
+
+
+class Status(Answer):
+    """The server, the tier, the release, and counts of what the caller can see."""
+
+    server_version: str
+    release: str | None = None
+    tier: str
+    age_version: str | None = None
+    vector_version: str | None = None
+    isolation_layers: int
+    nodes: int
+    edges: int
+    projects: int
+    memories: dict[str, int]
+    saves_open: int
+    org_id: str
+    user_id: str
+
+
+class OpenedProject(Answer):
+    """The project of a repository: created now, or matched by what the repository is known by."""
+
+    project_id: str
+    created: bool
+    matched: bool
+
+
+class NearName(Answer):
+    """A name that was here and that a new one resembles; 1.0 for another spelling of it, less for other letters."""
+
+    new_name: str
+    id: UUID
+    label: str
+    name: str
+    score: float
+
+
+class SaveResult(Answer):
+    """The outcome of a save. A save raises only for arguments that cannot be read; `status` has every other outcome."""
+
+    status: Literal["saved", "pending_retry", "failed", "blocked_scope", "dropped"]
+    artifact_id: UUID | None = None
+    dedup_outcome: Literal["new", "duplicate_skip", "supersede", "manual_review"] | None = None
+    candidate_id: UUID | None = None
+    message: str | None = None
+    next_step: str | None = None
+    save_id: UUID | None = None
+    embedded: bool = False
+    near_names: list[NearName] = field(default_factory=list)
+    """Names that were here before and resemble one"""
+
+
+class BatchSaveResult(Answer):
+    """The outcome of a batch: of the session, of each decision, pattern and other memory, and overall."""
+
+    overall: Literal["saved", "partial", "pending_retry", "failed", "blocked_scope"]
+    session: SaveResult | None = None
+    decisions: list[SaveResult] = field(default_factory=list)
+    patterns: list[SaveResult] = field(default_factory=list)
+    message: str | None = None
+    next_step: str | None = None
+    save_id: UUID | None = None
+    memories: list[SaveResult] = field(default_factory=list)
+
+
+class OpenSave(SaveResult):
+    """A recorded save, with its verb, time and project."""
+
+    verb: str | None = None
+    created_at: datetime | None = None
+    project: str | None = None
+
+
+class SaveStatus(Answer):
+    """Open saves, oldest first, or the outcome of one save_id."""
+
+    status: str
+    count: int
+    oldest_pending_at: datetime | None = None
+    artifact_ids: list[UUID] = field(default_factory=list)
+    saves: list[OpenSave] = field(default_factory=list)
+
+
+class Review(Answer):
+    """A decision that waits for review, beside the memory that it resembles."""
+
+    save_id: UUID
+    project: str | None = None
+    title: str
+    rationale: str
+    candidate_id: UUID | None = None
+    candidate_title: str | None = None
+    candidate_rationale: str | None = None
+    candidate_status: str | None = None
+    score: float | None = None
+    created_at: datetime
+    verb: str = "save_decision"
+    message: str | None = None
+
+
+class MadeRelation(Answer):
+    """A relation to another node; created is false if it existed."""
+
+    relation: str
+    id: UUID
+    label: str
+    name: str
+    created: bool
+
+
+class NamedNode(Answer):
+    """A node with its name."""
+
+    id: UUID
+    label: str
+    name: str
+    project: str | None = None
+
+
+class Ambiguity(Answer):
+    """A target that was not joined: the nodes that match its name; none if only another verb may create such a node."""
+
+    relation: str
+    name: str
+    candidates: list[NamedNode]
+
+
+class PeriodConflict(Answer):
+    """A write onto a node whose period had an end (revived: it had passed): that end, and the outcome."""
+
+    conflict: Literal["revived", "has_end"]
+    previous_valid_to: datetime
+    action: Literal["cleared", "kept", "replaced"]
+
+
+class Remembered(Answer):
+    """A node that was created or updated, and the outcome of its relations."""
+
+    id: UUID
+    label: str
+    key: str
+    title: str
+    status: str
+    version: int
+    created: bool
+    relations_made: list[MadeRelation] = field(default_factory=list)
+    stubs_made: list[NamedNode] = field(default_factory=list)
+    did_you_mean: list[Ambiguity] = field(default_factory=list)
+    conflict: PeriodConflict | None = None
+    embedded: bool = False
+    proactive_hint: str | None = None
+    dedup_outcome: str | None = None
+    next_step: str | None = None
+    save_id: UUID | None = None
+    near_names: list[NearName] = field(default_factory=list)
+
+
+class KeyedMemory(Answer):
+    """A memory by its id, the name of a kind that is named, and its title."""
+
+    id: UUID
+    label: str
+    key: str | None = None
+    title: str
+
+
+class ContextItem(Gathering, KeyedMemory):
+    """A memory of a context; fields that its label does not have are None."""
+
+    scope: str | None = None
+    focus: str | None = None
+    created_at: datetime
+    updated_at: datetime | None = None
+    trust_level: float | None = None
+    confidence: float | None = None
+    freshness: Literal["current", "recent", "stale"] | None = None
+    rationale: str | None = None
+    owner: str | None = None
+    date: str | None = None
+    objective: str | None = None
+    actions_taken: list[str] | None = None
+    decisions_made: list[str] | None = None
+    open_items: list[str] | None = None
+    next_actions: list[str] | None = None
+    trigger: str | None = None
+    repeatable_steps: list[str] | None = None
+    exclusions: list[str] | None = None
+    last_validated_at: datetime | None = None
+    topic: str | None = None
+    content: str | None = None
+    relevance_score: float | None = None
+    entity_name: str | None = None
+    fact: str | None = None
+    properties: dict[str, JsonValue] = field(default_factory=dict)
+    """Its other properties."""
+
+
+class ContextBundle(Answer):
+    """The context of a scope: memories of the focus area, the project and the global scope, each newest first.
+
+    `standing` are the instructions of these places: offered whatever their age, the most trusted first, and not
+    among the items again.
+    """
+
+    standing: list[ContextItem] = field(default_factory=list)
+    items: list[ContextItem] = field(default_factory=list)
+    retrieval_status: Literal["succeeded", "empty", "timed_out", "failed", "conflicted"]
+    scope_state: Literal["resolved", "uncertain", "unresolved"] | None = None
+    conflicts_found: bool
+    hygiene_due: bool
+    truncated_scopes: list[str] = field(default_factory=list)
+    next_step: str | None = None
+    proactive_hint: str | None = None
+    left_out: int = 0
+
+
+class RecordedSession(Answer):
+    """A session: what was done in it and what it left open."""
+
+    id: UUID
+    project: str | None = None
+    objective: str
+    actions_taken: list[str] = field(default_factory=list)
+    decisions_made: list[str] = field(default_factory=list)
+    open_items: list[str] = field(default_factory=list)
+    next_actions: list[str] = field(default_factory=list)
+    created_at: datetime
+
+
+class LabelledMemory(Answer):
+    """A memory by its id, its kind and its title."""
+
+    id: UUID
+    label: str
+    title: str
+
+
+class Produced(LabelledMemory):
+    """A memory that was saved in a session."""
+
+
+class SessionRecord(Answer):
+    """A session with the memories that were saved in it."""
+
+    session: RecordedSession
+    produced: list[Produced]
+
+
+class SearchResult(Excerpted, KeyedMemory):
+    """One memory found.
+
+    `passage` is its text, of a long one the part (about 120 words) that holds most of the query; `matched` are
+    the words of the query, as stems, that it holds. `score` orders the results of one search; `relevance` (0 to
+    1) compares between searches. The other figures are parts of the score.
+    """
+
+    passage: str | None = None
+    matched: list[str] = field(default_factory=list)
+    project: str | None = None
+    scope: str | None = None
+    score: float
+    relevance: float | None = None
+    vector: float | None = None
+    fulltext: float | None = None
+    graph: float | None = None
+    trust: float | None = None
+    confidence: float | None = None
+    explanation: dict[str, Any] | None = None
+    created_at: datetime | None = None
+
+
+class SearchMode(Answer):
+    """How a search was made: its mode, whether an arm was missing, and why."""
+
+    mode: str
+    degraded: bool = False
+    reason: str | None = None
+
+
+class SearchResults(Answer):
+    """Ranked memories, how they were found, and whether they answer.
+
+    `answered` is about the whole: yes, unclear or no. `left_out` counts results that did not fit into max_tokens,
+    repeat a better one, or were withheld from an agent as nothing answers.
+    """
+
+    results: list[SearchResult]
+    search_mode: SearchMode
+    answered: Literal["yes", "unclear", "no"] | None = None
+    left_out: int = 0
+    next_step: str | None = None
+
+
+class Neighbour(KeyedMemory):
+    """A memory within some hops, with the relations on the path to it."""
+
+    status: str
+    depth: int
+    path: list[str]
+
+
+class Neighbours(Answer):
+    """The memories around one, nearest first."""
+
+    nodes: list[Neighbour]
+
+
+class Node(KeyedMemory):
+    """A node whole: as it stands, or as it was true or known at a date.
+
+    The agent and session are those of the present state's writer; archived_at is set for a forgotten memory.
+    """
+
+    status: str
+    properties: dict[str, JsonValue]
+    project: str | None = None
+    scope: str | None = None
+    focus: str | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    confidence: float
+    trust_level: float
+    source: str
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    ingested_at: datetime
+    agent_id: str | None = None
+    session_id: str | None = None
+    archived_at: datetime | None = None
+
+
+class Version(Answer):
+    """A state a node was recorded in, with its effective period; the present one has no replaced_at.
+
+    A restated state holds nowhere any more: a later one took its whole period.
+    """
+
+    version: int
+    title: str
+    status: str
+    properties: dict[str, JsonValue]
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    ingested_at: datetime
+    replaced_at: datetime | None = None
+    source: str
+    trust_level: float
+    restated: bool
+
+
+class History(Answer):
+    """The versions of a node, oldest first."""
+
+    versions: list[Version]
+
+
+class Reverted(KeyedMemory):
+    """A memory that was brought back to an earlier version, as a new one; failed: a person decides under save_id."""
+
+    status: str
+    version: int
+    reverted_to: int
+    dedup_outcome: str | None = None
+    next_step: str | None = None
+    save_id: UUID | None = None
+
+
+class Forgotten(KeyedMemory):
+    """A memory that is hidden (archived) or gone (purged); failed: a person decides under save_id."""
+
+    status: Literal["archived", "purged", "failed"]
+    edges: int
+    versions: int
+    vectors: int
+    dedup_outcome: str | None = None
+    next_step: str | None = None
+    save_id: UUID | None = None
+
+
+class Expiry(Answer):
+    """How many memories exceeded a time to live and were forgotten, and how many remain."""
+
+    affected: int
+    remaining: int
+
+
+class Decay(Answer):
+    """How many memories have decayed, how many of them were archived, and how many remain to be archived."""
+
+    affected: int
+    archived: int
+    remaining: int
+
+
+class CompletedName(Answer):
+    """A name that begins with what was typed."""
+
+    value: str
+
+
+class CapturedTurns(Answer):
+    """How many turns of a conversation were stored; turns are searched by session_id, which is client:session."""
+
+    session_id: str
+    project_id: str | None = None
+    project_created: bool
+    captured: int
+    known: int
+
+
+class GovernanceToken(Answer):
+    """The approval of one call that writes global memories."""
+
+    token: str
+    expires_at: datetime
+    ttl_seconds: int
+    instructions: str
+
+
+class ApiToken(Answer):
+    """A bearer token of the HTTP transport, of an agent or a person; only the answer that issues it sets `token`."""
+
+    id: UUID
+    name: str
+    org_id: str
+    user_id: str
+    token: str | None = None
+    created_at: datetime | None = None
+    created_by: str | None = None
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+    revoked_by: str | None = None
+    active: bool = True
+    for_person: bool = False
+
+
+class TenantRole(Answer):
+    """A database login that is a tenant; `unlimited` names the limits that the caller may not set for it."""
+
+    role_name: str
+    org_id: str
+    user_id: str
+    unlimited: list[str] = field(default_factory=list)
+
+
+class Tenant(Answer):
+    """A tenant of the store; with empty names, the public memories."""
+
+    org_id: str
+    user_id: str
+    memories: int
+    projects: int
+    tokens: int
+    roles: list[str]
+
+
+class NameCollision(Answer):
+    """A name that the tenant already has."""
+
+    label: str
+    name: str
+    project: str | None = None
+
+
+class Adoption(Answer):
+    """How many nodes and saves without a tenant got one; collisions are names that the tenant already had."""
+
+    nodes: int
+    saves: int
+    collisions: list[NameCollision]
+
+
+class Erasure(Answer):
+    """The receipt of an erasure, or the preview of one (dry_run)."""
+
+    receipt_id: UUID | None = None
+    subject_hash: str
+    dry_run: bool
+    total: int
+    counts: dict[str, int]
+    erased_at: datetime
+
+
+class StoredItems(Answer):
+    """How many items a call stored, and how many it deleted."""
+
+    stored: int
+    deleted: int
+
+
+class Item(Answer):
+    """What a program keeps under a namespace and a name."""
+
+    id: UUID
+    namespace: list[str]
+    name: str
+    value: JsonValue
+    ttl_minutes: float | None = None
+    created_at: datetime
+    updated_at: datetime
+
+
+class StoredItem(Item):
+    """An item as it was read; place is the number of its key in the call, from 1."""
+
+    place: int
+
+
+class FoundItem(Item):
+    """An item that was found, and its score; null where nothing was compared."""
+
+    score: float | None = None
+
+
+class ItemNamespace(Answer):
+    """A namespace that holds items."""
+
+    namespace: list[str]
+
+
+class MemoryFile(Answer):
+    """A file; text is null where a directory is listed."""
+
+    id: UUID
+    path: str
+    text: str | None = None
+    bytes: int
+    version: int
+    updated_at: datetime
+
+
+class EditedFile(MemoryFile):
+    """A file after an edit, and the line at which it was edited, from 1."""
+
+    text: str
+    line: int
+
+
+class Message(Answer):
+    """A message of a session, as it was sent."""
+
+    id: UUID
+    value: JsonValue
+    created_at: datetime
+
+
+class KnownEntities(Answer):
+    """Entities of the knowledge graph: objects of name, entityType and observations."""
+
+    entities: list[dict[str, JsonValue]]
+
+
+class KnownRelations(Answer):
+    """Relations of the knowledge graph: objects of from, to and relationType."""
+
+    relations: list[dict[str, JsonValue]]
+
+
+class AddedObservations(Answer):
+    """The observations that are new, by entity: objects of entityName and addedObservations."""
+
+    results: list[dict[str, JsonValue]]
+
+
+class KnownGraph(KnownEntities):
+    """Entities of the knowledge graph and their relations."""
+
+    relations: list[dict[str, JsonValue]]
+
+
+class EmbeddingModel(Answer):
+    """An embedding model of the store, with the number of its vectors, and of the texts queued for it.
+
+    `index_missing` is whether it has more vectors than `vector_index_limit` and no index over them.
+    """
+
+    model: str
+    dimensions: int
+    active: bool
+    vectors: int
+    waiting: int
+    not_indexed: int
+    index_name: str | None = None
+    index_missing: bool = False
+
+
+class Finding(Answer):
+    """A finding of hygiene: the memories, and the verb that repairs them with its arguments."""
+
+    check: str
+    ids: list[UUID]
+    label: str | None = None
+    titles: list[str] = field(default_factory=list)
+    project: str | None = None
+    verb: str
+    what: str
+    arguments: dict[str, JsonValue] = field(default_factory=dict)
+    similarity: float | None = None
+
+
+class HygieneReport(Answer):
+    """The counts of all findings, and the findings of this page."""
+
+    project_id: str | None = None
+    scope: str | None = None
+    duplicates_found: int
+    outdated_decisions: int
+    obsolete_patterns: int
+    entity_drift_count: int
+    unresolved_saves: int
+    candidate_ids: dict[str, list[str]]
+    findings: list[Finding]
+    total: int
+    next_offset: int | None = None
+    checked_at: datetime
+    next_step: str
+    oldest_pending_at: datetime | None = None
+    pending_artifact_ids: list[UUID] = field(default_factory=list)
+    pending_only: bool
+    proactive_hint: str | None = None
+
+
+class StaleItem(LabelledMemory):
+    """A memory that was not updated for long."""
+
+    freshness: str
+    age_days: int
+
+
+class FreshnessReport(Answer):
+    """Counts of memories by freshness, and the stale ones, oldest first."""
+
+    stale_count: int
+    recent_count: int
+    current_count: int
+    stale_items: list[StaleItem]
+    next_offset: int | None = None
+    checked_at: datetime
+    next_step: str
+    proactive_hint: str | None = None
+
+
+class SurfaceMatch(Answer):
+    """A memory that holds the words of the query."""
+
+    id: UUID
+    label: str
+    name: str
+    content: str
+    scope: str | None = None
+    freshness: str
+    bm25_score: float
+    project_id: str | None = None
+
+
+class Surface(Answer):
+    """The memories about a line, a path or a command; often none."""
+
+    matches: list[SurfaceMatch]
+    query_used: str
+    total_found: int
+    next_step: str
+
+
+class Repair(Answer):
+    """A memory that was merged into or superseded by another one."""
+
+    id: UUID
+    title: str
+    status: str
+    version: int
+    rel_type: Literal["MERGES_INTO", "SUPERSEDES"]
+    into_id: UUID
+    into_title: str
+    into_version: int
+
+
+class ProposedInsight(Answer):
+    """An insight that a reflection proposes."""
+
+    title: str
+    detector: str
+    confidence: float
+
+
+class Reflection(Answer):
+    """The insights that a reflection created, and the number that is pending."""
+
+    created: int
+    pending: int
+    insights: list[ProposedInsight]
+    next_step: str
+
+
+class Insight(Answer):
+    """An insight, with the memories that it is drawn from."""
+
+    id: UUID
+    title: str
+    summary: str | None = None
+    detector: str | None = None
+    confidence: float
+    trust_level: float
+    status: str
+    sources: list[UUID]
+    created_at: datetime
+
+
+class Insights(Answer):
+    """The insights that wait for review, the surest first."""
+
+    insights: list[Insight]
+
+
+class Route(Answer):
+    """How to reason about a task."""
+
+    mode: Literal["sequential", "debate", "socratic"]
+    rationale: str
+    suggested_steps: list[str]
+
+
+class TimelineCount(Answer):
+    """The number of memories of a label that were created in a day, week or month."""
+
+    at: Date
+    label: str
+    count: int
+
+
+class JoinedMemory(LabelledMemory):
+    """A memory and the number of its relations."""
+
+    relations: int
+
+
+class JoinedMemories(Answer):
+    """The number of such memories, and the first of them."""
+
+    count: int
+    items: list[JoinedMemory]
+
+
+class Conflict(Answer):
+    """Two live memories that contradict each other."""
+
+    id: UUID
+    title: str
+    with_id: UUID
+    with_title: str
+
+
+class Conflicts(Answer):
+    """The number of conflicts, and the first of them."""
+
+    count: int
+    items: list[Conflict]
+
+
+class LineDecision(Answer):
+    """A decision of a line of decisions; age is the number of decisions that came after it."""
+
+    id: UUID
+    title: str
+    status: str
+    age: int
+    created_at: datetime
+
+
+class Lineages(Answer):
+    """The number of lines of decisions, and the longest of them, each newest first."""
+
+    count: int
+    items: list[list[LineDecision]]
+
+
+class Health(Answer):
+    """The state of the memory: counts, with the first items of each kind."""
+
+    project_id: str | None = None
+    checked_at: datetime
+    memories: dict[str, int]
+    statuses: dict[str, int]
+    timeline: list[TimelineCount]
+    confidence: list[int]
+    orphans: JoinedMemories
+    hubs: JoinedMemories
+    stubs: JoinedMemories
+    archived_bridges: JoinedMemories
+    conflicts: Conflicts
+    lineage: Lineages
+    without_text: int
+    insights: dict[str, int]
+    saves_open: int
+
+
+class ProjectEntry(Answer):
+    """A project with the number of its live memories and the names of its focus areas."""
+
+    name: str
+    memories: int
+    focus_areas: list[str]
+    created_at: datetime
+
+
+class MemoryEntry(Answer):
+    """A memory in a list; the excerpt is the beginning of its text. A card has a branch until it is merged."""
+
+    id: UUID
+    label: str
+    title: str
+    excerpt: str | None = None
+    status: str
+    project: str | None = None
+    scope: str | None = None
+    focus: str | None = None
+    source: str
+    trust_level: float
+    agent_id: str | None = None
+    session_id: str | None = None
+    branch: str | None = None
+    version: int
+    created_at: datetime
+    updated_at: datetime
+
+
+class MemoryCounts(Answer):
+    """How many memories are live by label; of the present also the first and last time and the growth."""
+
+    total: int
+    labels: dict[str, int]
+    first_at: datetime | None = None
+    last_at: datetime | None = None
+    growth: list[TimelineCount] | None = None
+
+
+class TitledMemory(LabelledMemory):
+    """A memory by its id and title, with its status."""
+
+    status: str
+
+
+class DrawnNode(TitledMemory):
+    """A memory of a drawn graph; depth counts the relations from the one in the middle."""
+
+    project: str | None = None
+    depth: int
+
+
+class DrawnEdge(Answer):
+    """A relation of a drawn graph; by is the person who decided it; None: nobody."""
+
+    from_id: UUID
+    rel_type: str
+    to_id: UUID
+    by: str | None = None
+    created_at: datetime
+
+
+class DrawnGraph(Answer):
+    """Memories and the relations between them, as a page draws them; left_out counts memories beyond the limit."""
+
+    nodes: list[DrawnNode]
+    edges: list[DrawnEdge]
+    left_out: int
+
+
+class LineEntry(TitledMemory):
+    """A memory of a line of replacements, and what replaced it: which, when and who decided."""
+
+    created_at: datetime
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    replaced_by: UUID | None = None
+    replaced_at: datetime | None = None
+    decided_by: str | None = None
+
+
+class NumberedEntry(LineEntry):
+    """A memory of one of several lines, which are counted from 1."""
+
+    line: int
+
+
+class NearPair(Answer):
+    """Two names that may be two spellings of one, the newer first, and the verb that makes one of them."""
+
+    id: UUID
+    label: str
+    name: str
+    project: str | None = None
+    created_at: datetime
+    other_id: UUID
+    other_label: str
+    other_name: str
+    other_project: str | None = None
+    similarity: float
+    verb: str | None = None
+    arguments: dict[str, JsonValue] = field(default_factory=dict)
+
+
+class Waiting(Answer):
+    """Counts of what waits for a person."""
+
+    reviews: int
+    approvals: int
+    insights: int
+    drafts: int
+    conflicts: int
+    failed_saves: int
+
+
+class ReviewDetail(Answer):
+    """A save that waits for a person, or that one has decided, beside the memory it concerns."""
+
+    save_id: UUID
+    verb: str
+    project: str | None = None
+    status: str
+    arguments: dict[str, JsonValue]
+    message: str | None = None
+    candidate_id: UUID | None = None
+    candidate_label: str | None = None
+    candidate_title: str | None = None
+    candidate_status: str | None = None
+    candidate_properties: dict[str, JsonValue] | None = None
+    candidate_version: int | None = None
+    artifact_id: UUID | None = None
+    resolved_by: str | None = None
+    is_open: bool
+    session_id: str | None = None
+    created_at: datetime
+    updated_at: datetime
+
+
+class Approval(Answer):
+    """An approval of a global write that an agent asked for, with the exact text."""
+
+    id: UUID
+    preview: str
+    issued_to: str | None = None
+    issued_at: datetime
+    expires_at: datetime
+    used_at: datetime | None = None
+    used_by: UUID | None = None
+
+
+class Activity(Answer):
+    """Something that was done: saved, changed, repeated, refused, review, dropped or purged.
+
+    `id` is that of the memory, or of the save where no memory was written.
+    """
+
+    at: datetime
+    kind: str
+    id: UUID
+    label: str
+    title: str
+    project: str | None = None
+    session_id: str | None = None
+    agent_id: str | None = None
+    source: str | None = None
+    message: str | None = None
+    decided_by: str | None = None
+
+
+class EditedMemory(TitledMemory):
+    """A memory after a person has corrected it."""
+
+    version: int
+
+
+class DigestCard(Answer):
+    """A card in short; stale says why it may be outdated."""
+
+    id: str
+    kind: str
+    statement: str
+    stale: str | None = None
+
+
+class PathDigest(Answer):
+    """What is known of one path or symbol, best first."""
+
+    path: str
+    cards: list[DigestCard] = field(default_factory=list)
+    more: int | None = None
+    hidden_stale: int | None = None
+    hidden_drafts: int | None = None
+
+
+class CardSubject(Answer):
+    """The subject of a card: a path, symbol, module, test or document."""
+
+    kind: str
+    key: str
+    relation: str
+
+
+class Card(Answer):
+    """A card; the fields from `origin` on are those of detail_level full."""
+
+    id: UUID
+    type: str
+    status: str
+    confidence: str | None = None
+    approved: bool = False
+    statement: str
+    statement_length: int
+    statement_truncated: bool = False
+    subjects: list[CardSubject] = field(default_factory=list)
+    subject_count: int = 0
+    evidence_count: int = 0
+    relevance_score: float | None = None
+    retrieval_lane: str | None = None
+    stale_reason: str | None = None
+    branch: str | None = None
+    relations: dict[str, list[UUID]] | None = None
+    origin: str | None = None
+    ingest_source: str | None = None
+    path: str | None = None
+    approved_by: str | None = None
+    approved_at: datetime | None = None
+    rejected_by: str | None = None
+    rejection: str | None = None
+    contradiction: str | None = None
+    payload: dict[str, JsonValue] | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    version: int | None = None
+    evidence: list[CardEvidence] | None = None
+
+
+class RecordCoverage(Answer):
+    """How many paths of a scope have an active card."""
+
+    scope_paths_with_memory: int
+    scope_paths_total: int
+    coverage_percent: float
+    coverage_kind: str
+
+
+class ObservationConfidence(Answer):
+    """Whether there is evidence; it says nothing about correctness."""
+
+    level: str
+    basis: list[str]
+    note: str
+
+
+class PathCoverage(Answer):
+    """Whether an active card has a path, or something below it, as its subject."""
+
+    path: str
+    covered: bool
+
+
+class Coverage(Answer):
+    """How much engineering memory knows about a scope."""
+
+    record_coverage: RecordCoverage
+    observation_confidence: ObservationConfidence
+    paths: list[PathCoverage] | None = None
+
+
+class AnswerBudget(Answer):
+    """The budget of an answer, and how much of it the cards use."""
+
+    budget: int
+    used: int
+    unit: str
+
+
+class WaitingBranch(Answer):
+    """A branch with cards of its own, and the commit after which they are shared; ^ID: any that follows ID."""
+
+    branch: str
+    commit: str
+
+
+class CardsSync(Answer):
+    """Whether a project has engineering memory, its last run, and what the sync policy did."""
+
+    policy: str
+    state: Literal["ready", "missing"]
+    last_run_id: UUID | None = None
+    last_run_at: datetime | None = None
+    fingerprint: str | None = None
+    commit: str | None = None
+    waiting: list[WaitingBranch] | None = None
+    auto: str | None = None
+    reason: str | None = None
+
+
+class RelevantMemory(Answer):
+    """What is known about a scope: digests, or a page of cards."""
+
+    project_id: str
+    scope_resolved_from: str
+    digests: list[PathDigest] | None = None
+    records: list[Card] | None = None
+    record_count: int | None = None
+    total_count: int | None = None
+    truncated: bool
+    continuation: str | None = None
+    coverage: Coverage | None = None
+    detail_level: str
+    retrieval_policy: dict[str, bool]
+    context_governance: AnswerBudget | None = None
+    memory_sync: CardsSync
+
+
+class CardRevision(Answer):
+    """A change of a card: the action, its author and its reason."""
+
+    action: str
+    from_status: str | None = None
+    to_status: str | None = None
+    by: str | None = None
+    reason: str | None = None
+    version: int | None = None
+    at: datetime
+
+
+class Trajectory(Answer):
+    """What one piece of work did, on one line: day, intent, files, verification, outcome, commit."""
+
+    id: UUID
+    line: str
+    at: datetime
+    outcome: str
+    commit: str | None = None
+
+
+class MemoryPayload(Answer):
+    """The result of a query of engineering memory; each mode sets other fields.
+
+    search, for_path, for_symbol, stale and drafts set records and their counts; get sets record and revisions;
+    coverage sets the coverage of paths; status sets record_count, the counts by type and status, those of the
+    cards of other branches, and the capacity; trajectories sets trajectories and their counts.
+    """
+
+    records: list[Card] | None = None
+    record_count: int | None = None
+    total_count: int | None = None
+    truncated: bool | None = None
+    record: Card | None = None
+    revisions: list[CardRevision] | None = None
+    message: str | None = None
+    record_coverage: RecordCoverage | None = None
+    observation_confidence: ObservationConfidence | None = None
+    paths: list[PathCoverage] | None = None
+    trajectories: list[Trajectory] | None = None
+    project_id: str | None = None
+    records_by_type: dict[str, int] | None = None
+    records_by_status: dict[str, int] | None = None
+    records_elsewhere: int | None = None
+    capacity: dict[str, int] | None = None
+    sync: CardsSync | None = None
+
+
+class MemoryAnswer(Answer):
+    """The answer to a query of engineering memory."""
+
+    mode: str
+    status: Literal["ok", "not_found"]
+    detail_level: str
+    payload: MemoryPayload
+
+
+class ClaimCheck(Answer):
+    """Whether a text claims more than a memory can prove."""
+
+    valid: bool
+    errors: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+class Candidate(Answer):
+    """A drafted card, and remarks about it."""
+
+    card_id: UUID
+    status: str
+    identity_key: str
+    statement_length: int
+    warnings: list[str] = field(default_factory=list)
+    previously_rejected: UUID | None = None
+    message: str | None = None
+    next_step: str | None = None
+
+
+class DraftedCard(Answer):
+    """A card that was drafted, existed already, or is only proposed (then it has no id)."""
+
+    type: str
+    path: str | None = None
+    id: UUID | None = None
+    statement: str | None = None
+    warnings: list[str] | None = None
+    proposal_only: bool = False
+
+
+class Proposal(Answer):
+    """The cards from a receipt: drafted, existing and only proposed ones."""
+
+    drafted: list[DraftedCard] = field(default_factory=list)
+    existing: list[DraftedCard] = field(default_factory=list)
+    proposal_only: list[DraftedCard] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    next_step: str | None = None
+
+
+class Intent(Answer):
+    """A declared intent: the paths that will be changed."""
+
+    intent_id: UUID
+    paths: list[str]
+    policy: dict[str, bool]
+    next_step: str | None = None
+
+
+class FinishedIntent(Answer):
+    """The changes of an intent, the cards that they made stale, and the cards that were drafted."""
+
+    intent_id: UUID
+    changed_paths: list[str]
+    outside_scope: list[str]
+    stale_cards: list[UUID]
+    proposed: Proposal | None = None
+    coverage: Coverage | None = None
+    policy: dict[str, bool] = field(default_factory=dict)
+
+
+class ReportedCard(Answer):
+    """A card that a run would create."""
+
+    type: str
+    path: str | None = None
+    statement: str
+    subjects: list[dict[str, JsonValue]] = field(default_factory=list)
+
+
+class CardRefresh(Answer):
+    """The changes of a run: counts, what was left out, and in a dry run the cards that it would create."""
+
+    run_id: UUID | None = None
+    counts: dict[str, int] = field(default_factory=dict)
+    capacity: str | None = None
+    skipped: list[str] = field(default_factory=list)
+    cards: list[ReportedCard] | None = None
+
+
+class CardDecision(Answer):
+    """A card after a person has decided; the last four fields are set by an approval only."""
+
+    card_id: UUID
+    status: str
+    confidence: str | None = None
+    approved_by: str | None = None
+    evidence_count: int | None = None
+    superseded: list[UUID] = field(default_factory=list)
+
+
+class CardVacuum(Answer):
+    """The number of removed cards by status, of cards that remain to be removed, and of removed receipts."""
+
+    removed: dict[str, int]
+    remaining: int
+    receipts: int
+
+
+class SettledBranches(Answer):
+    """The number of cards that are shared now, and of those that wait for another commit."""
+
+    shared: int
+    moved: int
+
+
+class ExtractionTurn(Answer):
+    """A turn that an extraction shows, by its number."""
+
+    turn: int
+    role: str
+    content: str
+    at: datetime | None = None
+
+
+class ExtractionCandidate(Answer):
+    """A memory that the turns may touch, by its number."""
+
+    n: int
+    kind: str
+    title: str
+    text: str | None = None
+    version: int
+
+
+class Extraction(Answer):
+    """Turns that no extraction has looked at, and memories that they may touch; without an id there are none."""
+
+    extraction_id: UUID | None = None
+    session_id: str | None = None
+    project_id: str | None = None
+    turns: list[ExtractionTurn]
+    candidates: list[ExtractionCandidate]
+    remaining: int
+    shape: dict[str, JsonValue] | None = None
+    next_step: str | None = None
+
+
+class ExtractedItem(Answer):
+    """The outcome of one item of an answer: its list and place, and the outcome."""
+
+    item: str
+    outcome: Literal["new", "supersede", "duplicate_skip", "archived", "manual_review", "rejected"]
+    artifact_id: UUID | None = None
+    candidate_id: UUID | None = None
+    save_id: UUID | None = None
+    reason: str | None = None
+
+
+class AppliedExtraction(Answer):
+    """The outcome of a model's answer: how many items were stored, wait for a person, or were rejected."""
+
+    extraction_id: UUID
+    stored: int
+    for_review: int
+    rejected: int
+    results: list[ExtractedItem]
+    next_step: str | None = None
+
+
+class ExtractionBudget(Answer):
+    """Whether tokens were granted, and how many of the day's budget are spent, reserved ones included."""
+
+    granted: bool
+    day: Date
+    spent: int
+    budget: int
+
+
+class Companion(Answer):
+    """A file that is the reason for another one: in how many of its commits both changed."""
+
+    path: str
+    commits: int | None = None
+    of: int | None = None
+
+
+class LikelyChange(Answer):
+    """A file that usually changes with those of the question; the score is the chance, from 0 to 1."""
+
+    path: str
+    score: float
+    because: list[Companion] = field(default_factory=list)
+
+
+class AddedFile(Answer):
+    """A folder in which a share of the changes adds a file."""
+
+    folder: str
+    share: float
+
+
+class LikelyChanges(Answer):
+    """The files that usually change with some files, the tests among them, and where a file is usually added."""
+
+    files: list[LikelyChange] = field(default_factory=list)
+    tests: list[LikelyChange] = field(default_factory=list)
+    added: list[AddedFile] = field(default_factory=list)
+
+
+class FoundFile(Answer):
+    """A file that a text is about, with the signs that found it, the strongest first."""
+
+    path: str
+    score: float
+    signs: list[str] = field(default_factory=list)
+
+
+class FoundFiles(Answer):
+    """The files that a text is about, best first."""
+
+    files: list[FoundFile] = field(default_factory=list)
+
+
+class Change(Answer):
+    """A committed change, as the feed has it.
+
+    `id` is of the memory, of the project, of the source of the edge, whose target is `other_id`, or of the save
+    under review. `label` is the label of the memory, the relation of the edge or the verb of the review. `record`
+    is what changed as it is now, in the form of a line of an export, if the content was asked for.
+    """
+
+    cursor: str
+    subject: Literal["memory", "edge", "review", "project"]
+    kind: str
+    id: UUID
+    other_id: UUID | None = None
+    label: str
+    version: int | None = None
+    project: str | None = None
+    at: datetime
+    record: dict[str, JsonValue] | None = None
+
+
+class ChangePage(Answer):
+    """A page of the feed: `cursor` is where the next one begins, `held` whether changes wait for a transaction."""
+
+    changes: list[Change]
+    cursor: str
+    more: bool
+    held: bool
+
+
+class Backlog(Answer):
+    """Counts of pending work over the whole store; `tenants` is whether the store has any."""
+
+    tier: str
+    isolation_layers: int
+    renewing: list[str]
+    embeddings_waiting: int
+    embeddings_refused: int
+    saves_open: dict[str, int]
+    tenants: bool
+
+
+class Sweep(Answer):
+    """One batch of sweeping; all 0 if another worker sweeps, or if the last sweep was less than an hour ago."""
+
+    saves_pruned: int
+    turns_expired: int
+    archived: int
+    remaining: int
+
+
+class Renewal(Answer):
+    """A batch of what an upgrade left to renew; `step` is None once nothing is left."""
+
+    step: str | None = None
+    changed: int
+    remaining: int
+
+
+class GraphCounts(Answer):
+    """How many vertices and edges a rebuild of the graph wrote."""
+
+    vertices: int
+    edges: int
+
+
+class CheckedLabel(Answer):
+    """The differences between graph and tables for a label: vertices or edges that are missing, extra or different.
+
+    With `stale_paths`, paths of variable length over it may be answered from a cache that is out of date.
+    """
+
+    label: str
+    missing: int
+    extra: int
+    different: int
+    stale_paths: bool
