@@ -34,10 +34,10 @@ def started(fleet: Fleet, org: str) -> None:
 
 
 @pytest.mark.anyio
-async def test_the_library_saves_and_finds_through_a_front(shared: Fleet, tmp_path: Path) -> None:
-    for number in shared.numbers:
-        org = shared.org_in(number, f"lib{name()}")
-        async with Memory.connect(settings(shared, tmp_path, org)) as memory:
+async def test_the_library_saves_and_finds_through_a_front(fleet: Fleet, tmp_path: Path) -> None:
+    for number in fleet.numbers:
+        org = fleet.org_in(number, f"lib{name()}")
+        async with Memory.connect(settings(fleet, tmp_path, org)) as memory:
             await memory.save_session("Open the shop", "shop")
             first = await memory.save_decision("Sell tea in the morning", "People ask for it.", "shop")
             again = await memory.save_decision("Sell tea in the morning", "People ask for it.", "shop")
@@ -51,17 +51,17 @@ async def test_the_library_saves_and_finds_through_a_front(shared: Fleet, tmp_pa
             assert (await memory.retrieve_context("shop")).items
             with pytest.raises(InvalidArgument):
                 await memory.search_memory("tea", limit=0)
-        assert set(shared.rows_of(org)) == {number}
+        assert set(fleet.rows_of(org)) == {number}
 
 
-def test_every_verb_and_view_of_a_cell_has_its_function_at_the_front(shared: Fleet) -> None:
+def test_every_verb_and_view_of_a_cell_has_its_function_at_the_front(fleet: Fleet) -> None:
     heads = (
         "select p.proname as name, pg_get_function_arguments(p.oid) as arguments, pg_get_function_result(p.oid) as result,"
         " obj_description(p.oid, 'pg_proc') as comment from pg_proc p"
         " where p.pronamespace = 'pgmem'::regnamespace and p.proname in (select name from pgmem.verb) order by 1"
     )
     views = "select viewname as name from pg_views where schemaname = 'pgmem' order by 1"
-    with shared.session() as front, shared.cell(0) as cell:
+    with fleet.session() as front, fleet.cell(0) as cell:
         assert front.execute(heads).fetchall() == cell.execute(heads).fetchall()
         internal = {"visible_node", "visible_edge"}
         assert {row["name"] for row in front.execute(views)} - {"label", "relation", "setting"} <= {
@@ -73,33 +73,33 @@ def test_every_verb_and_view_of_a_cell_has_its_function_at_the_front(shared: Fle
         )
 
 
-def test_a_front_that_is_made_twice_is_the_same(shared: Fleet) -> None:
+def test_a_front_that_is_made_twice_is_the_same(fleet: Fleet) -> None:
     functions = (
         "select string_agg(pg_get_functiondef(p.oid), '' order by p.oid::regprocedure::text) as text from pg_proc p"
         " where p.pronamespace in ('pgmem'::regnamespace, 'relay'::regnamespace, 'front'::regnamespace)"
     )
-    with shared.session() as connection:
+    with fleet.session() as connection:
         before = connection.execute(functions).fetchone()
-        done = CliRunner().invoke(app, ["cells", "init", "--front", shared.dsn])
+        done = CliRunner().invoke(app, ["cells", "init", "--front", fleet.dsn])
         assert done.exit_code == 0, done.output
         assert connection.execute(functions).fetchone() == before
 
 
-def test_views_show_the_rows_of_the_caller(shared: Fleet) -> None:
+def test_views_show_the_rows_of_the_caller(fleet: Fleet) -> None:
     one, other = name(), name()
     for org in (one, other):
-        started(shared, org)
-        with shared.session(org) as connection:
+        started(fleet, org)
+        with fleet.session(org) as connection:
             caller(connection)("save_decision", title=f"{org} sells", rationale="so", project_id="shop")
             rows = connection.execute("select title, org_id from pgmem.decision").fetchall()
             assert rows == [{"title": f"{org} sells", "org_id": org}]
             assert connection.execute("select count(*) as n from pgmem.memory").fetchone() is not None
 
 
-def test_errors_of_a_cell_keep_their_class_and_their_message(shared: Fleet) -> None:
+def test_errors_of_a_cell_keep_their_class_and_their_message(fleet: Fleet) -> None:
     org = name()
-    started(shared, org)
-    number = shared.home(org)
+    started(fleet, org)
+    number = fleet.home(org)
     statements = (
         "select * from pgmem.get_node('Decision', 'nothing')",
         "select * from pgmem.save_decision('t', 'r', 'shop', p_scope => 'planet')",
@@ -109,7 +109,7 @@ def test_errors_of_a_cell_keep_their_class_and_their_message(shared: Fleet) -> N
     )
     for statement in statements:
         said = []
-        for session in (shared.session(org), shared.cell(number)):
+        for session in (fleet.session(org), fleet.cell(number)):
             with session as connection:
                 act(connection, org)
                 with pytest.raises(psycopg.Error) as error:
@@ -118,10 +118,10 @@ def test_errors_of_a_cell_keep_their_class_and_their_message(shared: Fleet) -> N
         assert said[0] == said[1], statement
 
 
-def test_a_date_arrives_as_it_was_sent_whatever_the_session_sets(shared: Fleet) -> None:
+def test_a_date_arrives_as_it_was_sent_whatever_the_session_sets(fleet: Fleet) -> None:
     org = name()
-    started(shared, org)
-    with shared.session(org) as connection:
+    started(fleet, org)
+    with fleet.session(org) as connection:
         for n, setting in enumerate(
             (
                 "datestyle = 'SQL, DMY'",
@@ -140,15 +140,15 @@ def test_a_date_arrives_as_it_was_sent_whatever_the_session_sets(shared: Fleet) 
                 project_id="shop",
                 date=date(2026, 4, 5),
             )
-    with shared.cell(shared.home(org)) as cell:
+    with fleet.cell(fleet.home(org)) as cell:
         rows = cell.execute("select props ->> 'date' as date from pgmem.node where org_id = %s and label = 'Decision'", (org,)).fetchall()  # fmt: skip
     assert [row["date"] for row in rows] == ["2026-04-05"] * 6
 
 
-def test_what_the_callers_transaction_forbids_is_refused(shared: Fleet) -> None:
+def test_what_the_callers_transaction_forbids_is_refused(fleet: Fleet) -> None:
     org = name()
-    started(shared, org)
-    with shared.session(org) as connection:
+    started(fleet, org)
+    with fleet.session(org) as connection:
         for begin, state in (("isolation level repeatable read", "PM005"), ("read only", "25006")):
             connection.execute(f"begin {begin}".encode())
             with pytest.raises(psycopg.Error) as error:
@@ -160,22 +160,22 @@ def test_what_the_callers_transaction_forbids_is_refused(shared: Fleet) -> None:
             assert connection.execute("select * from pgmem.retrieve_context('shop')").fetchone() is not None
 
 
-def test_a_call_that_names_no_tenant_writes_nothing(shared: Fleet) -> None:
-    with shared.session() as connection:
+def test_a_call_that_names_no_tenant_writes_nothing(fleet: Fleet) -> None:
+    with fleet.session() as connection:
         with pytest.raises(psycopg.Error, match="names none"):
             connection.execute("select * from pgmem.save_session(p_objective => 'x', p_project_id => 'p')")
         with pytest.raises(psycopg.Error, match="works in one cell"):
             connection.execute("select * from pgmem.claim_embeddings('m', 3)")
 
 
-def test_tokens_lead_to_the_cell_of_their_organisation(shared: Fleet) -> None:
-    with shared.session() as connection:
+def test_tokens_lead_to_the_cell_of_their_organisation(fleet: Fleet) -> None:
+    with fleet.session() as connection:
         call = caller(connection)
-        for number in shared.numbers:
-            org = shared.org_in(number, f"tok{name()}")
+        for number in fleet.numbers:
+            org = fleet.org_in(number, f"tok{name()}")
             issued = call("issue_token", org_id=org, user_id="ana", name="laptop")
             assert call("verify_token", token=issued["token"])["org_id"] == org
-            with shared.cell(number) as cell:
+            with fleet.cell(number) as cell:
                 row = cell.execute(
                     "select created_by::text as by from pgmem.api_token where org_id = %s", (org,)
                 ).fetchone()
@@ -186,35 +186,35 @@ def test_tokens_lead_to_the_cell_of_their_organisation(shared: Fleet) -> None:
         assert {row["org_id"] for row in connection.execute("select * from pgmem.list_tokens()")} >= {org}
 
 
-def test_verbs_of_the_store_answer_for_all_cells(shared: Fleet) -> None:
-    for number in shared.numbers:
-        started(shared, shared.org_in(number, f"sum{name()}"))
-    with shared.session() as front:
+def test_verbs_of_the_store_answer_for_all_cells(fleet: Fleet) -> None:
+    for number in fleet.numbers:
+        started(fleet, fleet.org_in(number, f"sum{name()}"))
+    with fleet.session() as front:
         total = front.execute(
             "select embeddings_waiting, isolation_layers, tier from pgmem.backlog()"
         ).fetchone()
         assert total is not None
         each = []
-        for number in shared.numbers:
-            with shared.cell(number) as cell:
+        for number in fleet.numbers:
+            with fleet.cell(number) as cell:
                 each.append(cell.execute("select embeddings_waiting as n from pgmem.backlog()").fetchone())
         assert total["embeddings_waiting"] == sum(row["n"] for row in each if row)
         assert (total["isolation_layers"], total["tier"]) == (2, "full")
         front.execute("select * from pgmem.set_setting('focus_limit', '7')")
-        for number in shared.numbers:
-            with shared.cell(number) as cell:
+        for number in fleet.numbers:
+            with fleet.cell(number) as cell:
                 value = cell.execute("select value from pgmem.setting where name = 'focus_limit'").fetchone()
                 assert value == {"value": "7"}
 
 
-def test_erasing_an_organisation_clears_the_directory(shared: Fleet) -> None:
+def test_erasing_an_organisation_clears_the_directory(fleet: Fleet) -> None:
     org = name()
-    started(shared, org)
-    with shared.session() as connection, Directory.open(shared.dsn) as found:
+    started(fleet, org)
+    with fleet.session() as connection, Directory.open(fleet.dsn) as found:
         call = caller(connection)
         token = call("issue_token", org_id=org, name="x")["token"]
-        other = next(n for n in shared.numbers if n != shared.home(org))
-        with shared.cell(other) as cell:  # as if it had once been there
+        other = next(n for n in fleet.numbers if n != fleet.home(org))
+        with fleet.cell(other) as cell:  # as if it had once been there
             cell.execute("select pgmem.set_away(%s, 'gone', 1)", (org,))
         done = call("erase_subject", org_id=org, dry_run=False, by="ana")
         assert done["total"] > 0
@@ -224,34 +224,34 @@ def test_erasing_an_organisation_clears_the_directory(shared: Fleet) -> None:
                 f"select * from front.{table} where org_id = %s".encode(), (org,)
             ).fetchall()
             assert rows == []
-        with shared.cell(other) as cell:
+        with fleet.cell(other) as cell:
             assert cell.execute("select * from pgmem.away where org_id = %s", (org,)).fetchone() is None
-    assert shared.rows_of(org) == {}
+    assert fleet.rows_of(org) == {}
 
 
 @pytest.fixture
-def analyst(shared: Fleet) -> tuple[str, str]:
+def analyst(fleet: Fleet) -> tuple[str, str]:
     """A login of the front that is bound to an organisation; its DSN and the organisation."""
     org, login = name(), f"analyst_{uuid4().hex[:8]}"
-    started(shared, org)
-    with shared.session() as connection:
+    started(fleet, org)
+    with fleet.session() as connection:
         connection.execute(f"create role {login} login; grant pgmem_writer, pgmem_reader to {login}".encode())
         connection.execute("select * from pgmem.bind_role(%s, %s, 'ana')", (login, org))
-    return shared.front.dsn(shared.name, login), org
+    return fleet.front.dsn(fleet.name, login), org
 
 
-def test_a_bound_login_is_its_tenant_whatever_it_sets(shared: Fleet, analyst: tuple[str, str]) -> None:
+def test_a_bound_login_is_its_tenant_whatever_it_sets(fleet: Fleet, analyst: tuple[str, str]) -> None:
     dsn, org = analyst
     victim = name()
-    started(shared, victim)
-    with shared.session(victim) as connection:
+    started(fleet, victim)
+    with fleet.session(victim) as connection:
         caller(connection)("save_context", content="The victim's secret", project_id="shop")
     with psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection:
         act(connection, victim)
         assert connection.execute("select * from pgmem.search_memory('secret')").fetchall() == []
         assert {row["org_id"] for row in connection.execute("select org_id from pgmem.memory")} <= {org}
         caller(connection)("save_context", content="Mine", project_id="shop")
-    assert set(shared.rows_of(org)) == {shared.home(org)}
+    assert set(fleet.rows_of(org)) == {fleet.home(org)}
 
 
 @pytest.mark.parametrize(
@@ -281,12 +281,12 @@ def test_a_bound_login_reaches_nothing_of_others(analyst: tuple[str, str], state
         assert error.value.sqlstate in ("42501", "PM004"), error.value
 
 
-def test_a_bound_login_does_not_get_the_work_of_a_worker(shared: Fleet, analyst: tuple[str, str]) -> None:
+def test_a_bound_login_does_not_get_the_work_of_a_worker(fleet: Fleet, analyst: tuple[str, str]) -> None:
     """At the cell it comes by a trusted login, which may embed the texts of all tenants."""
     dsn, org = analyst
-    victim = shared.org_in(shared.home(org), f"v{name()}")
-    started(shared, victim)
-    with shared.cell(shared.home(org)) as cell:
+    victim = fleet.org_in(fleet.home(org), f"v{name()}")
+    started(fleet, victim)
+    with fleet.cell(fleet.home(org)) as cell:
         cell.execute("select pgmem.register_model('test:m', 3)")
         cell.execute("select pgmem.activate_model('test:m')")
         queued = cell.execute("select count(*) as n from pgmem.embedding_queue").fetchone()
@@ -295,7 +295,7 @@ def test_a_bound_login_does_not_get_the_work_of_a_worker(shared: Fleet, analyst:
     with psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection:
         rows = connection.execute("select * from pgmem.claim_embeddings('test:m', 1000)").fetchall()
         assert rows
-        with shared.cell(shared.home(org)) as cell:
+        with fleet.cell(fleet.home(org)) as cell:
             seqs = [row["node_seq"] for row in rows]
             orgs = cell.execute(
                 "select distinct org_id from pgmem.node where seq = any (%s)", (seqs,)
@@ -303,7 +303,7 @@ def test_a_bound_login_does_not_get_the_work_of_a_worker(shared: Fleet, analyst:
         assert {row["org_id"] for row in orgs} == {org}
         with pytest.raises(psycopg.Error, match="not registered"):
             connection.execute("select * from pgmem.register_model('test:other', 3)")
-    with shared.cell(shared.home(org)) as cell:
+    with fleet.cell(fleet.home(org)) as cell:
         cell.execute("update pgmem.embedding_model set active = false")
         cell.execute("select pgmem.drop_model('test:m')")
 
@@ -311,47 +311,47 @@ def test_a_bound_login_does_not_get_the_work_of_a_worker(shared: Fleet, analyst:
 @pytest.mark.parametrize(
     "org", ["a\x1fb", "a\nb", "\x01", "o" * 300, "Ünïcödé 組織", "a'b\"c\\d", "{x,y}", "NULL"]
 )
-def test_any_name_of_an_organisation_reaches_one_cell_or_is_refused(shared: Fleet, org: str) -> None:
-    with shared.session(org) as connection:
+def test_any_name_of_an_organisation_reaches_one_cell_or_is_refused(fleet: Fleet, org: str) -> None:
+    with fleet.session(org) as connection:
         try:
             saved = caller(connection)("save_session", objective="Open", project_id="shop")
         except psycopg.Error as error:
             assert error.sqlstate == "PM001"
             return
         assert saved["status"] == "saved"
-        assert set(shared.rows_of(org)) == {shared.home(org)}
+        assert set(fleet.rows_of(org)) == {fleet.home(org)}
 
 
-def test_a_store_that_holds_memories_does_not_become_a_front(shared: Fleet) -> None:
-    done = CliRunner().invoke(app, ["cells", "init", "--front", shared.cell_dsn(0)])
+def test_a_store_that_holds_memories_does_not_become_a_front(fleet: Fleet) -> None:
+    done = CliRunner().invoke(app, ["cells", "init", "--front", fleet.cell_dsn(0)])
     assert (done.exit_code, "holds memories" in done.stderr) == (1, True), done.stderr
 
 
-def test_a_database_that_is_not_a_front_is_named_so(shared: Fleet) -> None:
-    with pytest.raises(UnsuitableDatabase, match="pgmem cells init"), Directory.open(shared.cell_dsn(0)):
+def test_a_database_that_is_not_a_front_is_named_so(fleet: Fleet) -> None:
+    with pytest.raises(UnsuitableDatabase, match="pgmem cells init"), Directory.open(fleet.cell_dsn(0)):
         pass
 
 
-def test_a_cell_that_cannot_be_added_says_why(shared: Fleet) -> None:
-    with Directory.open(shared.dsn) as found:
+def test_a_cell_that_cannot_be_added_says_why(fleet: Fleet) -> None:
+    with Directory.open(fleet.dsn) as found:
         with pytest.raises(InvalidArgument, match="a cell 0 already"):
-            found.add(shared.cell_dsn(0))
+            found.add(fleet.cell_dsn(0))
         with pytest.raises(InvalidArgument, match="password"):
-            found.add(shared.cell_dsn(0) + " password=x")
+            found.add(fleet.cell_dsn(0) + " password=x")
         with pytest.raises(InvalidArgument, match="reaches cell 1, not cell 0"):
             found.fail_over(found.cell(0), found.cell(1).dsn)
         with pytest.raises(InvalidArgument, match="Unknown cell 9"):
             found.cell(9)
-        assert [cell.number for cell in found.cells()] == shared.numbers
+        assert [cell.number for cell in found.cells()] == fleet.numbers
 
 
-def test_the_command_line_shows_the_cells(shared: Fleet) -> None:
+def test_the_command_line_shows_the_cells(fleet: Fleet) -> None:
     def run(*words: str) -> str:
-        done = CliRunner().invoke(app, ["cells", *words, "--front", shared.dsn])
+        done = CliRunner().invoke(app, ["cells", *words, "--front", fleet.dsn])
         assert done.exit_code == 0, done.output
         return done.output
 
-    assert all(f"cell{number}" in run("list") for number in shared.numbers)
+    assert all(f"cell{number}" in run("list") for number in fleet.numbers)
     assert '"up": true' in run("status", "--json")
-    org = shared.org_in(1, f"cli{name()}")
+    org = fleet.org_in(1, f"cli{name()}")
     assert '"cell": 1' in run("where", org, "--json")
