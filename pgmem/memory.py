@@ -21,6 +21,7 @@ from pgmem.database.database import Database
 from pgmem.embeddings import create_provider
 from pgmem.embeddings.protocol import EmbeddingProvider
 from pgmem.errors import MemoryNotOpen
+from pgmem.feed import following
 from pgmem.models import MemoryScope
 from pgmem.settings import Settings, load
 from pgmem.telemetry import attach
@@ -46,6 +47,7 @@ class Memory(Verbs):
     def __init__(self, database: Database, embedder: EmbeddingProvider | None = None) -> None:
         super().__init__(Caller(database, embedder))
 
+    follow = following.follow
     export_lines = transfer.export_lines
     import_lines = transfer.import_lines
     import_memories = transfer.import_memories

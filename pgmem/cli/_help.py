@@ -24,6 +24,7 @@ HELP = {
     "neighbours": "Show the memories around one, nearest first, with the relations on the way.",
     "history": "Show every version of a memory, oldest first.",
     "surface": "Print memories about a line or a path, for an editor's hook. Prints nothing when none fits; starts no server.",
+    "follow": "Print each change of a memory, a relation, a review or a project as it is committed, until Ctrl-C.",
     "cypher": "Query the graph with Cypher.",
     "forget": "Hide a memory, or all that are unchanged for some days; or delete them permanently.",
     "revert": "Restore an earlier version of a memory, as a new version.",

@@ -42,6 +42,7 @@ PANELS: dict[str, dict[str, str]] = {
         "neighbours": "read:neighbours",
         "history": "temporal:history",
         "surface": "quality:surface",
+        "follow": "feed:follow",
         "cypher": "graph:cypher",
     },
     "Forget and undo": {

@@ -28,6 +28,7 @@ from pgmem.database.identity import Identity, opening
 from pgmem.database.pool import Pool, Pools, give_back
 from pgmem.database.replica import ON_PRIMARY, READS, Position, Replica
 from pgmem.database.retry import retry_once
+from pgmem.database.wakes import Wakes
 from pgmem.database.watch import Call, Save, Watcher, observed
 from pgmem.errors import (
     DatabaseUnavailable,
@@ -82,6 +83,7 @@ class _Shared:
     is_closed: bool = False
     is_outdated: bool = False
     running: int = 0
+    wakes: Wakes | None = None
 
 
 class Database:
@@ -190,6 +192,13 @@ class Database:
         return dsn
 
     @property
+    def wakes(self) -> Wakes:
+        """What wakes those who follow the feed, over one connection for all scopes."""
+        if self._shared.wakes is None:
+            self._shared.wakes = Wakes(lambda: self.dsn, self.settings.connect_timeout_s)
+        return self._shared.wakes
+
+    @property
     def outbox(self) -> Outbox:
         """The queue of the saves that wait for this database."""
         if self._shared.outbox is None:
@@ -251,6 +260,8 @@ class Database:
         """Close the pool and leave the embedded server, also under cancellation."""
         with anyio.CancelScope(shield=True):
             try:
+                if self._shared.wakes is not None:
+                    await self._shared.wakes.close()
                 if self._shared.replica is not None:
                     await self._shared.replica.close()
             finally:

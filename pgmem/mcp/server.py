@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from pgmem import escaping
 from pgmem.install.schema import release
-from pgmem.mcp import brief, completion, knowledge, prompts, resources, tools
+from pgmem.mcp import brief, completion, knowledge, prompts, resources, subscriptions, tools
 from pgmem.mcp.arguments import refusal, unknown
 from pgmem.mcp.http.app import App, lifespan
 from pgmem.mcp.schemas import listed_answer, listed_arguments, meant
@@ -172,7 +172,7 @@ def create_server(
         version=release(),
         instructions=None if settings.toolsets == (knowledge.TOOLSET,) else INSTRUCTIONS,
         lifespan=lambda _: lifespan(app),
-        subscriptions=False,  # nothing is ever sent over one, and the stream would keep a place of its tenant
+        subscriptions=(bus := subscriptions.Bus(app)),
         log_level="WARNING",
     )
     # Unless toolsets are chosen, an agent that knows a tool by name may call it, and the list stays short.
@@ -184,6 +184,7 @@ def create_server(
     if knowledge.TOOLSET in settings.toolsets:
         knowledge.add(server, app)
     resources.add(server, app)
+    bus.serve(server._lowlevel_server)
     prompts.add(server)
     completion.add(server, app)
     return server

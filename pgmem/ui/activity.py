@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from time import monotonic
 
-import anyio
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -15,7 +15,7 @@ from pgmem.models import Activity
 from pgmem.ui import render
 from pgmem.ui.visit import Page, Visit
 
-_EVERY_S = 2.0
+_QUIET_S = 15.0  # until a page hears that it is still connected, and shows what no memory changed by, such as a refusal
 _LONGEST_S = 1800.0
 _AT_ONCE = 6
 
@@ -79,8 +79,10 @@ async def _events(visit: Visit) -> AsyncIterator[str]:
     first = await visit.memory.list_activity(visit.project, limit=1)
     since = first[0].at if first else None
     yield ": open\n\n"
-    with anyio.move_on_after(_LONGEST_S):
-        while await _is_signed_in(visit):
+    database = visit.memory.caller.database
+    until = monotonic() + _LONGEST_S
+    async with database.wakes.following(database.scope) as follower:
+        while monotonic() < until and await _is_signed_in(visit):
             try:
                 found = await visit.memory.list_activity(visit.project, since=since, limit=50)
             except PgmemError:
@@ -89,7 +91,7 @@ async def _events(visit: Visit) -> AsyncIterator[str]:
                 yield f"data: {json.dumps(render.fragment('event.html', visit, event=event))}\n\n"
             since = found[0].at if found else since
             yield ": still here\n\n"
-            await anyio.sleep(_EVERY_S)
+            await follower.wait(_QUIET_S)
 
 
 async def _is_signed_in(visit: Visit) -> bool:

@@ -355,3 +355,37 @@ A notification says nothing more; read the changes with changes. Call it again b
 only while somebody listens. Behind a pooler of transactions no session can listen: ask changes from time to time.
 $$;
 select pgmem.declare_verb('listen_changes', p_rights => 'reader', p_effect => 'repeat');
+
+
+create or replace function pgmem.changed_tenants(
+  p_after text,
+  out tenants text[],
+  out cursor text,
+  out held boolean
+)
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+declare
+  v_horizon xid8 := pg_snapshot_xmin(pg_current_snapshot());
+  v_from    record;
+begin
+  if not pgmem.is_trusted() then
+    raise exception using errcode = 'PM004',
+      message = 'changed_tenants looks at all tenants: connect as the owner or a member of pgmem_trusted.';
+  end if;
+  v_from := pgmem.feed_place(p_after);
+  tenants := array(select distinct c.tenant from pgmem.change c
+                   where (c.stamp, c.seq) > (v_from.stamp, v_from.seq) and c.stamp < v_horizon);
+  held := exists (select from pgmem.change c where c.stamp >= v_horizon);
+  cursor := format('%s.%s.0', pgmem.feed_name(), greatest(v_horizon, v_from.stamp));
+end;
+$$;
+comment on function pgmem.changed_tenants is $$
+Whose memories have changed after a cursor, for a server that wakes those of its clients who listen.
+
+after: The cursor of the call before, or now.
+
+CursorLost: The cursor is of another store, ahead of this one, or older than feed_days.
+NotPermitted: The login is neither the owner nor a member of pgmem_trusted.
+$$;
+select pgmem.declare_verb('changed_tenants', p_rights => 'worker', p_effect => 'look', p_reach => 'cell');

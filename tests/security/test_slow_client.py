@@ -6,7 +6,7 @@ import json
 import resource
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +20,8 @@ from psycopg.rows import DictRow
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from pgmem.mcp.http import connections, fairness
+from pgmem.mcp.http import changes, connections, fairness
+from pgmem.memory import Memory
 from pgmem.ui import site
 from tests.conftest import Call
 from tests.serving import Agent, process, serving
@@ -348,7 +349,10 @@ async def test_one_token_does_not_keep_the_checks_of_others_waiting() -> None:
     async def answer(token: AccessToken, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
         await Response(token.token)(scope, receive, send)
 
-    admission = fairness.Admission(Response(), answer, verify, 30_000, 120, 1_000_000)
+    async def no_store() -> Memory:
+        raise AssertionError("nobody listens")
+
+    admission = fairness.Admission(Response(), answer, verify, 30_000, 120, 1_000_000, no_store)
     headers = {secret: {"authorization": f"Bearer {secret}"} for secret in "ab"}
     async with httpx2.AsyncClient(
         transport=httpx2.ASGITransport(admission), base_url="http://127.0.0.1", timeout=20
@@ -393,8 +397,35 @@ async def test_clients_that_listen_take_no_place_of_their_tenant(
         "mcp-protocol-version": NEWEST,
         "mcp-method": "subscriptions/listen",
     }
-    async with serving(dsn, tmp_path) as address, httpx2.AsyncClient(base_url=address, timeout=10) as client:
-        for _ in range(5):
-            answer = await client.post("/mcp", json=listen, headers=headers)
-            assert answer.json()["error"]["code"] == -32601
-        await Agent(address, secret).call("save_session", objective="open", project_id="shop")
+    async with serving(dsn, tmp_path) as address, AsyncExitStack() as streams:
+        client = await streams.enter_async_context(httpx2.AsyncClient(base_url=address, timeout=10))
+        for _ in range(6):
+            answer = await streams.enter_async_context(
+                client.stream("POST", "/mcp", json=listen, headers=headers)
+            )
+            assert answer.status_code == 200
+            assert "acknowledged" in await anext(
+                line async for line in answer.aiter_lines() if "data" in line
+            )
+        for _ in range(6):
+            answer = await streams.enter_async_context(client.stream("GET", "/changes", headers=headers))
+            assert answer.status_code == 200
+        with anyio.fail_after(5):
+            await Agent(address, secret).call("save_session", objective="open", project_id="shop")
+
+
+async def test_a_tenant_has_a_bound_of_listeners_and_other_words_in_a_call_are_no_way_past_its_places(
+    dsn: str, tmp_path: Path, token: Issue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, "_OF_TENANT", 2)
+    secrets = token("acme", "alice"), token("acme", "bob")
+    async with serving(dsn, tmp_path) as address, AsyncExitStack() as streams:
+        client = await streams.enter_async_context(httpx2.AsyncClient(base_url=address, timeout=10))
+
+        async def listen(secret: str) -> int:
+            stream = client.stream("GET", "/changes", headers={"authorization": f"Bearer {secret}"})
+            return (await streams.enter_async_context(stream)).status_code
+
+        assert [await listen(secrets[0]) for _ in range(3)] == [200, 200, 429]
+        assert await listen(secrets[1]) == 200
+    assert fairness._method(b'{"method": "tools/call", "params": ["subscriptions/listen"]}') == "tools/call"

@@ -133,6 +133,7 @@ def http_app(settings: Settings, app: App | None = None, host: str = "127.0.0.1"
         settings.http_requests_per_minute,
         settings.http_unverified_per_minute,
         settings.http_max_request_bytes,
+        app.store,
     )
     pages = WithPages(
         admitted,

@@ -26,8 +26,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pgmem.database.shares import Shares
 from pgmem.errors import Busy, PgmemError, summary
+from pgmem.mcp.http import changes
 from pgmem.mcp.http.connections import CLAIM
 from pgmem.mcp.http.exchange import PATH
+from pgmem.memory import Memory
+from pgmem.models import MemoryScope
 
 log = logging.getLogger("pgmem")
 
@@ -41,6 +44,8 @@ _BODY_S = 30.0  # for a request to arrive as a whole
 _TOKEN_CHARS = 200
 _VALUE_BYTES = 512  # a list of 2000 short texts takes as long as a text of 1 MB
 _VALUES = 20_000  # texts, numbers and containers in a request; a batch of 2000 memories has about 10 000
+
+_LISTEN = b'"subscriptions/listen"'
 
 _verified: ContextVar[AccessToken | None] = ContextVar("verified", default=None)
 
@@ -95,6 +100,7 @@ class Admission:
         per_minute: requests per minute with one token.
         unverified_per_minute: requests per minute without a valid token from one address.
         most_bytes: size of a request.
+        store: gives the memory of this process, for those who listen.
     """
 
     def __init__(
@@ -105,8 +111,11 @@ class Admission:
         per_minute: int,
         unverified_per_minute: int,
         most_bytes: int,
+        store: Callable[[], Awaitable[Memory]],
     ) -> None:
         self._app = app
+        self._store = store
+        self._listeners = changes.Listeners()
         self._answered = answer
         self._verify = verify
         self._most_bytes = most_bytes
@@ -144,11 +153,15 @@ class Admission:
         Raises:
             Busy: tenants hold too many connections and this one the most, or it gets no place in time.
         """
+        self._claim(tenant, scope)
+        async with self._shares.place(tenant):
+            yield
+
+    @staticmethod
+    def _claim(tenant: Hashable, scope: Scope) -> None:
         claim = scope.get("extensions", {}).get(CLAIM)
         if claim is not None and not claim(tenant):
             raise Busy("This tenant holds more connections than any other; send it again in a moment.")
-        async with self._shares.place(tenant):
-            yield
 
     async def _admit(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         if _is_ambiguous(scope):
@@ -175,6 +188,9 @@ class Admission:
                 self._by_address.count(address, -1)
         if token is None:
             self._known.pop(key, None)
+            if scope["path"].rstrip("/") == changes.PATH:
+                await answer.refuse(scope, receive, 401, "Send a bearer token; pgmem token issue makes one.")
+                return
             await self._app(scope, receive, answer)  # 401, or a page that needs no token
             return
         self._remember(key, token.client_id)
@@ -186,29 +202,72 @@ class Admission:
         tenant = (claims.get("org_id"), claims.get("user_id"))
         held = _verified.set(token)
         try:
+            if scope["path"].rstrip("/") == changes.PATH:
+                await self._stream(token, secret or "", tenant, scope, receive, answer)
+                return
+            listens: list[Receive] = []
             async with self.turn(tenant, scope):
-                await self._handle(token, tenant, scope, receive, answer)
+                body = await self._handle(token, tenant, scope, receive, answer, listens)
+            # It waits for events from now on, and keeps no request of its tenant waiting.
+            for again in listens:
+                with self._listeners.place(tenant):
+                    await self._answered(token, body, scope, again, answer)
         finally:
             _verified.reset(held)
 
-    async def _handle(
-        self, token: AccessToken, tenant: Hashable, scope: Scope, receive: Receive, answer: _Answer
+    async def _stream(
+        self,
+        token: AccessToken,
+        secret: str,
+        tenant: Hashable,
+        scope: Scope,
+        receive: Receive,
+        answer: _Answer,
     ) -> None:
-        """Read a request and pass it on, unless it is too large or the tenant has sent too much of late."""
+        """Answer GET /changes, which takes no place of the tenant's requests."""
+        if scope["method"] != "GET":
+            await answer.refuse(scope, receive, 405, "Method not allowed: use GET.", allow="GET")
+            return
+        self._claim(tenant, scope)
+        claims = token.claims or {}
+        acting = MemoryScope(
+            org_id=str(claims["org_id"]), user_id=str(claims["user_id"]), agent_id=str(claims["name"])
+        )
+
+        async def is_valid() -> bool:
+            return await self._verify(secret) is not None
+
+        with self._listeners.place(tenant):
+            memory = (await self._store()).acting_as(acting)
+            await changes.stream(memory, is_valid, scope, receive, answer)
+
+    async def _handle(
+        self,
+        token: AccessToken,
+        tenant: Hashable,
+        scope: Scope,
+        receive: Receive,
+        answer: _Answer,
+        listens: list[Receive],
+    ) -> bytes:
+        """Read a request and pass it on, unless it is too large or the tenant has sent too much of late.
+
+        One that asks for a stream of events goes into `listens`, to be passed on outside the tenant's places.
+        """
         if scope["method"] == "GET" and scope["path"].rstrip("/") == PATH:
             # A stream of a server without sessions would stay empty and occupy a slot.
             await answer.refuse(scope, receive, 405, "Method not allowed: use POST.")
-            return
+            return b""
         if (wait := self._bytes.wait(tenant, min(_declared(scope), self._most_bytes))) > 0:
             much = f"Too much data at once; wait {math.ceil(wait)} s and send this again. Nothing was saved."
             await answer.refuse(scope, receive, 429, much, wait)
-            return
+            return b""
         try:
             body, last = await _arrived(receive, self._most_bytes)
         except TimeoutError:
             late = f"The request did not arrive within {_BODY_S:g} seconds; send it again."
             await answer.refuse(scope, receive, 408, late, 1)
-            return
+            return b""
         # A refused request costs no more than its bytes.
         self._bytes.count(tenant, len(body))
         if len(body) > self._most_bytes:
@@ -221,7 +280,11 @@ class Admission:
             await answer.refuse(scope, receive, 413, many)
         else:
             self._bytes.count(tenant, _VALUE_BYTES * _texts(body))
-            await self._answered(token, body, scope, _replay(body, last, receive), answer)
+            if _LISTEN in body and _method(body) == "subscriptions/listen":
+                listens.append(_replay(body, last, receive))
+            else:
+                await self._answered(token, body, scope, _replay(body, last, receive), answer)
+        return body
 
     def _remember(self, key: bytes, token: str) -> None:
         self._known[key] = token
@@ -250,6 +313,7 @@ class _Answer:
         wait_s: float | None = None,
         *,
         ends: bool = False,
+        allow: str = "POST",
     ) -> None:
         """Answer with an error that a client shows its agent; nothing if an answer has begun.
 
@@ -262,7 +326,7 @@ class _Answer:
         body = json.dumps({"jsonrpc": "2.0", "id": None, "error": error})
         headers = {} if wait_s is None else {"retry-after": str(math.ceil(wait_s))}
         if status == 405:
-            headers["allow"] = "POST"
+            headers["allow"] = allow
         if ends or status == 400:  # of 400, what follows may be part of the same request to a proxy
             headers["connection"] = "close"
         await Response(body, status, headers, "application/json")(scope, receive, self)
@@ -325,6 +389,15 @@ def _replay(body: bytes, last: Message, receive: Receive) -> Receive:
         return given.pop() if given else await receive()
 
     return again
+
+
+def _method(body: bytes) -> object:
+    """Return the method of a request of the protocol; None of anything else."""
+    try:
+        sent = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return sent.get("method") if isinstance(sent, dict) else None
 
 
 def _texts(body: bytes) -> int:

@@ -1,0 +1,141 @@
+"""One connection of a process that listens to the feed, and wakes those who follow it.
+
+A notification says only that something changed. The connection asks for whom, so that of two hundred tenants who follow
+only those read whose memories changed; and those of one tenant who are at the same place share the page.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+
+import psycopg
+from psycopg import AsyncConnection
+from psycopg.rows import dict_row
+
+from pgmem.database.dsn import with_limits
+from pgmem.models import ChangePage, MemoryScope
+
+_AGAIN_S = 60.0  # listen_changes holds for 180 s
+_POLL_S = 5.0  # behind a pooler of transactions no notification arrives
+_HELD_S = 0.03
+_RETRY_S = 1.0
+
+
+@dataclass(eq=False)
+class Follower:
+    """One who follows: the tenants whose changes it sees, and the event that wakes it."""
+
+    tenants: frozenset[str]
+    awake: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def wait(self, at_most_s: float) -> None:
+        """Wait until something has changed, or for so long."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self.awake.wait(), at_most_s)
+        self.awake.clear()
+
+
+class Wakes:
+    """The listening connection of a process; it is open while somebody follows.
+
+    Args:
+        dsn: gives the DSN of the primary.
+        timeout_s: to connect.
+    """
+
+    def __init__(self, dsn: Callable[[], str], timeout_s: float) -> None:
+        self._dsn, self._timeout_s = dsn, timeout_s
+        self._followers: set[Follower] = set()
+        self._pages: dict[Hashable, asyncio.Task[ChangePage]] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    @asynccontextmanager
+    async def following(self, scope: MemoryScope) -> AsyncIterator[Follower]:
+        """Wake a follower of this scope for the time of the block."""
+        org, user = scope.org_id or "", scope.user_id or ""
+        follower = Follower(frozenset({f"{org}\x1f{user}", f"{org}\x1f", "\x1f"}))
+        self._followers.add(follower)
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._listen())
+        try:
+            yield follower
+        finally:
+            self._followers.discard(follower)
+            if not self._followers:
+                await self.close()
+
+    async def page(self, key: Hashable, read: Callable[[], Awaitable[ChangePage]]) -> ChangePage:
+        """Return the page that others of the same key are reading, or have read since the last wake."""
+        task = self._pages.get(key)
+        if task is None:
+            task = self._pages[key] = asyncio.ensure_future(read())
+            task.add_done_callback(lambda done: self._forget(key, done))
+        return await asyncio.shield(task)
+
+    def _forget(self, key: Hashable, done: asyncio.Task[ChangePage]) -> None:
+        # A page with changes stays for those who are at its beginning; they go on to its end.
+        if (done.cancelled() or done.exception() or not done.result().changes) and self._pages.get(
+            key
+        ) is done:
+            del self._pages[key]
+
+    def wake(self, tenants: set[str] | None = None) -> None:
+        """Wake the followers of these tenants; None: all."""
+        self._pages.clear()
+        for follower in self._followers:
+            if tenants is None or tenants & follower.tenants:
+                follower.awake.set()
+
+    async def close(self) -> None:
+        """Stop listening."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    async def _listen(self) -> None:
+        while True:
+            with suppress(psycopg.Error, OSError):
+                async with await AsyncConnection.connect(
+                    with_limits(self._dsn(), self._timeout_s),
+                    autocommit=True,
+                    row_factory=dict_row,
+                    prepare_threshold=None,
+                ) as connection:
+                    await self._heed(connection)
+            self.wake()
+            await asyncio.sleep(_RETRY_S)
+
+    async def _heed(self, connection: AsyncConnection[dict[str, object]]) -> None:
+        loop = asyncio.get_running_loop()
+        said = float("-inf")
+        cursor: object = "now"
+        first = True
+        while True:
+            if loop.time() - said > _AGAIN_S:
+                await connection.execute("select pgmem.listen_changes()")
+                said = loop.time()
+            held = False
+            try:
+                found = await connection.execute(
+                    "select * from pgmem.changed_tenants(%s)", (cursor,), prepare=False
+                )
+                row = await found.fetchone()
+                assert row is not None
+                cursor, held = row["cursor"], bool(row["held"])
+                if row["tenants"] or first:
+                    # What was committed before this connection listened, nobody was told of.
+                    self.wake(None if first else set(row["tenants"]))  # type: ignore[call-overload]
+                first = False
+            except psycopg.Error:
+                if connection.closed:
+                    raise
+                # A login of one tenant may not ask for whom.
+                cursor = "now"
+                self.wake()
+            async for _ in connection.notifies(timeout=_HELD_S if held else _POLL_S, stop_after=1):
+                pass

@@ -1,0 +1,110 @@
+"""GET /changes: the feed of a tenant as server-sent events, and who may listen at once.
+
+A stream waits nearly always, so it takes none of the places in which a tenant's requests are handled. It has a place of
+its own kind: a tenant has so many of them, and all tenants together.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Hashable, Iterator
+from contextlib import aclosing, contextmanager
+from dataclasses import asdict
+
+from starlette.datastructures import Headers, QueryParams
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from pgmem.errors import Busy, CursorLost, DatabaseUnavailable, PgmemError
+from pgmem.feed.following import follow_pages
+from pgmem.memory import Memory
+from pgmem.models import ChangePage
+
+PATH = "/changes"
+_OF_TENANT, _OF_ALL = 64, 1024
+_ALIVE_S = 15.0
+
+
+class Listeners:
+    """Counts the streams that are open, by tenant."""
+
+    def __init__(self) -> None:
+        self._open: Counter[Hashable] = Counter()
+
+    @contextmanager
+    def place(self, tenant: Hashable) -> Iterator[None]:
+        """Count a stream of a tenant for the time of the block.
+
+        Raises:
+            Busy: the tenant, or all together, have as many as they may.
+        """
+        if self._open[tenant] >= _OF_TENANT or self._open.total() >= _OF_ALL:
+            raise Busy(f"Too many listeners: a tenant has {_OF_TENANT} at once. Close one, then try again.")
+        self._open[tenant] += 1
+        try:
+            yield
+        finally:
+            self._open[tenant] -= 1
+            if not self._open[tenant]:
+                del self._open[tenant]
+
+
+async def stream(
+    memory: Memory, is_valid: Callable[[], Awaitable[bool]], scope: Scope, receive: Receive, send: Send
+) -> None:
+    """Answer a request with the changes that its tenant sees, from its cursor on, until the client leaves.
+
+    `?after=` or the header Last-Event-ID holds the cursor; without one the stream begins now. `?project=` names a
+    project, `?content=1` sends what changed too.
+
+    Args:
+        memory: of the tenant.
+        is_valid: whether the token of the request still holds; asked before each page.
+        scope: of the request.
+        receive: of the request.
+        send: takes the answer.
+    """
+    query, headers = QueryParams(scope["query_string"]), Headers(scope=scope)
+    after = headers.get("last-event-id") or query.get("after") or "now"
+    pages = follow_pages(
+        memory,
+        None if after == "start" else after,
+        project_id=query.get("project"),
+        content=query.get("content") in ("1", "true"),
+        at_least_every_s=_ALIVE_S,
+    )
+    async with aclosing(pages):
+        try:
+            first = await anext(pages)
+        except PgmemError as error:
+            if isinstance(error, DatabaseUnavailable):
+                raise
+            status = 410 if isinstance(error, CursorLost) else 400
+            await JSONResponse({"error": str(error)}, status)(scope, receive, send)
+            return
+        answer: Response = StreamingResponse(
+            _events(first, pages, is_valid),
+            media_type="text/event-stream",
+            headers={"cache-control": "no-store"},
+        )
+        await answer(scope, receive, send)
+
+
+async def _events(
+    first: ChangePage, pages: AsyncGenerator[ChangePage, None], is_valid: Callable[[], Awaitable[bool]]
+) -> AsyncIterator[str]:
+    page = first
+    while True:
+        for change in page.changes:
+            data = json.dumps(asdict(change), default=str, ensure_ascii=False)
+            yield f"id: {change.cursor}\ndata: {data}\n\n"
+        # The cursor goes on where others have changed something, so that a client that comes back is not late.
+        yield f"id: {page.cursor}\n: alive\n\n"
+        try:
+            page = await anext(pages)
+        except CursorLost as error:
+            yield f"event: error\ndata: {json.dumps({'error': str(error)})}\n\n"
+            return
+        if not await is_valid():
+            return
