@@ -452,6 +452,9 @@ def cards(
     tree: Annotated[
         int, typer.Option("--tree", min=0, help="Time a tree of so many installed Python files too; 0: none.")
     ] = 0,
+    commits: Annotated[
+        int, typer.Option("--commits", min=0, help="Commits of that tree's history.")
+    ] = 20_000,
     dsn: Databases = None,
 ) -> None:
     """Measure how well cards predict joint changes and the tests of a file, and how fast a tree is read."""
@@ -459,20 +462,33 @@ def cards(
     from benchmarks.tree import time_tree
 
     def run(progress: Progress) -> dict[str, Any]:
-        report = measure(repository, progress, skip=skip)
-        return {**report, "times": time_tree(dsn, tree, progress)} if tree else report
+        report = measure(repository, progress, dsn, skip=skip)
+        return {**report, "times": time_tree(dsn, tree, commits, progress)} if tree else report
 
     report = _reported(json_file, run)
     precision = report["precision"]
-    ways = (("cards", "cards"), ("name", "same name"), ("most_changed", "most changed files"))
+    ways = (
+        ("told", "what_changes"),
+        ("cards", "ranking"),
+        ("co_change", "changed together"),
+        ("name", "same name"),
+        ("most_changed", "most changed files"),
+    )
     rows = [(name, precision[way]["files"], precision[way]["tests"]) for way, name in ways]
     rows.append(("best possible", report["best_possible"]["files"], report["best_possible"]["tests"]))
-    rows.append(("cards / better baseline", report["ratio"]["files"], report["ratio"]["tests"]))
+    rows.append(("ranking / best baseline", report["ratio"]["files"], report["ratio"]["tests"]))
     rows.append(("questions", report["questions"].get("files", 0), report["questions"].get("tests", 0)))
     _print(
         f"{report['repository']}, {report['commits']} commits after {report['base'][:9]}",
         ("", "changes with, P@5", "tests, P@3"),
         rows,
+    )
+    for name, value in report["recall_at_10"].items():
+        typer.echo(f"changes with, R@10, {dict(ways)[name]}: {value}")
+    within = report["within_five"]
+    typer.echo(
+        f"A file of the commit within five: which_files {within['which_files']}, BM25 of the texts {within['bm25']}, "
+        f"of {within['of']} messages"
     )
     for name, value in report.get("times", {}).items():
         typer.echo(f"{name}: {value}")

@@ -1,30 +1,45 @@
 """How well cards predict a change: they are made up to a commit, and tested on the commits after it.
 
 The last 200 commits that touch at least two files are held back. For each of their files the question is which others
-the commit touches: the first five that change with it, and the first three of its tests. Two baselines answer the same
-questions: files with the same name, and the files that changed most often. Precision at k is the share of k answers
-that are right; who gives fewer answers leaves the rest wrong. A sweep of more than 30 files is excluded.
+the commit touches: the first five that change with it, and the first three of its tests. Baselines answer the same
+questions: files that changed in the same commits most often, files with the same name, and the files that changed most
+often. Precision at k is the share of k answers that are right; who gives fewer answers leaves the rest wrong. A sweep
+of more than 30 files is excluded.
+
+A store is filled from the repository at that commit, and asked the same: `what_changes` of each file, and `which_files`
+of the messages of the newest 30 of these commits, where BM25 over the texts of the files is the baseline.
 """
 
 from __future__ import annotations
 
+import re
+import subprocess
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from math import log
 from pathlib import Path
 from typing import Any
 
-from benchmarks.databases import Progress
+from benchmarks.databases import Progress, filled_database
+from pgmem.cards import scan
 from pgmem.cards.companions import Companions
-from pgmem.cards.covering import Covering, is_test, name_matches, stem
+from pgmem.cards.covering import Covering, name_matches, stem
 from pgmem.cards.facts import learned
+from pgmem.cards.files import DOCUMENTS
 from pgmem.cards.history import MASS, Timeline
 from pgmem.cards.parsing import parse
 from pgmem.errors import InvalidArgument
+from pgmem.server.embedded import temporary_server
+from pgmem.settings import load
+from pgmem.sync import Memory as SyncMemory
 from pgmem.workspace.git import Commit, Git, GitUnavailable
 
 HELD_BACK = 200
 FILES, TESTS = 5, 3
+AT_MOST = 10
+TEXTS = 30
+_WORD = re.compile(r"[a-z][a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +50,22 @@ class _Answers:
     tests: Callable[[str], list[str]]
 
 
-def measure(root: Path, progress: Progress, *, held_back: int = HELD_BACK, skip: int = 0) -> dict[str, Any]:
-    """Precision of what changes together at 5 and of tests at 3, for cards and for both baselines.
+def measure(
+    root: Path, progress: Progress, dsn: str | None = None, *, held_back: int = HELD_BACK, skip: int = 0
+) -> dict[str, Any]:
+    """Precision of what changes together at 5 and of tests at 3, for cards and for the baselines.
 
     Args:
         root: the repository.
         progress: called with the name of a step, its finished units and their total.
+        dsn: a server where databases can be created; None: an embedded one in a temporary directory.
         held_back: how many commits of at least two files are asked about.
         skip: how many such commits after those are left out, to ask about older ones.
 
     Returns:
-        {repository, base, commits, questions: {files, tests}, precision: {cards, name, most_changed: {files, tests}},
-        best_possible: {files, tests}, ratio: {files, tests}}, where ratio is that of cards to the better baseline.
+        {repository, base, commits, questions: {files, tests}, precision: {told, cards, co_change, name, most_changed:
+        {files, tests}}, recall_at_10: {told, cards, co_change}, within_five: {which_files, bm25, of}, best_possible:
+        {files, tests}, ratio: {files, tests}}, where ratio is that of cards to the best baseline.
 
     Raises:
         InvalidArgument: the history is too short.
@@ -65,6 +84,8 @@ def measure(root: Path, progress: Progress, *, held_back: int = HELD_BACK, skip:
         progress("reading", number, len(tree))
     made = learned({path: row for path, row in parsed.items() if row}, list(tree), before, {})
     ways = _ways(list(tree), made.timeline, made.covering, made.companions)
+    told, within = _from_store(root, base, dsn, asked, tree, progress)
+    ways["told"] = _Answers(*told)
     return {
         "repository": root.resolve().name,
         "base": base,
@@ -72,7 +93,87 @@ def measure(root: Path, progress: Progress, *, held_back: int = HELD_BACK, skip:
         **_asked(
             asked, frozenset(tree), made.covering, ways, {p for p, row in parsed.items() if row.get("source")}
         ),
+        "within_five": within,
     }
+
+
+_Way = Callable[[str], list[str]]
+
+
+def _from_store(
+    root: Path,
+    base: str,
+    dsn: str | None,
+    asked: list[Commit],
+    tree: Mapping[str, bytes],
+    progress: Progress,
+) -> tuple[tuple[_Way, _Way], dict[str, int]]:
+    """What a store tells that was filled at a commit: what changes with a file, its tests, and the files of a text."""
+    there = frozenset(tree)
+    paths = sorted({path for one in asked for _, *names in one.changes for path in names} & there)
+    with temporary_server(dsn) as (server, folder), filled_database(server, 10) as database:
+        copy = folder / "copy"
+        for command in (
+            ["clone", "-q", "--no-checkout", str(root.resolve()), str(copy)],
+            ["-C", str(copy), "checkout", "-q", "-B", "main", base],
+        ):
+            subprocess.run(["git", *command], check=True, capture_output=True)
+        settings = load(dsn=database, data_dir=folder / "data", embedding_provider="none")
+        with SyncMemory.connect(settings) as memory:
+            memory.save_session("Hold back", "held")
+            memory.refresh_from_run(scan(copy), "held")
+            found = {}
+            for number, path in enumerate(paths, 1):
+                found[path] = memory.what_changes("held", [path], AT_MOST)
+                progress("asking the store", number, len(paths))
+            texts = [one for one in asked if len(one.changes) <= AT_MOST and _sources(one) & there][:TEXTS]
+            ranked = Bm25(tree)
+            right = Counter(
+                which
+                for one in texts
+                for which, files in (
+                    ("which_files", [f.path for f in memory.which_files("held", one.message, FILES).files]),
+                    ("bm25", ranked.best(one.message, FILES)),
+                )
+                if _sources(one).intersection(files)
+            )
+    return (
+        lambda path: [one.path for one in found[path].files],
+        lambda path: [one.path for one in found[path].tests],
+    ), {"which_files": right["which_files"], "bm25": right["bm25"], "of": len(texts)}
+
+
+def _sources(commit: Commit) -> set[str]:
+    """The files of a commit that a text may be about: no list of changes, no lock file."""
+    return {path for _, path, _ in commit.changes if not path.endswith((*DOCUMENTS, ".lock"))}
+
+
+class Bm25:
+    """The files of a tree ranked for a text by the words that both hold, with the usual constants."""
+
+    def __init__(self, tree: Mapping[str, bytes]) -> None:
+        self._counts = {
+            path: Counter(_WORD.findall(f"{path} {data.decode(errors='replace')}".lower()))
+            for path, data in tree.items()
+        }
+        self._length = {path: counts.total() for path, counts in self._counts.items()}
+        self._mean = sum(self._length.values()) / max(1, len(self._length))
+        self._files = Counter(word for counts in self._counts.values() for word in counts)
+
+    def best(self, text: str, most: int) -> list[str]:
+        """The first files."""
+        scores: defaultdict[str, float] = defaultdict(float)
+        total = len(self._counts)
+        for word in set(_WORD.findall(text.lower())):
+            if (files := self._files[word]) == 0:
+                continue
+            rare = log(1 + (total - files + 0.5) / (files + 0.5))
+            for path, counts in self._counts.items():
+                if count := counts[word]:
+                    scores[path] += (
+                        rare * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * self._length[path] / self._mean))
+                    )
+        return [path for path, _ in sorted(scores.items(), key=lambda row: (-row[1], row[0]))[:most]]
 
 
 def _held_back(log: list[Commit], held_back: int, skip: int) -> tuple[list[Commit], str]:
@@ -103,10 +204,21 @@ def _ways(
         near = name_matches(path, tests)
         return sorted(near, key=lambda test: (-near[test], test))
 
+    together: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for _, paths in timeline.changes():
+        for path in paths:
+            together[path].update(other for other in paths if other != path)
+
+    def changed_with(path: str) -> list[str]:
+        return sorted(together[path], key=lambda other: (-together[path][other], other))[:AT_MOST]
+
     return {
         "cards": _Answers(
-            lambda path: [one.path for one in companions.companions(path, FILES)],
+            lambda path: [one.path for one in companions.companions(path, AT_MOST)],
             lambda path: [one.path for one in companions.tests(path, TESTS)],
+        ),
+        "co_change": _Answers(
+            changed_with, lambda path: [other for other in changed_with(path) if other in covering.tests]
         ),
         "name": _Answers(lambda path: [one for one in by_stem[stem(path)] if one != path], named),
         "most_changed": _Answers(lambda path: [one for one in most if one != path], lambda _: most_tests),
@@ -124,21 +236,24 @@ def _asked(
     right: Counter[tuple[str, str]] = Counter()
     possible: Counter[str] = Counter()
     questions: Counter[str] = Counter()
+    recall: defaultdict[str, float] = defaultdict(float)
     for commit in asked:
         touched = {name for _, path, before in commit.changes for name in (path, before) if name} & there
         if len(commit.changes) > MASS:
             continue
         for path in sorted(touched):
             others = touched - {path}
-            tests = others & covering.tests if path in sources and not is_test(path) else set()
+            tests = others & covering.tests if path in sources and not covering.is_test(path) else set()
             for part, wanted, most in (("files", others, FILES), ("tests", tests, TESTS)):
                 if not wanted:
                     continue
                 questions[part] += 1
                 possible[part] += min(most, len(wanted))
                 for way, answers in ways.items():
-                    said = (answers.files if part == "files" else answers.tests)(path)[:most]
-                    right[way, part] += len(wanted & set(said))
+                    said = (answers.files if part == "files" else answers.tests)(path)
+                    right[way, part] += len(wanted & set(said[:most]))
+                    if part == "files":
+                        recall[way] += len(wanted & set(said[:AT_MOST])) / len(wanted)
     at = {"files": FILES, "tests": TESTS}
 
     def share(count: int, part: str) -> float:
@@ -148,9 +263,16 @@ def _asked(
     return {
         "questions": dict(questions),
         "precision": precision,
+        "recall_at_10": {
+            way: round(recall[way] / max(1, questions["files"]), 3) for way in ("told", "cards", "co_change")
+        },
         "best_possible": {part: share(possible[part], part) for part in at},
         "ratio": {
-            part: round(right["cards", part] / max(1, right["name", part], right["most_changed", part]), 2)
+            part: round(
+                right["cards", part]
+                / max(1, *(right[way, part] for way in ("co_change", "name", "most_changed"))),
+                2,
+            )
             for part in at
         },
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import shutil
 import subprocess
 import sysconfig
@@ -21,12 +22,13 @@ _ROUNDS = 20
 _MOST_BYTES = 200_000
 
 
-def time_tree(dsn: str | None, files: int, progress: Progress) -> dict[str, float]:
+def time_tree(dsn: str | None, files: int, commits: int, progress: Progress) -> dict[str, float]:
     """Seconds of init, and of an answer at p50 and p95 with nothing and with one line changed before each.
 
     Args:
         dsn: a server where databases can be created; None: an embedded one in a temporary directory.
         files: how many installed Python files the tree has.
+        commits: how many commits its history has; every hundredth has a tag.
         progress: called as the work advances.
 
     Raises:
@@ -34,6 +36,7 @@ def time_tree(dsn: str | None, files: int, progress: Progress) -> dict[str, floa
     """
     with temporary_server(dsn) as (server, folder), filled_database(server, 10) as database:
         root = make_tree(folder / "tree", files)
+        make_history(root, commits)
         return asyncio.run(_timed(database, root, folder / "data", progress))
 
 
@@ -90,3 +93,43 @@ def make_tree(root: Path, files: int) -> Path:
     for command in (["init", "-q"], ["add", "-A", "-f"], ["commit", "-q", "-m", "One tree."]):
         subprocess.run(["git", *command], cwd=root, env={**kept, **who}, check=True, capture_output=True)
     return root
+
+
+def make_history(root: Path, commits: int) -> None:
+    """Add commits that each change a line of one to three small files, with a tag at every hundredth."""
+    small = [one for one in sorted(root.rglob("*.py")) if one.stat().st_size < 2_000]
+    names = [one.relative_to(root).as_posix() for one in small]
+    texts = [one.read_bytes() for one in small]
+    dice = random.Random(7)
+    with subprocess.Popen(["git", "fast-import", "--quiet"], cwd=root, stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        begin = (
+            b"from refs/heads/%s^0\n"
+            % subprocess.check_output(["git", "branch", "--show-current"], cwd=root).strip()
+        )
+        branch = begin[5:-3]
+        for number in range(commits):
+            message = (
+                b"Change part %d.\n\nIt must hold because of part %d, and nobody knows why it did before."
+                % (
+                    number,
+                    dice.randrange(100),
+                )
+            )
+            who = b"Person %d <%d@example.com> %d +0000" % (
+                *[dice.randrange(30)] * 2,
+                1_600_000_000 + 5_000 * number,
+            )
+            process.stdin.write(
+                b"commit %s\ncommitter %s\ndata %d\n%s\n%s" % (branch, who, len(message), message, begin)
+            )
+            begin = b""
+            first = dice.randrange(len(names))
+            for place in range(first, min(first + dice.randint(1, 3), len(names))):
+                text = texts[place] + b"\n# %d\n" % number
+                process.stdin.write(
+                    b"M 100644 inline %s\ndata %d\n%s\n" % (names[place].encode(), len(text), text)
+                )
+            if number % 100 == 0:
+                process.stdin.write(b"reset refs/tags/v1.%d\nfrom %s\n\n" % (number, branch))
+    subprocess.run(["git", "reset", "-q", "--hard"], cwd=root, check=True)

@@ -1,0 +1,124 @@
+"""Files and names that no one expects: none of them ends a reading, and every other file is still known."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pgmem import Memory
+from pgmem.cards import parsing, scan
+from pgmem.settings import load
+from pgmem.workspace.git import Git as Repository
+from tests.cards.conftest import Committed, Git
+from tests.cards.test_history import shop_tree
+
+__all__ = ["shop_tree"]
+
+ODD = (
+    *(f"EMPTY{suffix}".encode() for suffix in (".md", ".rst", ".txt", ".adoc", ".py", ".ts", ".ipynb")),
+    *(b"a:b.py", b"new\nline.py", b"byte\x01.py", b"caf\xe9.dat", b"caf\xe9.py", b" lead.py", b"c:drive.md"),
+    *(b"back\\slash.py", b"x" * 200 + b".py"),
+)
+
+
+def odd_files(root: Path) -> None:
+    for name in ODD:
+        with open(os.path.join(os.fsencode(root), name), "wb"):
+            pass
+    (root / "bom.md").write_bytes(b"\xef\xbb\xbf")
+    (root / "wide.py").write_bytes("x = 1\n".encode("utf-16"))
+    (root / "binary.py").write_bytes(bytes(range(256)) * 40)
+    (root / "long.py").write_bytes(b"x = '" + b"a" * 1_900_000 + b"'\n")
+    (root / "lines.py").write_text("x = 1\n" * 200_000, encoding="utf-8")
+    deep = root / "/".join("d" * 1 for _ in range(200))
+    deep.mkdir(parents=True)
+    (deep / "deep.py").write_text("x = 1\n", encoding="utf-8")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("tracked", [True, False])
+async def test_odd_files_end_neither_a_first_reading_nor_an_answer_nor_a_refresh(
+    dsn: str, tmp_path: Path, shop_tree: Path, git: Git, tracked: bool
+) -> None:
+    odd_files(shop_tree)
+    (shop_tree / "link.py").symlink_to("/dev/zero")
+    if tracked:
+        git("add", "-A", day=11)
+        git("commit", "-q", "-m", "Odd.", day=11)
+        (shop_tree / "bom.md").unlink()
+        (shop_tree / "bom.md").mkdir()  # a tracked file that is a folder now
+        (shop_tree / "EMPTY.py").unlink()
+        os.mkfifo(shop_tree / "EMPTY.py")  # and one that is a pipe
+    settings = load(dsn=dsn, data_dir=tmp_path / "data", embedding_provider="none", repository=shop_tree)
+    async with Memory.connect(settings) as memory:
+        first = await memory.get_relevant_memory("shop", ["pkg/till.py", "EMPTY.md"])
+        (shop_tree / "pkg/till.py").write_text("x = 1\n", encoding="utf-8")
+        second = await memory.get_relevant_memory("shop", ["pkg/till.py"])
+    for found in (first, second):
+        assert found.digests is not None
+        assert {card.kind for card in next(d for d in found.digests if d.path == "pkg/till.py").cards} >= {
+            "changes_with",
+            "tests",
+        }
+    assert (first.memory_sync.auto, second.memory_sync.auto) == ("bootstrapped", "refreshed")
+
+
+def test_names_that_no_card_can_be_about_are_listed_once(shop_tree: Path) -> None:
+    odd_files(shop_tree)
+    made = scan(shop_tree)
+    skipped = [line for line in made["skipped"] if "not a printable name" in line or "another path" in line]
+    assert len(skipped) == 8
+    assert all(path.isprintable() for path in (*made["files"], *made["renames"], *made["renames"].values()))
+
+
+def test_a_file_that_a_parser_cannot_bear_is_a_line_and_no_end(
+    shop_tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(text: str) -> None:
+        raise ZeroDivisionError(text)
+
+    monkeypatch.setattr(parsing, "_title", broken)
+    (shop_tree / "NOTES.md").write_text("# Notes\n", encoding="utf-8")
+    made = scan(shop_tree)
+    assert "NOTES.md: cannot be parsed (ZeroDivisionError); only its name is kept" in made["skipped"]
+    assert "pkg/till.py" in made["facts"]
+
+
+def test_a_clone_without_contents_keeps_its_history(
+    committed: Committed, shop_tree: Path, git: Git, tmp_path: Path
+) -> None:
+    """Renames of changed files need contents, which git may not fetch; those of unchanged files are known."""
+    text = (shop_tree / "pkg/till.py").read_text(encoding="utf-8")
+    committed({"pkg/till.py": None, "pkg/desk.py": f"{text}# more\n"}, "Call it desk.", day=11)
+    committed({"pkg/desk.py": None, "pkg/till.py": text}, "Call it till again.", day=12)
+    git("config", "uploadpack.allowFilter", "true")
+    copy = tmp_path / "copy"
+    subprocess.run(
+        ["git", "clone", "-q", "--filter=blob:none", f"file://{shop_tree}", str(copy)],
+        check=True,
+        capture_output=True,
+    )
+    made = scan(copy)
+    assert made["facts"]["pkg/till.py"]["commits"] >= 2
+    assert any("only renames of unchanged files are known" in line for line in made["skipped"])
+
+
+def test_a_message_that_is_no_text_and_a_split_file_are_read(
+    committed: Committed, git: Git, tmp_path: Path
+) -> None:
+    root = tmp_path / "shop"
+    for day in range(1, 6):
+        committed({"a.py": f"x = {day}\ny = 2\nz = 3\n"}, "Work.", day=day)
+    committed({"a.py": None, "sansio.py": "x = 5\ny = 2\nz = 3\n"}, "Move.", day=6)
+    committed({"a.py": "fresh = 1\n"}, "Begin again.", day=7)
+    (root / "message").write_bytes(
+        b"Caf\xe9\n\nThe bytes of this message are no text, because nobody asked git to check them.\n"
+    )
+    git("-c", "i18n.commitEncoding=bogus", "commit", "-q", "--allow-empty", "-F", "message", day=8)
+    made = scan(root)
+    assert made["facts"]["a.py"]["commits"] == 6  # a split belongs to both
+    assert made["facts"]["sansio.py"]["commits"] == 6
+    assert [commit.subject for commit in Repository(root).log()][1] == "Begin again."
