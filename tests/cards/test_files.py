@@ -9,6 +9,7 @@ import pytest
 
 from pgmem import ContractError, InvalidArgument, Memory
 from pgmem.cards import scan
+from pgmem.models import MemoryScope
 from pgmem.settings import load
 from tests.cards.conftest import Committed, Git
 
@@ -80,14 +81,14 @@ async def test_which_files_finds_by_name_by_words_and_by_what_changes_together(m
 
 
 async def test_others_see_no_file_of_a_project(memory: Memory, dsn: str, tmp_path: Path) -> None:
-    """Neither verb tells a tenant what another one has stored."""
-    settings = load(
-        dsn=dsn, data_dir=tmp_path / "other", embedding_provider="none", default_user_id="mallory"
-    )
-    async with Memory.connect(settings) as other:
+    """Neither verb tells a tenant what another one has stored; without a repository here nothing is read."""
+    text, path = "pay_invoice in pkg/pay/till.py", "pkg/pay/till.py"
+    async with Memory.connect(load(dsn=dsn, data_dir=tmp_path / "data", embedding_provider="none")) as away:
+        other = away.acting_as(MemoryScope(org_id="other", user_id="mallory"))
         await other.save_session("Look around", "shop")
-        assert (await other.which_files("shop", "pay_invoice")).files == []
-        assert (await other.what_changes("shop", ["pkg/pay/till.py"])).files == []
+        for who, known in ((away, True), (other, False)):
+            found = await who.which_files("shop", text), await who.what_changes("shop", [path])
+            assert [bool(one.files) for one in found] == [known, known]
 
 
 async def test_a_rule_is_shown_below_the_folder_that_it_is_in_or_names(memory: Memory) -> None:
