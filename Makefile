@@ -4,6 +4,8 @@ PYTHON ?= python3
 BIN = $(VENV)/bin
 ARGS ?=
 OPTIONS ?=
+# Other projects' own tests: a folder `upstream` in a folder beside this one, unless it is named.
+export PGMEM_UPSTREAM ?= $(abspath $(firstword $(wildcard ../*/upstream)))
 
 .PHONY: help demo docs test test-long test-security test-managed test-docker test-faults test-servers test-floors lock check lint types layers generated bench wheel clean
 

@@ -27,7 +27,7 @@ Connection = psycopg.Connection[DictRow]
 pytestmark = pytest.mark.anyio
 
 PATIENT = 20.0  # seconds for waits that the test does not measure
-SLACK = 3.0  # seconds, for a machine with other things to do
+SLACK = 15.0  # seconds, for a machine with other things to do; who waits without a bound waits for minutes
 
 
 @pytest.fixture(autouse=True)
@@ -204,11 +204,13 @@ async def test_a_search_waits_a_bounded_time_for_a_server_that_says_nothing_and_
     async with Memory.connect(settings(connect_timeout_s=1.0, retrieval_timeout_s=1.0)) as memory:
         await memory.search_memory("cache", project_id="shop")
         gate.freeze()
-        for most in (1.0 + 1.0, 0.5):
+        took = []
+        for _ in range(2):
             began = monotonic()
             with pytest.raises(DatabaseUnavailable, match="answer"):
                 await memory.search_memory("cache", project_id="shop")
-            assert monotonic() - began < most + SLACK
+            took.append(monotonic() - began)
+        assert took[1] < took[0] < 1.0 + 1.0 + SLACK
         gate.thaw()
         assert (await memory.search_memory("cache", project_id="shop")).results == []
 
@@ -219,10 +221,12 @@ async def test_a_pooler_that_answers_for_a_server_that_is_away_is_found_out_once
     """Logins alone were taken for an answer, so that each save waited for both its attempts anew."""
     async with Memory.connect(settings(connect_timeout_s=2.0)) as memory:
         gate.silence()
-        assert (await memory.save_context("First.", "shop")).status == "pending_retry"
-        began = monotonic()
-        assert (await memory.save_context("Second.", "shop")).status == "pending_retry"
-        assert monotonic() - began < 1.5
+        took = []
+        for content in ("First.", "Second."):
+            began = monotonic()
+            assert (await memory.save_context(content, "shop")).status == "pending_retry"
+            took.append(monotonic() - began)
+        assert took[1] < took[0] / 2
         gate.thaw()
         assert (await memory.save_context("Third.", "shop")).status == "saved"
     assert contents(connection) == ["First.", "Second.", "Third."]
@@ -315,25 +319,38 @@ async def test_a_save_that_runs_out_of_time_has_failed_and_can_be_retried(
 # Deadlocks
 
 
-async def meet_in_a_deadlock(dsn: str, ann: Session, save_id: str) -> None:
-    """Ann holds what Bob waits for, and asks for what Bob holds: Bob gets the deadlock error."""
-    await seen_waiting(dsn, "bob")
-    ann.connection.execute("select pgmem.hold_save(e'\\x1f', %s)", (save_id,))
+class Deadlock:
+    """Ann holds the scope that Bob's save locks second. Carl keeps Bob from asking for it until Ann waits for Bob."""
+
+    def __init__(self, dsn: str, session: OpenSession) -> None:
+        self._dsn, self.ann, self._carl = dsn, session("ann"), session("carl")
+        self.ann.connection.execute("set deadlock_timeout = '1h'")
+        self.ann.connection.execute(
+            "select pgmem.hold_lock(pgmem.scope_key(n.tenant, n.place, 'Decision')) from pgmem.node n"
+            " where n.label = 'Session'"
+        )
+        self._carl.connection.execute("lock table pgmem.token_frequency in exclusive mode")
+
+    async def close(self, save_id: str) -> None:
+        """Let Bob close the circle, so that his wait is the one that finds it; returns when Ann has what he held."""
+        await seen_waiting(self._dsn, "bob")
+        async with anyio.create_task_group() as group:
+            wanted = ("select pgmem.hold_save(e'\\x1f', %s)", (save_id,))
+            group.start_soon(anyio.to_thread.run_sync, partial(self.ann.connection.execute, *wanted))
+            await seen_waiting(self._dsn, "ann")
+            self._carl.commit()
 
 
 @pytest.fixture
-def patient(superuser: None, dsn: str, connection: Connection, session: OpenSession) -> Session:
-    """A session that never notices a deadlock, on a database where everybody else does at once."""
+def deadlock(superuser: None, dsn: str, connection: Connection, session: OpenSession) -> Deadlock:
+    """Two sessions that will meet in a deadlock, which Bob notices and Ann never does."""
     name = connection.info.dbname
     connection.execute(f"alter database {name} set deadlock_timeout = '50ms'".encode())
-    ann = session("ann")
-    ann.connection.execute("set deadlock_timeout = '1h'")
-    hold_the_scope(ann, "Decision")
-    return ann
+    return Deadlock(dsn, session)
 
 
 async def test_a_deadlock_is_retried_once_around_a_transaction_of_our_own(
-    dsn: str, settings: Configure, connection: Connection, patient: Session
+    dsn: str, settings: Configure, connection: Connection, deadlock: Deadlock
 ) -> None:
     save_id = uuid4()
     async with Memory.connect(
@@ -346,16 +363,16 @@ async def test_a_deadlock_is_retried_once_around_a_transaction_of_our_own(
 
         async with anyio.create_task_group() as group:
             group.start_soon(save)
-            await meet_in_a_deadlock(dsn, patient, str(save_id))  # returns when Bob got his error
+            await deadlock.close(str(save_id))  # returns when Bob got his error
             await seen_waiting(dsn, "bob")  # and tries again
-            patient.commit()
+            deadlock.ann.commit()
     assert [(result.status, result.dedup_outcome) for result in results] == [("saved", "new")]
     deadlocks = "select deadlocks from pg_stat_database where datname = current_database()"
     until_the_server_says(f"({deadlocks}) = 1", dsn, {}, "the deadlock was not counted")
 
 
 async def test_a_deadlock_is_never_retried_inside_a_callers_transaction(
-    dsn: str, connection: Connection, patient: Session
+    dsn: str, connection: Connection, deadlock: Deadlock
 ) -> None:
     save_id = uuid4()
     async with await psycopg.AsyncConnection.connect(dsn, application_name="bob") as own:
@@ -368,7 +385,7 @@ async def test_a_deadlock_is_never_retried_inside_a_callers_transaction(
 
         async with anyio.create_task_group() as group:
             group.start_soon(save)
-            await meet_in_a_deadlock(dsn, patient, str(save_id))
+            await deadlock.close(str(save_id))
         assert states == ["40P01"]
         assert own.info.transaction_status == psycopg.pq.TransactionStatus.INERROR
         await own.rollback()

@@ -1,40 +1,23 @@
-"""Other projects' own tests, run against the integrations; they are kept outside the repository.
-
-In ../shared/upstream, or where PGMEM_UPSTREAM says. docs/reference/doors.md names every test of theirs that does not
-apply.
-"""
+"""Other projects' own tests, run against the integrations; docs/reference/doors.md names every test that does not apply."""
 
 from __future__ import annotations
 
 import importlib.util
-import os
 import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import pytest
+from tests.upstream import folder
 
 __all__ = ["EXCEPTIONS", "applying", "load"]
 
-_ROOT = Path(__file__).parents[2]
-
 Prepare = Callable[[ModuleType], None]
-
-
-def folder(suite: str) -> Path | None:
-    """The folder of a suite; None where it is not on this machine."""
-    given = os.environ.get("PGMEM_UPSTREAM")
-    found = (Path(given) if given else _ROOT.parent / "shared" / "upstream") / suite
-    return found if found.is_dir() else None
 
 
 def load(suite: str, file: str, prepare: Mapping[str, ModuleType]) -> ModuleType:
     """A file of a suite as a module. `prepare` holds the modules that it imports under the names of its project."""
     found = folder(suite)
-    if found is None:
-        pytest.skip(f"the tests of {suite} were not found: set PGMEM_UPSTREAM", allow_module_level=True)
     name = f"upstream_{suite}_{file}".replace("-", "_").replace(".", "_")
     spec = importlib.util.spec_from_file_location(name, found / f"{file}.py")
     assert spec is not None

@@ -10,6 +10,7 @@ import argparse
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -20,6 +21,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import psycopg
+import pytest
 
 from tests.servers.managed import make_login, pooler
 from tests.servers.roots import UBUNTU, Distribution, Root
@@ -151,10 +153,17 @@ def run(server: Server, root: Root | None, results: Path, arguments: Sequence[st
             "-n",
             "2",
             "--dist",
-            "loadfile",
+            "worksteal",
             f"--junit-xml={report}",
         ]
-        done = subprocess.run([*command, *arguments], cwd=ROOT, env=environment | variables, check=False)
+        # An interruption reaches pytest as well, which ends its tests and writes the report; this process waits for it.
+        before = signal.signal(signal.SIGINT, lambda *_: None)
+        try:
+            done = subprocess.run([*command, *arguments], cwd=ROOT, env=environment | variables, check=False)
+        finally:
+            signal.signal(signal.SIGINT, before)
+        if done.returncode == pytest.ExitCode.INTERRUPTED:
+            raise KeyboardInterrupt
         what = " ".join(f"`{word}`" for word in arguments if word.startswith("tests/")) or "whole suite"
         (results / f"{server.name}.versions").write_text(f"{offered(variables)}|{what}")
     return done.returncode
@@ -236,4 +245,8 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(130)

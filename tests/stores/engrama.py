@@ -1,13 +1,12 @@
 """pgmem's stores in the shapes that the contract suite of the seed's own system expects; it adds no behaviour.
 
-The suite lies outside the repository: in ../shared/upstream/engrama-contracts, or where PGMEM_UPSTREAM says.
+The suite lies outside the repository, in the folder that PGMEM_UPSTREAM names.
 """
 
 from __future__ import annotations
 
 import asyncio
 import importlib.util
-import os
 import sys
 import threading
 from collections.abc import Coroutine, Mapping, Sequence
@@ -15,17 +14,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-import pytest
-
 from pgmem.database.database import Database
 from pgmem.errors import MemoryNotFound
 from pgmem.models import MemoryScope
 from pgmem.settings import load
 from pgmem.stores import NullVectorStore, PgGraphStore, PgStore
+from tests.upstream import folder
 
 T = TypeVar("T")
 
-_ROOT = Path(__file__).parents[2]
 _SHOWN = ("status", "valid_from", "valid_to", "confidence", "source", "trust_level", "archived_at")
 
 NOT_IN_THE_SEED = {
@@ -38,20 +35,11 @@ NOT_IN_THE_SEED = {
 """The tests of calls that the seed document does not name, each with its call; see docs/decisions."""
 
 
-def suite() -> Path | None:
-    """The folder of the suite; None where it is not on this machine."""
-    given = os.environ.get("PGMEM_UPSTREAM")
-    folder = Path(given) if given else _ROOT.parent / "shared" / "upstream"
-    return folder / "engrama-contracts" if (folder / "engrama-contracts").is_dir() else None
-
-
 def contracts(name: str) -> dict[str, Any]:
     """The tests of a file of the suite, and what they need; those of NOT_IN_THE_SEED and its stores are left out."""
-    folder = suite()
-    if folder is None:
-        pytest.skip("the contract suite was not found: set PGMEM_UPSTREAM", allow_module_level=True)
+    suite = folder("engrama-contracts")
     _stand_in()
-    spec = importlib.util.spec_from_file_location(f"engrama_contracts_{name}", folder / f"{name}.py")
+    spec = importlib.util.spec_from_file_location(f"engrama_contracts_{name}", suite / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
