@@ -177,7 +177,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
     when 'texts' then format('pgmem.clean_texts(p_arguments -> %1$L, %1$L, %2$s)', (p_field).name, (p_field).required::text)
     when 'date' then format('%s::date', pgmem.time_of_field(p_field))
     when 'time' then pgmem.time_of_field(p_field)
-    else format('pgmem.argument_number(p_arguments, %L, %s)', (p_field).name, (p_field).starts) end;
+    else format('pgmem.argument_number(p_arguments, %L, %s)', (p_field).name, coalesce((p_field).starts, 'null')) end;
 $$;
 comment on function pgmem.cleaning is 'The expression that checks and cleans a field of the arguments of a save.';
 
@@ -213,7 +213,7 @@ begin
            case f.type when 'texts' then 'text[]' when 'time' then 'timestamptz' when 'date' then 'date'
              when 'text' then 'text' when 'title' then 'text' when 'key' then 'text' else 'pgmem.' || f.type end,
            case when f.required then null when f.type = 'texts' then '''{}'''
-             when f.type in ('text', 'title', 'key', 'time', 'date') then 'null' else f.starts end
+             when f.type in ('text', 'title', 'key', 'time', 'date') then 'null' else coalesce(f.starts, 'null') end
     from pgmem.field f where f.label = p_label
     union all
     values ('project_id', 'text', null), ('scope', 'pgmem.scope_name', '''project'''), ('focus', 'text', 'null'),

@@ -35,7 +35,8 @@ $$,
     pgmem.field('danger', 'text', 'What could go wrong.', p_required => true),
     pgmem.field('measures', 'texts', 'What is done about it.', p_required => true, p_option => 'measure'),
     pgmem.field('likelihood', 'confidence', 'How likely it is, 0 to 1.', p_starts => '0.5'),
-    pgmem.field('review_on', 'date', 'The day on which it is looked at again.')],
+    pgmem.field('review_on', 'date', 'The day on which it is looked at again.'),
+    pgmem.field('certainty', 'confidence', 'How sure that is, 0 to 1; unset: unknown.')],
   p_searched => '{danger,measures}',
   p_titled_by => '{danger}',
   p_repeats => '{danger}');
@@ -72,13 +73,16 @@ def test_a_kind_is_added_by_one_chapter(empty: str, sql_folder: Path, catalog: M
             "select title from pgmem.search_memory('inspect boiler', p_project_id => 'ferry')"
         )
         assert found.fetchall()[0] == {"title": "The boiler bursts"}
-        viewed = connection.execute("select danger, measures, likelihood, review_on, project from pgmem.risk")
+        viewed = connection.execute(
+            "select danger, measures, likelihood, review_on, certainty, project from pgmem.risk"
+        )
         assert viewed.fetchall() == [
             {
                 "danger": "The boiler bursts",
                 "measures": ["Inspect it"],
                 "likelihood": 0.5,
                 "review_on": None,
+                "certainty": None,
                 "project": "ferry",
             }
         ]
@@ -97,7 +101,13 @@ def test_a_kind_is_added_by_one_chapter(empty: str, sql_folder: Path, catalog: M
         comment = connection.execute("select col_description('pgmem.risk'::regclass, 3) as said").fetchone()
         assert comment == {"said": "What is done about it."}
     own = kinds(catalog, empty)["Risk"]
-    assert [field.name for field in own.fields] == ["danger", "measures", "likelihood", "review_on"]
+    assert [field.name for field in own.fields] == [
+        "danger",
+        "measures",
+        "likelihood",
+        "review_on",
+        "certainty",
+    ]
 
 
 def test_a_kind_has_its_command(
