@@ -336,6 +336,48 @@ def longmemeval(store: EmptyStore, data: DataFile) -> None:
 
 
 @app.command()
+@store_command
+def facts(store: EmptyStore, data: DataFile) -> None:
+    """Measure whether the newest of contradicting facts is first: FactConsolidation, as contexts and as facts."""
+    from benchmarks import facts as bench
+
+    report = store.measure(bench.run, data)
+    metrics = ("questions", "first", "pairs", "above", "among five")
+    _print(
+        f"FactConsolidation, {report['provider']}: newest fact first, and a stale one above it or among five, in %",
+        ("", *metrics),
+        ((f"{row['facts']} {row['saved']}", *(row[name] for name in metrics)) for row in report["rows"]),
+    )
+
+
+@app.command()
+@store_command
+def precision(
+    store: EmptyStore,
+    data: Annotated[
+        Path, typer.Option("--data", exists=True, file_okay=False, help="The folder of precisionMemBench's fixtures.")
+    ],
+    superseded: Annotated[
+        bool, typer.Option("--superseded", help="Forget what the data calls superseded or resolved.")
+    ] = False,
+) -> None:
+    """Measure whether a search brings what answers and nothing else: precisionMemBench."""
+    from benchmarks import precision as bench
+
+    report = store.measure(bench.run, data, superseded=superseded)
+    metrics = ("active_passed", "active", "precision", "recall", "p50_ms")
+    _print(
+        f"precisionMemBench, {report['provider']}: {report['passed']} of {report['cases']} cases pass",
+        metrics,
+        [[report[name] for name in metrics]],
+        left=(),
+    )
+    terminal().print(f"{report['turns_passed']} of {report['turns']} turns of sessions pass")
+    for case, failed in report["failures"].items():
+        terminal().print(f"{case}: {'; '.join(failed)}", highlight=False)
+
+
+@app.command()
 def texts(
     data: DataFile,
     json_file: JsonFile = None,

@@ -538,6 +538,8 @@ class Verbs:
         related_entities: Sequence[RelatedEntity] = (),
         scope: ScopeName = "project",
         focus: str | None = None,
+        about: str | None = None,
+        aliases: Sequence[str] = (),
         governance_token: str | None = None,
         save_id: UUID | None = None,
         share: Sharing | None = None,
@@ -557,6 +559,9 @@ class Verbs:
             related_entities: Entities that exist; each has entity_id or entity_name, and relationship_type.
             scope: Its reach; global, project or focus.
             focus: Focus area.
+            about: The slot: what the fact is about, such as capital; a later fact about it replaces this
+                one.
+            aliases: Other names of the entity; unset: those it has.
             governance_token: Approval for scope global; a token of request_global_write_approval.
             save_id: A UUID; sent again, it saves once.
             share: Whose it is: private or org; unset: private where there is a user.
@@ -567,21 +572,13 @@ class Verbs:
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
         """
-        return await saves.save(
-            self.caller,
-            "upsert_entity",
-            {
-                "entity_name": entity_name,
-                "fact": fact,
-                "project_id": project_id,
-                "related_entities": list(related_entities) or None,
-                "scope": scope,
-                "focus": focus,
-                "governance_token": governance_token,
-                "save_id": save_id,
-                "share": share,
-            },
-        )
+        params = {
+            "entity_name": entity_name, "fact": fact, "project_id": project_id,
+            "related_entities": list(related_entities) or None, "scope": scope, "focus": focus,
+            "about": about, "aliases": list(aliases), "governance_token": governance_token,
+            "save_id": save_id, "share": share,
+        }  # fmt: skip
+        return await saves.save(self.caller, "upsert_entity", params)
 
     async def store_session_with_learnings(
         self,
@@ -898,6 +895,7 @@ class Verbs:
         max_tokens: TokenLimit | None = None,
         agent_id: str | None = None,
         session_id: str | None = None,
+        answers_only: bool | None = None,
     ) -> SearchResults:
         """Memories that answer a query, best first: by meaning, by words and by what stands around them.
 
@@ -925,6 +923,8 @@ class Verbs:
                 counted, near copies come once. Unset: no limit, for an agent agent_token_limit.
             agent_id: Only what this agent wrote.
             session_id: Only what this session wrote.
+            answers_only: As few as answer: what the query names, else what is at least half as relevant as
+                the best; of facts that changed the newest. Unset: for an agent that sends no min_relevance.
 
         Raises:
             InvalidArgument: an empty query, a limit outside 1 to 1000, an unknown label or weight.
@@ -934,7 +934,7 @@ class Verbs:
             "labels": labels, "as_of": as_of, "known_at": known_at, "fusion": fusion,
             "explain": explain, "focus": focus, "tags": tags, "without": list(without),
             "weights": weights, "min_relevance": min_relevance, "max_tokens": max_tokens,
-            "agent_id": agent_id, "session_id": session_id,
+            "agent_id": agent_id, "session_id": session_id, "answers_only": answers_only,
         }  # fmt: skip
         return await retrieval.search_memory(self.caller, params)
 

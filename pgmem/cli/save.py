@@ -359,6 +359,8 @@ def _show(result: SaveResult | BatchSaveResult) -> None:
         typer.echo(typed(result.next_step), err=True)
     for near in result.near_names:
         typer.echo(f"A name resembles this one: {near.name}", err=True)
+    for other in result.conflicts:
+        typer.echo(f"Contradicts {other.id} ({other.axis}): {other.theirs}", err=True)
 
 
 def _pairs(option: str, given: Sequence[str] | None) -> list[tuple[str, str]]:

@@ -64,11 +64,12 @@ begin
   end if;
   p_node.content_hash := coalesce(p_node.content_hash,
                                   pgmem.memory_hash(p_node.label, p_node.title, p_node.props));
+  p_node.statement := pgmem.statement(pgmem.stated(p_node.label, p_node.title, p_node.props));
   -- Only seq is returned: each further column costs in every node of the plan.
   insert into pgmem.node (id, label, key, title, props, status, scope, project, project_seq, focus, focus_seq,
     org_id, user_id, agent_id, session_id, source, trust_level, initial_confidence, valid_from, valid_to,
     content_hash, scope_key, title_tokens, text_config,
-    tsv, text_length, session_place, asks, instructs, version, created_at, updated_at, recorded_at, begins_at)
+    tsv, text_length, session_place, asks, instructs, statement, version, created_at, updated_at, recorded_at, begins_at)
   select p_node.id, p_node.label, p_node.key, p_node.title, p_node.props, p_node.status, p_node.scope, p_node.project,
     p_node.project_seq, p_node.focus, p_node.focus_seq, p_node.org_id, p_node.user_id, p_node.agent_id,
     p_node.session_id, p_node.source, p_node.trust_level, p_node.initial_confidence, p_node.valid_from,
@@ -76,7 +77,7 @@ begin
     p_node.text_config, d.tsv, d.text_length,
     case when p_node.session_id is not null and p_node.label <> 'Session'
       then 1 + coalesce(pgmem.last_place(p_node.session_id, p_node.tenant), 0) end,
-    d.asks, d.instructs,
+    d.asks, d.instructs, p_node.statement,
     p_node.version, p_node.created_at, p_node.updated_at, p_node.recorded_at, p_node.begins_at
   from pgmem.derived(p_node.label, p_node.title, p_node.props, p_node.tenant, p_node.project_seq, p_node.session_id,
                      p_node.text_config) d
@@ -125,7 +126,7 @@ begin
     trust_level = p_node.trust_level, source = p_node.source,
     agent_id = p_node.agent_id, session_id = p_node.session_id, text_config = p_node.text_config,
     tsv = d.tsv, text_length = d.text_length,
-    asks = d.asks, instructs = d.instructs,
+    asks = d.asks, instructs = d.instructs, statement = d.statement,
     updated_at = greatest(pgmem.now(), n.created_at)
   from pgmem.derived(p_node.label, p_node.title, p_node.props, p_node.tenant, p_node.project_seq, v_old.session_id,
                      p_node.text_config) d

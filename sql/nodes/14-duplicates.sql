@@ -1,16 +1,20 @@
--- Duplicates of decisions
+-- Duplicates and contradictions
 --
 -- A decision of the same content is found by its hash (same_content). A near one is found by its title: the highest
 -- Jaccard of at least 0.5 in the scope, exactly, without comparing every title. The candidates are the live titles
 -- that share one of the rarest words (02-words, prefix filter); their sizes and signatures exclude most, and the rest
--- is compared.
+-- is compared. A title that differs in a name, a number, a negation or its subject is of another thing, however near, and
+-- no duplicate. Nor is one that says otherwise of the same thing and is nearer than half but not near enough to supersede:
+-- it is stored beside the other, and the two are in conflict.
+--
+-- What a plain statement contradicts (08-statements) is found among the statements of the same place that begin alike.
 --
 -- The order of title words is a snapshot (token_frequency). Words that came later count as rare and bring more
 -- candidates, so it is taken anew when the titles have doubled (dedup_due, refresh_dedup): 50 000 imported titles made
 -- a look-up take 13 ms instead of 2.
 --
 -- Locks: refresh_dedup: its row of upkeep, then the order of tokens exclusively, which every writer holds shared. The
--- others take none; 22-save-decision calls same_content and near_duplicate under the scope lock.
+-- others take none, record_contradictions the scope lock; 22-save-decision calls same_content and near_duplicate under it.
 
 
 select pgmem.declare_answer('duplicate_check', $$
@@ -106,12 +110,18 @@ create or replace function pgmem.near_duplicate(
   out ranked bigint[],
   out seq bigint,
   out id uuid,
-  out score float8
+  out score float8,
+  out rival_seq bigint,
+  out rival_id uuid,
+  out axis text,
+  out theirs text
 )
 language plpgsql stable set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   v_found bigint[];
+  v_one   record;
+  v_axis  text;
 begin
   select title.words, r.ranked, array(
     select candidate.node_seq
@@ -132,7 +142,8 @@ begin
   if v_found = '{}' then
     return;
   end if;
-  select n.seq, n.id, exact.score into seq, id, score
+  for v_one in
+  select n.seq, n.id, n.title, exact.score
   from pgmem.node n
   cross join lateral (select count(*) as shared from unnest(n.title_tokens) theirs(word)
                       join unnest(words) ours(word) using (word)) same
@@ -140,14 +151,139 @@ begin
                       as score offset 0) exact
   where n.seq = any (v_found) and n.tenant || '' = p_tenant and n.status = 'active'
     and (n.valid_to is null or n.valid_to >= pgmem.now()) and exact.score >= 0.5
-  order by exact.score desc, n.seq limit 1;
+  order by exact.score desc, n.seq limit 20
+  loop
+    v_axis := pgmem.contradiction(v_one.title, p_title);
+    if not pgmem.tells_apart(v_one.title, p_title)
+       and (v_axis is null or v_one.score >= pgmem.setting_float('dedup_supersede')) then
+      seq := v_one.seq;
+      id := v_one.id;
+      score := v_one.score;
+      return;
+    elsif v_axis is not null and rival_seq is null then
+      rival_seq := v_one.seq;
+      rival_id := v_one.id;
+      axis := v_axis;
+      theirs := v_one.title;
+    end if;
+  end loop;
 end;
 $$;
 comment on function pgmem.near_duplicate is $$
-The nearest live title of a scope, if its Jaccard is 0.5 or more, the oldest of equals.
+The nearest live title of a scope that may be of the same thing, if its Jaccard is 0.5 or more, the oldest of equals.
+
+Of the 20 nearest, those are passed over that are of another thing, and those that say otherwise and are too far to be
+superseded; rival_seq, rival_id, axis and theirs are of the nearest of these that the title contradicts.
 
 words and ranked are the tokens of the given title, for the row that is stored next.
 $$;
+
+
+create or replace function pgmem.is_newest(p_seq bigint) returns boolean
+language sql stable
+begin atomic
+  select not exists (
+    select from pgmem.edge e join pgmem.node n on n.seq = e.src
+    where e.dst = p_seq and e.rel = 'OUTDATES' and pgmem.is_live(n.status, n.valid_from, n.valid_to));
+end;
+comment on function pgmem.is_newest is 'Whether no live statement outdates a memory.';
+
+
+-- The nearest in the order of statements share the longest beginning, so a few on each side are enough: with a thousand
+-- statements of one subject and verb the twin stands beside. What is outdated already contradicts nothing any more.
+create or replace function pgmem.contradicted(p_node pgmem.node) returns table (
+  seq bigint,
+  id uuid,
+  axis text,
+  theirs text,
+  is_plain boolean,
+  is_newer boolean
+)
+language plpgsql stable rows 1 set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off as $$
+#variable_conflict use_column
+declare
+  v_from text := split_part(p_node.statement, e'\t', 1) || e'\t';
+  v_to   text := split_part(p_node.statement, e'\t', 1) || e'\n';
+  v_ours text := pgmem.stated(p_node.label, p_node.title, p_node.props);
+begin
+  return query
+  select n.seq, n.id, c.axis, t.theirs,
+         n.label <> 'Decision' and p_node.label <> 'Decision' and n.agent_id is not distinct from p_node.agent_id
+           and n.trust_level = p_node.trust_level,
+         coalesce(n.valid_from, n.created_at) > coalesce(p_node.valid_from, p_node.created_at)
+  from (
+    (select n.seq from pgmem.node n
+     where n.place = p_node.place and n.tenant = p_node.tenant and n.statement ~>=~ p_node.statement
+       and n.statement ~<~ v_to and n.seq <> p_node.seq and pgmem.is_live(n.status, n.valid_from, n.valid_to) and pgmem.is_newest(n.seq)
+     order by n.statement using ~<~ limit 3)
+    union all
+    (select n.seq from pgmem.node n
+     where n.place = p_node.place and n.tenant = p_node.tenant and n.statement ~<~ p_node.statement
+       and n.statement ~>=~ v_from and pgmem.is_live(n.status, n.valid_from, n.valid_to) and pgmem.is_newest(n.seq)
+     order by n.statement using ~>~ limit 3)) near
+  cross join lateral (select * from pgmem.node n where n.seq = near.seq offset 0) n
+  cross join lateral (select pgmem.stated(n.label, n.title, n.props) as theirs offset 0) t
+  cross join lateral (select pgmem.contradiction(t.theirs, v_ours) as axis offset 0) c
+  where c.axis is not null order by n.seq desc;
+end;
+$$;
+comment on function pgmem.contradicted is
+  'The live statements of the same place that a new one contradicts, with the axis, whether both are plain statements of '
+  'one writer, and whether the other one holds from a later time.';
+
+
+-- Of two plain statements of one writer the later one holds. What two writers say, and decisions, may both be true: a
+-- person sees them.
+create or replace function pgmem.record_contradictions(p_node pgmem.node) returns jsonb
+language plpgsql as $$
+declare
+  v_found  record;
+  v_newer  bigint;
+  v_older  bigint;
+  v_locked boolean;
+  v_made   boolean;
+  v_result jsonb := '[]';
+begin
+  if p_node.statement is null then
+    return v_result;
+  end if;
+  v_locked := pgmem.lock_scope(p_node.scope_key);
+  for v_found in select c.* from pgmem.contradicted(p_node) c loop
+    v_result := v_result || jsonb_build_object('id', v_found.id, 'axis', v_found.axis, 'theirs', v_found.theirs,
+      'ours', pgmem.stated(p_node.label, p_node.title, p_node.props));
+    if not v_found.is_plain then
+      v_made := pgmem.insert_edge(v_found.seq, 'CONFLICTS_WITH', p_node.seq);
+      continue;
+    end if;
+    v_newer := case when v_found.is_newer then v_found.seq else p_node.seq end;
+    v_older := case when v_found.is_newer then p_node.seq else v_found.seq end;
+    v_made := pgmem.insert_edge(v_newer, 'OUTDATES', v_older);
+    perform pgmem.insert_edge(v_newer, 'OUTDATES', e.dst) from pgmem.edge e
+    where e.src = v_older and e.rel = 'OUTDATES' and e.dst <> v_newer;
+  end loop;
+  return v_result;
+end;
+$$;
+comment on function pgmem.record_contradictions is $$
+Compare a stored memory with the statements of its place, and relate it to those it contradicts.
+
+Returns objects of id, axis, theirs and ours. The scope is locked first: of two writers at once, one sees the other.
+$$;
+
+
+create or replace function pgmem.outdate_fact(p_old pgmem.node, p_fact text) returns jsonb
+language plpgsql as $$
+declare
+  v_axis text := pgmem.contradiction(p_old.props ->> 'fact', p_fact);
+begin
+  delete from pgmem.edge e where e.rel = 'OUTDATES' and p_old.seq in (e.src, e.dst);
+  return case when v_axis is null then '[]' else jsonb_build_array(jsonb_build_object('id', p_old.id, 'axis', v_axis,
+    'theirs', p_old.props ->> 'fact', 'ours', p_fact)) end;
+end;
+$$;
+comment on function pgmem.outdate_fact is
+  'The conflict of an entity''s fact with the one that takes its place; what the former fact outdated holds again.';
 
 
 select pgmem.declare_answer('dedup_due', $$

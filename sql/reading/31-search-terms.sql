@@ -1,6 +1,6 @@
 -- The words of a query
 --
--- A text is found by its lexemes (08-derived). A query brings more than its lexemes: the other forms of irregular
+-- A text is found by its lexemes (09-derived). A query brings more than its lexemes: the other forms of irregular
 -- English words, the names of agents and entities that stand in it, and the dates it names. All of it is found here,
 -- inside the verb, so that the same query with the same vector ranks the same from psql, Python and MCP.
 --

@@ -44,12 +44,13 @@ create or replace function pgmem.make_result(
   p_next_step text default null,
   p_save_id uuid default null,
   p_embedded boolean default false,
-  p_near_names jsonb default '[]'
+  p_near_names jsonb default '[]',
+  p_conflicts jsonb default '[]'
 ) returns pgmem.save_result
 language sql immutable
 begin atomic
   select row(p_status, p_artifact_id, p_dedup_outcome, p_candidate_id, p_message, p_next_step, p_save_id,
-             p_embedded, p_near_names)::pgmem.save_result;
+             p_embedded, p_near_names, p_conflicts)::pgmem.save_result;
 end;
 comment on function pgmem.make_result is 'The result of a save, from its fields; the others build theirs by it.';
 
@@ -60,12 +61,13 @@ create or replace function pgmem.saved(
   p_candidate_id uuid default null,
   p_message text default null,
   p_embedded boolean default false,
-  p_near_names jsonb default '[]'
+  p_near_names jsonb default '[]',
+  p_conflicts jsonb default '[]'
 ) returns pgmem.save_result
 language sql immutable
 begin atomic
   select pgmem.make_result('saved', p_artifact_id, p_dedup_outcome, p_candidate_id, p_message, pgmem.next_step('saved'),
-    p_embedded => p_embedded, p_near_names => p_near_names);
+    p_embedded => p_embedded, p_near_names => p_near_names, p_conflicts => p_conflicts);
 end;
 comment on function pgmem.saved is 'The result of a save that was made, or that met an equal memory.';
 
@@ -172,7 +174,8 @@ begin
     end if;
   end if;
   p_node := pgmem.insert_node(p_node);
-  return pgmem.saved(p_node.id, p_outcome, p_embedded => pgmem.store_embedding(p_node, p_embedding));
+  return pgmem.saved(p_node.id, p_outcome, p_embedded => pgmem.store_embedding(p_node, p_embedding),
+                     p_conflicts => pgmem.record_contradictions(p_node));
 end;
 $$;
 comment on function pgmem.store_node is

@@ -10,6 +10,8 @@
 --   anything else                          new
 --
 -- supersedes says that a decision replaces another, whatever the titles are like.
+-- A title that differs in a name, a number, a negation or its subject is not near, whatever the Jaccard. Decisions that
+-- contradict each other both stay, and a person sees the conflict.
 --
 -- Most repeats are found before the scope lock, so that they wait for no other writer; under the lock the content
 -- is looked up again, because another writer may have stored it in between.
@@ -125,6 +127,7 @@ declare
   v_earlier    pgmem.node;
   v_supersedes boolean := false;
   v_named      text := case when p_review is null then pgmem.clean_text(p_arguments ->> 'supersedes', 'supersedes') end;
+  v_conflicts  jsonb;
 begin
   if v_repeat is not null then
     return pgmem.saved(v_repeat, 'duplicate_skip', v_repeat, 'Duplicate detected: the existing record is returned.');
@@ -172,13 +175,22 @@ begin
   end if;
 
   v_node := pgmem.insert_node(v_node, v_near.ranked);
-  if not v_supersedes then
-    return pgmem.saved(v_node.id, 'new', p_embedded => pgmem.store_embedding(v_node, p_embedding));
+  if v_supersedes then
+    perform pgmem.set_status(v_near.seq, 'superseded', pgmem.now());
+    perform pgmem.insert_edge(v_node.seq, 'SUPERSEDES', v_near.seq);
   end if;
-  perform pgmem.set_status(v_near.seq, 'superseded', pgmem.now());
-  perform pgmem.insert_edge(v_node.seq, 'SUPERSEDES', v_near.seq);
+  v_conflicts := pgmem.record_contradictions(v_node);
+  if v_near.rival_seq is not null and v_near.rival_seq is distinct from v_near.seq and not v_conflicts @> jsonb_build_array(jsonb_build_object('id', v_near.rival_id)) then
+    perform pgmem.insert_edge(v_near.rival_seq, 'CONFLICTS_WITH', v_node.seq);
+    v_conflicts := v_conflicts || jsonb_build_object('id', v_near.rival_id, 'axis', v_near.axis,
+      'theirs', v_near.theirs, 'ours', v_node.title);
+  end if;
+  if not v_supersedes then
+    return pgmem.saved(v_node.id, 'new', p_embedded => pgmem.store_embedding(v_node, p_embedding),
+                       p_conflicts => v_conflicts);
+  end if;
   return pgmem.saved(v_node.id, 'supersede', v_near.id, format('Supersedes %s.', v_near.id),
-                     pgmem.store_embedding(v_node, p_embedding));
+                     pgmem.store_embedding(v_node, p_embedding), p_conflicts => v_conflicts);
 end;
 $$;
 comment on function pgmem.store_decision is $$

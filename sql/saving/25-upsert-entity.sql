@@ -1,6 +1,7 @@
 -- Saving an entity
 --
--- An entity is a named thing with one present fact. The name, in any case, is the key within a scope: a later fact
+-- An entity is a named thing with one present fact, or one for each slot: what the fact is about, such as its capital. The
+-- name, in any case, and with it the slot, is the key within a scope: a later fact
 -- replaces the earlier one in the same node, and the earlier state goes to node_version (36-history). The later fact
 -- holds from now on, and the earlier one ends there unless its end was set. The same fact saved again changes its
 -- period only where it had ended: then it is true again from now on, and the answer names the end it had.
@@ -28,9 +29,12 @@ $$,
     pgmem.field('related_entities', 'related_entities',
       'Entities that exist; each has entity_id or entity_name, and relationship_type.', p_kept => 'nothing',
       p_starts => '''[]''', p_option => 'related'),
+    pgmem.field('about', 'text', 'The slot: what the fact is about, such as capital; a later fact about it replaces this one.',
+      p_approved => false),
+    pgmem.field('aliases', 'texts', 'Other names of the entity; unset: those it has.'),
     pgmem.field('version', 'integer', 'The number of its states so far; node_version holds the earlier ones.',
       p_kept => 'view', p_query => 'n.version')],
-  p_searched => '{fact}',
+  p_searched => '{fact,aliases}',
   p_titled_by => '{entity_name}',
   p_order => '{entity_name,fact,project_id,related_entities,scope,focus}',
   p_store => 'store_entity');
@@ -56,7 +60,15 @@ declare
   v_outcome text := 'new';
   v_message text;
   v_near    jsonb := '[]';
+  v_former  jsonb := '[]';
 begin
+  if v_node.props ? 'about' then
+    v_node.key := pgmem.require_key(concat(v_node.key, ': ', v_node.props ->> 'about'), 'about');
+    v_node.title := v_node.key;
+  end if;
+  if v_node.props -> 'aliases' = '[]' and not p_arguments ? 'aliases' or p_arguments -> 'aliases' = '[]' then
+    v_node.props := v_node.props - 'aliases';
+  end if;
   if jsonb_typeof(v_related) <> 'array' then
     raise exception using errcode = 'PM001',
       message = 'related_entities must be a list; send [{"entity_id": "…", "relationship_type": "…"}].';
@@ -89,13 +101,15 @@ begin
       v_message := 'conflict: revived, previous_valid_to: ' || v_old.valid_to;
     end if;
     if v_old.props ->> 'fact' is distinct from v_fact then
+      v_former := pgmem.outdate_fact(v_old, v_fact);
       v_old.valid_from := null;
       v_old.valid_to := null;
     elsif v_message is not null then
       v_old.valid_from := pgmem.now();
       v_old.valid_to := null;
     end if;
-    v_old.props := v_old.props - '{quote,turn}'::text[] || v_node.props || jsonb_build_object('entity_name', v_old.key);
+    v_old.props := v_old.props - '{quote,turn}'::text[] || v_node.props
+      || jsonb_build_object('entity_name', coalesce(v_old.props ->> 'entity_name', v_old.key));
     v_old.status := 'active';
     v_old.source := v_node.source;
     v_old.trust_level := v_node.trust_level;
@@ -109,7 +123,8 @@ begin
     perform pgmem.join_nodes(v_node, coalesce(v_entry ->> 'relationship_type', ''), v_other);
   end loop;
   return pgmem.saved(v_node.id, v_outcome, p_message => v_message,
-                     p_embedded => pgmem.store_embedding(v_node, p_embedding), p_near_names => v_near);
+                     p_embedded => pgmem.store_embedding(v_node, p_embedding), p_near_names => v_near,
+                     p_conflicts => v_former || pgmem.record_contradictions(v_node));
 exception when sqlstate 'PM002' or sqlstate 'PM003' or sqlstate 'PM011' then
   perform pgmem.refuse('failed', 'SCOPE_VIOLATION: ' || sqlerrm,
     'Nothing was written. Send related entities that exist and relations the registry allows.');

@@ -187,6 +187,7 @@ create or replace function pgmem.derived(
   text_length integer,
   asks boolean,
   instructs boolean,
+  statement text,
   embedding_hash text
 )
 language sql stable parallel safe
@@ -196,6 +197,7 @@ begin atomic
     length.text_length,
     p_session_id is not null and pgmem.asks(found_by.searched_text),
     p_label <> 'Card' and pgmem.instructs(p_title, found_by.searched_text),
+    pgmem.statement(pgmem.stated(p_label, p_title, p_props)),
     encode(sha256(convert_to(p_label || ': ' || found_by.searched_text, 'UTF8')), 'hex')
   -- Offset 0: else the text is made again wherever it is used.
   from (select s.searched_text from pgmem.searched_text(p_label, p_title, p_props) s offset 0) found_by
@@ -206,5 +208,5 @@ comment on function pgmem.derived is $$
 The columns of a memory that follow from its text; one row.
 
 title_tokens are the words of a decision's title, tsv and text_length what full-text search reads, asks and instructs
-what ranking weighs, and embedding_hash is SHA-256 of the text of which its vector is made.
+what ranking weighs, statement the form by which contradictions are found, and embedding_hash is SHA-256 of the text of which its vector is made.
 $$;

@@ -1,0 +1,300 @@
+-- Statements
+--
+-- A plain statement says in one English sentence what holds of something: a subject, a verb of state, and an end. Two
+-- statements of the same subject and verb contradict each other where their ends differ, where one denies the other, or
+-- where they name other numbers. Events do not: what happened twice is true twice. So a text without a verb of state, a
+-- question, and a sentence about I, this or it, whose subject another sentence names, are no statements.
+--
+-- statement is the form by which statements of one beginning stand next to each other in an index: words in lower case
+-- without a leading article and negations, a tab behind the verb, and each number behind it as #. contradiction compares two texts
+-- and names the axis; what differs must be a short noun phrase: eight words hold the longest names. tells_apart says
+-- whether two titles differ in words that name different things.
+--
+-- Locks: none.
+
+
+-- Verbs of state have one end at a time: what a thing is, costs or plays. Has, uses and their like have many: two ends
+-- contradict each other only in a number or before a common purpose. Verbs without s need a plural before them; else
+-- they are nouns or infinitives.
+create or replace function pgmem.verb_kind(p_word text, p_before text) returns text
+language sql immutable parallel safe
+begin atomic
+  select case
+    when p_word = any ('{is,are,was,were}'::text[]) then 'be'
+    when p_before = any ('{to,of,for,and,or,with,the,a,an,in,on,by}'::text[]) then null
+    when p_word = any ('{has,had,uses,used,supports,needs,requires,contains,allows,accepts}'::text[]) then 'many'
+    when p_word = any ('{equals,costs,lives,lived,works,worked,plays,played,speaks,spoke,died,belongs,runs,ran,starts,begins,ends,expires,opens,closes,weighs,measures,takes,lasts,reports,defaults,points,listens,returns,stores,prefers,preferred,remains,stays,must,should,shall}'::text[])
+      then 'one'
+    when right(p_before, 1) = 's' or p_before = any ('{we,do,does,did,not}'::text[]) then case
+      when p_word = any ('{have,use,support,need,require,contain,allow,accept}'::text[]) then 'many'
+      when p_word = any ('{equal,cost,live,work,play,speak,belong,run,start,begin,end,expire,open,close,weigh,measure,take,last,report,default,point,listen,return,store,prefer,remain,stay}'::text[])
+        then 'one' end
+    end;
+end;
+comment on function pgmem.verb_kind is
+  'Which verb of state a word in lower case is, after another word: be, one (end at a time) or many; null: none.';
+
+
+create or replace function pgmem.is_number(p_word text) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select p_word ~ '^[<>=~$€£+-]*\d[\d.,:/-]*[a-zA-Z%°]{0,3}$';
+end;
+comment on function pgmem.is_number is 'Whether a word is a number, a date or a time, perhaps with a unit; a name with a digit is none.';
+
+
+create or replace function pgmem.is_negation(p_word text) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select p_word = any ('{not,no,never,cannot,longer,always,anymore,do,does,did}'::text[]);
+end;
+comment on function pgmem.is_negation is
+  'Whether a word in lower case says that a statement holds always, never or no longer, or helps to say so.';
+
+
+create or replace function pgmem.is_function_word(p_word text) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select p_word = any ('{a,an,the,of,in,on,at,to,for,from,by,with,as,and,or,be,been,is,are,was,were,our,my,your,his,her,its,their,we,i,you,it,he,she,they,this,that,has,have,had,will,would,can,could,must,should,shall,may,all,each,every,per,than,into,over,after,before,now,currently,still}'::text[]);
+end;
+comment on function pgmem.is_function_word is 'Whether a word of English, in lower case, names nothing.';
+
+
+-- Signs inside a word belong to it: 3.5, a/b, O'Neill. What stands before a colon is a speaker or a heading.
+create or replace function pgmem.statement_words(p_text text) returns text[]
+language sql immutable parallel safe
+begin atomic
+  select string_to_array(btrim(regexp_replace(regexp_replace(
+    case when strpos(p_text, 'n''t') > 0 or strpos(p_text, 'n’t') > 0
+      then regexp_replace(p_text, '(\w)n[''’]t\M', '\1 not', 'g') else p_text end,
+    '[.:!,;]+(?=\s|$)|[("“”«»)\[\]{}*_`]+', '', 'g'), '\s+', ' ', 'g')), ' ');
+end;
+comment on function pgmem.statement_words is 'The words of a sentence without the punctuation around them.';
+
+
+create or replace function pgmem.verb_place(p_words text[]) returns integer
+language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
+declare
+  v_before text := '';
+  v_word   text;
+begin
+  if lower(p_words[1]) in ('always', 'never') then
+    return 2;
+  end if;
+  for place in 1 .. least(cardinality(p_words), 16) loop
+    v_word := lower(p_words[place]);
+    if place > 1 and pgmem.verb_kind(v_word, v_before) is not null then
+      return place;
+    end if;
+    v_before := v_word;
+  end loop;
+  return null;
+end;
+$$;
+comment on function pgmem.verb_place is 'The place of the verb of state in the words of a sentence; null: none.';
+
+
+-- Most texts are refused by their first word or for want of a verb, before anything dear is done.
+create or replace function pgmem.statement(p_text text) returns text
+language plpgsql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
+declare
+  v_words  text[];
+  v_verb   integer;
+  v_word   text;
+  v_form   text := '';
+begin
+  if length(p_text) not between 10 and 300 then
+    return null;
+  end if;
+  v_words := string_to_array(left(p_text, 80), ' ');
+  if right(v_words[1], 1) = ':' then
+    v_words := v_words[2:];
+  end if;
+  if lower(rtrim(v_words[1], ',.!')) = any ('{i,i''m,i''ve,you,he,she,it,it''s,they,this,that,that''s,these,those,there,here,what,who,which,how,when,where,why,if,so,and,but,yes,yeah,no,oh,wow,thanks,all,some,everyone,everything,nothing,something}'::text[])
+    -- Two ends of a sentence, or a question, tell more than one thing.
+    or p_text ~ '[a-z0-9)]{3}[.]+\s+[A-Z]|[!?]\s|[?？]\s*$|\n' then
+    return null;
+  end if;
+  v_words := pgmem.statement_words(p_text);
+  v_verb := pgmem.verb_place(v_words);
+  if v_verb is null or v_verb = cardinality(v_words) then
+    return null;
+  end if;
+  for place in 1 .. least(cardinality(v_words), 40) loop
+    v_word := lower(v_words[place]);
+    continue when pgmem.is_negation(v_word) or place = 1 and v_word in ('the', 'our', 'a', 'an');
+    v_form := v_form || case when place > v_verb and pgmem.is_number(v_word) then '#' when place = v_verb then rtrim(v_word, 's') else v_word end
+      || case when place = v_verb then e'\t' else ' ' end;
+  end loop;
+  return case when strpos(v_form, e'\t') between 3 and 150 then left(rtrim(v_form), 200) end;
+end;
+$$;
+comment on function pgmem.statement is
+  'The form of a plain statement by which others of the same beginning stand next to it; null for any other text.';
+
+
+create or replace function pgmem.stated(p_label text, p_title text, p_props jsonb) returns text
+language sql immutable parallel safe
+begin atomic
+  select case p_label when 'Context' then p_props ->> 'content' when 'EntityFact' then p_props ->> 'fact'
+    when 'Decision' then p_title end;
+end;
+comment on function pgmem.stated is 'The text of a memory that may be a plain statement; null for a kind that states none.';
+
+
+create or replace function pgmem.bare_words(p_text text) returns text[]
+language sql immutable parallel safe
+begin atomic
+  select array(select u.word from unnest(pgmem.statement_words(p_text)) with ordinality as u(word, place)
+               where not pgmem.is_negation(lower(u.word)) and not (u.place = 1 and lower(u.word) in ('the', 'our', 'a', 'an'))
+               order by u.place);
+end;
+comment on function pgmem.bare_words is 'The words of a sentence without negations and a leading article.';
+
+
+create or replace function pgmem.denials(p_text text) returns integer
+language sql immutable parallel safe
+begin atomic
+  select count(*)::integer from unnest(pgmem.statement_words(lower(p_text))) as w(word)
+  where w.word in ('not', 'no', 'never', 'cannot', 'without');
+end;
+comment on function pgmem.denials is 'How many words of a sentence deny.';
+
+
+create or replace function pgmem.contradiction(p_theirs text, p_ours text) returns text
+language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
+declare
+  v_a      text[] := pgmem.bare_words(p_theirs);
+  v_b      text[] := pgmem.bare_words(p_ours);
+  v_x      text[] := string_to_array(lower(array_to_string(v_a, ' ')), ' ');
+  v_y      text[] := string_to_array(lower(array_to_string(v_b, ' ')), ' ');
+  v_n      integer := cardinality(v_x);
+  v_m      integer := cardinality(v_y);
+  v_begin  integer := 0;
+  v_end    integer := 0;
+  v_verb   integer;
+  v_kind   text;
+  v_shared integer;
+  v_after  text[];
+  v_one    text[];
+  v_other  text[];
+  v_named  boolean;
+begin
+  while v_begin < least(v_n, v_m) and rtrim(v_x[v_begin + 1], 's') = rtrim(v_y[v_begin + 1], 's') loop
+    v_begin := v_begin + 1;
+  end loop;
+  while v_end < least(v_n, v_m) - v_begin and v_x[v_n - v_end] = v_y[v_m - v_end] loop
+    v_end := v_end + 1;
+  end loop;
+  if v_begin = 0 then
+    return null;
+  end if;
+  v_after := v_x[v_n - v_end + 1 :];
+  v_shared := (select count(*) from unnest(v_x[:v_begin] || v_after) as w(word)
+               where not pgmem.is_function_word(word) and word !~ '^\d');
+  v_one := v_x[v_begin + 1 : v_n - v_end];
+  v_other := v_y[v_begin + 1 : v_m - v_end];
+  if v_one = '{}' and v_other = '{}' then
+    return case when v_shared >= 2 and pgmem.denials(p_theirs) <> pgmem.denials(p_ours) then 'negation' end;
+  end if;
+  if v_shared < 1 or cardinality(v_one) not between 1 and 8 or cardinality(v_other) not between 1 and 8
+     or pgmem.denials(p_theirs) <> pgmem.denials(p_ours) then
+    return null;
+  end if;
+  v_verb := pgmem.verb_place(v_x[:v_begin]);
+  v_kind := case when v_verb is not null then coalesce(pgmem.verb_kind(v_x[v_verb], v_x[v_verb - 1]), 'one')
+    -- A title that begins with a verb says what is to be, such as Use Redis for sessions.
+    when lower(p_theirs) ~ '^(always|never)\M' then 'one'
+    when v_x[1] = any ('{use,adopt,choose,prefer,select,pick,host,store,run,keep,write}'::text[]) then 'many' end;
+  -- A number after the verb is a value; one before it names a thing, as chapter 7 does.
+  if pgmem.is_number(v_one[1]) and pgmem.is_number(v_other[1]) and v_one[2:] is not distinct from v_other[2:] then
+    return case
+      when v_shared < 2 and v_verb is null then null
+      when v_verb is null
+        and v_x[v_begin] <> all ('{to,of,at,than,every,after,within,least,most}'::text[])
+        and coalesce(v_after[1], '') !~ '^(times|seconds?|minutes?|hours?|days?|weeks?|months?|years?|percent|[kmgt]i?b|ms)$'
+        then null
+      when v_one[1] ~ '^\d{4}-\d\d|^(19|20)\d\d$' and v_other[1] ~ '^\d{4}-\d\d|^(19|20)\d\d$' then 'date'
+      else 'number' end;
+  end if;
+  if v_kind is null
+     or v_kind = 'many' and not exists (select from unnest(v_after) as w(word) where not pgmem.is_function_word(word))
+     -- Two of a class, such as a dog and a good boy, may be the same; so may what comes after about.
+     or v_one[1] in ('a', 'an') and v_other[1] in ('a', 'an') or v_x[v_begin] in ('a', 'an', 'about', 'like')
+     -- The end of a statement is a noun phrase: it holds no second clause.
+     or (v_one || v_other) && '{is,are,was,were,has,have,had,he,she,it,they,we,you,but,because,if,when,while,since,so,then,which,who,that,will,would,can,could,must,should}'::text[] then
+    return null;
+  end if;
+  v_named := v_a[v_begin + 1] ~ '[[:upper:]\d]' and v_b[v_begin + 1] ~ '[[:upper:]\d]';
+  -- Founded in and founded by are two relations.
+  if pgmem.is_function_word(v_one[1]) and pgmem.is_function_word(v_other[1]) then
+    return null;
+  end if;
+  -- Right after the verb a word in lower case may be how something is, such as tired, or begin another relation, such as
+  -- married to.
+  if not v_named and (v_shared < 2 or v_kind = 'be' and v_verb = v_begin
+      and (v_one || v_other) && '{of,in,for,to,at,on,by,with,from,about}'::text[]) then
+    return null;
+  end if;
+  return case
+    when array_to_string(v_x[:v_begin], ' ') ~ '\m(prefer|favou?rite)' then 'preference'
+    when pgmem.names_day(v_one) and pgmem.names_day(v_other) then 'date'
+    else 'object' end;
+end;
+$$;
+comment on function pgmem.contradiction is $$
+How the second of two texts contradicts the first: object, number, date, negation or preference; null: not plainly.
+$$;
+
+
+create or replace function pgmem.names_day(p_words text[]) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select array_to_string(p_words, ' ') ~ '\m((mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|june|july|august|september|october|november|december|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\M|\d{4}-\d\d';
+end;
+comment on function pgmem.names_day is 'Whether words in lower case name a day or a month.';
+
+
+-- Where four words or more are nearly all capitals, as in a headline, a capital says nothing; nor does one at the beginning.
+create or replace function pgmem.names_of(p_words text[]) returns text[]
+language sql immutable parallel safe
+begin atomic
+  select array(
+    select lower(u.word) from unnest(p_words) with ordinality as u(word, place)
+    where u.word ~ '\d' or u.word ~ '^.+[[:upper:]]' or u.word ~ '^[[:upper:]]' and u.place > 1 and not (
+      select count(*) > 3 and count(*) filter (where c.word ~ '^[[:upper:]]') * 4 > count(*) * 3
+      from unnest(p_words[2:]) as c(word) where not pgmem.is_function_word(lower(c.word))));
+end;
+comment on function pgmem.names_of is 'The words of a title that are names or numbers, in lower case.';
+
+
+create or replace function pgmem.as_name(p_text text) returns text
+language sql immutable parallel safe
+begin atomic
+  select ' ' || btrim(regexp_replace(lower(normalize(left(p_text, 10000), NFKC)), '[^\w]+|_', ' ', 'g')) || ' ';
+end;
+comment on function pgmem.as_name is
+  'A text as names are looked for in it: words in lower case between single spaces; signs and underscores are spaces.';
+
+
+create or replace function pgmem.tells_apart(p_theirs text, p_ours text) returns boolean
+language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
+declare
+  v_a text[] := pgmem.statement_words(p_theirs);
+  v_b text[] := pgmem.statement_words(p_ours);
+  v_x text := split_part(pgmem.statement(p_theirs), e'\t', 1);
+  v_y text := split_part(pgmem.statement(p_ours), e'\t', 1);
+begin
+  return pgmem.denials(p_theirs) <> pgmem.denials(p_ours)
+    or exists (select from unnest(pgmem.names_of(v_a)) as w(name) where strpos(pgmem.as_name(p_ours), pgmem.as_name(name)) = 0)
+    or exists (select from unnest(pgmem.names_of(v_b)) as w(name) where strpos(pgmem.as_name(p_theirs), pgmem.as_name(name)) = 0)
+    -- Two subjects before a verb of state.
+    or v_x <> v_y and exists (
+      select from unnest(string_to_array(v_x, ' ')) as w(word)
+      where word <> all (string_to_array(v_y, ' ')) and not pgmem.is_function_word(word)) and exists (
+      select from unnest(string_to_array(v_y, ' ')) as w(word)
+      where word <> all (string_to_array(v_x, ' ')) and not pgmem.is_function_word(word));
+end;
+$$;
+comment on function pgmem.tells_apart is
+  'Whether two titles differ in words that tell two things apart: names, numbers, negations, or their subjects.';
