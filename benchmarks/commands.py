@@ -355,7 +355,10 @@ def facts(store: EmptyStore, data: DataFile) -> None:
 def precision(
     store: EmptyStore,
     data: Annotated[
-        Path, typer.Option("--data", exists=True, file_okay=False, help="The folder of precisionMemBench's fixtures.")
+        Path,
+        typer.Option(
+            "--data", exists=True, file_okay=False, help="The folder of precisionMemBench's fixtures."
+        ),
     ],
     superseded: Annotated[
         bool, typer.Option("--superseded", help="Forget what the data calls superseded or resolved.")

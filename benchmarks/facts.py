@@ -1,7 +1,7 @@
 """FactConsolidation: numbered facts of which later ones contradict earlier ones, and questions about what holds now.
 
 The facts are saved in order through the public API, once as contexts, word for word, and once as facts of an entity
-with the relation as their slot. `search_memory` gets only the text of a question. Of a question's answer the newest fact
+with the relation as their slot. `search_memory` gets only the text of a question. Of the answer the newest fact
 that states it counts as right; an earlier fact with the same subject and relation and another object counts as stale.
 The data is MIT and not part of pgmem (MemoryAgentBench, Conflict_Resolution, single hop).
 """
@@ -71,7 +71,7 @@ def read(file: Path) -> list[FactSet]:
 
 
 def _question(facts: Sequence[str], text: str, answers: Sequence[str]) -> Question | None:
-    """The last fact that ends in an answer and shares most words with the question; its beginning tells the stale ones."""
+    """The last fact that ends in an answer and shares most words with the question, and those that begin as it does."""
     asked, best = _words(text), (0.0, -1, "")
     for number, fact in enumerate(facts):
         for answer in answers:

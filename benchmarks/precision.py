@@ -1,6 +1,6 @@
 """precisionMemBench: 35 beliefs in two scopes, and queries of which each must bring certain beliefs and nothing else.
 
-The adapter has `add` and `search` and nothing else. A belief is saved by `upsert_entity` in a project for its scope, its
+The adapter has `add` and `search` and nothing else. A belief is saved by `upsert_entity` in a project of its scope, its
 canonical name as the entity, its aliases as aliases; `search` is `search_memory` as an agent calls it, with the query's
 text alone. What stands around the two (pinned beliefs, open questions, participants of relations, the budget, the
 persona) is the benchmark's own harness, and so is the scoring; both follow its sources rule by rule. With
@@ -107,16 +107,22 @@ class _Harness:
                     if belief and other not in (*pinned, *found) and self._in(belief, user, scopes):
                         joined.append(other)
         shown = pinned[:most]
-        return shown, [*found, *joined][: max(0, most - len(shown))], questions[: budget.get("maxQuestions", 15)]
+        return (
+            shown,
+            [*found, *joined][: max(0, most - len(shown))],
+            questions[: budget.get("maxQuestions", 15)],
+        )
 
 
-def _failures(expect: Mapping[str, Any], pinned: set[str], relevant: Sequence[str], questions: set[str]) -> list[str]:
+def _failures(
+    expect: Mapping[str, Any], pinned: set[str], relevant: Sequence[str], questions: set[str]
+) -> list[str]:
     """What a case asserts and the context does not hold; the persona's text is not retrieved and always as asserted."""
-    wanted, failures = expect.get("relevantBeliefs") or {}, []
+    wanted = expect.get("relevantBeliefs") or {}
+    failures: list[str] = []
     found, union = set(relevant), pinned | set(relevant)
-    for key in (*wanted.get("mustInclude", ()), *wanted.get("shouldInclude", ())):
-        if key not in union:
-            failures.append(f"missing: {key}")
+    needed = (*wanted.get("mustInclude", ()), *wanted.get("shouldInclude", ()))
+    failures += [f"missing: {key}" for key in needed if key not in union]
     failures += [f"forbidden: {key}" for key in wanted.get("mustExclude", ()) if key in union]
     if (only := wanted.get("shouldOnlyInclude")) is not None:
         failures += [f"unexpected: {key}" for key in relevant if key not in only]
@@ -137,7 +143,9 @@ def _failures(expect: Mapping[str, Any], pinned: set[str], relevant: Sequence[st
     return failures + [f"noise: {key}" for key in noise if key in union]
 
 
-def _precision(expect: Mapping[str, Any], seeded: set[str], relevant: Sequence[str]) -> tuple[float | None, float | None]:
+def _precision(
+    expect: Mapping[str, Any], seeded: set[str], relevant: Sequence[str]
+) -> tuple[float | None, float | None]:
     """Precision and recall of the relevant beliefs; null where nothing was wanted."""
     wanted = expect.get("relevantBeliefs") or {}
     only = wanted.get("shouldOnlyInclude")
@@ -166,7 +174,9 @@ async def run(
     Raises:
         ValueError: a file is missing or in another schema.
     """
-    beliefs, cases, sessions = (_read(folder, name) for name in ("beliefs.seed", "retrieval.cases", "session-retrieval.cases"))
+    beliefs, cases, sessions = (
+        _read(folder, name) for name in ("beliefs.seed", "retrieval.cases", "session-retrieval.cases")
+    )
     adapter = Adapter(memory, superseded)
     scopes = {scope for item in (*beliefs, *cases) for scope in item["scope"]}
     for user in {belief["user_id"] for belief in beliefs} | {case.get("userId", _USER) for case in cases}:
