@@ -553,15 +553,14 @@ class Verbs:
         next_step says what to do.
 
         Args:
-            entity_name: What the fact is about.
+            entity_name: Its name.
             fact: What is true of it now.
             project_id: Project name.
             related_entities: Entities that exist; each has entity_id or entity_name, and relationship_type.
             scope: Its reach; global, project or focus.
             focus: Focus area.
-            about: The slot: what the fact is about, such as capital; a later fact about it replaces this
-                one.
-            aliases: Other names of the entity; unset: those it has.
+            about: Such as capital; the slot of the fact: a later fact in the same slot replaces this one.
+            aliases: Names; unset: those it has.
             governance_token: Approval for scope global; a token of request_global_write_approval.
             save_id: A UUID; sent again, it saves once.
             share: Whose it is: private or org; unset: private where there is a user.
@@ -908,7 +907,7 @@ class Verbs:
             limit: How many at most, 1 to 1000.
             project_id: Project name.
             scope: Its reach; global, project or focus.
-            labels: Only these kinds of memory, such as Decision.
+            labels: Only these kinds, such as Decision.
             as_of: As true at that time; also what was superseded since, by full text alone.
             known_at: As recorded at that time; by full text alone.
             fusion: linear (weighted sum of normalised arms) or rrf; unset: the store's setting.
@@ -2366,7 +2365,7 @@ class Verbs:
 
         Args:
             project_id: Only of this project; unset: of all.
-            labels: Only these kinds of memory, such as Decision.
+            labels: Only these kinds, such as Decision.
             status: Only of this status, such as superseded.
             source: Only what came in this way: mcp, sdk, cli, ui, sync or sql.
             agent_id: Only what this agent wrote.

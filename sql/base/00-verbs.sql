@@ -145,7 +145,7 @@ insert into pgmem.argument (name, sent_by, meaning) values
   ('scope', 'anyone', 'Its reach; global, project or focus.'),
   ('focus', 'anyone', 'Focus area.'),
   ('label', 'anyone', 'Such as Decision.'),
-  ('labels', 'anyone', 'Only these kinds of memory, such as Decision.'),
+  ('labels', 'anyone', 'Only these kinds, such as Decision.'),
   ('key', 'anyone', 'Id, name or title; a title exactly.'),
   ('as_of', 'anyone', 'As true at that time.'),
   ('known_at', 'anyone', 'As recorded at that time.'),

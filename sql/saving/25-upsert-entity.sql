@@ -21,17 +21,17 @@ entity existed; `manual_review` when the earlier fact has more trust, and `dupli
 message names a valid_to that had passed, after which the entity holds again. A refused save is not an error; its
 status is `failed` or `blocked_scope`, and next_step says what to do.
 $$,
-  p_description => 'Keep what is now true of a named thing, in a sentence; the earlier fact goes to its history.',
+  p_description => 'Keep what is now true of a named thing, in a sentence; the earlier fact goes to history.',
   p_fields => array[
-    pgmem.field('entity_name', 'key', 'What the fact is about.', p_required => true, p_kept => 'key',
+    pgmem.field('entity_name', 'key', 'Its name.', p_required => true, p_kept => 'key',
       p_option => 'name'),
     pgmem.field('fact', 'text', 'What is true of it now.', p_required => true),
     pgmem.field('related_entities', 'related_entities',
       'Entities that exist; each has entity_id or entity_name, and relationship_type.', p_kept => 'nothing',
       p_starts => '''[]''', p_option => 'related'),
-    pgmem.field('about', 'text', 'The slot: what the fact is about, such as capital; a later fact about it replaces this one.',
+    pgmem.field('about', 'text', 'Such as capital; the slot of the fact: a later fact in the same slot replaces this one.',
       p_approved => false),
-    pgmem.field('aliases', 'texts', 'Other names of the entity; unset: those it has.'),
+    pgmem.field('aliases', 'texts', 'Names; unset: those it has.'),
     pgmem.field('version', 'integer', 'The number of its states so far; node_version holds the earlier ones.',
       p_kept => 'view', p_query => 'n.version')],
   p_searched => '{fact,aliases}',
