@@ -50,6 +50,7 @@ __all__ = [
     "Conflicts",
     "ContextBundle",
     "ContextItem",
+    "Contradiction",
     "Coverage",
     "Decay",
     "DedupDue",
@@ -279,6 +280,15 @@ class NearName(Answer):
     score: float
 
 
+class Contradiction(Answer):
+    """A memory that a save contradicts: on which axis, and what each of them says."""
+
+    id: UUID
+    axis: Literal["object", "number", "date", "negation", "preference"]
+    theirs: str
+    ours: str
+
+
 class SaveResult(Answer):
     """The outcome of a save. A save raises only for arguments that cannot be read; `status` has every other outcome."""
 
@@ -292,6 +302,8 @@ class SaveResult(Answer):
     embedded: bool = False
     near_names: list[NearName] = field(default_factory=list)
     """Names that were here before and resemble one"""
+    conflicts: list[Contradiction] = field(default_factory=list)
+    """What it contradicts; of plain statements"""
 
 
 class BatchSaveResult(Answer):
@@ -511,6 +523,8 @@ class SearchResult(Excerpted, KeyedMemory):
     confidence: float | None = None
     explanation: dict[str, Any] | None = None
     created_at: datetime | None = None
+    outdated_by: UUID | None = None
+    """The later statement that holds in its place; null: none."""
 
 
 class SearchMode(Answer):
@@ -525,7 +539,7 @@ class SearchResults(Answer):
     """Ranked memories, how they were found, and whether they answer.
 
     `answered` is about the whole: yes, unclear or no. `left_out` counts results that did not fit into max_tokens,
-    repeat a better one, or were withheld from an agent as nothing answers.
+    repeat a better one, or do not answer where only answers are wanted.
     """
 
     results: list[SearchResult]
