@@ -554,12 +554,12 @@ class Verbs:
 
         Args:
             entity_name: Its name.
-            fact: What is true of it now.
+            fact: What is true of it.
             project_id: Project name.
             related_entities: Entities that exist; each has entity_id or entity_name, and relationship_type.
             scope: Its reach; global, project or focus.
             focus: Focus area.
-            about: Such as capital; the slot of the fact: a later fact in the same slot replaces this one.
+            about: Such as capital; the slot of the fact: a later one in the same slot replaces it.
             aliases: Names; unset: those it has.
             governance_token: Approval for scope global; a token of request_global_write_approval.
             save_id: A UUID; sent again, it saves once.

@@ -21,15 +21,15 @@ entity existed; `manual_review` when the earlier fact has more trust, and `dupli
 message names a valid_to that had passed, after which the entity holds again. A refused save is not an error; its
 status is `failed` or `blocked_scope`, and next_step says what to do.
 $$,
-  p_description => 'Keep what is now true of a named thing, in a sentence; the earlier fact goes to history.',
+  p_description => 'Keep what is now true of a named thing, in a sentence; the earlier goes to history.',
   p_fields => array[
     pgmem.field('entity_name', 'key', 'Its name.', p_required => true, p_kept => 'key',
       p_option => 'name'),
-    pgmem.field('fact', 'text', 'What is true of it now.', p_required => true),
+    pgmem.field('fact', 'text', 'What is true of it.', p_required => true),
     pgmem.field('related_entities', 'related_entities',
       'Entities that exist; each has entity_id or entity_name, and relationship_type.', p_kept => 'nothing',
       p_starts => '''[]''', p_option => 'related'),
-    pgmem.field('about', 'text', 'Such as capital; the slot of the fact: a later fact in the same slot replaces this one.',
+    pgmem.field('about', 'text', 'Such as capital; the slot of the fact: a later one in the same slot replaces it.',
       p_approved => false),
     pgmem.field('aliases', 'texts', 'Names; unset: those it has.'),
     pgmem.field('version', 'integer', 'The number of its states so far; node_version holds the earlier ones.',
