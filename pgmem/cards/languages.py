@@ -82,6 +82,11 @@ def available(suffix: str) -> bool:
     return True
 
 
+def is_missing(suffix: str) -> bool:
+    """Whether files with this suffix could be parsed if the extra `languages` were installed."""
+    return suffix in _GRAMMARS and not available(suffix)
+
+
 @dataclass(slots=True)
 class _Found:
     imports: list[Import]

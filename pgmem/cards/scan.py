@@ -16,12 +16,13 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from pgmem.cards import decisions, files, measured
+from pgmem.cards import decisions, files, languages, measured
 from pgmem.cards.cache import Cache, json_digest
 from pgmem.cards.facts import Learned, facts, learned, taken_back
 from pgmem.cards.parsing import face, parse
 from pgmem.cards.report import entries_of, gathered
 from pgmem.errors import InvalidArgument
+from pgmem.escaping import counted
 from pgmem.workspace.git import MOST_COMMITS, Commit, Git, GitUnavailable
 
 SCHEMA = "pgmem.cards/1"
@@ -212,6 +213,10 @@ class Reading:
                 self._skipped.append(f"{path}: cannot be parsed ({error}); only its name is kept")
             if self._on_file is not None:
                 self._on_file(number, len(self._files))
+        if unread := sum(languages.is_missing(path.rpartition(".")[2]) for path in self._files):
+            self._skipped.append(
+                f"{counted(unread, 'file is', 'files are')} not parsed: install pgmem-agent[languages]"
+            )
 
     def _said(self, path: str, row: dict[str, Any]) -> dict[str, Any]:
         """What a file says of itself; whatever is wrong with it ends no reading."""

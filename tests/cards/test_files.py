@@ -80,14 +80,19 @@ async def test_which_files_finds_by_name_by_words_and_by_what_changes_together(m
         await memory.which_files("shop", " ")
 
 
-async def test_others_see_no_file_of_a_project(memory: Memory, dsn: str, tmp_path: Path) -> None:
+async def test_others_see_no_file_of_a_project(dsn: str, shop_tree: Path, tmp_path: Path) -> None:
     """Neither verb tells a tenant what another one has stored; without a repository here nothing is read."""
     text, path = "pay_invoice in pkg/pay/till.py", "pkg/pay/till.py"
     async with Memory.connect(load(dsn=dsn, data_dir=tmp_path / "data", embedding_provider="none")) as away:
-        other = away.acting_as(MemoryScope(org_id="other", user_id="mallory"))
-        await other.save_session("Look around", "shop")
-        for who, known in ((away, True), (other, False)):
-            found = await who.which_files("shop", text), await who.what_changes("shop", [path])
+        ada, mallory = (
+            away.acting_as(MemoryScope(org_id=org, user_id=who))
+            for org, who in (("a", "ada"), ("b", "mallory"))
+        )
+        for who in (ada, mallory):
+            await who.save_session("Look around", "stall")
+        await ada.refresh_from_run(scan(shop_tree), "stall")
+        for who, known in ((ada, True), (mallory, False)):
+            found = await who.which_files("stall", text), await who.what_changes("stall", [path])
             assert [bool(one.files) for one in found] == [known, known]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pgmem import Memory
-from pgmem.cards import parsing, scan
+from pgmem.cards import languages, parsing, scan
 from pgmem.settings import load
 from pgmem.workspace.git import Git as Repository
 from tests.cards.conftest import Committed, Git
@@ -122,3 +122,11 @@ def test_a_message_that_is_no_text_and_a_split_file_are_read(
     assert made["facts"]["a.py"]["commits"] == 6  # a split belongs to both
     assert made["facts"]["sansio.py"]["commits"] == 6
     assert [commit.subject for commit in Repository(root).log()][1] == "Begin again."
+
+
+def test_files_that_an_extra_would_parse_are_counted(
+    shop_tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (shop_tree / "a.ts").write_text("export const a = 1\n", encoding="utf-8")
+    monkeypatch.setattr(languages, "available", lambda suffix: False)
+    assert "1 file is not parsed: install pgmem-agent[languages]" in scan(shop_tree)["skipped"]
