@@ -528,19 +528,11 @@ create or replace function pgmem.propose_from_receipt(
 ) returns pgmem.proposal
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
-  v_answer pgmem.proposal;
   v_caller pgmem.caller := pgmem.require_writer();
-  v_answer jsonb;
 begin
-  v_answer := pgmem.draft_receipt(
+  return jsonb_populate_record(null::pgmem.proposal, pgmem.draft_receipt(
     coalesce(p_receipt, '{}'), pgmem.card_scope(v_caller, p_project_id), v_caller, p_share,
-    pgmem.written_on(p_branch, p_branch_commit));
-  v_answer.drafted := v_answer -> 'drafted';
-  v_answer.existing := v_answer -> 'existing';
-  v_answer.proposal_only := v_answer -> 'proposal_only';
-  v_answer.warnings := v_answer -> 'warnings';
-  v_answer.next_step := v_answer ->> 'next_step';
-  return v_answer;
+    pgmem.written_on(p_branch, p_branch_commit)));
 end;
 $$;
 comment on function pgmem.propose_from_receipt is $$

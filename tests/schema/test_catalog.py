@@ -201,6 +201,17 @@ def test_a_function_says_use_column_only_where_one_of_its_names_could_be_a_colum
         assert own, row["proname"]
 
 
+def test_every_function_compiles(rows: Rows, connection: psycopg.Connection[DictRow]) -> None:
+    found = rows(
+        "select pg_get_functiondef(p.oid) as definition from pg_proc p join pg_language l on l.oid = p.prolang"
+        " where p.pronamespace = 'pgmem'::regnamespace and l.lanname = 'plpgsql'"
+    )
+    with connection.transaction(force_rollback=True):
+        connection.execute("set local check_function_bodies = on")
+        for row in found:
+            connection.execute(row["definition"].encode())
+
+
 def test_the_head_of_a_chapter_names_chapters_and_files_that_are_there() -> None:
     root = schema._SQL.parent
     for path in sql_files():
