@@ -31,6 +31,8 @@ from pgmem import Memory
 from pgmem.install import schema
 from pgmem.settings import Settings
 
+pytest_plugins = ("tests.fixtures.verbs", "tests.fixtures.logins")
+
 CREATE = "create database {} template {} strategy file_copy"
 LEAVE = "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid not in (pg_backend_pid(), %s)"
 GRAPH_TIERS, VECTOR_TIERS = ("full", "no pgvector"), ("full", "no AGE")

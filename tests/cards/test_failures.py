@@ -14,7 +14,7 @@ from mcp.client.client import Client
 from pgmem.mcp.server import create_server
 from pgmem.settings import load
 from tests.cards.conftest import Commit, Draft, Query, Refresh, Run, Set, report
-from tests.cards.test_tools import answer, manage, refusal
+from tests.cards.test_card_tools import answer, manage, refusal
 from tests.conftest import Call
 
 SCOPE = ["pkg/till.py"]

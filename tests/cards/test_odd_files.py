@@ -13,7 +13,7 @@ from pgmem.cards import languages, parsing, scan
 from pgmem.settings import load
 from pgmem.workspace.git import Git as Repository
 from tests.cards.conftest import Committed, Git
-from tests.cards.test_history import shop_tree
+from tests.cards.test_git_history import shop_tree
 
 __all__ = ["shop_tree"]
 

@@ -23,10 +23,8 @@ from pgmem.outbox import QueuedSave
 from pgmem.settings import Settings, misspelt
 from tests.cli.conftest import Run
 from tests.conftest import Call, new_database, renew_sessions
-from tests.sql.conftest import Rows, rows
+from tests.fixtures.verbs import Rows
 from tests.sql.test_upkeep import import_titles
-
-__all__ = ["rows"]
 
 Found = dict[str, dict[str, str | None]]
 Examine = Callable[..., tuple[int, Found]]

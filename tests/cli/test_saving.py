@@ -12,9 +12,7 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.conftest import output_of
-from tests.sql.conftest import Rows, rows
-
-__all__ = ["rows"]
+from tests.fixtures.verbs import Rows
 
 
 @pytest.fixture(autouse=True)

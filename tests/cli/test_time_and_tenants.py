@@ -12,10 +12,7 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.conftest import Call
-from tests.sql.conftest import Rows, rows, shop
-from tests.tenancy.conftest import make_login
-
-__all__ = ["make_login", "rows", "shop"]
+from tests.fixtures.verbs import Rows
 
 
 def shown(run: Run, *arguments: str) -> Any:

@@ -20,9 +20,7 @@ from pgmem.worker.extractor import ChatModel, Extracted, Extractor
 from tests.conftest import Call
 from tests.embeddings.server import Answer, EmbeddingServer
 from tests.extraction.conftest import PORT, QUEUE, SAID
-from tests.sql.conftest import Rows, rows
-
-__all__ = ["rows"]
+from tests.fixtures.verbs import Rows
 
 pytestmark = pytest.mark.anyio
 

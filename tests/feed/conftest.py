@@ -9,9 +9,8 @@ import pytest
 
 from tests.concurrency.conftest import OpenSession, no_embedding, session
 from tests.conftest import Call
-from tests.sql.conftest import act_as, picture, rows, shop
 
-__all__ = ["OpenSession", "act_as", "no_embedding", "picture", "rows", "session", "shop"]
+__all__ = ["OpenSession", "no_embedding", "session"]
 
 Read = Callable[..., list[dict[str, Any]]]
 

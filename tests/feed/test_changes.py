@@ -13,7 +13,7 @@ from psycopg.rows import DictRow
 from tests.concurrency.conftest import OpenSession
 from tests.conftest import Call, past_the_pooler
 from tests.feed.conftest import Read
-from tests.sql.conftest import ActAs, Rows
+from tests.fixtures.verbs import ActAs, Rows
 
 
 def kinds(changes: list[dict[str, Any]]) -> list[tuple[str, str, str]]:

@@ -19,7 +19,7 @@ from pgmem.editor import surface
 from pgmem.mcp.server import create_server
 from pgmem.settings import load
 from tests.conftest import Call
-from tests.sql.conftest import ActAs
+from tests.fixtures.verbs import ActAs
 
 Clock = Callable[[str], None]
 

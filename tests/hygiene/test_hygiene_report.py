@@ -12,7 +12,7 @@ import pytest
 from psycopg.rows import DictRow
 
 from tests.conftest import Call
-from tests.sql.conftest import ActAs, Picture, Rows
+from tests.fixtures.verbs import ActAs, Picture, Rows
 
 NOW = "2026-06-30T12:00:00Z"
 TEXT = " ".join(f"word{i}" for i in range(20))

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from tests.conftest import Call
-from tests.sql.conftest import ActAs, Each, Rows
+from tests.fixtures.verbs import ActAs, Each, Rows
 
 Remember = Callable[..., Any]
 

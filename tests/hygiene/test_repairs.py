@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from tests.conftest import Call
-from tests.sql.conftest import ActAs, Picture, Rows
+from tests.fixtures.verbs import ActAs, Picture, Rows
 
 
 @pytest.fixture

@@ -17,9 +17,6 @@ from pgmem import Memory
 from pgmem.models import Imported, MemoryScope
 from pgmem.settings import Settings
 from tests.conftest import Call, caller, new_database, past_the_pooler
-from tests.sql.conftest import act_as, rows, shop
-
-__all__ = ["act_as", "rows", "shop"]
 
 NewStore = Callable[[], str]
 

@@ -19,12 +19,10 @@ from psycopg.rows import DictRow
 from pgmem.errors import IdentityRequired, InvalidArgument, NotPermitted
 from pgmem.models import MemoryScope
 from tests.conftest import GRAPH_TIERS, Call, GraphDifferences, differences, tier
+from tests.fixtures.logins import PASSWORD
+from tests.fixtures.verbs import ActAs, Rows
 from tests.moving.conftest import NewStore, exported, imported, opened
-from tests.sql.conftest import ActAs, Rows
-from tests.tenancy.conftest import PASSWORD, login, make_login, roles
 from tests.waiting import until_the_server_says
-
-__all__ = ["login", "make_login", "roles"]
 
 ALICE = MemoryScope(org_id="acme", user_id="alice")
 BOB = MemoryScope(org_id="acme", user_id="bob")

@@ -12,9 +12,9 @@ import pytest
 
 from tests.cli.conftest import Run, run, surroundings
 from tests.conftest import Call, GraphDifferences
-from tests.sql.conftest import Rows, rows
+from tests.fixtures.verbs import Rows
 
-__all__ = ["rows", "run", "surroundings"]
+__all__ = ["run", "surroundings"]
 
 
 def lines(*records: Any) -> str:

@@ -13,12 +13,11 @@ from psycopg.rows import DictRow
 
 from tests.cli.conftest import Run, run, surroundings
 from tests.conftest import Call
+from tests.fixtures.verbs import Rows
 from tests.moving.conftest import NewStore, exported, imported
 from tests.moving.test_importers import lines
-from tests.sql.conftest import Rows, rows
-from tests.tenancy.conftest import login, make_login, roles
 
-__all__ = ["login", "make_login", "roles", "rows", "run", "surroundings"]
+__all__ = ["run", "surroundings"]
 
 Properties = dict[str, Any]
 

@@ -11,8 +11,8 @@ import pytest
 from psycopg.rows import DictRow
 
 from tests.conftest import Call
+from tests.fixtures.verbs import Rows
 from tests.moving.conftest import NewStore, exported, imported, opened
-from tests.sql.conftest import Rows
 
 EXPORT = Path(__file__).parent.parent / "schema" / "released" / "0.1.0" / "export.jsonl"
 NFC, NFD = "Caf\u00e9", "Cafe\u0301"

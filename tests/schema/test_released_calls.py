@@ -14,10 +14,8 @@ import pytest
 
 from pgmem.install import schema
 from tests.conftest import past_the_pooler
+from tests.fixtures.verbs import Rows
 from tests.schema.conftest import ROOT, MakeDatabase
-from tests.sql.conftest import Rows, rows
-
-__all__ = ["rows"]
 
 RELEASED = Path(__file__).parent / "released"
 COMMITS = {"0.1.0": "81bfd2c"}

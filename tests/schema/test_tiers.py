@@ -23,10 +23,8 @@ from tests.conftest import (
     tier,
     without,
 )
+from tests.fixtures.logins import PASSWORD
 from tests.schema.conftest import MakeDatabase, Program
-from tests.tenancy.conftest import PASSWORD, make_login
-
-__all__ = ["make_login"]
 
 TIERS = {"template": "full", "template_without_age": "no AGE", "template_text_only": "full text only"}
 

@@ -9,9 +9,7 @@ import pytest
 from psycopg.rows import DictRow
 
 from tests.conftest import Call
-from tests.sql.conftest import Rows, rows
-
-__all__ = ["rows"]
+from tests.fixtures.verbs import Rows
 
 COLUMNS = """
   select c.relname as view, a.attname as column, col_description(c.oid, a.attnum) as comment,

@@ -10,10 +10,8 @@ import pytest
 from psycopg.rows import DictRow
 
 from tests.conftest import Call
-from tests.sql.conftest import ActAs, act_as, each, picture, rows, shop
-from tests.tenancy.conftest import Login, login, make_login, roles
-
-__all__ = ["act_as", "each", "login", "make_login", "picture", "roles", "rows", "shop"]
+from tests.fixtures.logins import Login
+from tests.fixtures.verbs import ActAs
 
 Session = psycopg.Connection[DictRow]
 

@@ -9,9 +9,9 @@ import httpx2
 import pytest
 
 from tests.conftest import Call
+from tests.fixtures.verbs import Rows
 from tests.security.conftest import SECRET, Session
 from tests.security.test_trust import Source, source
-from tests.sql.conftest import Rows
 from tests.ui.serving import serving
 
 __all__ = ["source"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import Call
+from tests.fixtures.verbs import Rows
 from tests.security.conftest import Session, refused
-from tests.sql.conftest import Rows
 
 REPORT = {
     "modules": [

@@ -19,10 +19,10 @@ from psycopg.types.json import Jsonb
 from pgmem import Memory
 from pgmem.settings import Settings
 from tests.conftest import Call
+from tests.fixtures.logins import verbs
+from tests.fixtures.verbs import ActAs, Each, Rows
 from tests.security.conftest import Session, value
-from tests.sql.conftest import ActAs, Each, Rows
 from tests.tenancy.canaries import TENANTS, attack
-from tests.tenancy.conftest import verbs
 
 # hashtextextended(…, 0) is lookup3 of Bob Jenkins with a seed that is known. Its mix of 96 bits goes backwards as well
 # as forwards, so twelve bytes that somebody chooses reach any hash.

@@ -14,8 +14,8 @@ from mcp.server.auth.provider import AccessToken
 from pgmem.mcp.http import auth
 from tests.concurrency.conftest import Gate, gate
 from tests.conftest import Call
+from tests.fixtures.verbs import Rows
 from tests.serving import Agent, serving
-from tests.sql.conftest import Rows
 from tests.tenancy.test_http import token
 
 __all__ = ["gate", "token"]

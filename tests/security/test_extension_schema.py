@@ -11,8 +11,8 @@ from pgmem.doctor.database import examine_server
 from pgmem.errors import UnsuitableDatabase
 from pgmem.install import schema
 from tests.conftest import Call
+from tests.fixtures.verbs import ActAs, Rows
 from tests.security.conftest import Session, value
-from tests.sql.conftest import ActAs, Rows
 
 # Operators of extensions must name their schema: unqualified, they are looked for in the path of the session.
 UNNAMED = re.compile(r"(?<![.])(<=>|<->|<#>|<\+>)|::\s*(?:halfvec|vector|sparsevec|agtype|graphid)\b")

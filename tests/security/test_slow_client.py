@@ -24,8 +24,8 @@ from pgmem.mcp.http import changes, connections, fairness
 from pgmem.memory import Memory
 from pgmem.ui import site
 from tests.conftest import Call
+from tests.fixtures.verbs import ActAs
 from tests.serving import Agent, process, serving
-from tests.sql.conftest import ActAs
 from tests.tenancy.test_http import token
 
 __all__ = ["token"]

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from tests.conftest import Call
+from tests.fixtures.verbs import ActAs, Rows
 from tests.security.conftest import SECRET, Session, refused, value
-from tests.sql.conftest import ActAs, Rows
 
 Source = Callable[[str], None]
 

@@ -15,7 +15,7 @@ from pgmem.cli import app
 from pgmem.workspace.identity import chosen_project, waits_for_trust
 from tests.conftest import Call
 from tests.hook.conftest import Hook, context, data_dir, hook
-from tests.hook.test_session import event, root, transcript
+from tests.hook.test_client_session import event, root, transcript
 
 __all__ = ["data_dir", "event", "hook", "root", "transcript"]
 

@@ -7,8 +7,8 @@ import pytest
 from psycopg.rows import dict_row
 
 from tests.conftest import Call, caller
+from tests.fixtures.verbs import Rows
 from tests.security.conftest import Session, refused
-from tests.sql.conftest import Rows
 from tests.sql.test_upkeep import import_titles, shop
 
 __all__ = ["shop"]

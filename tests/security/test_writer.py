@@ -14,8 +14,8 @@ from psycopg.types.json import Jsonb
 from pgmem import Memory
 from pgmem.settings import Settings
 from tests.conftest import Call
+from tests.fixtures.verbs import Rows
 from tests.security.conftest import Session, refused, value
-from tests.sql.conftest import Rows
 
 IDENTITIES = "select last_value from pg_sequences where sequencename like 'embedding_model%'"
 

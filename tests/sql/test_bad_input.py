@@ -16,7 +16,7 @@ from psycopg.types.json import Jsonb
 
 from pgmem.errors import InvalidArgument
 from tests.conftest import Call, GraphDifferences, caller, new_database
-from tests.sql.conftest import SAVES, Picture
+from tests.fixtures.verbs import SAVES, Picture
 
 DROP = "'; drop schema pgmem cascade; --"
 HUGE = "x " * 500_000

@@ -10,7 +10,7 @@ import pytest
 from psycopg.rows import DictRow
 
 from tests.conftest import Call
-from tests.sql.conftest import ActAs, Picture, Rows
+from tests.fixtures.verbs import ActAs, Picture, Rows
 
 SESSION: dict[str, Any] = {
     "objective": "choose the payment",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import Call
-from tests.sql.conftest import Each, Rows
+from tests.fixtures.verbs import Each, Rows
 
 CONTRADICTIONS = [
     (

@@ -7,7 +7,7 @@ import pytest
 from psycopg.rows import DictRow
 
 from tests.conftest import Call
-from tests.sql.conftest import Each, Picture, Rows
+from tests.fixtures.verbs import Each, Picture, Rows
 
 
 def upsert(call: Call, name: str, fact: str, **more: object) -> DictRow:

@@ -11,7 +11,7 @@ import pytest
 from psycopg.rows import DictRow
 
 from tests.conftest import Call
-from tests.sql.conftest import ActAs, Each, Picture, Rows
+from tests.fixtures.verbs import ActAs, Each, Picture, Rows
 
 GLOBAL: dict[str, dict[str, object]] = {
     "save_session": {"objective": "inform everybody"},

@@ -11,7 +11,7 @@ from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 
 from tests.conftest import Call, past_the_pooler
-from tests.sql.conftest import ActAs, Each, Picture, Rows
+from tests.fixtures.verbs import ActAs, Each, Picture, Rows
 
 EVERYTHING = "match (n) return count(n) as vertices"
 

@@ -13,7 +13,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import DictRow, dict_row
 
 from tests.conftest import GRAPH_TIERS, Call, as_admin, caller, past_the_pooler, tier
-from tests.sql.conftest import SAVES, ActAs, Each, Picture, Rows
+from tests.fixtures.verbs import SAVES, ActAs, Each, Picture, Rows
 
 Login = Callable[..., psycopg.Connection[DictRow]]
 

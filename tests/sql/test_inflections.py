@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.conftest import Call
-from tests.sql.conftest import Rows
+from tests.fixtures.verbs import Rows
 from tests.sql.test_retrieval import note
 
 

@@ -9,7 +9,7 @@ import pytest
 from psycopg.rows import DictRow
 
 from tests.conftest import Call
-from tests.sql.conftest import ActAs, Each, Rows
+from tests.fixtures.verbs import ActAs, Each, Rows
 
 NFC, NFD = "caf\u00e9", "cafe\u0301"
 

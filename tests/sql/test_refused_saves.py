@@ -10,7 +10,7 @@ import pytest
 from psycopg.rows import DictRow
 
 from tests.conftest import Call
-from tests.sql.conftest import ActAs, Each, Rows
+from tests.fixtures.verbs import ActAs, Each, Rows
 
 
 def batch(call: Call, **parts: Any) -> DictRow:

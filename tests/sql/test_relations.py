@@ -9,7 +9,7 @@ import pytest
 from psycopg.rows import DictRow
 
 from tests.conftest import Call
-from tests.sql.conftest import ActAs, Each, Picture, Rows
+from tests.fixtures.verbs import ActAs, Each, Picture, Rows
 
 
 def join(call: Call, a: object, b: object, rel: str = "CONFLICTS_WITH", **more: object) -> DictRow:

@@ -10,7 +10,7 @@ import pytest
 from psycopg.rows import DictRow
 
 from tests.conftest import Call
-from tests.sql.conftest import Rows
+from tests.fixtures.verbs import Rows
 
 
 def items(call: Call, key: str = "content", **arguments: object) -> list[Any]:

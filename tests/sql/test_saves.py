@@ -9,7 +9,7 @@ import pytest
 from psycopg.rows import DictRow
 
 from tests.conftest import Call
-from tests.sql.conftest import ActAs, Picture, Rows
+from tests.fixtures.verbs import ActAs, Picture, Rows
 
 
 def blocked(call: Call, project: str = "shop", content: str = "c") -> UUID:

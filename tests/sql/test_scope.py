@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import Call
-from tests.sql.conftest import Picture, Rows
+from tests.fixtures.verbs import Picture, Rows
 
 BLOCKED: dict[str, dict[str, object]] = {
     "save_decision": {"title": "Use PostgreSQL", "rationale": "one system"},

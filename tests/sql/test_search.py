@@ -7,7 +7,7 @@ import pytest
 from psycopg.rows import DictRow
 
 from tests.conftest import Call
-from tests.sql.conftest import Each
+from tests.fixtures.verbs import Each
 
 
 def found(each: Each, query: str, **more: object) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Call
-from tests.sql.conftest import Rows
+from tests.fixtures.verbs import Rows
 from tests.sql.test_retrieval import note
 
 

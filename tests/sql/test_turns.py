@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from tests.conftest import Call
-from tests.sql.conftest import Rows
+from tests.fixtures.verbs import Rows
 
 SAID = [
     {"id": "a1", "role": "user", "content": "Does the checkout talk to Zephyrpay over mTLS?"},

@@ -9,7 +9,7 @@ import pytest
 from psycopg.rows import DictRow, dict_row
 
 from tests.conftest import Call, caller, tier
-from tests.sql.conftest import ActAs, Rows
+from tests.fixtures.verbs import ActAs, Rows
 
 
 def import_titles(rows: Rows, count: int) -> None:

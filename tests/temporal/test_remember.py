@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from tests.conftest import Call
-from tests.sql.conftest import ActAs, Each, Rows
+from tests.fixtures.verbs import ActAs, Each, Rows
 
 
 def refusal(call: Call, verb: str, **arguments: object) -> tuple[str | None, str]:

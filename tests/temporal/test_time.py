@@ -16,7 +16,7 @@ from psycopg.rows import DictRow
 from pgmem import Memory
 from pgmem.settings import Settings
 from tests.conftest import Call, GraphDifferences, past_the_pooler
-from tests.sql.conftest import ActAs, Each, Rows
+from tests.fixtures.verbs import ActAs, Each, Rows
 
 Clock = Callable[[str], None]
 

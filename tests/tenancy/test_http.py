@@ -13,8 +13,8 @@ import pytest
 
 from pgmem.escaping import as_sent
 from tests.conftest import Call
+from tests.fixtures.verbs import Rows
 from tests.serving import Agent, serving
-from tests.sql.conftest import Rows
 
 pytestmark = pytest.mark.anyio
 

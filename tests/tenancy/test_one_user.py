@@ -15,10 +15,10 @@ from psycopg.rows import DictRow
 
 from tests.cli.conftest import Run, run, surroundings
 from tests.conftest import Call
+from tests.fixtures.verbs import Rows
 from tests.serving import Agent, serving
-from tests.sql.conftest import Rows, act_as, rows, shop
 
-__all__ = ["act_as", "rows", "run", "shop", "surroundings"]
+__all__ = ["run", "surroundings"]
 
 
 def ids(rows: Rows) -> list[DictRow]:

@@ -17,8 +17,8 @@ from pgmem.errors import NotPermitted
 from pgmem.install import schema
 from pgmem.server.embedded import EmbeddedServer
 from tests.conftest import Call, GraphDifferences, caller, roomy_place
-from tests.sql.conftest import ActAs, Rows
-from tests.tenancy.conftest import PASSWORD, Login
+from tests.fixtures.logins import PASSWORD, Login
+from tests.fixtures.verbs import ActAs, Rows
 
 
 def sqlstate(connection: psycopg.Connection[DictRow], query: str) -> str | None:

@@ -11,7 +11,7 @@ from psycopg.rows import DictRow
 
 import pgmem
 from tests.conftest import Call, GraphDifferences
-from tests.sql.conftest import ActAs, Rows
+from tests.fixtures.verbs import ActAs, Rows
 
 SQL = Path(pgmem.__file__).parent.parent / "sql"
 MEMORY = "node|edge|node_version|embedding|save_attempt"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import Call, caller
+from tests.fixtures.verbs import Rows
 from tests.security.conftest import SECRET, Session, refused, value
-from tests.sql.conftest import Rows
 
 SEES = "select string_agg(rationale, ',') from pgmem.decision"
 

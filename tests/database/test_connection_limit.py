@@ -12,9 +12,7 @@ from pgmem import Memory
 from pgmem.errors import Busy
 from pgmem.settings import Settings, load
 from tests.conftest import Call
-from tests.tenancy.conftest import PASSWORD, make_login, roles
-
-__all__ = ["make_login", "roles"]
+from tests.fixtures.logins import PASSWORD
 
 pytestmark = pytest.mark.anyio
 

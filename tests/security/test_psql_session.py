@@ -9,8 +9,8 @@ import psycopg
 import pytest
 
 from tests.conftest import Call, caller
+from tests.fixtures.verbs import Rows
 from tests.security.conftest import SECRET, Session, refused, value
-from tests.sql.conftest import Rows
 
 STORED = (
     "select title, props, content_hash, title_tokens, tsv::text, scope_key, trust_level, source from pgmem.node"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.fixtures.verbs import Rows
 from tests.security.conftest import SECRET, Session, refused, value
-from tests.sql.conftest import Rows
 
 CAROLS = "pgmem.tenant_of('globex', 'carol')"
 
