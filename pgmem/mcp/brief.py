@@ -17,12 +17,12 @@ _DOUBTFUL = 0.5
 """Below this trust or confidence an agent is told: that of an agent is .5 (setting trust_agent)."""
 
 
-def answer(tool: str, found: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer of a tool as an agent is shown it."""
-    return _BRIEF[tool](found) if tool in _BRIEF else found
+def answer(tool: str, found: dict[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the answer of a tool to some arguments as an agent is shown it."""
+    return _BRIEF[tool](found, asked) if tool in _BRIEF else found
 
 
-def _context(found: dict[str, Any]) -> dict[str, Any]:
+def _context(found: dict[str, Any], _: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **found,
         **{part: [_item(item) for item in found.get(part, ())] for part in ("standing", "items")},
@@ -43,15 +43,18 @@ def _item(item: Mapping[str, Any]) -> dict[str, Any]:
     return {"label": item["label"], "scope": item.get("scope"), **named, **texts, **dated, **_doubts(item)}
 
 
-def _search(found: dict[str, Any]) -> dict[str, Any]:
-    return {**found, "results": [_result(result) for result in found.get("results", ())]}
+def _search(found: dict[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+    results = [_result(result, asked.get("project_id")) for result in found.get("results", ())]
+    return {**found, "results": results}
 
 
-def _result(result: Mapping[str, Any]) -> dict[str, Any]:
+def _result(result: Mapping[str, Any], project: str | None) -> dict[str, Any]:
     told = "id label title project explanation".split()
     shown = {name: result[name] for name in told if result.get(name)}
-    if result.get("passage") not in (None, result["title"]):
-        shown["passage"] = result["passage"]
+    if shown.get("project") == project:
+        del shown["project"]
+    if passage := (result.get("passage") or "").removeprefix(result["title"]).strip():
+        shown["passage"] = passage
     if result.get("scope") != "project":
         shown["scope"] = result.get("scope")
     figure = result["score"] if result.get("relevance") is None else result["relevance"]
@@ -79,7 +82,7 @@ def _day(time: str | None) -> str | None:
 _ABOUT = frozenset(
     "id key label title scope focus created_at updated_at trust_level confidence freshness relevance_score".split()
 )
-_BRIEF: Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+_BRIEF: Mapping[str, Callable[[dict[str, Any], Mapping[str, Any]], dict[str, Any]]] = {
     "retrieve_context": _context,
     "search_memory": _search,
 }

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
+from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar
 
 import anyio
@@ -80,7 +81,7 @@ class Server(MCPServer[App]):
         """
         try:
             return framed(
-                name, await self._call(name, escaping.as_sent(arguments), context), self.optional(name)
+                name, await self._call(name, escaping.as_sent(arguments), context), self.optional(name), arguments
             )
         except UnexpectedToolError:
             raise
@@ -213,7 +214,10 @@ async def reported(context: Context[App, Any], call: Awaitable[R]) -> R:
 
 
 def framed(
-    tool: str, result: CallToolResult | InputRequiredResult, optional: frozenset[str] = frozenset()
+    tool: str,
+    result: CallToolResult | InputRequiredResult,
+    optional: frozenset[str] = frozenset(),
+    asked: Mapping[str, Any] = MappingProxyType({}),
 ) -> CallToolResult | InputRequiredResult:
     """Return an answer without nulls, its text as one line of JSON, marked and neutralised as data.
 
@@ -224,7 +228,7 @@ def framed(
     """
     if not isinstance(result, CallToolResult) or result.structured_content is None:
         return result
-    found = brief.answer(tool, result.structured_content)
+    found = brief.answer(tool, result.structured_content, asked)
     telling = {k: v for k, v in found.items() if v or k not in optional}
     answer = escaping.as_data(without_nulls(telling))
     text = knowledge.text_of(tool, answer) or escaping.as_data_in_json(

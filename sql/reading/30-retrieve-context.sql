@@ -255,10 +255,10 @@ create or replace function pgmem.fitting_items(
 )
 language plpgsql immutable set search_path = pgmem, pg_temp as $$
 declare
-  v_most     constant integer := greatest(p_max_tokens / 2, 160);
+  v_most     constant integer := greatest(p_max_tokens / 2, 120);
   v_first    constant integer := jsonb_array_length(p_standing);
   v_standing integer := p_max_tokens * 4 / 5;
-  v_left     integer := p_max_tokens * 4 - least(p_max_tokens, 240);  -- less the fields beside the items
+  v_left     integer := p_max_tokens * 4 - 310;  -- less the fields beside the items
   v_all      jsonb[] := array(select pgmem.shortened_item(value, v_most, p_brief)
                               from jsonb_array_elements(p_standing || p_items) with ordinality order by ordinality);
   v_taken    bigint[] := '{}';

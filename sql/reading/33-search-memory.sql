@@ -414,6 +414,8 @@ comment on function pgmem.tokens_of is 'About how many tokens a model takes for 
 
 
 -- Near copies are those that share nine in ten of their words.
+-- What an agent is shown of a result beside its texts are about 36 tokens, and 60 of the answer beside its results
+-- (pgmem/mcp/brief.py). The best result is cut where it alone is longer than what is left.
 create or replace function pgmem.packed(
   p_items jsonb[],
   p_words text[],
@@ -423,7 +425,7 @@ create or replace function pgmem.packed(
 )
 language plpgsql immutable set search_path = pgmem, pg_temp as $$
 declare
-  v_left  integer := p_max_tokens;
+  v_left  integer := p_max_tokens - 60;
   v_kept  integer[] := '{}';
   v_mine  text[];
   v_other text[];
@@ -440,7 +442,12 @@ begin
       v_copy := pgmem.jaccard(v_mine, v_other) >= 0.9;
       exit when v_copy;
     end loop;
-    v_cost := pgmem.tokens_of(concat(p_items[place] ->> 'title', p_items[place] ->> 'passage')) + 20;
+    v_cost := pgmem.tokens_of(concat(p_items[place] ->> 'title', p_items[place] ->> 'passage')) + 36;
+    if v_cost > v_left and v_kept = '{}' and left_out = 0 then
+      p_items[place] := p_items[place] || jsonb_build_object('passage', left(p_items[place] ->> 'passage',
+        greatest(4 * (v_left - 40) - length(p_items[place] ->> 'title'), 0)) || ' …');
+      v_cost := v_left;
+    end if;
     if v_copy or v_cost > v_left then
       left_out := left_out + 1;
     else
