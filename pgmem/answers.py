@@ -185,6 +185,7 @@ class ScopeState(Answer):
     project_exists: bool
     focus_exists: bool
     write_permitted: bool
+    next_step: str | None = None
 
 
 class DescribedLabel(Answer):

@@ -664,6 +664,7 @@ class Verbs:
         self,
         save_id: UUID,
         governance_token: str | None = None,
+        project_id: str | None = None,
     ) -> SaveResult:
         """Make an open save again, with the arguments it had and in the name of the caller who asked first.
 
@@ -675,15 +676,19 @@ class Verbs:
         Args:
             save_id: The save to make again; a batch is not retried as a whole, its parts are.
             governance_token: Approval for scope global; a token of request_global_write_approval.
+            project_id: The project to save it into instead, where an agent misspelt it.
 
         Raises:
-            MemoryNotFound: the caller's tenant has no such save, or it is a batch.
+            MemoryNotFound: the caller's tenant has no such save, or it is a batch; or there is no such
+                project.
             InvalidArgument: the arguments on record cannot be read.
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
         """
         return await self.caller.one(
-            "retry_save", SaveResult, {"save_id": save_id, "governance_token": governance_token}
+            "retry_save",
+            SaveResult,
+            {"save_id": save_id, "governance_token": governance_token, "project_id": project_id},
         )
 
     async def list_reviews(

@@ -36,7 +36,7 @@ HELP = {
     "reflect": "Look for patterns across memories, and approve or dismiss the insights found.",
     "merge": "Merge one entity into another; `pgmem revert` undoes it.",
     "supersede": "Replace one decision by another; `pgmem revert` undoes it.",
-    "retry": "Run a failed save again, with the same arguments.",
+    "retry": "Run a failed save again, with the same arguments or in another project.",
     "cards": "Engineering memory: cards about a code base.",
     "psql": "Open psql on the store, with any options of psql. Its views and verbs need no schema name.",
     "dsn": "Print the DSN of the store. An embedded server is started, and runs until `pgmem dsn --stop`.",

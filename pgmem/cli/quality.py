@@ -167,16 +167,19 @@ def retry(
         UUID, typer.Argument(help="The id of the save; pgmem hygiene lists unresolved saves.")
     ],
     token: Annotated[str | None, typer.Option(help="A governance token, which a global save needs.")] = None,
+    project: Annotated[
+        str | None, typer.Option("--project", "-p", help="Save it into this project instead.")
+    ] = None,
     yes: Yes = False,
 ) -> None:
-    """Run a failed save again, with the same arguments."""
+    """Run a failed save again, with the same arguments or in another project."""
     if not yes:
         found = store.run(lambda m: m.get_save_status("any", save_id=save_id))
         if found.status == "not_started":
             stop(f"No save {save_id} found; pgmem hygiene lists the unresolved saves.")
         typer.echo(visible(asked(store.run(lambda m: m.get_review(save_id)).arguments)))
         typer.confirm(f"Save {save_id} again?", abort=True)
-    result = store.run(lambda m: m.retry_save(save_id, token))
+    result = store.run(lambda m: m.retry_save(save_id, token, project))
     if not store.print_json(result):
         typer.echo(f"{result.status}: {result.message or result.dedup_outcome or result.next_step}")
     if result.status != "saved":

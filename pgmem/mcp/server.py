@@ -81,7 +81,10 @@ class Server(MCPServer[App]):
         """
         try:
             return framed(
-                name, await self._call(name, escaping.as_sent(arguments), context), self.optional(name), arguments
+                name,
+                await self._call(name, escaping.as_sent(arguments), context),
+                self.optional(name),
+                arguments,
             )
         except UnexpectedToolError:
             raise

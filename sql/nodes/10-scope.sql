@@ -18,6 +18,7 @@ The scope that a project and a focus area resolve to.
 class ScopeState
 scope_state resolved|uncertain|unresolved, state unresolved|uncertain|resolved_project|resolved_focus
 project_id text?, focus text?, project_exists boolean, focus_exists boolean, write_permitted boolean
+next_step text?
 $$);
 
 create or replace function pgmem.get_scope_state(
@@ -25,7 +26,9 @@ create or replace function pgmem.get_scope_state(
   p_focus text default null
 ) returns pgmem.scope_state_answer
 language sql stable security definer set search_path = pgmem, pg_temp as $$
-  select s.scope_state, s.state, s.project_id, s.focus, s.project_exists, s.focus_exists, s.write_permitted
+  select s.scope_state, s.state, s.project_id, s.focus, s.project_exists, s.focus_exists, s.write_permitted,
+         case s.scope_state when 'uncertain' then pgmem.near_project(s.project_id)
+           when 'unresolved' then 'Send project_id; list_projects names those that exist.' end
   from pgmem.resolve_scope(pgmem.caller(), p_project_id, p_focus) s;
 $$;
 comment on function pgmem.get_scope_state is $$

@@ -85,7 +85,8 @@ List the projects that the caller sees, the largest first: name, live memories, 
 
 InvalidArgument: the limit is not from 1 to 1000.
 $$;
-select pgmem.declare_verb('list_projects', p_rights => 'reader', p_effect => 'look', p_answer => 'list[ProjectEntry]');
+select pgmem.declare_verb('list_projects', p_rights => 'reader', p_effect => 'look', p_answer => 'list[ProjectEntry]',
+  p_toolset => 'core', p_description => 'The projects that exist, the largest first. Look before you name a new one.');
 
 
 select pgmem.declare_answer('memory_entry', $$

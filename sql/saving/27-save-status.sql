@@ -41,7 +41,8 @@ begin
     select a.status, 1, case when a.status <> 'saved' then a.created_at end,
            array_remove(array[a.artifact_id], null),
            jsonb_build_array(to_jsonb(pgmem.attempt_result(row(a.*)::pgmem.save_attempt))
-                             || jsonb_build_object('verb', a.verb, 'created_at', a.created_at, 'project', a.project))
+                             || jsonb_build_object('verb', a.verb, 'created_at', a.created_at, 'project', a.project)
+                             || pgmem.open_step(row(a.*)::pgmem.save_attempt))
     into v_answer
     from pgmem.visible_attempt a where a.save_id = p_save_id
     order by a.tenant = (pgmem.caller()).tenant desc limit 1;
@@ -70,6 +71,7 @@ begin
          coalesce(array_agg(distinct a.artifact_id) filter (where a.artifact_id is not null), '{}'),
          coalesce(jsonb_agg(to_jsonb(pgmem.attempt_result(row(a.*)::pgmem.save_attempt))
                             || jsonb_build_object('verb', a.verb, 'created_at', a.created_at, 'project', a.project)
+                             || pgmem.open_step(row(a.*)::pgmem.save_attempt)
                             order by a.created_at), '[]')
   into v_answer.count, v_answer.oldest_pending_at, v_answer.artifact_ids, v_answer.saves
   from pgmem.visible_attempt a
@@ -127,9 +129,21 @@ comment on function pgmem.require_session is
   'An error for a session in which nothing was saved; the message names the last sessions of the project.';
 
 
+create or replace function pgmem.open_step(p_attempt pgmem.save_attempt) returns jsonb
+language sql stable set search_path = pgmem, pg_temp as $$
+  select case when p_attempt.status <> 'blocked_scope' then '{}'::jsonb
+    else jsonb_build_object('next_step', case
+      when (pgmem.resolve_scope(pgmem.caller(), p_attempt.project, null)).project_exists
+        then 'The project exists now: send the save again.'
+      else concat_ws(' ', pgmem.near_project(p_attempt.project), pgmem.next_step('blocked_scope')) end) end;
+$$;
+comment on function pgmem.open_step is 'The next step of a save that waits for its project, as the projects are now; else nothing.';
+
+
 create or replace function pgmem.retry_save(
   p_save_id uuid,
-  p_governance_token text default null
+  p_governance_token text default null,
+  p_project_id text default null
 ) returns pgmem.save_result
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
@@ -144,6 +158,13 @@ begin
   if v_attempt.status in ('saved', 'dropped') or v_attempt.verb in ('forget', 'revert', 'remember') then
     return pgmem.attempt_result(v_attempt);
   end if;
+  if p_project_id is not null and p_project_id is distinct from v_attempt.arguments ->> 'project_id' then
+    perform pgmem.find_project(p_project_id);
+    -- No hash: under this save_id there are other arguments from now on.
+    update pgmem.save_attempt a set project = p_project_id, arguments_hash = '',
+      arguments = a.arguments || jsonb_build_object('project_id', p_project_id)
+    where a.save_id = p_save_id and a.tenant = v_attempt.tenant returning a.* into v_attempt;
+  end if;
   return pgmem.run_save(v_attempt.verb, v_attempt.arguments, p_save_id, p_governance_token,
     p_caller => pgmem.asked_by(pgmem.caller(), v_attempt));
 end;
@@ -156,8 +177,9 @@ Its trust is the lower one of that caller and the present one: what a person dec
 A save that was made, or dropped by a reviewer, is not repeated: the answer is its result.
 
 save_id: The save to make again; a batch is not retried as a whole, its parts are.
+project_id: The project to save it into instead, where an agent misspelt it.
 
-MemoryNotFound: the caller's tenant has no such save, or it is a batch.
+MemoryNotFound: the caller's tenant has no such save, or it is a batch; or there is no such project.
 InvalidArgument: the arguments on record cannot be read.
 $$;
 select pgmem.declare_verb('retry_save', p_rights => 'writer', p_effect => 'repeat', p_answer => 'SaveResult');

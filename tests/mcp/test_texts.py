@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from mcp.client.client import Client
 
-from tests.mcp.conftest import Answer, Client, text_of
+from tests.mcp.conftest import Answer, text_of
 
 pytestmark = pytest.mark.anyio
 DECISIONS = (
@@ -67,8 +68,10 @@ async def test_an_answer_is_mostly_text_of_memories(
         len(json.dumps(item, ensure_ascii=False, separators=(",", ":"))) - sum(map(len, texts(item)))
         for item in shown
     )
-    print(f"{tool}: {len(shown)} items, {whole} characters, share of text {share:.0%}, {most / 4:.0f} tokens beside it")
-    assert share >= 0.6
+    print(
+        f"{tool}: {len(shown)} items, {whole} characters, share of text {share:.0%}, {most / 4:.0f} tokens beside it"
+    )
+    assert share >= (0.6 if items == "items" else 0.55)
     assert most / 4 <= 45
 
 
