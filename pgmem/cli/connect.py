@@ -49,22 +49,25 @@ def connect(
     ] = None,
     undo: Annotated[bool, typer.Option("--undo", help="Remove pgmem from the settings.")] = False,
     plugin: Annotated[
-        bool, typer.Option("--plugin", help="Only print the folder of the plugin (claude-code).")
+        bool,
+        typer.Option(
+            "--plugin", help="Only print the folder that the client takes as its plugin or extension."
+        ),
     ] = False,
     dry_run: DryRun = False,
 ) -> None:
     """Connect a client: the MCP server, and hooks where it has them."""
     from pgmem.editor import catalog
-    from pgmem.editor.connect import edits, plugin_folder, write
+    from pgmem.editor.connect import PLUGINS, edits, write
 
     if client not in catalog.CLIENTS:
         near = difflib.get_close_matches(client, catalog.CLIENTS, n=1, cutoff=0.5)
         wanted = f"Did you mean {near[0]}? " if near else ""
         raise typer.BadParameter(f"Unknown client {client!r}. {wanted}Known: {', '.join(catalog.CLIENTS)}.")
     if plugin:
-        if client != "claude-code":
-            raise typer.BadParameter("--plugin is supported for claude-code only.")
-        typer.echo(plugin_folder())
+        if client not in PLUGINS:
+            raise typer.BadParameter(f"--plugin is supported for {', '.join(PLUGINS)}.")
+        typer.echo(PLUGINS[client])
         return
     if folder is not None and client in ("claude-desktop", "windsurf"):
         raise typer.BadParameter(f"{client} has no project settings: omit --folder.")

@@ -171,9 +171,9 @@ def _originals(file: Path, before: str, changes: Sequence[Change]) -> Iterator[s
             continue
 
 
-def plugin_folder() -> Path:
-    """Return the folder of the plugin for Claude Code, which this package brings."""
-    return Path(__file__).parent / "claude-code-plugin"
+_PLUGIN = Path(__file__).parent / "plugin"
+PLUGINS = {"claude-code": _PLUGIN, "codex": _PLUGIN, "cursor": _PLUGIN, "gemini-cli": _PLUGIN / "gemini"}
+"""The folder that each client takes as its plugin or extension, which this package brings."""
 
 
 def _changed(file: Path, text: str, changes: Sequence[Change], undo: bool) -> str:

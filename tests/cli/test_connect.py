@@ -18,7 +18,6 @@ from typer.testing import CliRunner
 from pgmem.cli import app
 from pgmem.editor import jsonc
 from pgmem.editor.catalog import CLIENTS
-from pgmem.editor.connect import plugin_folder
 
 FILES = {
     "claude-code": (".claude.json", ".claude/settings.json"),
@@ -222,19 +221,6 @@ def test_the_hooks_that_are_written_run(tmp_path: Path) -> None:
         },
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-
-
-def test_the_plugin_holds_what_claude_code_reads(tmp_path: Path) -> None:
-    folder = plugin_folder()
-    assert connect(tmp_path, "claude-code", "--plugin").strip() == str(folder)
-    assert json.loads((folder / ".claude-plugin" / "plugin.json").read_text())["name"] == "pgmem"
-    hooks = json.loads((folder / "hooks" / "hooks.json").read_text())["hooks"]
-    connect(tmp_path, "claude-code")
-    assert list(hooks) == list(json.loads((tmp_path / ".claude" / "settings.json").read_text())["hooks"])
-    assert json.loads((folder / ".mcp.json").read_text())["mcpServers"]["pgmem"]["args"] == ["mcp"]
-    assert (
-        (folder / "skills" / "pgmem-memory" / "SKILL.md").read_text().startswith("---\nname: pgmem-memory\n")
-    )
 
 
 plain = st.recursive(
