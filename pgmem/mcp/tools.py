@@ -70,10 +70,13 @@ def _answers_as_it_is(server: MCPServer[App], name: str) -> None:
     tool = server._tool_manager.get_tool(name)
     assert tool is not None
     meta, run = tool.fn_metadata, tool.fn
-    adapter: TypeAdapter[Any] = TypeAdapter(meta.output_model)
+    model: Any = meta.output_model
+    adapter: TypeAdapter[Any] = TypeAdapter(model)
+    listed = meta.wrap_output  # a list is the field of an object, as an answer is one
 
     async def call(**arguments: Any) -> CallToolResult:
-        plain = adapter.dump_python(await run(**arguments), mode="json")
+        found = await run(**arguments)
+        plain = adapter.dump_python(model.model_construct(result=found) if listed else found, mode="json")
         return CallToolResult(content=[], structured_content=plain)
 
     tool.fn, meta.output_model = call, None  # the schema stays
