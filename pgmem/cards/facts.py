@@ -260,7 +260,9 @@ def _history_of(
             for one in timeline.reverts(path)
             if (one.id, path) in reverted
         ][:3],
-        "fixes": [_summary(one, one.subject) for one in fixes[:3]],
+        "fixes": [
+            _summary(one, one.subject) for one in {one.subject: one for one in reversed(fixes)}.values()
+        ][:-4:-1],
         "fix_count": len(fixes),
     }
 

@@ -70,6 +70,10 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])")
 _NO_PROSE = re.compile(
     r"^(?:#|- \[|\||>|```|<|https?://\S+$|[*+-] \S+$|Conflicts:|\(cherry picked|This reverts commit)"
 )
+_SUBJECT = re.compile(
+    r"^(?:(?:feat|fix|test|docs|chore|refactor|perf|style|ci|build)(?:\([^)]*\))?!?: |Revert [\"“])", re.I
+)
+"""The subject of a commit that was squashed into another."""
 _EXPLAINED = 500
 """Characters of a message that explains a change."""
 _GONE = 730 * DAY
@@ -419,7 +423,9 @@ def explanation(message: str) -> str | None:
         ):
             paragraphs.append([])
         elif text[:2] in ("* ", "- ", "+ "):
-            paragraphs.append([text[2:]])
+            paragraphs.append([] if _SUBJECT.search(text[2:]) else [text[2:]])
+        elif _SUBJECT.search(text):
+            paragraphs.append([])
         else:
             paragraphs[-1].append(text)
     texts = [" ".join(" ".join(lines).split()) for lines in paragraphs]

@@ -212,13 +212,14 @@ language sql immutable set search_path = pgmem, pg_temp as $$
     select f.key as path, f.value as said, m.module, m.last_commit
     from jsonb_each(coalesce(p_report -> 'facts', '{}')) f left join pgmem.report_modules(p_report) m on m.path = f.key
   ), test as (
-    select t.path, string_agg(t.said, '; ' order by t.place) filter (where t.place <= 3) as said,
+    select t.path, string_agg(t.said, '; ' order by t.place) filter (where t.place <= 3 and t.is_likely) as said,
            jsonb_agg(jsonb_build_object('path', t.test, 'score', t.score) order by t.place) as tests
-    from pgmem.report_tests(p_report) t group by t.path
+    -- Beside a likely test one that is four times less likely is not worth a line.
+    from (select *, score >= max(score) over (partition by path) / 4 as is_likely from pgmem.report_tests(p_report)) t
+    group by t.path
   ), named as (
     select 2 as rank, 'test_anchor' as record_type, t.path, 'tests' as facet, 'test' as source,
-      'Tests: ' || t.said || case when jsonb_array_length(t.tests) > 3
-        then format('; %s more', jsonb_array_length(t.tests) - 3) else '' end || '.'
+      'Tests: ' || t.said || '.'
         || coalesce(' Tests run by: ' || (f.said ->> 'run'), '') as statement,
       (select jsonb_agg(jsonb_build_object('kind', 'test', 'key', x ->> 'path', 'relation', 'tests',
          'match', x ->> 'path')) from jsonb_array_elements(t.tests) x) as subjects,
@@ -232,7 +233,8 @@ language sql immutable set search_path = pgmem, pg_temp as $$
         select (c ->> 'path') || case c ->> 'commits' when '0' then ''
           else format(' (%s of %s)', c ->> 'commits', c ->> 'of') end
         from jsonb_array_elements(f.said -> 'companions') with ordinality as e(c, place)
-        where place = 1 or place <= 5 and (c ->> 'commits')::integer >= 3 or (c ->> 'score')::float8 >= 0.1
+        where place = 1 or place <= 5 and (c ->> 'commits')::integer >= 3
+          or (c ->> 'score')::float8 >= case when (c ->> 'commits')::integer >= 2 then 0.1 else 0.25 end
         order by place), 380, 0) || '.',
       'Usually added with it: a file in ' || (f.said -> 'added' ->> 'folder')
         || format('/ (%s %%).', round(100 * (f.said -> 'added' ->> 'share')::numeric))),
