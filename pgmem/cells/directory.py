@@ -26,7 +26,7 @@ Connection = psycopg.Connection[dict[str, Any]]
 Progress = Callable[[str], object]
 
 FRONT_SQL = Path(__file__).parent / "front.sql"
-COMMON = ("release", "digest", "settings", "labels", "relations", "models")
+COMMON = ("release", "digest", "settings", "labels", "relations", "models", "global_scope")
 """What all cells of a front have in common, by the names of `pgmem.cell_profile`."""
 
 _CONNECT_S = 5
@@ -453,12 +453,22 @@ def profile(cell: Connection) -> dict[str, Any]:
     return found
 
 
-def differences(one_cell: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+def _get_along(here: Mapping[str, Any], there: Mapping[str, Any]) -> bool:
+    """Whether vectors of one cell can be searched in another: a model that one lacks is registered by the mover."""
+    active = {name for models in (here, there) for name, model in models.items() if model["active"]}
+    return len(active) <= 1 and all(
+        here[name]["dimensions"] == there[name]["dimensions"] for name in here.keys() & there.keys()
+    )
+
+
+def differences(
+    one_cell: Mapping[str, Any], other: Mapping[str, Any], aspects: Iterable[str] = COMMON
+) -> list[str]:
     """Say in what two cells differ, with names; empty if they are alike."""
     said = []
-    for what in COMMON:
+    for what in aspects:
         here, there = one_cell[what], other[what]
-        if here == there:
+        if here == there or (what == "models" and _get_along(here, there)):
             continue
         if isinstance(here, dict) and isinstance(there, dict):
             names = sorted(name for name in here.keys() | there.keys() if here.get(name) != there.get(name))

@@ -87,6 +87,10 @@ create table if not exists front.move (
 comment on table front.move is 'The last move of each organisation and how far it is; pgmem cells move goes on with it.';
 
 
+create table if not exists front.mover (org_id text primary key);
+comment on table front.mover is 'Always empty: a mover holds a row that it does not commit, against a second one.';
+
+
 -- Routing
 
 
@@ -290,11 +294,11 @@ return format(case
 comment on function front.total_of is 'The expression that makes one value of those of all cells.';
 
 
--- Where the directory has a part, beside the call of the cell; else null.
-create or replace function front.own_body(p_verb text) returns text
+-- Where the directory has a part, before the call of the cell or after it. v_row is the answer.
+create or replace function front.own_part(p_verb text, p_when text) returns text
 language sql immutable
-return case p_verb
-  when 'verify_token' then $body$
+return case p_verb || ' ' || p_when
+  when 'verify_token before' then $body$
   if v_who[9] <> '' then
     raise exception using errcode = 'PM004', message =
       'Tokens are verified by a login whose identity settings count: the owner, or a member of pgmem_trusted '
@@ -302,32 +306,23 @@ return case p_verb
   end if;
   select front.who('verify_token', 'look', 'token', t.org_id, t.user_id) into v_who
   from front.token t where t.secret_hash = sha256(convert_to(p_token, 'UTF8'));
-  if found then
-    return query select f.* from relay.verify_token(v_who, p_token) f;
+  if not found then
+    return;
   end if;$body$
-  when 'issue_token' then $body$
-  select f.* into issue_token.id, issue_token.token, issue_token.name, issue_token.org_id, issue_token.user_id,
-    issue_token.expires_at, issue_token.for_person
-  from relay.issue_token(front.who('issue_token', 'write', 'argument', p_org_id, p_user_id), p_org_id, p_user_id, p_name,
-                         p_expires_at, p_for_person) f;
+  when 'issue_token after' then $body$
   insert into front.token (secret_hash, id, org_id, user_id)
-  values (sha256(convert_to(issue_token.token, 'UTF8')), issue_token.id, issue_token.org_id, issue_token.user_id);$body$
-  when 'revoke_token' then $body$
+  values (sha256(convert_to(v_row.token, 'UTF8')), v_row.id, v_row.org_id, v_row.user_id);$body$
+  when 'revoke_token before' then $body$
   select front.who('revoke_token', 'remove', 'token', t.org_id, t.user_id) into v_who
   from front.token t where t.id = coalesce(p_token_id, p_id);
   if not found then
     raise exception using errcode = 'PM002', message = format('No token %s found.', coalesce(p_token_id, p_id));
-  end if;
-  select f.* into revoke_token.id, revoke_token.name, revoke_token.revoked_at
-  from relay.revoke_token(v_who, p_token_id, p_id) f;$body$
-  when 'erase_subject' then $body$
+  end if;$body$
+  when 'erase_subject before' then $body$
   if exists (select from front.move m where m.org_id = p_org_id and m.phase not in ('done', 'undone')) then
     raise exception using errcode = '57P03', message = 'This organisation is moving to another cell; erase it afterwards.';
-  end if;
-  select f.* into erase_subject.receipt_id, erase_subject.subject_hash, erase_subject.dry_run, erase_subject.total,
-    erase_subject.counts, erase_subject.erased_at
-  from relay.erase_subject(front.who('erase_subject', 'remove', 'argument', p_org_id, p_user_id), p_org_id, p_user_id,
-                           p_dry_run, p_by) f;
+  end if;$body$
+  when 'erase_subject after' then $body$
   if not p_dry_run then
     delete from front.token t where t.org_id = p_org_id and (p_user_id = '' or t.user_id = p_user_id);
     delete from front.login l where l.org_id = p_org_id and (p_user_id = '' or l.user_id = p_user_id);
@@ -337,7 +332,7 @@ return case p_verb
       delete from front.place p where p.org_id = p_org_id;
     end if;
   end if;$body$
-  when 'bind_role' then $body$
+  when 'bind_role before' then $body$
   if to_regrole(quote_ident(p_role)) is null then
     raise exception using errcode = 'PM002',
       message = format('No database role %s found; create it first.', quote_literal(left(p_role, 80)));
@@ -346,15 +341,16 @@ return case p_verb
   elsif coalesce(p_org_id, '') || coalesce(p_user_id, '') ~ '[[:cntrl:]]' then
     raise exception using errcode = 'PM001', message = 'A name holds a control character; send printable characters only.';
   end if;
-  bind_role.role_name := p_role;
-  bind_role.org_id := coalesce(p_org_id, '');
-  bind_role.user_id := coalesce(p_user_id, '');
+  v_row.role_name := p_role;
+  v_row.org_id := coalesce(p_org_id, '');
+  v_row.user_id := coalesce(p_user_id, '');
   delete from front.login l where l.role_name = p_role;
-  if bind_role.org_id <> '' or bind_role.user_id <> '' then
-    insert into front.login values (p_role, bind_role.org_id, bind_role.user_id);
+  if v_row.org_id <> '' or v_row.user_id <> '' then
+    insert into front.login values (p_role, v_row.org_id, v_row.user_id);
   end if;$body$
 end;
-comment on function front.own_body is 'The body of the function of a verb that reads or writes the directory; else null.';
+comment on function front.own_part is
+  'What the function of a verb does with the directory, before or after the call of the cell; else null.';
 
 
 create or replace function front.make_verb(p_verb jsonb) returns void
@@ -372,14 +368,14 @@ declare
                                                        t.value ->> 'type'), ', ' order by t.ordinality), '')
                      from jsonb_array_elements(p_verb -> 'takes') with ordinality t);
   v_call    text := format('relay.%I(%s%s)', v_name,
-    case when v_reach = 'argument' then 'front.who(%1$L, %2$L, %3$L, p_org_id, p_user_id)'
+    case v_reach when 'argument' then 'front.who(%1$L, %2$L, %3$L, p_org_id, p_user_id)' when 'token' then 'v_who'
       else 'front.who(%1$L, %2$L, %3$L)' end,
     (select coalesce(string_agg(format(', %I.%I', v_name, t.value ->> 'name'), '' order by t.ordinality), '')
      from jsonb_array_elements(p_verb -> 'takes') with ordinality t));
   v_least   text[] := array(select jsonb_array_elements_text(p_verb -> 'least'));
   v_into    text := case when p_verb ->> 'composite' = 'true' or v_scalar then 'v_row'
     else front.columns_of(v_gives, v_name || '.%1$I') end;
-  v_body    text := front.own_body(v_name);
+  v_body    text;
 begin
   v_call := format(v_call, v_name, p_verb ->> 'effect', v_reach);
   execute format($make$
@@ -394,7 +390,8 @@ begin
      from jsonb_array_elements(p_verb -> 'takes') with ordinality t),
     front.columns_of(v_gives, '%1$I %2$s'), front.columns_of(v_gives, 'v.%1$I'),
     case when v_void then '1 as r' when v_scalar then 'f as r' else 'f.*' end, v_taken);
-  v_body := coalesce(v_body, case
+  v_body := case
+    when v_reach = 'front' then ''
     when v_void then format('perform %s;', v_call)
     when (p_verb ->> 'many')::boolean then format('return query select %s%s from %s f;',
       case when v_reach = 'every' then 'distinct ' end,
@@ -404,8 +401,9 @@ begin
     else format('select %s into %s from %s f%s;', case when v_reach = 'sum' then
         (select string_agg(front.total_of(c.value, c.value ->> 'name' = any (v_least)), ', ' order by c.ordinality)
          from jsonb_array_elements(v_gives) with ordinality c)
-      else 'f.*' end, v_into, v_call, case when v_reach <> 'sum' then ' limit 1' end)
-      || case when v_into = 'v_row' then ' return v_row;' else '' end end);
+      else 'f.*' end, v_into, v_call, case when v_reach <> 'sum' then ' limit 1' end) end;
+  v_body := concat(front.own_part(v_name, 'before'), v_body, front.own_part(v_name, 'after'),
+    case when v_into = 'v_row' and not v_void and not (p_verb ->> 'many')::boolean then ' return v_row;' end);
   execute format($make$
     create function pgmem.%1$I(%2$s) returns %3$s language plpgsql %4$s security definer
     set search_path = pgmem, pg_temp set datestyle = 'ISO, YMD' set intervalstyle = 'postgres'
@@ -424,7 +422,7 @@ begin
     p_verb ->> 'volatility',
     case when v_into = 'v_row' and not v_void and not (p_verb ->> 'many')::boolean
       then 'v_row ' || (p_verb ->> 'result') || ';' else '' end
-    || case when front.own_body(v_name) is not null
+    || case when v_reach = 'token'
       then format('v_who text[] := front.who(%L, %L, %L);', v_name, p_verb ->> 'effect', v_reach) else '' end,
     v_body);
   execute format('comment on function pgmem.%I is %L', v_name, p_verb ->> 'comment');

@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from pgmem.cells import directory
+from pgmem.cells import directory, mover
 from pgmem.cells.directory import Cell, Directory
 from pgmem.cli.options import AsJson, EnvFile, exit_on_error, load_settings, print_json, stop, table, terminal
 
@@ -148,6 +148,81 @@ def status(front: Front = None, as_json: AsJson = False) -> None:
                 f" pgmem cells move {move['org_id']} {move['to_cell']} goes on."
             )
     raise typer.Exit(0 if all(state.up for state in states) else 1)
+
+
+@app.command()
+def place(org: Org, cell: Which, front: Front = None, as_json: AsJson = False) -> None:
+    """Choose the cell of an organisation before it saves anything."""
+    done = _do(front, lambda found: mover.place(found, org, found.cell(cell)))
+    if as_json:
+        print_json(done)
+    else:
+        typer.echo(f"{org} comes to cell {done.to_cell}.")
+
+
+@app.command()
+def move(
+    org: Org,
+    cell: Annotated[str | None, typer.Argument(metavar="[CELL]", help="Where to, by number or name.")] = None,
+    undo: Annotated[bool, typer.Option("--undo", help="Give up a move that is not past its freeze.")] = False,
+    front: Front = None,
+    as_json: AsJson = False,
+) -> None:
+    """Move an organisation while it saves, or go on with its move. Its writes wait for the last rows."""
+    if (cell is None) != undo:
+        stop("Name the cell to move to, or --undo.", 2)
+    with _steps(quiet=as_json) as show:
+        if cell is None:
+            done = _do(front, lambda found: mover.undo(found, org, show))
+        else:
+            done = _do(front, lambda found: mover.move(found, org, found.cell(cell), show))
+    if as_json:
+        print_json(done)
+    else:
+        typer.echo(_said(done))
+
+
+def _said(done: mover.Moved) -> str:
+    if done.phase == "undone":
+        return f"{done.org_id} stays in cell {done.from_cell}."
+    waited = "" if done.paused_s is None else f"; its writes waited {done.paused_s:.1f} s"
+    return f"{done.org_id} is in cell {done.to_cell}: {done.rows} rows copied{waited}."
+
+
+@app.command()
+def drain(cell: Which, front: Front = None, as_json: AsJson = False) -> None:
+    """Move every organisation of a cell to the others; new ones do not come to it. Call it again to go on."""
+    with _steps(quiet=as_json) as show:
+
+        def run(found: Directory) -> list[mover.Moved]:
+            moved = []
+            for done in mover.drain(found, found.cell(cell), show):
+                moved.append(done)
+                show(_said(done))
+            return moved
+
+        moved = _do(front, run)
+    if as_json:
+        print_json(moved)
+    else:
+        typer.echo(f"{len(moved)} organisations have left the cell.")
+
+
+@app.command()
+def publish(
+    home: Annotated[
+        str, typer.Argument(metavar="[CELL]", help="The cell whose public memories count.")
+    ] = "0",
+    front: Front = None,
+    as_json: AsJson = False,
+) -> None:
+    """Copy the public memories of one cell to all others, as they are. Public memories come by pgmem import."""
+    with _steps(quiet=as_json) as show:
+        done = _do(front, lambda found: mover.publish(found, found.cell(home), show))
+    if as_json:
+        print_json(done)
+    else:
+        typer.echo(f"The public memories of cell {home} are in {len(done)} other cells.")
 
 
 @app.command()

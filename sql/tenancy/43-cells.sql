@@ -225,6 +225,8 @@ language sql stable set search_path = pgmem, pg_temp as $$
   select jsonb_build_object(
     'cell', v.cell, 'release', v.release, 'digest', v.digest,
     'settings', (select jsonb_object_agg(s.name, s.value) from pgmem.setting s where s.name <> 'test_clock'),
+    -- Its number is in rows that move.
+    'global_scope', (select n.seq from pgmem.node n where n.label = 'GlobalScope' and n.tenant = pgmem.tenant_of()),
     'labels', (select jsonb_object_agg(l.name, to_jsonb(l) - 'name') from pgmem.label l),
     'relations', (select jsonb_object_agg(r.name, to_jsonb(r) - 'name') from pgmem.relation r),
     'models', (select coalesce(jsonb_object_agg(m.name, jsonb_build_object('dimensions', m.dimensions, 'active', m.active)),
@@ -253,3 +255,108 @@ language sql stable set search_path = pgmem, pg_temp as $$
 $$;
 comment on function pgmem.residents is
   'The organisations that have rows in this cell, how many memories each has, and the state of its gate.';
+
+
+-- Left out are rows that the arriving cell makes itself: the index of titles, whose order of words is each cell's;
+-- counts of words, which a worker makes; the feed, which triggers write; logins, which the front keeps. A model has
+-- another number in each cell, so its name is sent; a vector is not in the index of the cell that it comes to.
+create or replace function pgmem.moved_tables(p_org_id text) returns table (
+  name text,
+  columns text[],
+  listed text,
+  condition text
+)
+language sql stable set search_path = pgmem, pg_temp as $$
+  select s.name,
+    array(select a.attname::text from pg_attribute a
+          where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+            and (s.name, a.attname) <> ('embedding', 'indexed') order by a.attnum),
+    (select string_agg(case a.attname
+        when 'model_id' then '(select m.name from pgmem.embedding_model m where m.id = t.model_id)'
+        else format('t.%I', a.attname) end, ', ' order by a.attnum)
+     from pg_attribute a
+     where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+       and (s.name, a.attname) <> ('embedding', 'indexed')),
+    case when p_org_id <> '' then replace(replace(s.condition, '$1', quote_literal(p_org_id)), '$2', quote_literal(''))
+      -- The public memories.
+      when s.name = 'node' then 't.tenant = pgmem.tenant_of() and t.label <> ''GlobalScope'''
+      when exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'tenant' and not a.attisdropped)
+        then 't.tenant = pgmem.tenant_of()'
+      else replace(s.condition, 'n.org_id = $1 and ($2 = '''' or n.user_id = $2)',
+                   'n.tenant = pgmem.tenant_of() and n.label <> ''GlobalScope''') end
+  from pgmem.subject_tables() s join pg_class c on c.relnamespace = 'pgmem'::regnamespace and c.relname = s.name
+  where s.name <> all ('{dedup_token,word_count,text_stat,lexeme_stat,source_stat,change,tenant_role}'::text[])
+    and (p_org_id <> '' or s.name <> all ('{api_token,save_attempt,governance_token,tombstone}'::text[]))
+  order by coalesce(array_position('{node,node_version,edge,card_revision}', s.name), 9), s.name;
+$$;
+comment on function pgmem.moved_tables is $$
+The tables whose rows move with an organisation (an empty name: those of the public memories), in the order of copying.
+
+listed is what is selected of a row t, condition which rows; a model is named instead of numbered.
+$$;
+
+
+create or replace function pgmem.settle(p_org_id text) returns void
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_table record;
+  v_top   bigint;
+begin
+  insert into pgmem.dedup_token (node_seq, scope_key, token, signature, size, weight)
+  select n.seq, n.scope_key, e.token, e.signature, e.size, e.weight
+  from pgmem.node n
+  cross join lateral pgmem.ranked_tokens(n.title_tokens) r
+  cross join lateral pgmem.title_entries(r.ranked) e
+  where n.org_id = p_org_id and n.status = 'active' and n.title_tokens is not null
+    and n.seq <> all (array(
+      select d.node_seq from pgmem.dedup_token d
+      where d.scope_key in (select m.scope_key from pgmem.node m
+                            where m.org_id = p_org_id and m.title_tokens is not null)));
+  -- What is numbered here from now on comes after what has arrived: counts and orders read it so.
+  for v_table in select * from pgmem.numbered_columns() loop
+    execute format('select coalesce(max(t.seq), 0) from %s t', v_table.table_name) into v_top;
+    if v_top > (select s.last_value from pg_sequences s
+                where format('%I.%I', s.schemaname, s.sequencename)::regclass = v_table.sequence) is not false then
+      perform setval(v_table.sequence, (v_top / 256 + 1) * 256 + v.cell) from pgmem.schema_version v;
+    end if;
+  end loop;
+end;
+$$;
+comment on function pgmem.settle is
+  'Make what follows from rows that have arrived: the index of their titles, and later numbers for new rows.';
+
+
+create or replace function pgmem.forget_counts(p_org_id text) returns void
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_table record;
+begin
+  for v_table in
+    select s.name, s.condition from pgmem.subject_tables() s
+    where s.name in ('word_count', 'text_stat', 'lexeme_stat', 'source_stat')
+  loop
+    execute format('delete from pgmem.%I t where %s', v_table.name, v_table.condition) using p_org_id, '';
+  end loop;
+end;
+$$;
+comment on function pgmem.forget_counts is
+  'Remove the word counts of an organisation, which a worker began while its rows were still arriving.';
+
+
+create or replace function pgmem.remove_moved(p_org_id text) returns bigint
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_table record;
+  v_rows  bigint;
+  v_all   bigint := 0;
+begin
+  for v_table in select * from pgmem.subject_tables() where own and name <> 'tenant_role' order by name = 'node' desc loop
+    execute format('delete from pgmem.%I t where %s', v_table.name, v_table.condition) using p_org_id, '';
+    get diagnostics v_rows = row_count;
+    v_all := v_all + v_rows;
+  end loop;
+  return v_all;
+end;
+$$;
+comment on function pgmem.remove_moved is
+  'Delete the rows of an organisation from this cell, because they are in another one; how many.';

@@ -35,6 +35,7 @@ ANYWHERE = {
     "refresh_statistics": "word counts are made again where they arrive",
     "renew": "an upgrade",
     "get_relevant_memory": "it reads; a key of a project that it makes is made again",
+    "listen_changes": "the row of a listener, which is of no organisation",
     "sweep": "what it removes is removed where the rows arrive too",
     "sweep_items": "what it removes is removed where the rows arrive too",
 }
