@@ -602,6 +602,8 @@ VERBS = {
         Verb("changed_tenants", "look", "worker"),
         Verb("backlog", "look", "worker"),
         Verb("sweep", "remove", "worker", patience="report"),
+        Verb("apply_changes", "repeat", "writer", patience="report"),
+        Verb("known_peer", "look", "reader"),
         Verb("renew", "repeat", "worker", patience="rebuild"),
         Verb("enable_graph", "repeat", "owner"),
         Verb("rebuild_graph", "repeat", "owner", patience="rebuild"),

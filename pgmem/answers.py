@@ -29,6 +29,7 @@ __all__ = [
     "ApiToken",
     "AppliedExtraction",
     "Approval",
+    "Arrival",
     "Backlog",
     "BatchSaveResult",
     "Candidate",
@@ -122,6 +123,7 @@ __all__ = [
     "OpenedProject",
     "PathCoverage",
     "PathDigest",
+    "PeerState",
     "PeriodConflict",
     "Produced",
     "ProjectEntry",
@@ -1692,6 +1694,32 @@ class Sweep(Answer):
     turns_expired: int
     archived: int
     remaining: int
+
+
+class Arrival(Answer):
+    """What became of a change of another store."""
+
+    place: int
+    """Its place in the page, from 1 on."""
+    outcome: Literal["taken", "present", "merged", "updated", "conflict", "review", "purged", "refused"]
+    id: str | None = None
+    title: str | None = None
+    reason: str | None = None
+    """Why it was refused."""
+
+
+class PeerState(Answer):
+    """What a store is to another one, and how far the two are in step."""
+
+    feed: str
+    """What its cursors begin with."""
+    release: str
+    at: datetime
+    """Its clock."""
+    pulled: str | None = None
+    """The cursor behind the last change of the other store tha"""
+    pushed: str | None = None
+    """The cursor of this feed behind the last change that is a"""
 
 
 class Renewal(Answer):

@@ -44,6 +44,7 @@ HELP = {
     "graph": "Check or rebuild the graph beside the tables.",
     "reindex": "Embed every text that has no vector yet. It can be stopped and started again at any time.",
     "export": "Write all visible data to a file of JSON lines: nodes, history, edges, cards, open saves.",
+    "sync": "Bring this store and another one in step: what changed in each goes to the other.",
     "backup": "Back up the embedded server, and check the backup by restoring it. Agents may go on writing.",
     "restore": "Restore the rows of a backup into the embedded server; make functions and the graph, and check it.",
     "tenancy": "List tenants, and assign memories and logins to them.",

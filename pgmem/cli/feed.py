@@ -1,17 +1,22 @@
-"""`pgmem follow`: the changes of a store as they come."""
+"""`pgmem follow` and `pgmem sync`: the changes of a store as they come, and stores in step."""
 
 from __future__ import annotations
 
 import json
+import os
+import re
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import anyio
 import typer
 
-from pgmem.cli.options import Project, Store, shown, store_command
+from pgmem.cli.options import DryRun, Project, Store, shown, stop, store_command
 from pgmem.escaping import for_json, visible
 
 if TYPE_CHECKING:
+    from pgmem.feed.exchange import Exchanged, Progress
     from pgmem.memory import Memory
     from pgmem.models import Change
 
@@ -56,3 +61,73 @@ def line(change: Change) -> str:
         what = f"{change.id} {change.label} {change.other_id}"
     where = f"  ({visible(change.project)})" if change.project and change.project != title else ""
     return f"{shown(change.at.astimezone())[11:16]}  {change.kind:<10}  {visible(what)}{where}"
+
+
+@store_command
+def sync(
+    store: Store,
+    other: Annotated[
+        str,
+        typer.Argument(
+            metavar="WITH",
+            help="A DSN, the address of a server (https://…), or a folder that another program copies.",
+        ),
+    ],
+    token_file: Annotated[
+        Path | None,
+        typer.Option("--token-file", help="A file with the token for a server. Default: PGMEM_SYNC_TOKEN."),
+    ] = None,
+    every: Annotated[
+        str | None, typer.Option("--every", help="Go on, at this interval: 30s, 5m, 1h.", metavar="TIME")
+    ] = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Bring this store and another one in step: what changed in each goes to the other.
+
+    What was changed on both sides keeps both states in its history, and the later one stands. A run that was stopped
+    goes on where it was.
+    """
+    pause = None if every is None else seconds(every)
+
+    async def run(memory: Memory) -> None:
+        from pgmem.cli.options import progress
+        from pgmem.errors import DatabaseUnavailable
+        from pgmem.feed.connecting import exchange
+
+        secret = token_file.read_text().strip() if token_file else os.environ.get("PGMEM_SYNC_TOKEN")
+        while True:
+            try:
+                with progress("exchanging") as report:
+                    tell: Progress = lambda what, count: report(count, 0) if what else None  # noqa: E731
+                    done = await exchange(memory, other, secret, dry_run=dry_run, progress=tell)
+                _say(done, store, dry_run=dry_run)
+            except DatabaseUnavailable as error:
+                if pause is None:
+                    raise
+                typer.echo(f"pgmem: {error} It is tried again.", err=True)
+            if pause is None:
+                return
+            await anyio.sleep(pause)
+
+    store.run(run)
+
+
+def seconds(text: str) -> float:
+    """The seconds of an interval such as 30s, 5m or 1h."""
+    match = re.fullmatch(r"(\d{1,6})([smh])", text)
+    if match is None or match[1].strip("0") == "":
+        stop(f"--every {text}: send a number and s, m or h, such as 5m.", 2)
+    return int(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
+
+
+def _say(done: Exchanged, store: Store, *, dry_run: bool) -> None:
+    shown_rows = [{"side": side, **asdict(arrival)} for side, arrival in done.shown]
+    if store.print_json({"here": dict(done.here), "there": dict(done.there), "shown": shown_rows}):
+        return
+    would = "would be " if dry_run else ""
+    for side, counts in (("here", done.here), ("there", done.there)):
+        said = ", ".join(f"{n} {outcome}" for outcome, n in sorted(counts.items()) if outcome != "present")
+        typer.echo(f"{side}: {would}{said}" if said else f"{side}: nothing new")
+    for side, arrival in done.shown:
+        reason = f": {arrival.reason}" if arrival.reason else ""
+        typer.echo(visible(f"  {arrival.outcome} {side}: {arrival.title or ''} {arrival.id or ''}{reason}"))

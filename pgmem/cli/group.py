@@ -68,6 +68,7 @@ PANELS: dict[str, dict[str, str]] = {
         "graph": "graph:app",
         "reindex": "embed:reindex",
         "export": "moving:export",
+        "sync": "feed:sync",
         "backup": "backup:backup",
         "restore": "backup:restore",
     },

@@ -107,6 +107,8 @@ class Verbs(Portal):
     what_changes = waiting(methods.Verbs.what_changes)
     which_files = waiting(methods.Verbs.which_files)
     changes = waiting(methods.Verbs.changes)
+    apply_changes = waiting(methods.Verbs.apply_changes)
+    known_peer = waiting(methods.Verbs.known_peer)
 
 
 class Admin(Operations):

@@ -30,7 +30,7 @@ create or replace trigger card_link_gone after delete on pgmem.edge
 create or replace trigger node_made after insert on pgmem.node
   for each row when (new.label not in ('GlobalScope', 'GovernanceToken')) execute function pgmem.record_made();
 create or replace trigger node_gone after delete on pgmem.node
-  for each row execute function pgmem.record_gone();
+  for each row when (old.label <> 'GovernanceToken') execute function pgmem.record_gone();
 create or replace trigger edge_made_or_gone after insert or delete on pgmem.edge
   for each row execute function pgmem.record_edge();
 create or replace trigger review_held after insert on pgmem.save_attempt

@@ -97,6 +97,16 @@ comment on function pgmem.node_record is
   'A node as one line of an export, with its earlier states, the parts of a card and, on request, its vectors.';
 
 
+create or replace function pgmem.approval_record(p_node pgmem.node) returns jsonb
+language sql stable set search_path = pgmem, pg_temp as $$
+  select case when p_node.scope = 'global' and exists (
+      select from pgmem.governance_token t join pgmem.save_attempt a on a.save_id = t.used_by and a.tenant = t.tenant
+      where a.artifact_id = p_node.id or t.used_by = p_node.id)
+    then '{"approved": true}'::jsonb else '{}' end;
+$$;
+comment on function pgmem.approval_record is 'That a global memory was approved, for another store.';
+
+
 create or replace function pgmem.export_header(
   p_vectors boolean default false,
   p_all_tenants boolean default false
@@ -146,7 +156,7 @@ language plpgsql stable security definer set search_path = pgmem, pg_temp set ti
 set extra_float_digits = 1 set bytea_output = 'hex' as $$
 declare
   v_tenants text[] := pgmem.export_tenants(p_all_tenants);
-  v_seq     bigint := case when p_part <> 'save' then coalesce(p_after[1], '0')::bigint end;
+  v_seq     bigint := case when p_part not in ('save', 'purge') then coalesce(p_after[1], '0')::bigint end;
 begin
   case p_part
   when 'vocabulary' then
@@ -163,9 +173,10 @@ begin
         select true, jsonb_build_object('type', 'model', 'name', m.name, 'dimensions', m.dimensions)
         from pgmem.embedding_model m where p_vectors) w) v
     where v.number > v_seq order by v.number limit p_limit;
-  when 'project', 'focus', 'node' then
+  when 'project', 'focus', 'node', 'memory' then
     return query
-    select array[n.seq::text], pgmem.node_record(n, p_vectors)::text
+    select array[n.seq::text], (pgmem.node_record(n, p_vectors)
+      || case when p_part = 'memory' then pgmem.approval_record(n) else '{}' end)::text
     from pgmem.node n
     where n.seq > v_seq and n.tenant = any (v_tenants)
       and case p_part when 'project' then n.label = 'Project' when 'focus' then n.label = 'FocusArea'
@@ -210,6 +221,12 @@ begin
       from pgmem.card_intent i join pgmem.node p on p.seq = i.project_seq
       where i.tenant = any (v_tenants) and p.tenant = any (v_tenants)) v
     where v.number > v_seq order by v.number limit p_limit;
+  when 'purge' then
+    return query
+    select array[t.id::text], (jsonb_strip_nulls(to_jsonb(t) - 'tenant') || '{"type": "purge"}')::text
+    from pgmem.tombstone t
+    where t.tenant = any (v_tenants) and (p_after is null or t.id > p_after[1]::uuid)
+    order by t.id limit p_limit;
   when 'save' then
     return query
     select array[a.tenant, a.save_id::text], (jsonb_strip_nulls(to_jsonb(a) - '{tenant,arguments,batch}'::text[])
@@ -220,7 +237,7 @@ begin
   else
     raise exception using errcode = 'PM001',
       message = format('Unknown part %s of an export. '
-                       'Known: vocabulary, project, focus, node, edge, run, files, intent, save.',
+                       'Known: vocabulary, project, focus, node, edge, run, files, intent, save, purge.',
                        quote_literal(p_part));
   end case;
 end;
@@ -228,7 +245,8 @@ $$;
 comment on function pgmem.export_records is $$
 A page of one part of an export: each record as JSON text, with its place.
 
-part: vocabulary, project, focus, node, edge, run, files, intent or save.
+part: vocabulary, project, focus, node, edge, run, files, intent or save; memory
+  and purge (nodes with their approvals, and tombstones) are for stores in step.
 after: The place of the last record of the page before; unset: from the beginning.
 limit: How many records at most.
 vectors: Whether nodes bring their vectors, and the vocabulary its models.

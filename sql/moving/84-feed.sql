@@ -203,7 +203,8 @@ create or replace function pgmem.changes(
   p_limit pgmem.row_limit default 500,
   p_project_id text default null,
   p_content boolean default false,
-  p_all_tenants boolean default false
+  p_all_tenants boolean default false,
+  p_vectors boolean default false
 ) returns pgmem.change_page
 language plpgsql stable security definer set search_path = pgmem, pg_temp set timezone = 'UTC' as $$
 declare
@@ -240,7 +241,7 @@ begin
       || jsonb_build_object('cursor', format('%s.%s.%s', split_part(v_answer.cursor, '.', 1), r.stamp, r.seq))
       || case when p_content and r.place = r.last_place
            then jsonb_build_object('record', pgmem.change_record(row(r.stamp, r.seq, r.subject, r.kind, r.id,
-             r.other_id, r.label, r.version, r.project, r.tenant, r.at)::pgmem.change, v_tenants)) else '{}' end
+             r.other_id, r.label, r.version, r.project, r.tenant, r.at)::pgmem.change, v_tenants, p_vectors)) else '{}' end
       - '{place,last_place}'::text[]
     order by r.place), '[]')
   into v_answer.changes
@@ -264,6 +265,7 @@ that a reader looks again soon. more says that the page is full.
 after: The cursor of the page before; unset: from the oldest change that is kept; now: only the cursor of this moment.
 content: The present state of each memory, edge or review too, as a line of an export, beside its last change.
 all_tenants: The changes of every tenant, instead of what the caller sees.
+vectors: Whether the content holds vectors.
 
 CursorLost: The cursor is of another store, ahead of this one, or older than feed_days.
 InvalidArgument: after is no cursor.
@@ -273,7 +275,7 @@ $$;
 select pgmem.declare_verb('changes', p_rights => 'reader', p_effect => 'look', p_answer => 'ChangePage');
 
 
-create or replace function pgmem.change_record(p_change pgmem.change, p_tenants text[]) returns jsonb
+create or replace function pgmem.change_record(p_change pgmem.change, p_tenants text[], p_vectors boolean) returns jsonb
 language sql stable set search_path = pgmem, pg_temp set timezone = 'UTC' set extra_float_digits = 1
 set bytea_output = 'hex' as $$
   select case p_change.subject
@@ -289,7 +291,7 @@ set bytea_output = 'hex' as $$
              || jsonb_build_object('type', 'save', 'arguments', a.arguments, 'batch', a.batch)
       from pgmem.save_attempt a where a.save_id = p_change.id and a.tenant = p_change.tenant)
     else coalesce(
-      (select pgmem.node_record(n, false) from pgmem.node n
+      (select pgmem.node_record(n, p_vectors) || pgmem.approval_record(n) from pgmem.node n
        where n.id = p_change.id and (p_tenants is null or n.tenant = any (p_tenants))),
       (select jsonb_strip_nulls(to_jsonb(t) - 'tenant') || '{"type": "purge"}' from pgmem.tombstone t
        where t.id = p_change.id and (p_tenants is null or t.tenant = any (p_tenants))))

@@ -207,7 +207,8 @@ begin
     o.text_config, o.tsv, o.created_at, o.recorded_at, n.recorded_at
   -- The plan is kept for the session: offset 0 makes it look rows up by key, however many there were when it was made.
   from old_rows o cross join lateral (select * from pgmem.node n where n.seq = o.seq offset 0) n
-  where n.version > o.version;
+  -- A merge of two histories writes the earlier states itself.
+  where n.version > o.version and n.recorded_at > o.recorded_at;
   -- A repeat that confirms a memory changes its times alone; reads put off the end of an item.
   insert into pgmem.change (stamp, subject, kind, id, label, version, project, tenant, at)
   select pgmem.change_stamp(), pgmem.change_subject_of(n.label),
@@ -215,8 +216,8 @@ begin
               else pgmem.change_kind_of(o.status, n.status) end,
          n.id, n.label, n.version, case n.label when 'Project' then n.key else n.project end, n.tenant, pgmem.clock()
   from old_rows o cross join lateral (select * from pgmem.node n where n.seq = o.seq offset 0) n
-  where n.version > o.version or n.tenant <> o.tenant
-     or n.label <> 'Item' and (n.updated_at, n.initial_confidence) is distinct from (o.updated_at, o.initial_confidence);
+  where n.label <> 'GovernanceToken' and (n.version > o.version or n.tenant <> o.tenant
+     or n.label <> 'Item' and (n.updated_at, n.initial_confidence) is distinct from (o.updated_at, o.initial_confidence));
   if found then
     perform pgmem.notify_change();
   end if;
@@ -237,6 +238,10 @@ $$;
 create or replace function pgmem.number_version() returns trigger
 language plpgsql set search_path = pgmem, pg_temp as $$
 begin
+  -- A merge of two histories alone gives a state its number and its time.
+  if (old.version, old.recorded_at) <> (new.version, new.recorded_at) then
+    return new;
+  end if;
   if ((old.title, old.key, old.status, old.valid_from, old.trust_level)
       is distinct from (new.title, new.key, new.status, new.valid_from, new.trust_level)
       or old.valid_to is distinct from new.valid_to and old.label <> 'Item'

@@ -16,7 +16,7 @@ Read = Callable[..., list[dict[str, Any]]]
 
 
 @pytest.fixture
-def read(call: Call) -> Read:
+def read(dsn: str, call: Call) -> Read:
     """`read(after)`: the changes after a cursor, page by page; `read.cursor` is where the next call goes on."""
 
     def read(after: str | None = None, **options: object) -> list[dict[str, Any]]:

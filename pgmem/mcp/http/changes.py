@@ -1,4 +1,4 @@
-"""GET /changes: the feed of a tenant as server-sent events, and who may listen at once.
+"""/changes: the feed of a tenant as server-sent events or pages, what another store sends, and who may listen at once.
 
 A stream waits nearly always, so it takes none of the places in which a tenant's requests are handled. It has a place of
 its own kind: a tenant has so many of them, and all tenants together.
@@ -16,8 +16,10 @@ from starlette.datastructures import Headers, QueryParams
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from pgmem.errors import Busy, CursorLost, DatabaseUnavailable, PgmemError
+from pgmem.documents import parse
+from pgmem.errors import Busy, CursorLost, DatabaseUnavailable, InvalidArgument, PgmemError
 from pgmem.feed.following import follow_pages
+from pgmem.feed.peers import StorePeer
 from pgmem.memory import Memory
 from pgmem.models import ChangePage
 
@@ -108,3 +110,46 @@ async def _events(
             return
         if not await is_valid():
             return
+
+
+def wants_stream(scope: Scope) -> bool:
+    """Whether a request asks for events, not for a page in JSON."""
+    headers = Headers(scope=scope)
+    return scope["method"] == "GET" and "application/json" not in headers.get("accept", "")
+
+
+async def page(memory: Memory, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer the other side of `pgmem sync`: its state, a page of its feed or of its export, or what was sent applied.
+
+    Args:
+        memory: of the tenant.
+        body: of a POST: {changes, dry_run}.
+        scope: of the request.
+        receive: of the request.
+        send: takes the answer.
+    """
+    query, store = QueryParams(scope["query_string"]), StorePeer(memory)
+    found: object
+    try:
+        if scope["method"] == "POST":
+            sent = parse(body.decode(), "The body")
+            if not isinstance(sent, dict) or not isinstance(sent.get("changes"), list):
+                raise InvalidArgument("Send an object with changes, a list.")
+            rows = await store.apply(sent["changes"], dry_run=sent.get("dry_run") is True)
+            found = [asdict(row) for row in rows]
+        elif "state" in query:
+            found = asdict(await store.state(query["state"] or None))
+        elif "part" in query:
+            place = json.loads(query["place"]) if "place" in query else None
+            found = await store.records(query["part"], place)
+        else:
+            found = await store.changes(query.get("after") or "now")
+    except (PgmemError, ValueError) as error:
+        if isinstance(error, DatabaseUnavailable | Busy):
+            raise
+        status = 410 if isinstance(error, CursorLost) else 400
+        await JSONResponse({"error": str(error)}, status)(scope, receive, send)
+        return
+    await Response(json.dumps(found, default=str, ensure_ascii=False), media_type="application/json")(
+        scope, receive, send
+    )

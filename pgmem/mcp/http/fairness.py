@@ -224,22 +224,51 @@ class Admission:
         receive: Receive,
         answer: _Answer,
     ) -> None:
-        """Answer GET /changes, which takes no place of the tenant's requests."""
-        if scope["method"] != "GET":
-            await answer.refuse(scope, receive, 405, "Method not allowed: use GET.", allow="GET")
+        """Answer /changes: a stream takes no place of the tenant's requests, a page does."""
+        if scope["method"] not in ("GET", "POST"):
+            await answer.refuse(
+                scope, receive, 405, "Method not allowed: use GET or POST.", allow="GET, POST"
+            )
             return
-        self._claim(tenant, scope)
         claims = token.claims or {}
         acting = MemoryScope(
             org_id=str(claims["org_id"]), user_id=str(claims["user_id"]), agent_id=str(claims["name"])
         )
+        memory = (await self._store()).acting_as(acting)
+        if not changes.wants_stream(scope):
+            async with self.turn(tenant, scope):
+                if (body := await self._arrived(tenant, scope, receive, answer)) is not None:
+                    await changes.page(memory, body[0], scope, receive, answer)
+            return
+        self._claim(tenant, scope)
 
         async def is_valid() -> bool:
             return await self._verify(secret) is not None
 
         with self._listeners.place(tenant):
-            memory = (await self._store()).acting_as(acting)
             await changes.stream(memory, is_valid, scope, receive, answer)
+
+    async def _arrived(
+        self, tenant: Hashable, scope: Scope, receive: Receive, answer: _Answer
+    ) -> tuple[bytes, Message] | None:
+        """Read the body of a request; None if it was refused: too large, too late, or too much of late."""
+        if (wait := self._bytes.wait(tenant, min(_declared(scope), self._most_bytes))) > 0:
+            much = f"Too much data at once; wait {math.ceil(wait)} s and send this again. Nothing was saved."
+            await answer.refuse(scope, receive, 429, much, wait)
+            return None
+        try:
+            body, last = await _arrived(receive, self._most_bytes)
+        except TimeoutError:
+            late = f"The request did not arrive within {_BODY_S:g} seconds; send it again."
+            await answer.refuse(scope, receive, 408, late, 1)
+            return None
+        # A refused request costs no more than its bytes.
+        self._bytes.count(tenant, len(body))
+        if len(body) > self._most_bytes:
+            large = f"The request is larger than {self._most_bytes} bytes; send less at once."
+            await answer.refuse(scope, receive, 413, large)
+            return None
+        return body, last
 
     async def _handle(
         self,
@@ -258,22 +287,10 @@ class Admission:
             # A stream of a server without sessions would stay empty and occupy a slot.
             await answer.refuse(scope, receive, 405, "Method not allowed: use POST.")
             return b""
-        if (wait := self._bytes.wait(tenant, min(_declared(scope), self._most_bytes))) > 0:
-            much = f"Too much data at once; wait {math.ceil(wait)} s and send this again. Nothing was saved."
-            await answer.refuse(scope, receive, 429, much, wait)
+        if (arrived := await self._arrived(tenant, scope, receive, answer)) is None:
             return b""
-        try:
-            body, last = await _arrived(receive, self._most_bytes)
-        except TimeoutError:
-            late = f"The request did not arrive within {_BODY_S:g} seconds; send it again."
-            await answer.refuse(scope, receive, 408, late, 1)
-            return b""
-        # A refused request costs no more than its bytes.
-        self._bytes.count(tenant, len(body))
-        if len(body) > self._most_bytes:
-            large = f"The request is larger than {self._most_bytes} bytes; send less at once."
-            await answer.refuse(scope, receive, 413, large)
-        elif _has_more_values(body, _VALUES):
+        body, last = arrived
+        if _has_more_values(body, _VALUES):
             many = (
                 f"The request holds more than {_VALUES} values; a list takes 2000 at most. Send less at once."
             )

@@ -1,0 +1,205 @@
+"""Stores in step: what changed in each goes to the other, by the feed, until both hold the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from time import monotonic
+from typing import Any
+
+from pgmem.errors import CursorLost, InvalidArgument
+from pgmem.feed.peers import PAGE, PARTS, Folder, Peer, Record
+from pgmem.models import Arrival, PeerState
+
+_CLOCK_S = 60.0
+"""Seconds that two clocks may differ: the later of two states stands, and who is later is what they say."""
+
+Progress = Callable[[str, int], object]
+
+
+@dataclass
+class Exchanged:
+    """What an exchange did: the outcomes of what came here and of what went there, and what a person should see."""
+
+    here: Counter[str] = field(default_factory=Counter)
+    there: Counter[str] = field(default_factory=Counter)
+    shown: list[tuple[str, Arrival]] = field(default_factory=list)
+
+    def count(self, side: str, arrivals: Iterable[Arrival]) -> None:
+        """Count the outcomes of a page."""
+        for arrival in arrivals:
+            getattr(self, side)[arrival.outcome] += 1
+            if arrival.outcome in ("conflict", "review", "refused"):
+                self.shown.append((side, arrival))
+
+
+class Exchange:
+    """An exchange between this store and another.
+
+    Every page is applied with its cursor in one transaction, so that an exchange that was killed goes on where it was.
+
+    Args:
+        here: this store, which keeps how far both are in step.
+        dry_run: only say what would happen.
+        progress: called with (what is done, how many changes of it).
+    """
+
+    def __init__(self, here: Peer, *, dry_run: bool = False, progress: Progress | None = None) -> None:
+        self._here, self._dry_run = here, dry_run
+        self._progress = progress or (lambda _what, _count: None)
+        self._arrived: set[tuple[str, Any]] = set()
+        self.done = Exchanged()
+
+    async def with_store(self, there: Peer, name: str) -> Exchanged:
+        """Exchange changes with another store, both ways.
+
+        Args:
+            there: the other store.
+            name: what messages call it.
+
+        Raises:
+            InvalidArgument: both are the same store, or their releases or clocks differ too much.
+        """
+        asked = monotonic()
+        other = await there.state()
+        took = monotonic() - asked
+        mine = await self._here.state(other.feed)
+        _require_fitting(mine, other, name, took)
+        head = (await self._here.changes("now"))["cursor"]
+        # Their changes come first: what goes there then is what both sides make of it.
+        pulled = 0
+        async for page, cursor in _pages(there, mine.pulled):
+            options = {"peer": other.feed, "cursor": cursor, "since": mine.pushed, "until": head}
+            arrivals = await self._here.apply(page, **options, dry_run=self._dry_run)
+            self._note(page, arrivals)
+            self.done.count("here", arrivals)
+            self._progress("received", pulled := pulled + len(page))
+        told = 0
+        async for page, cursor in _pages(self._here, mine.pushed):
+            page = [change for change in page if _known_by(change) not in self._arrived]
+            if page:
+                self.done.count("there", await there.apply(page, dry_run=self._dry_run))
+                self._progress("sent", told := told + len(page))
+            if cursor and not self._dry_run:
+                await self._noted(other.feed, cursor)
+        return self.done
+
+    async def with_folder(self, folder: Folder) -> Exchanged:
+        """Apply the files of other stores, then write what changed here since the last time.
+
+        Raises:
+            InvalidArgument: a file is not whole or of another format, or its clock is ahead of this one.
+        """
+        mine = await self._here.state("folder")
+        head = (await self._here.changes("now"))["cursor"]
+        for feed, number, path in folder.files():
+            if feed == mine.feed:
+                continue
+            known = await self._here.state(feed)
+            if known.pulled is not None and number <= int(known.pulled):
+                continue
+            header, changes = folder.read(path)
+            ahead = (datetime.fromisoformat(header["at"]) - datetime.now(UTC)).total_seconds()
+            if ahead > _CLOCK_S:
+                raise InvalidArgument(_clocks(str(path), ahead))
+            for first in range(0, len(changes), PAGE):
+                page = changes[first : first + PAGE]
+                last = first + PAGE >= len(changes)
+                options = {"peer": feed, "cursor": str(number) if last else None,
+                           "since": mine.pushed, "until": head}  # fmt: skip
+                arrivals = await self._here.apply(page, **options, dry_run=self._dry_run)
+                self._note(page, arrivals)
+                self.done.count("here", arrivals)
+            self._progress("received", len(changes))
+        cursor = mine.pushed
+
+        async def own() -> AsyncIterator[list[Record]]:
+            nonlocal cursor
+            async for page, to in _pages(self._here, mine.pushed):
+                cursor = to or cursor
+                yield [change for change in page if _known_by(change) not in self._arrived]
+
+        if self._dry_run:
+            async for page in own():
+                self.done.there["written"] += len(page)
+            return self.done
+        self.done.there["written"] += await folder.write(mine, head, own())
+        if cursor is not None:
+            await self._noted("folder", cursor)
+        return self.done
+
+    def _note(self, page: list[Record], arrivals: list[Arrival]) -> None:
+        # What came from there as it is now here need not go back.
+        for arrival in arrivals:
+            if arrival.outcome in ("taken", "present", "purged"):
+                self._arrived.add(_known_by(page[arrival.place - 1]))
+
+    async def _noted(self, peer: str, cursor: str) -> None:
+        await self._here.apply([], peer=peer, pushed=cursor)
+
+
+async def _pages(store: Peer, after: str | None) -> AsyncIterator[tuple[list[Record], str | None]]:
+    """Yield what changed in a store after a cursor, and the cursor to keep with each page; all of it without one."""
+    for row in [await store.records("vocabulary", None)]:
+        yield [each["record"] for each in row], None
+    if after is not None:
+        try:
+            page = await store.changes(after)
+        except CursorLost:
+            after = None
+    if after is None:
+        # What changes meanwhile comes after this cursor too.
+        after = (await store.changes("now"))["cursor"]
+        for part in PARTS[1:]:
+            place: list[str] | None = None
+            while True:
+                rows = await store.records(part, place)
+                records = [row["record"] for row in rows]
+                if part == "save":
+                    records = [each for each in records if each.get("dedup_outcome") == "manual_review"]
+                yield records, None
+                if len(rows) < PAGE:
+                    break
+                place = rows[-1]["place"]
+        page = await store.changes(after)
+    while True:
+        yield (
+            [each for each in page["changes"] if each.get("record") or each["kind"] == "unrelated"],
+            page["cursor"],
+        )
+        if not page["more"]:
+            return
+        page = await store.changes(page["cursor"])
+
+
+def _known_by(change: Record) -> tuple[str, Any]:
+    record = change.get("record") or change
+    if record.get("type") == "node":
+        return str(record["id"]), (record.get("version"), str(record.get("updated_at")))
+    if record.get("type") == "edge":
+        return f"{record['src']} {record['dst']}", record["rel"]
+    return str(record.get("id") or record.get("save_id")), (record.get("type"), record.get("status"))
+
+
+def _require_fitting(mine: PeerState, other: PeerState, name: str, took_s: float) -> None:
+    if mine.feed == other.feed:
+        raise InvalidArgument(f"{name} is this store itself: name another one.")
+    releases = [".".join(state.release.split(".")[:2]) for state in (mine, other)]
+    if releases[0] != releases[1]:
+        raise InvalidArgument(
+            f"{name} has pgmem {other.release} and this store {mine.release}: upgrade the older one, then sync again."
+        )
+    ahead = (other.at - mine.at).total_seconds()
+    if abs(ahead) > _CLOCK_S + took_s:
+        raise InvalidArgument(_clocks(name, ahead))
+
+
+def _clocks(name: str, ahead_s: float) -> str:
+    minutes = max(1, round(abs(ahead_s) / 60))
+    which = "ahead of" if ahead_s > 0 else "behind"
+    return (
+        f"The clock of {name} is {minutes} minutes {which} the one here: the later of two changes stands, so set the "
+        "clocks right, then sync again."
+    )

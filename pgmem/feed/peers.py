@@ -1,0 +1,229 @@
+"""The stores that one is kept in step with: a database, a server over HTTP, a folder of files of changes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+from uuid import uuid4
+
+import httpx2
+
+from pgmem.calls.methods import Verbs
+from pgmem.errors import CursorLost, DatabaseUnavailable, InvalidArgument, NotPermitted
+from pgmem.models import Arrival, PeerState
+
+FORMAT = 1
+"""Version of the pages: a store with another one is refused."""
+PAGE = 500
+_TIMEOUT_S = 600.0
+_REQUEST_BYTES = 250_000
+PARTS = ("vocabulary", "project", "focus", "memory", "purge", "edge", "save")
+"""What a store that is met for the first time is read by; the words of its vocabulary each time."""
+
+Record = dict[str, Any]
+
+
+class Peer(Protocol):
+    """One side of an exchange."""
+
+    async def state(self, peer: str | None = None) -> PeerState:
+        """Return its feed, release and clock; and how far it is in step with `peer`."""
+        ...
+
+    async def changes(self, after: str) -> dict[str, Any]:
+        """Return the page of its feed after a cursor: changes with their records, cursor, more."""
+        ...
+
+    async def records(self, part: str, place: list[str] | None) -> list[dict[str, Any]]:
+        """Return a page of a part of its export: {place, record}."""
+        ...
+
+    async def apply(self, changes: Sequence[Record], **options: Any) -> list[Arrival]:
+        """Apply a page of another store."""
+        ...
+
+
+class StorePeer:
+    """A store that this process reaches by its DSN.
+
+    Args:
+        memory: of the store, with the way in `sync`.
+    """
+
+    def __init__(self, memory: Verbs) -> None:
+        self.memory = memory
+
+    async def state(self, peer: str | None = None) -> PeerState:
+        """Return its feed, release and clock; and how far it is in step with `peer`."""
+        return await self.memory.known_peer(peer)
+
+    async def changes(self, after: str) -> dict[str, Any]:
+        """Return the page of its feed after a cursor."""
+        page = await self.memory.changes(after, limit=PAGE, content=True)
+        return asdict(page)
+
+    async def records(self, part: str, place: list[str] | None) -> list[dict[str, Any]]:
+        """Return a page of a part of its export."""
+        rows = await self.memory.caller.database.rows(
+            "export_records", _TIMEOUT_S, part=part, after=place, limit=PAGE
+        )
+        return [{"place": row["place"], "record": json.loads(row["record"])} for row in rows]
+
+    async def apply(self, changes: Sequence[Record], **options: Any) -> list[Arrival]:
+        """Apply a page of another store."""
+        sent = json.dumps(changes, default=str, ensure_ascii=False)
+        rows = await self.memory.caller.database.rows("apply_changes", _TIMEOUT_S, changes=sent, **options)
+        return [Arrival(**row) for row in rows]
+
+
+class HttpPeer:
+    """A server of pgmem over HTTP, where a token names the tenant.
+
+    Args:
+        address: of the server, such as https://memory.example.
+        token: a bearer token of the tenant.
+    """
+
+    def __init__(self, address: str, token: str) -> None:
+        self._address = address.rstrip("/").removesuffix("/mcp").removesuffix("/changes")
+        self._client = httpx2.AsyncClient(
+            timeout=_TIMEOUT_S, headers={"authorization": f"Bearer {token}", "accept": "application/json"}
+        )
+
+    async def _ask(self, method: str, query: dict[str, Any] | None = None, body: Any = None) -> Any:
+        try:
+            answer = await self._client.request(
+                method,
+                f"{self._address}/changes",
+                params={k: v for k, v in (query or {}).items() if v is not None},
+                content=None if body is None else json.dumps(body, default=str),
+            )
+        except httpx2.HTTPError as error:
+            raise DatabaseUnavailable(f"{self._address} does not answer: {type(error).__name__}.") from None
+        if answer.status_code == 200 and answer.headers.get("content-type", "").startswith(
+            "application/json"
+        ):
+            return answer.json()
+        try:
+            found = answer.json()
+            said = str(found.get("error", found))
+        except ValueError:
+            said = f"it answered {answer.status_code}"
+        match answer.status_code:
+            case 410:
+                raise CursorLost(said)
+            case 401 | 403:
+                raise NotPermitted(f"{self._address} refuses the token: issue one with pgmem token issue.")
+            case 200 | 404 | 405:
+                raise InvalidArgument(
+                    f"{self._address} has no feed of changes: it must be a server of pgmem 0.2 or later."
+                )
+            case 429 | 503:
+                raise DatabaseUnavailable(f"{self._address}: {said}")
+        raise InvalidArgument(f"{self._address}: {said}")
+
+    async def state(self, peer: str | None = None) -> PeerState:
+        """Return its feed, release and clock; and how far it is in step with `peer`."""
+        found = await self._ask("GET", {"state": peer or ""})
+        found["at"] = datetime.fromisoformat(found["at"])
+        return PeerState(**found)
+
+    async def changes(self, after: str) -> dict[str, Any]:
+        """Return the page of its feed after a cursor."""
+        return dict(await self._ask("GET", {"after": after, "content": "1"}))
+
+    async def records(self, part: str, place: list[str] | None) -> list[dict[str, Any]]:
+        """Return a page of a part of its export."""
+        return list(await self._ask("GET", {"part": part, "place": json.dumps(place) if place else None}))
+
+    async def apply(self, changes: Sequence[Record], **options: Any) -> list[Arrival]:
+        """Apply a page of another store, in requests that a server takes."""
+        done: list[Arrival] = []
+        batch: list[Record] = []
+        size = 0
+        for number, change in enumerate(changes, 1):
+            batch.append(change)
+            size += len(json.dumps(change, default=str))
+            if size > _REQUEST_BYTES or number == len(changes):
+                before = number - len(batch)
+                rows = await self._ask("POST", body={"changes": batch, **options})
+                done += [Arrival(**{**row, "place": row["place"] + before}) for row in rows]
+                batch, size = [], 0
+        return done
+
+    async def aclose(self) -> None:
+        """Close its connections."""
+        await self._client.aclose()
+
+
+class Folder:
+    """A folder that another program synchronises: each store writes files of changes there and reads those of others.
+
+    A file has a header, the changes as lines of JSON, and an end; it appears by a rename and never changes.
+
+    Args:
+        place: the folder.
+    """
+
+    _NAME = re.compile(r"([0-9a-f]{12})-(\d{8})\.jsonl")
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+
+    def files(self) -> list[tuple[str, int, Path]]:
+        """Return the files of all stores: feed, number, path, in their order."""
+        found = [
+            (match, path) for path in self._place.iterdir() if (match := self._NAME.fullmatch(path.name))
+        ]
+        return sorted((match[1], int(match[2]), path) for match, path in found)
+
+    async def write(self, state: PeerState, cursor: str, pages: AsyncIterator[list[Record]]) -> int:
+        """Write a file of changes; return how many it holds. No file is written for none."""
+        number = max((n for feed, n, _ in self.files() if feed == state.feed), default=0) + 1
+        part = self._place / f".{state.feed}-{uuid4().hex}.part"
+        count = 0
+        try:
+            with part.open("x", encoding="utf-8") as out:
+                header = {"pgmem_changes": FORMAT, "release": state.release, "feed": state.feed,
+                          "at": datetime.now(UTC).isoformat(), "cursor": cursor}  # fmt: skip
+                out.write(json.dumps(header) + "\n")
+                async for page in pages:
+                    count += len(page)
+                    out.writelines(
+                        json.dumps(change, default=str, ensure_ascii=False) + "\n" for change in page
+                    )
+                out.write(json.dumps({"end": count}) + "\n")
+            if count:
+                part.rename(self._place / f"{state.feed}-{number:08}.jsonl")
+        except OSError as error:
+            raise InvalidArgument(f"{self._place} cannot be written: {error.strerror}.") from None
+        finally:
+            part.unlink(missing_ok=True)
+        return count
+
+    def read(self, path: Path) -> tuple[dict[str, Any], list[Record]]:
+        """Return the header and the changes of a file.
+
+        Raises:
+            InvalidArgument: the file is not whole, or of a release with another format.
+        """
+        try:
+            lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+            header, end = lines[0], lines[-1]
+            whole = header["pgmem_changes"] != FORMAT or end == {"end": len(lines) - 2}
+        except (OSError, ValueError, KeyError, IndexError, TypeError):
+            whole = False
+        if not whole:
+            raise InvalidArgument(
+                f"{path} is not whole: wait until the other program has copied it, then sync again."
+            )
+        if header["pgmem_changes"] != FORMAT:
+            raise InvalidArgument(
+                f"{path} was written by pgmem {header.get('release')} in another format: upgrade the older of the two."
+            )
+        return header, lines[1:-1]

@@ -1,0 +1,453 @@
+-- Changes of another store
+--
+-- apply_changes takes a page of another store's feed (84-feed) with the records beside it, or lines of its export, in
+-- one transaction, with the rules of a save. It is idempotent: what is here already changes nothing.
+--
+-- A memory is a set of states, each known by the time it was recorded and by its content. Two stores that have both
+-- changed a memory hold different sets; apply_changes joins them. The states are put in the order of their times, the
+-- last one stands, and all others are its history. A join of sets does not depend on who is asked first or how often, so
+-- that stores which have all been in step hold the same history. An id that a memory has elsewhere is kept in
+-- pgmem.imported.
+--
+--   the same name, or a decision with the same content    one memory; the other id becomes an alias
+--   changed on both sides since                            both states are kept, the later one stands: conflict
+--   a decision with a near title that the peer lacks       both stay, joined by CONFLICTS_WITH: review
+--   purged on one side                                     purged on the other; a tombstone refuses what comes later
+--   global                                                 only from a store that has its approval, by who may decide
+--   more trust than the caller                             stays as it is: refused
+--
+-- No memory gains trust by arriving: it gets the caller's where that is lower.
+--
+-- Each record has a savepoint, so one that is refused leaves the others. The cursor of the peer is stored in the same
+-- transaction: whoever is killed in between begins where it was.
+--
+-- Locks: as import_records: the scopes of a kind, sorted, before the first of it is read.
+
+
+create or replace function pgmem.states_of(p_record jsonb) returns table (
+  state jsonb,
+  at timestamptz,
+  digest text
+)
+language sql immutable set search_path = pgmem, pg_temp as $$
+  select s.value, (s.value ->> 'ingested_at')::timestamptz,
+         md5(concat_ws(e'\x1f', s.value ->> 'title', s.value ->> 'key', s.value ->> 'status', s.value ->> 'props',
+           extract(epoch from (s.value ->> 'valid_from')::timestamptz),
+           '-', extract(epoch from (s.value ->> 'valid_to')::timestamptz)))
+  from (
+    select v.value from jsonb_array_elements(coalesce(p_record -> 'versions', '[]')) v
+    union all
+    select (p_record - '{versions,vectors,subjects,evidence,revisions}'::text[])
+           || jsonb_build_object('ingested_at', p_record -> 'recorded_at', 'present', true)) s;
+$$;
+comment on function pgmem.states_of is 'The states of a memory in a line of an export, with what each is known by.';
+
+
+create or replace function pgmem.require_arrival(p_record jsonb, p_node pgmem.node, p_caller pgmem.caller) returns void
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  if p_node.seq is not null then
+    perform pgmem.require_own(p_node, p_caller);
+  end if;
+  if coalesce(p_node.scope, p_record ->> 'scope') = 'global'
+      and (not coalesce((p_record ->> 'approved')::boolean, false) or not pgmem.is_reviewer()) then
+    raise exception using errcode = 'PM004', message =
+      'It is global: it travels with its approval, to a login that is the owner or a reviewer.';
+  end if;
+end;
+$$;
+comment on function pgmem.require_arrival is
+  'An error where a change of another store may not be made here: a memory of others, or a global one without approval.';
+
+
+create or replace function pgmem.join_states(
+  p_node pgmem.node,
+  p_record jsonb,
+  p_owner pgmem.caller,
+  p_caller pgmem.caller
+) returns text
+language plpgsql set search_path = pgmem, pg_temp set timezone = 'UTC' set extra_float_digits = 1 as $$
+declare
+  v_mine    jsonb := pgmem.node_record(p_node, false);
+  v_given   pgmem.node := jsonb_populate_record(null::pgmem.node, p_record);
+  v_node    pgmem.node := p_node;
+  v_last    jsonb;
+  v_states  jsonb[];
+  v_arrived integer;
+  v_unseen  integer;
+  v_wins    boolean;
+  v_differs boolean;
+  v_later   boolean := v_given.updated_at > p_node.updated_at;
+begin
+  with mine as (select * from pgmem.states_of(v_mine)),
+    theirs as (select * from pgmem.states_of(p_record)),
+    new as (select t.* from theirs t where not exists (select from mine m where (m.at, m.digest) = (t.at, t.digest))),
+    together as (select m.state, m.at, m.digest, false as arrived from mine m
+                 union all select n.state, n.at, n.digest, true from new n)
+  select array_agg(t.state || jsonb_build_object('arrived', t.arrived) order by t.at, t.digest),
+         count(*) filter (where t.arrived),
+         (select count(*) from mine m where not exists (
+            select from theirs o where (o.at, o.digest) = (m.at, m.digest))),
+         (select m.digest from mine m where m.state ? 'present')
+           is distinct from (select o.digest from theirs o where o.state ? 'present')
+  into v_states, v_arrived, v_unseen, v_differs from together t;
+  if v_arrived = 0 and not v_later and v_given.created_at >= p_node.created_at then
+    return 'present';
+  end if;
+  v_last := v_states[cardinality(v_states)];
+  v_wins := (v_last ->> 'arrived')::boolean;
+  perform pgmem.require_arrival(p_record, p_node, p_caller);
+  if (v_wins or v_later) and pgmem.outranked(p_node.trust_level, p_caller) then
+    raise exception using errcode = 'PM004', message = format(
+      'It has trust %s here and the caller %s: a person decides.', p_node.trust_level, p_caller.trust_level);
+  end if;
+  if v_wins then
+    v_node.key := v_last ->> 'key';
+    v_node.title := v_last ->> 'title';
+    v_node.props := v_last -> 'props';
+    v_node.status := v_last ->> 'status';
+    v_node.valid_from := (v_last ->> 'valid_from')::timestamptz;
+    v_node.valid_to := (v_last ->> 'valid_to')::timestamptz;
+    v_node.trust_level := least((v_last ->> 'trust_level')::float8, p_caller.trust_level);
+    v_node.source := v_last ->> 'source';
+    v_node.initial_confidence := (v_last ->> 'initial_confidence')::float8;
+    if v_last ? 'present' then
+      v_node.agent_id := v_given.agent_id;
+      v_node.session_id := v_given.session_id;
+    end if;
+    v_node := pgmem.update_node(v_node);
+    if pgmem.is_hidden_status(v_node.status) and not pgmem.is_hidden_status(p_node.status) then
+      perform pgmem.set_aside_embeddings(array[v_node.seq]);
+    elsif not pgmem.is_hidden_status(v_node.status) then
+      perform pgmem.import_vectors(v_node, p_record -> 'vectors');
+    end if;
+    if v_node.label = 'Card' and p_record ? 'subjects' then
+      delete from pgmem.card_subject s where s.node_seq = v_node.seq;
+      delete from pgmem.card_evidence e where e.node_seq = v_node.seq;
+      delete from pgmem.card_revision r where r.node_seq = v_node.seq;
+      perform pgmem.import_card(v_node, p_record);
+    end if;
+  end if;
+  update pgmem.node n
+  set version = cardinality(v_states), recorded_at = (v_last ->> 'ingested_at')::timestamptz,
+      begins_at = (v_last ->> 'begins_at')::timestamptz, created_at = least(p_node.created_at, v_given.created_at),
+      updated_at = greatest(p_node.updated_at, v_given.updated_at),
+      initial_confidence = case when v_later then v_given.initial_confidence else v_node.initial_confidence end
+  where n.seq = p_node.seq returning n.* into v_node;
+  if v_arrived > 0 then
+    delete from pgmem.node_version v where v.node_seq = p_node.seq;
+    perform pgmem.import_versions(v_node, (
+      select jsonb_agg(s.state || jsonb_build_object(
+          'version', s.place, 'created_at', v_node.created_at,
+          'trust_level', case when (s.state ->> 'arrived')::boolean
+            then least((s.state ->> 'trust_level')::float8, p_caller.trust_level)
+            else (s.state ->> 'trust_level')::float8 end,
+          'replaced_at', greatest((s.next ->> 'ingested_at')::timestamptz,
+                                  (s.state ->> 'ingested_at')::timestamptz + interval '1 microsecond'),
+          'ends_at', pgmem.state_ends((s.state ->> 'valid_to')::timestamptz,
+            (s.state ->> 'title', s.state -> 'props') = (s.next ->> 'title', s.next -> 'props'),
+            (s.next ->> 'begins_at')::timestamptz)) order by s.place)
+      from (select t.state, t.place, lead(t.state) over (order by t.place) as next
+            from unnest(v_states) with ordinality as t(state, place)) s
+      where s.next is not null), p_owner);
+  end if;
+  return case when v_arrived > 0 and v_unseen > 0 and v_differs and pgmem.is_memory(p_node.label) then 'conflict'
+    else 'updated' end;
+end;
+$$;
+comment on function pgmem.join_states is
+  'Join the states of a memory here with those of a record: present, updated, or conflict if both sides had changed it.';
+
+
+create or replace function pgmem.apply_node(
+  p_node pgmem.node,
+  p_record jsonb,
+  p_owner pgmem.caller,
+  p_caller pgmem.caller,
+  p_since xid8[]
+) returns text
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_old  pgmem.node := pgmem.imported_node(p_node.id, p_owner);
+  v_near record;
+  v_done text;
+begin
+  if v_old.seq is null then
+    if exists (select from pgmem.tombstone t where t.id = p_node.id and t.tenant = any (p_owner.tenants)) then
+      return 'purged';
+    end if;
+    perform pgmem.require_arrival(p_record, null, p_caller);
+    p_node.trust_level := least(p_node.trust_level, p_caller.trust_level);
+    p_record := p_record || jsonb_build_object('versions', (
+      select coalesce(jsonb_agg(v.value || jsonb_build_object(
+        'trust_level', least((v.value ->> 'trust_level')::float8, p_caller.trust_level))), '[]')
+      from jsonb_array_elements(coalesce(p_record -> 'versions', '[]')) v));
+    v_done := pgmem.import_node(p_node, p_record, p_owner, true);
+    v_old := pgmem.imported_node(p_node.id, p_owner);
+    if v_done = 'taken' then
+      if v_old.label <> 'Decision' or v_old.status <> 'active' or p_since is null then
+        return v_done;
+      end if;
+      -- Near to one that the peer does not know: it was saved here since the peer was told last.
+      for v_near in
+        select n.seq from pgmem.node n
+        where n.scope_key = v_old.scope_key and n.tenant || '' = v_old.tenant and n.status = 'active'
+          and n.seq <> v_old.seq
+          and pgmem.jaccard(n.title_tokens, v_old.title_tokens) >= pgmem.setting_float('dedup_manual_review')
+          and exists (select from pgmem.change c
+                      where c.stamp >= p_since[1] and c.stamp < p_since[2] and c.id = n.id and c.kind = 'saved')
+      loop
+        perform pgmem.insert_edge(least(v_near.seq, v_old.seq), 'CONFLICTS_WITH', greatest(v_near.seq, v_old.seq));
+        v_done := 'review';
+      end loop;
+      return v_done;
+    end if;
+  end if;
+  v_done := coalesce(nullif(pgmem.join_states(v_old, p_record, p_owner, p_caller), 'present'), v_done, 'present');
+  return v_done;
+end;
+$$;
+comment on function pgmem.apply_node is 'Take a memory of another store: what became of it.';
+
+
+create or replace function pgmem.apply_purge(p_record jsonb, p_owner pgmem.caller, p_caller pgmem.caller) returns text
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_node pgmem.node := pgmem.imported_node((p_record ->> 'id')::uuid, p_owner);
+  v_done text := 'present';
+begin
+  if v_node.seq is not null then
+    perform pgmem.require_own(v_node, p_caller);
+    if pgmem.needs_review(v_node, p_caller, true) then
+      raise exception using errcode = 'PM004', message = 'It was purged there; here a person decides over that.';
+    end if;
+    perform pgmem.lock_scope(v_node.scope_key);
+    perform pgmem.bury(array[v_node.seq], p_caller);
+    perform pgmem.delete_node(v_node.seq);
+    v_done := 'purged';
+  end if;
+  insert into pgmem.tombstone (id, label, org_id, user_id, trust_level, content_hash, purged_by, agent_id, source,
+    purged_at)
+  select t.id, t.label, p_owner.org_id, p_owner.user_id, t.trust_level, t.content_hash, t.purged_by, t.agent_id,
+         t.source, t.purged_at
+  from jsonb_populate_record(null::pgmem.tombstone, p_record) t
+  on conflict (id) do nothing;
+  return case when found then 'purged' else v_done end;
+end;
+$$;
+comment on function pgmem.apply_purge is 'Purge what was purged in another store, and keep its tombstone.';
+
+
+create or replace function pgmem.apply_review(p_record jsonb, p_owner pgmem.caller) returns text
+language plpgsql set search_path = pgmem, pg_temp as $$
+begin
+  if pgmem.import_save(p_record, p_owner) = 'taken' then
+    return 'taken';
+  end if;
+  -- Who decided first has decided for both stores.
+  update pgmem.save_attempt a
+  set status = r.status, arguments = case when r.status <> 'saved' then a.arguments end, resolved_by = r.resolved_by,
+      dedup_outcome = r.dedup_outcome, message = r.message, artifact_id = coalesce((pgmem.imported_node(r.artifact_id, p_owner)).id, r.artifact_id),
+      updated_at = r.updated_at
+  from jsonb_populate_record(null::pgmem.save_attempt, p_record) r
+  where a.tenant = p_owner.tenant and a.save_id = r.save_id and a.status not in ('saved', 'dropped')
+    and r.status in ('saved', 'dropped');
+  return case when found then 'updated' else 'present' end;
+end;
+$$;
+comment on function pgmem.apply_review is 'Take a save under review of another store, or the decision over one.';
+
+
+create or replace function pgmem.apply_lines(p_changes jsonb, p_kind text) returns table (
+  place integer,
+  change jsonb,
+  record jsonb
+)
+language sql immutable set search_path = pgmem, pg_temp as $$
+  select r.place::integer, r.value, r.record
+  from (select c.place, c.value, coalesce(nullif(c.value -> 'record', 'null'), case
+          when c.value ? 'type' then c.value
+          when c.value ->> 'kind' = 'unrelated' then jsonb_build_object('type', 'unrelated', 'src', c.value -> 'id',
+            'rel', c.value -> 'label', 'dst', c.value -> 'other_id') end) as record
+        from jsonb_array_elements(p_changes) with ordinality as c(value, place)) r
+  where case
+    when r.record ->> 'type' in ('label', 'relation', 'model') then 'vocabulary'
+    when r.record ->> 'type' = 'node' then case when r.record ->> 'label' in ('Project', 'FocusArea')
+      then r.record ->> 'label' else 'node' end
+    when r.record ->> 'type' in ('edge', 'unrelated') then 'edge'
+    when r.record ->> 'type' = 'purge' then 'purge'
+    when r.record ->> 'type' = 'save' then 'save'
+    when r.record is not null then 'unknown' end = p_kind
+  order by r.place;
+$$;
+comment on function pgmem.apply_lines is 'The changes of one kind in a page that bring a record, with their places.';
+
+
+select pgmem.declare_answer('arrival', $$
+What became of a change of another store.
+
+place integer: Its place in the page, from 1 on.
+outcome taken|present|merged|updated|conflict|review|purged|refused
+id text?, title text?
+reason text?: Why it was refused.
+$$);
+
+create or replace function pgmem.apply_changes(
+  p_changes jsonb,
+  p_peer text default null,
+  p_cursor text default null,
+  p_since text default null,
+  p_until text default null,
+  p_dry_run boolean default false,
+  p_pushed text default null
+) returns setof pgmem.arrival
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
+declare
+  v_caller pgmem.caller := pgmem.require_writer();
+  v_since  xid8[];
+  v_kind   text;
+  v_line   record;
+  v_owner  pgmem.caller;
+  v_nodes  pgmem.node[];
+  v_rows   jsonb[] := '{}';
+  v_row    jsonb;
+  v_done   text;
+begin
+  if jsonb_typeof(p_changes) is distinct from 'array' then
+    raise exception using errcode = 'PM001',
+      message = 'changes must be a list; send those of a page that changes has returned with content.';
+  end if;
+  if p_until is not null then
+    v_since := array[(pgmem.feed_place(p_since)).stamp, (pgmem.feed_place(p_until)).stamp];
+  end if;
+  begin
+    foreach v_kind in array '{vocabulary,Project,FocusArea,node,purge,edge,save,unknown}'::text[] loop
+      v_nodes := '{}';
+      if v_kind in ('Project', 'FocusArea', 'node') then
+        for v_line in select * from pgmem.apply_lines(p_changes, v_kind) loop
+          begin
+            v_owner := pgmem.import_owner(v_line.record, v_caller, false);
+            v_nodes[v_line.place] := pgmem.import_place(v_line.record, v_owner);
+          exception when integrity_constraint_violation or data_exception or sqlstate 'PM001' or sqlstate 'PM002' then
+            v_rows[v_line.place] := jsonb_build_object('outcome', 'refused', 'reason', sqlerrm);
+          end;
+        end loop;
+        perform pgmem.lock_scopes(array(select n.scope_key from unnest(v_nodes) n where n.scope_key is not null));
+      end if;
+      for v_line in select * from pgmem.apply_lines(p_changes, v_kind) loop
+        continue when v_rows[v_line.place] is not null;
+        v_owner := pgmem.import_owner(v_line.record, v_caller, false);
+        begin
+          v_done := case v_line.record ->> 'type'
+            when 'node' then pgmem.apply_node(v_nodes[v_line.place], v_line.record, v_owner, v_caller, v_since)
+            when 'purge' then pgmem.apply_purge(v_line.record, v_owner, v_caller)
+            when 'edge' then pgmem.import_edge(v_line.record, v_caller, false)
+            when 'unrelated' then pgmem.remove_edge(v_line.record, v_caller)
+            when 'save' then pgmem.apply_review(v_line.record, v_owner)
+            when 'label' then pgmem.import_word(v_line.record)
+            when 'relation' then pgmem.import_word(v_line.record)
+            when 'model' then 'present' end;
+          if v_done is null then
+            raise exception using errcode = 'PM001', message = format(
+              'Its type %s is not known to this release: upgrade pgmem.', left(v_line.record ->> 'type', 80));
+          end if;
+          v_rows[v_line.place] := jsonb_build_object('outcome', v_done);
+        exception
+          when integrity_constraint_violation or data_exception or program_limit_exceeded or sqlstate 'PM001'
+            or sqlstate 'PM002' or sqlstate 'PM004' or sqlstate 'PM011' or sqlstate 'PM099' then
+            v_rows[v_line.place] := jsonb_build_object('outcome', 'refused', 'reason', sqlerrm);
+        end;
+      end loop;
+    end loop;
+    if p_peer is not null and coalesce(p_cursor, p_pushed) is not null then
+      insert into pgmem.peer as p (tenant, name, pulled, pushed, synced_at)
+      values (v_caller.tenant, p_peer, p_cursor, p_pushed, pgmem.now())
+      on conflict on constraint peer_pkey do update set pulled = coalesce(excluded.pulled, p.pulled),
+        pushed = coalesce(excluded.pushed, p.pushed), synced_at = excluded.synced_at;
+    end if;
+    if p_dry_run then
+      raise exception using errcode = 'PM098', message = 'a dry run is rolled back';
+    end if;
+  exception when sqlstate 'PM098' then
+    null;
+  end;
+  return query
+  select r.place::integer, r.value ->> 'outcome',
+         coalesce(c.value ->> 'id', c.value #>> '{record,id}'),
+         coalesce(c.value #>> '{record,title}', c.value ->> 'title', c.value ->> 'label'), r.value ->> 'reason'
+  from unnest(v_rows) with ordinality as r(value, place)
+  cross join lateral (select p_changes -> (r.place::integer - 1) as value) c
+  where r.value is not null order by r.place;
+end;
+$$;
+comment on function pgmem.apply_changes is $$
+Take a page of another store's feed by the rules of a save; what is here stays.
+
+Returns what became of each change that brings a record: taken, present, merged (it is here under another id), updated,
+conflict (changed on both sides: both states are kept, the later one stands), review (a decision with a near title is
+here), purged, or refused, with the reason.
+
+changes: The changes of a page that `changes` returned with content, or lines of an export.
+peer: What the cursors of the other store begin with.
+cursor: The cursor of the page, kept for known_peer.
+since: The cursor of this feed up to which the other store knows it; unset: near titles are not compared.
+until: The cursor of this feed when the exchange began.
+pushed: The cursor of this feed behind the last change that the peer has applied, kept for known_peer.
+
+InvalidArgument: changes is no list.
+CursorLost: since or until is no cursor of this feed.
+$$;
+select pgmem.declare_verb('apply_changes', p_rights => 'writer', p_effect => 'repeat',
+  p_answer => 'list[Arrival]', p_patience => 'report');
+
+
+create or replace function pgmem.remove_edge(p_record jsonb, p_caller pgmem.caller) returns text
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_src pgmem.node := pgmem.imported_node((p_record ->> 'src')::uuid, p_caller);
+  v_dst pgmem.node := pgmem.imported_node((p_record ->> 'dst')::uuid, p_caller);
+begin
+  if v_src.seq is null or v_dst.seq is null then
+    return 'present';
+  end if;
+  if v_dst.tenant not in (p_caller.tenant, pgmem.tenant_of(p_caller.org_id)) then
+    perform pgmem.require_own(v_src, p_caller);
+  end if;
+  delete from pgmem.edge e where e.rel = p_record ->> 'rel'
+    and (e.src, e.dst) in ((v_src.seq, v_dst.seq), (v_dst.seq, v_src.seq))
+    and (e.src = v_src.seq or (select r.undirected from pgmem.relation r where r.name = e.rel));
+  return case when found then 'updated' else 'present' end;
+end;
+$$;
+comment on function pgmem.remove_edge is 'Remove an edge that was removed in another store.';
+
+
+select pgmem.declare_answer('peer_state', $$
+What a store is to another one, and how far the two are in step.
+
+feed text: What its cursors begin with.
+release text
+at timestamptz: Its clock.
+pulled text?: The cursor behind the last change of the other store that is applied here.
+pushed text?: The cursor of this feed behind the last change that is applied there.
+$$);
+
+create or replace function pgmem.known_peer(p_peer text default null) returns pgmem.peer_state
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+declare
+  v_state pgmem.peer_state;
+begin
+  select p.pulled, p.pushed into v_state.pulled, v_state.pushed from pgmem.peer p
+  where p.tenant = (pgmem.caller()).tenant and p.name = p_peer;
+  v_state.feed := pgmem.feed_name();
+  v_state.release := (select v.release from pgmem.schema_version v);
+  v_state.at := clock_timestamp();
+  return v_state;
+end;
+$$;
+comment on function pgmem.known_peer is $$
+Say what this store is to another one, and how far the two are in step.
+
+peer: What the cursors of the other store begin with.
+$$;
+select pgmem.declare_verb('known_peer', p_rights => 'reader', p_effect => 'look', p_answer => 'PeerState');

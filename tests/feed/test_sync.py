@@ -1,0 +1,280 @@
+"""Two stores in step: what each side did is on both, by the rules of a save."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.rows import DictRow, dict_row
+
+from pgmem import InvalidArgument, Memory
+from pgmem.feed.connecting import exchange
+from pgmem.feed.exchange import Exchanged
+from pgmem.settings import Settings
+from tests.conftest import new_database
+from tests.serving import serving
+from tests.tenancy.test_http import token
+
+__all__ = ["token"]
+
+pytestmark = pytest.mark.anyio
+Pair = tuple[Memory, Memory]
+
+
+@pytest.fixture
+def other_dsn(server: str, template: str) -> Iterator[str]:
+    """A second database with pgmem installed."""
+    with new_database(server, template) as dsn:
+        yield dsn
+
+
+@pytest.fixture
+async def pair(dsn: str, other_dsn: str, tmp_path: Path) -> AsyncIterator[Pair]:
+    """The memories of a laptop and of a server, as a person uses them."""
+    async with AsyncExitStack() as stack:
+        opened = []
+        for name, each in (("laptop", dsn), ("server", other_dsn)):
+            settings = Settings(dsn=each, data_dir=tmp_path / name, embedding_provider="none")
+            opened.append(await stack.enter_async_context(Memory.connect(settings, source="cli")))
+        yield opened[0], opened[1]
+
+
+async def in_step(pair: Pair, **options: Any) -> Exchanged:
+    return await exchange(pair[0], pair[1].dsn, **options)
+
+
+CANONICAL = """
+select n.label, n.key, n.title, n.props, n.status::text, n.scope::text, n.project, n.focus, n.trust_level,
+       n.source, n.version, n.valid_from, n.valid_to, n.begins_at, n.created_at, n.updated_at, n.recorded_at,
+       (select jsonb_agg(jsonb_build_array(v.version, v.title, v.key, v.props, v.status, v.trust_level, v.source,
+          v.valid_from, v.valid_to, v.begins_at, v.ends_at, v.ingested_at, v.replaced_at, v.created_at) order by v.version)
+        from pgmem.node_version v where v.node_seq = n.seq) as versions,
+       least(n.id, (select min(i.id::text)::uuid from pgmem.imported i where i.node_seq = n.seq)) as id
+from pgmem.node n where n.label not in ('GlobalScope', 'GovernanceToken')
+"""
+EDGES = """
+with known as (select n.seq, least(n.id::text, (select min(i.id::text) from pgmem.imported i where i.node_seq = n.seq)) as id
+               from pgmem.node n)
+select e.rel, case when r.undirected then least(s.id, d.id) else s.id end as src,
+       case when r.undirected then greatest(s.id, d.id) else d.id end as dst
+from pgmem.edge e join pgmem.relation r on r.name = e.rel join known s on s.seq = e.src join known d on d.seq = e.dst
+order by 1, 2, 3
+"""
+
+
+def content(dsn: str) -> dict[str, Any]:
+    """What a store holds, with one id for each memory: the least of those that it is known by."""
+    with psycopg.connect(dsn, row_factory=dict_row) as connection:
+        rows = connection.execute(CANONICAL.encode()).fetchall()
+        return {
+            "nodes": sorted(
+                (json.loads(json.dumps(row, default=str)) for row in rows), key=lambda row: row["id"]
+            ),
+            "edges": [tuple(row.values()) for row in connection.execute(EDGES.encode()).fetchall()],
+            "tombstones": connection.execute(
+                "select count(*) from pgmem.tombstone t where not exists (select from pgmem.imported i where i.id = t.id)"
+            ).fetchone(),
+            "reviews": connection.execute(
+                "select save_id::text, status::text from pgmem.save_attempt"
+                " where dedup_outcome = 'manual_review' order by 1"
+            ).fetchall(),
+        }
+
+
+def equal(pair: Pair) -> None:
+    here, there = (content(memory.dsn) for memory in pair)
+    for part in here:
+        assert here[part] == there[part], part
+
+
+async def test_what_each_side_saved_is_on_both(pair: Pair) -> None:
+    laptop, server = pair
+    await laptop.save_session("on the road", "shop")
+    await laptop.save_decision("Pay by invoice", "Firms ask for it.", "shop")
+    await server.save_session("in the office", "shop")
+    await server.remember("Concept", {"name": "Invoice", "notes": "Paper."}, project_id="shop")
+    done = await in_step(pair)
+    assert done.there["taken"] >= 2
+    equal(pair)
+    again = await in_step(pair)
+    assert set(again.here) | set(again.there) <= {"present"}
+    await server.relate("Concept", "Invoice", "RELATED_TO", "Decision", "Pay by invoice", project_id="shop")
+    await laptop.forget("Concept", "Invoice")
+    await in_step(pair)
+    equal(pair)
+
+
+async def test_a_change_on_both_sides_keeps_both_states_and_the_later_stands(pair: Pair) -> None:
+    laptop, server = pair
+    await laptop.save_session("open", "shop")
+    await laptop.upsert_entity("Port", "5432", project_id="shop")
+    await in_step(pair)
+    await laptop.upsert_entity("Port", "5433", project_id="shop")
+    await server.upsert_entity("Port", "5434", project_id="shop")
+    done = await in_step(pair)
+    assert done.here["conflict"] == 1
+    assert [arrival.title for _, arrival in done.shown] == ["Port"]
+    equal(pair)
+    for memory in pair:
+        found = content(memory.dsn)["nodes"]
+        (port,) = [row for row in found if row["label"] == "EntityFact"]
+        assert port["props"]["fact"] == "5434"
+        assert [version[3]["fact"] for version in port["versions"]] == ["5432", "5433"]
+    again = await in_step(pair)
+    assert not again.shown
+
+
+async def test_the_same_decision_on_both_sides_is_one_with_an_alias(pair: Pair) -> None:
+    laptop, server = pair
+    for memory in pair:
+        await memory.save_session("open", "shop")
+        await memory.save_decision("Pay by invoice", "Firms ask for it.", "shop")
+    await in_step(pair)
+    equal(pair)
+    for memory in pair:
+        assert len([row for row in content(memory.dsn)["nodes"] if row["label"] == "Decision"]) == 1
+    (mine,) = [row for row in content(laptop.dsn)["nodes"] if row["label"] == "Decision"]
+    with psycopg.connect(server.dsn) as connection:
+        known = connection.execute(
+            "select 1 from pgmem.node where id = %s union select 1 from pgmem.imported where id = %s",
+            (mine["id"], mine["id"]),
+        ).fetchall()
+    assert known
+
+
+async def test_near_titles_of_two_sides_are_joined_for_a_review(pair: Pair) -> None:
+    laptop, server = pair
+    await laptop.save_session("open", "shop")
+    await in_step(pair)
+    await laptop.save_decision("Use PostgreSQL 16 for storage", "It is installed.", "shop")
+    await server.save_decision("Use PostgreSQL 17 for storage", "It is newer.", "shop")
+    done = await in_step(pair)
+    assert done.here["review"] == 1
+    equal(pair)
+    assert [edge[0] for edge in content(server.dsn)["edges"]] == ["CONFLICTS_WITH"]
+
+
+async def test_a_purge_wins_over_a_later_change(pair: Pair) -> None:
+    laptop, server = pair
+    await laptop.save_session("open", "shop")
+    await laptop.remember("Concept", {"name": "Secret"}, project_id="shop")
+    await in_step(pair)
+    await server.forget("Concept", "Secret", purge=True)
+    await laptop.remember("Concept", {"name": "Secret", "notes": "changed after it"}, project_id="shop")
+    await in_step(pair)
+    equal(pair)
+    assert "Secret" not in str(content(laptop.dsn))
+    assert "Secret" not in str(content(server.dsn))
+
+
+async def test_a_review_and_its_decision_travel(pair: Pair) -> None:
+    laptop, server = pair
+    await laptop.save_session("open", "shop")
+    await laptop.save_decision("Pay by invoice only", "x", "shop")
+    held = await laptop.save_decision("Pay by card only", "y", "shop")
+    assert held.dedup_outcome == "manual_review"
+    await in_step(pair)
+    assert [review.save_id for review in await server.list_reviews()] == [held.save_id]
+    assert held.save_id is not None
+    await server.admin.resolve_review(held.save_id, "new", "ann")
+    await in_step(pair)
+    assert await laptop.list_reviews() == []
+    equal(pair)
+
+
+async def test_a_dry_run_changes_nothing(pair: Pair) -> None:
+    laptop, server = pair
+    await laptop.save_session("open", "shop")
+    before = content(server.dsn)
+    done = await in_step(pair, dry_run=True)
+    assert done.there["taken"] >= 1
+    assert content(server.dsn) == before
+    await in_step(pair)
+    equal(pair)
+
+
+async def test_trust_is_not_raised_by_arrival(pair: Pair) -> None:
+    laptop, server = pair
+    await laptop.save_session("open", "shop")
+    agent = laptop.acting_as(source="mcp")
+    await agent.save_decision("Pay by invoice", "An agent says so.", "shop")
+    await in_step(pair)
+    (decision,) = [row for row in content(server.dsn)["nodes"] if row["label"] == "Decision"]
+    assert (decision["trust_level"], decision["source"]) == (0.5, "mcp")
+
+
+async def test_a_folder_that_another_program_copies_brings_two_stores_in_step(
+    pair: Pair, tmp_path: Path
+) -> None:
+    laptop, server = pair
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    await laptop.save_session("open", "shop")
+    await laptop.save_decision("Pay by invoice", "x", "shop")
+    await server.save_session("open there", "shop")
+    for memory in (*pair, *pair):
+        await exchange(memory, str(folder))
+    equal(pair)
+    files = len(list(folder.iterdir()))
+    for memory in pair:
+        await exchange(memory, str(folder))
+    assert len(list(folder.iterdir())) == files
+
+
+async def test_a_file_that_is_not_whole_is_refused(pair: Pair, tmp_path: Path) -> None:
+    laptop, server = pair
+    await laptop.save_session("open", "shop")
+    await exchange(laptop, str(tmp_path))
+    (file,) = tmp_path.glob("*.jsonl")
+    file.write_text("\n".join(file.read_text().splitlines()[:-1]))
+    with pytest.raises(InvalidArgument, match="is not whole"):
+        await exchange(server, str(tmp_path))
+
+
+async def test_a_server_over_http_with_a_token(
+    pair: Pair, tmp_path: Path, connection: psycopg.Connection[DictRow], token: Callable[..., str]
+) -> None:
+    """Here `connection` and `token` are of the laptop's database, which serves."""
+    laptop, other = pair
+    secret = token("acme", "ann")
+    await other.save_session("open", "shop")
+    await other.save_decision("Pay by invoice", "x" * 1000, "shop")
+    async with serving(laptop.dsn, tmp_path / "http") as address:
+        done = await exchange(other, address, secret)
+        assert done.there["taken"] >= 3
+        again = await exchange(other, address, secret)
+        assert set(again.here) | set(again.there) <= {"present"}
+        with pytest.raises(Exception, match="refuses the token"):
+            await exchange(other, address, "pgmem_0")
+    found = connection.execute(
+        "select label, trust_level, user_id from pgmem.node where label = 'Decision'"
+    ).fetchall()
+    assert found == [{"label": "Decision", "trust_level": 0.5, "user_id": "ann"}]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("update pgmem.schema_version set release = '0.9.0'", "upgrade the older one"),
+    ],
+)
+async def test_a_peer_of_another_release_is_refused(pair: Pair, change: str, said: str) -> None:
+    from pgmem.feed.exchange import Exchange
+    from pgmem.feed.peers import StorePeer
+
+    with psycopg.connect(pair[1].dsn, autocommit=True) as connection:
+        connection.execute(change.encode())
+    with pytest.raises(InvalidArgument, match=said):
+        await Exchange(StorePeer(pair[0])).with_store(StorePeer(pair[1]), "the server")
+
+
+async def test_a_store_is_not_brought_in_step_with_itself(pair: Pair) -> None:
+    with pytest.raises(InvalidArgument, match="this store itself"):
+        await exchange(pair[0], pair[0].dsn)
+    with pytest.raises(InvalidArgument, match="is no folder"):
+        await exchange(pair[0], "/no/such/folder")
