@@ -271,13 +271,13 @@ def _prompt(event: Event, connection: Connection) -> str:
             limit=6,
             project_id=project,
             max_tokens=_PROMPT_TOKENS * 2,
+            answers_only=True,
             embedding=vectors[place] if vectors else None,
             embedding_model=model,
         )
         results = answer["results"]
         if answer["answered"] == "yes" and results:
-            best = max(result["relevance"] for result in results)
-            answers |= {result["id"]: result for result in results if result["relevance"] >= best / 2}
+            answers |= {result["id"]: result for result in results}
     near = connection.call(
         "memory_for_prompt",
         prompt=prompt,

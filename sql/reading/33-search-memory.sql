@@ -351,42 +351,74 @@ comment on function pgmem.is_named_in is
   'Whether a name or an alias of a memory stands whole in a query (as_name); null where the memory has no name.';
 
 
--- What an answer shows of a long text. A stem is looked for as the beginning of a word; English ends some in i for y.
+-- What an answer shows of a long text: the stretch that holds the rarest words, each counted once; the first of equals.
+-- Twelve words find it as well as all of a long query, and a word that the text holds more than thirty times says nothing
+-- beside one that it holds seldom, so the work is bounded whatever the length. Where a word stands is known by the lexemes; its place in the text is that of
+-- the same occurrence of its stem, and English ends some stems in i for y.
 create or replace function pgmem.passage(
   p_text text,
+  p_tsv tsvector,
   p_lexemes text[],
   p_weights float8[],
+  p_places integer[],
   p_length integer default 800
 ) returns text
 language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
 declare
-  v_from  integer := 1;
-  v_lead  text;
-  v_found text;
+  v_from   integer := 1;
+  v_lead   text;
+  v_found  text;
+  v_rare   integer[];
+  v_hits   integer[];  -- word, place among the rare ones, occurrence: three a hit
+  v_count  integer[] := array_fill(0, array[12]);
+  v_last   integer := 1;
+  v_sum    float8 := 0;
+  v_best   float8 := 0;
+  v_begins integer;
+  v_ends   integer;
 begin
   if length(p_text) <= p_length * 1.2 then
     return p_text;
   end if;
-  -- The stretch that holds the rarest words, each counted once; the first of equals.
-  with word as materialized (
-    select rtrim(w.lexeme, 'i') as stem, w.weight, w.place
-    from unnest(p_lexemes, p_weights) with ordinality as w(lexeme, weight, place)
-    where rtrim(w.lexeme, 'i') <> ''
-  ), piece as materialized (
-    select s.text, s.place, 1 + sum(length(s.text)) over (order by s.place) - length(s.text) as begins
-    from regexp_split_to_table(left(p_text, 400000), (
-      select string_agg(
-        case when w.stem ~ '^[a-z0-9]' then '\m' else '' end || '(?=' || pgmem.literal(w.stem) || ')', '|')
-      from word w), 'i')
-      with ordinality as s(text, place) limit 400
-  ), hit as materialized (
-    select p.begins, w.place, w.weight from piece p join word w on starts_with(lower(left(p.text, 60)), w.stem)
-  )
-  select h.begins into v_from
-  from (select distinct begins from hit) h cross join lateral (
-    select sum(d.weight) as weight from (
-      select distinct x.place, x.weight from hit x where x.begins between h.begins and h.begins + p_length - 120) d) w
-  order by w.weight desc, h.begins limit 1;
+  v_rare := coalesce((select array_agg(place order by place) from (
+    select p.place from unnest(p_places) as p(place) order by p.place limit 12) r), '{1,2,3,4,5,6,7,8,9,10,11,12}');
+  select array_agg(h.value order by h.word, h.rare, h.part) into v_hits from (
+    select w.word::integer as word, h.rare, part.part, part.value
+    from (select r.rare, u.positions, min(cardinality(u.positions)) over () as least
+          from unnest(p_tsv) as u(lexeme, positions, weights)
+          join unnest(v_rare) with ordinality as r(place, rare) on p_lexemes[r.place] = u.lexeme) h
+    cross join unnest(h.positions) with ordinality as w(word, occurrence)
+    cross join lateral (values (1, w.word::integer), (2, h.rare::integer), (3, w.occurrence::integer)) as part(part, value)
+    where cardinality(h.positions) <= greatest(30, h.least)) h;
+  -- A window over the words of 0.7 * 800 / 5 = 112 words, about as long as what is shown.
+  for place in 1 .. coalesce(cardinality(v_hits), 0) / 3 loop
+    if v_count[v_hits[3 * place - 1]] = 0 then
+      v_sum := v_sum + p_weights[v_rare[v_hits[3 * place - 1]]];
+    end if;
+    v_count[v_hits[3 * place - 1]] := v_count[v_hits[3 * place - 1]] + 1;
+    while v_hits[3 * place - 2] - v_hits[3 * v_last - 2] > p_length * 0.14 loop
+      v_count[v_hits[3 * v_last - 1]] := v_count[v_hits[3 * v_last - 1]] - 1;
+      if v_count[v_hits[3 * v_last - 1]] = 0 then
+        v_sum := v_sum - p_weights[v_rare[v_hits[3 * v_last - 1]]];
+      end if;
+      v_last := v_last + 1;
+    end loop;
+    if v_sum > v_best + 1e-9 then
+      v_best := v_sum;
+      v_begins := v_last;
+      v_ends := place;
+    end if;
+  end loop;
+  if v_begins is not null then
+    -- Found by the word of the window that occurs least often before it; the first word stands before that one.
+    select greatest(1, i.found - 6 * (v_hits[3 * h.place - 2] - v_hits[3 * v_begins - 2])) into v_from
+    from (select p as place from generate_series(v_begins, v_ends) p order by v_hits[3 * p], p limit 1) h
+    cross join lateral (
+      select regexp_instr(p_text, concat(case when stem ~ '^[a-z0-9]' then '\m' else '' end, pgmem.literal(stem)), 1,
+                          v_hits[3 * h.place], 0, 'i') as found
+      from rtrim(p_lexemes[v_rare[v_hits[3 * h.place - 1]]], 'i') as s(stem)) i
+    where i.found > 0;
+  end if;
   v_from := coalesce(v_from, 1);
   if v_from > 1 then
     -- From the beginning of the sentence or line, if it is near; else of a word.
@@ -402,7 +434,19 @@ begin
 end;
 $$;
 comment on function pgmem.passage is
-  'The part of a text, about 120 words, that holds most of what the words of a query weigh.';
+  'The part of a text, about 120 words, that holds most of what the rarest twelve words of a query weigh; p_places are '
+  'the places of the words that the text holds.';
+
+
+-- A search shall answer late rather than not at all, and what it has ranked without the passages rather than nothing.
+create or replace function pgmem.passages_until() returns timestamptz
+language sql stable
+begin atomic
+  select case when t.patience > interval '0' then statement_timestamp() + 0.7 * t.patience else 'infinity' end
+  from (select current_setting('statement_timeout')::interval) as t(patience);
+end;
+comment on function pgmem.passages_until is
+  'When a search shows no more passages: at seven tenths of the time that the statement has.';
 
 
 create or replace function pgmem.tokens_of(p_text text) returns integer
@@ -510,6 +554,7 @@ declare
   v_words   pgmem.search_words;
   v_model   pgmem.embedding_model;
   v_asked   text;
+  v_until   timestamptz := pgmem.passages_until();
   v_found   record;
 begin
   if pgmem.clean_text(p_query, 'query') is null then
@@ -570,7 +615,8 @@ begin
   select w.best, w.no_vector, w.is_named, w.ranked, k.items, k.words into v_found
   from whole w cross join lateral (
     select array_agg(jsonb_build_object('id', n.id, 'label', n.label, 'key', n.key, 'title', n.title, 'passage',
-        pgmem.passage(t.searched_text, v_words.lexemes, v_words.weights), 'matched',
+        case when clock_timestamp() < v_until
+          then pgmem.passage(t.searched_text, n.tsv, v_words.lexemes, v_words.weights, r.places) end, 'matched',
         (select coalesce(jsonb_agg(v_words.lexemes[p]), '[]') from unnest(r.places) p),
         'project', n.project, 'scope', n.scope, 'score', r.score, 'relevance', r.relevance, 'vector', r.vector,
         'fulltext', r.fulltext, 'graph', r.graph, 'trust', r.trust, 'confidence', r.confidence, 'explanation', r.parts,

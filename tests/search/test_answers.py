@@ -12,6 +12,7 @@ from pgmem import Memory
 from pgmem.database.database import Database
 from pgmem.embeddings.static import StaticProvider
 from pgmem.models import MemoryScope
+from tests.conftest import Call
 from tests.search.conftest import Open, Table
 
 pytestmark = pytest.mark.anyio
@@ -275,3 +276,28 @@ async def test_a_context_stays_within_its_tokens(database: Database) -> None:
         < 2600  # ids, keys and times, which an agent is not shown, are not counted
     )
     assert agent.items[0].title.startswith("note 9")
+
+
+async def test_a_long_memory_shows_the_passage_that_holds_the_rarest_words(plain: Memory) -> None:
+    """However long the memory and the query are."""
+    await plain.save_session("begin", "shop")
+    filler = "the counter and the shelf and the door of the shop were painted in the spring "
+    text = filler * 800 + "The zinc veneer came from Ostrava. " + filler * 800
+    await plain.save_context(text, "shop")
+    found = await plain.search_memory(f"who sent the zinc veneer {filler * 8}", project_id="shop")
+    assert "zinc veneer came from Ostrava" in (found.results[0].passage or "")
+    assert len(found.results[0].passage or "") < 900
+
+
+def test_a_search_that_runs_out_of_time_answers_without_passages(
+    connection: psycopg.Connection[DictRow], call: Call
+) -> None:
+    call("save_session", objective="begin", project_id="shop")
+    call("save_context", content="the veneer of the counter", project_id="shop")
+    connection.execute("set statement_timeout = '1h'")
+    assert call("search_memory", query="veneer", project_id="shop")["passage"] == "the veneer of the counter"
+    connection.execute(
+        "create or replace function pgmem.passages_until() returns timestamptz language sql as 'select now() - interval ''1s'''"
+    )
+    late = call("search_memory", query="veneer", project_id="shop")
+    assert (late["title"], late["passage"]) == ("the veneer of the counter", None)
