@@ -7,8 +7,9 @@
 -- Every recorded state of a memory has an effective period, begins_at to ends_at. valid_from and valid_to stay what
 -- somebody set; state_begins and state_ends say what follows from them and from the state that came next. States that
 -- differ in title or properties differ in content. Other content takes the place of the earlier state from where it
--- begins; the same content with another period, status or trust restates the earlier state as a whole.
--- docs/decisions/0029 has the reasons, 35-time-travel reads the periods.
+-- begins; the same content with another period, status or trust restates the earlier state as a whole. A state that is
+-- saved with a valid_from of its own is told beside the others (09-states).
+-- docs/decisions/0029 and 0037 have the reasons, 35-time-travel reads the periods.
 --
 -- A memory lives in a tenant (tenant_of) and in a place (place_of: global, a project, or a focus area of a project).
 -- With its label they make one number, the scope_key, by which rows are found and locks are kept. It is a hash, so it
@@ -112,6 +113,61 @@ begin atomic
 end;
 comment on function pgmem.is_live is
   'Whether a memory is live: its status is, and it is true now by valid_from and valid_to.';
+
+
+-- Where another state on record has become the present one since the node was written, that state is read in its place.
+create or replace function pgmem.present(p_node pgmem.node) returns pgmem.node
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+declare
+  v_state pgmem.node_version;
+begin
+  if p_node.turns_at is null or p_node.turns_at > pgmem.now() then
+    return p_node;
+  end if;
+  select v.* into v_state from pgmem.state_regions(p_node.seq) r
+  join pgmem.node_version v on v.node_seq = p_node.seq and v.version = r.version
+  where r.region @> pgmem.now() and pgmem.is_live_status(r.status);
+  if v_state.node_seq is null or pgmem.is_hidden_status(p_node.status) then
+    return p_node;
+  end if;
+  p_node.version := v_state.version;
+  p_node.title := v_state.title;
+  p_node.props := v_state.props;
+  p_node.status := v_state.status;
+  p_node.source := v_state.source;
+  p_node.trust_level := v_state.trust_level;
+  p_node.initial_confidence := v_state.initial_confidence;
+  p_node.valid_from := v_state.valid_from;
+  p_node.valid_to := v_state.valid_to;
+  p_node.begins_at := v_state.begins_at;
+  p_node.yields := v_state.yields;
+  p_node.recorded_at := v_state.ingested_at;
+  -- It is as fresh as the day on which it became true.
+  p_node.updated_at := least(pgmem.now(), greatest(p_node.created_at, v_state.ingested_at, v_state.begins_at));
+  select d.tsv, d.text_length, d.asks, d.instructs into p_node.tsv, p_node.text_length, p_node.asks, p_node.instructs
+  from pgmem.derived(p_node.label, p_node.title, p_node.props, p_node.tenant, p_node.project_seq, p_node.session_id,
+                     p_node.text_config) d;
+  p_node.agent_id := null;
+  p_node.session_id := null;
+  p_node.turns_at := null;
+  return p_node;
+end;
+$$;
+comment on function pgmem.present is
+  'A node in its present state: as it is stored, or as the state that has become true since says.';
+
+
+create or replace function pgmem.turned_nodes(p_tenants text[]) returns setof pgmem.node
+language plpgsql stable rows 1 set search_path = pgmem, pg_temp as $$
+begin
+  return query
+  select p.* from pgmem.node n cross join lateral pgmem.present(n) p
+  where n.turns_at <= pgmem.now() and n.tenant = any (p_tenants) and p.turns_at is null
+    and pgmem.is_live(p.status, p.valid_from, p.valid_to);
+end;
+$$;
+comment on function pgmem.turned_nodes is
+  'The live nodes of some tenants of which another state has become the present one since they were written.';
 
 
 -- A captured turn is no memory of its own: it is found where a search names its label.

@@ -18,7 +18,9 @@ comment on view pgmem.visible_node is 'Internal: the nodes of the tenants that t
 
 create or replace view pgmem.live_node as
 select n.* from pgmem.visible_node n
-where pgmem.is_live(n.status, n.valid_from, n.valid_to);
+where pgmem.is_live(n.status, n.valid_from, n.valid_to) and (n.turns_at is null or n.turns_at > pgmem.now())
+union all
+select n.* from pgmem.turned_nodes((select pgmem.visible_tenants())::text[]) n;
 comment on view pgmem.live_node is
   'Internal: the visible nodes that are live: a live status, and true now by valid_from and valid_to.';
 
@@ -41,20 +43,21 @@ comment on view pgmem.visible_attempt is
   'Internal: the saves of the tenants that the caller sees, with their outcome and next step.';
 
 
--- The states that were known at t: ingested_at <= t and replaced_at > t. A state ends at ends_at for those who know its
--- successor, at valid_to for those who do not.
+-- A state that another one replaced ends at ends_at for those who know that, at valid_to for those who do not. The states
+-- of other periods than the present have replaced_at infinity too.
 -- status as a text, as the versions have it: a condition on it reaches the indexes of node only where the types agree.
 create or replace view pgmem.recorded_state as
 select n.seq, n.id, n.label, n.key, n.title, n.props, n.status::text, n.scope, n.project, n.project_seq, n.focus,
        n.place, n.tenant, n.source, n.trust_level, n.initial_confidence, n.valid_from, n.valid_to, n.tsv,
        n.version, n.created_at, n.updated_at, n.recorded_at as ingested_at, 'infinity'::timestamptz as replaced_at,
-       n.begins_at, n.valid_to as ends_at, n.agent_id, n.session_id, n.instructs
+       n.begins_at, n.valid_to as ends_at, n.agent_id, n.session_id, n.instructs,
+       n.yields, n.told is null as latest
 from pgmem.visible_node n
 union all
 select v.node_seq, n.id, v.label, v.key, v.title, v.props, v.status, v.scope, v.project, v.project_seq, v.focus,
        v.place, v.tenant, v.source, v.trust_level, v.initial_confidence, v.valid_from, v.valid_to, v.tsv,
        v.version, v.created_at, v.ingested_at, v.ingested_at, v.replaced_at,
-       v.begins_at, v.ends_at, null, null, false
+       v.begins_at, v.ends_at, null, null, false, v.yields, false
 from pgmem.visible_version v join pgmem.visible_node n on n.seq = v.node_seq;
 comment on view pgmem.recorded_state is
   'Internal: every recorded state of visible nodes with its effective period; the present one ends at infinity.';

@@ -131,7 +131,7 @@ begin
              when 'time' then format('(n.props ->> %L)::timestamptz', f.name)
              when 'text' then format('n.props ->> %L', f.name)
              else format('(n.props ->> %L)::float8', f.name) end), f.name), ', ' order by f.place)
-             filter (where f.kept not in ('valid_from', 'nothing')) as columns
+             filter (where f.kept not in ('valid_from', 'valid_to', 'nothing')) as columns
     from pgmem.label l join pgmem.field f on f.label = l.name join pgmem.verb v on v.name = l.verb
     group by l.name, v.summary order by l.name
   loop
@@ -145,7 +145,7 @@ begin
     execute (
       select string_agg(format('comment on column pgmem.%I.%I is %L', v_kind.view, f.name,
         rtrim(split_part(f.meaning, '; unset', 1), '.') || '.'), '; ')
-      from pgmem.field f where f.label = v_kind.label and f.kept not in ('valid_from', 'nothing'));
+      from pgmem.field f where f.label = v_kind.label and f.kept not in ('valid_from', 'valid_to', 'nothing'));
   end loop;
 end $$;
 
@@ -200,7 +200,8 @@ comment on column pgmem.lineage.valid_to is 'When it ceased to hold; null: it ho
 select pgmem.declare_view('memory', $$
   select n.id, n.label, n.key as name, n.title,
          pgmem.excerpt(pgmem.search_text(n.label, n.title, n.props)) as summary, n.props as properties,
-         n.project, n.scope, n.focus, n.status, pgmem.is_live(n.status, n.valid_from, n.valid_to) as live,
+         n.project, n.scope, n.focus, n.status, pgmem.is_live(n.status, n.valid_from, n.valid_to)
+           and (n.turns_at is null or n.turns_at > pgmem.now()) as live,
          pgmem.confidence(n.initial_confidence, pgmem.aged_since(n.label, n.instructs, n.updated_at)) as confidence, n.trust_level, n.source, n.agent_id,
          n.session_id, n.valid_from, n.valid_to, n.version, n.org_id, n.user_id, n.created_at, n.updated_at
   from pgmem.visible_node n where pgmem.is_memory(n.label)

@@ -52,7 +52,7 @@ language plpgsql stable set search_path = pgmem, pg_temp set timezone = 'UTC' se
 declare
   -- An import works these out again.
   v_derived constant text[] :=
-    '{seq,place,tenant,scope_key,project_seq,focus_seq,tsv,text_length,session_place,asks,instructs,node_seq}';
+    '{seq,place,tenant,scope_key,project_seq,focus_seq,tsv,text_length,session_place,asks,instructs,node_seq,told,turns_at}';
   v_record  jsonb;
   v_part    jsonb;
 begin
@@ -67,7 +67,7 @@ begin
     v_record := v_record
       || jsonb_build_object('focus_id', (select n.id from pgmem.node n where n.seq = p_node.focus_seq));
   end if;
-  if p_node.version > 1 then
+  if p_node.version > 1 or p_node.told is not null then
     select jsonb_agg(jsonb_strip_nulls(to_jsonb(v) - v_derived - '{props,label,org_id,user_id}'::text[])
         || jsonb_build_object('props', v.props)
         || case when v.project_seq is distinct from p_node.project_seq and v.project_seq is not null

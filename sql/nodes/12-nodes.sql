@@ -69,7 +69,8 @@ begin
   insert into pgmem.node (id, label, key, title, props, status, scope, project, project_seq, focus, focus_seq,
     org_id, user_id, agent_id, session_id, source, trust_level, initial_confidence, valid_from, valid_to,
     content_hash, scope_key, title_tokens, text_config,
-    tsv, text_length, session_place, asks, instructs, statement, version, created_at, updated_at, recorded_at, begins_at)
+    tsv, text_length, session_place, asks, instructs, statement, version, created_at, updated_at, recorded_at, begins_at,
+    yields)
   select p_node.id, p_node.label, p_node.key, p_node.title, p_node.props, p_node.status, p_node.scope, p_node.project,
     p_node.project_seq, p_node.focus, p_node.focus_seq, p_node.org_id, p_node.user_id, p_node.agent_id,
     p_node.session_id, p_node.source, p_node.trust_level, p_node.initial_confidence, p_node.valid_from,
@@ -78,7 +79,7 @@ begin
     case when p_node.session_id is not null and p_node.label <> 'Session'
       then 1 + coalesce(pgmem.last_place(p_node.session_id, p_node.tenant), 0) end,
     d.asks, d.instructs, p_node.statement,
-    p_node.version, p_node.created_at, p_node.updated_at, p_node.recorded_at, p_node.begins_at
+    p_node.version, p_node.created_at, p_node.updated_at, p_node.recorded_at, p_node.begins_at, p_node.yields
   from pgmem.derived(p_node.label, p_node.title, p_node.props, p_node.tenant, p_node.project_seq, p_node.session_id,
                      p_node.text_config) d
   returning seq into strict p_node.seq;
@@ -153,7 +154,7 @@ create or replace function pgmem.set_status(
 language plpgsql as $$
 begin
   update pgmem.node n set status = p_status, updated_at = greatest(pgmem.now(), n.created_at),
-    valid_to = coalesce(n.valid_to, case when p_close_at is not null then greatest(p_close_at, n.valid_from) end)
+    valid_to = least(n.valid_to, greatest(p_close_at, case when p_close_at is not null then n.valid_from end))
   where n.seq = p_seq;
   if pgmem.is_hidden_status(p_status) then
     perform pgmem.set_aside_embeddings(array[p_seq]);
@@ -161,7 +162,7 @@ begin
 end;
 $$;
 comment on function pgmem.set_status is
-  'Give a node a status that is not live, and a valid_to where it has none. The caller holds its scope lock.';
+  'Give a node a status that is not live, and an end at p_close_at unless it ends before. The caller holds its scope lock.';
 
 
 -- Edges, versions and near-duplicate entries hang on the row and go with it; triggers take it out of the graph.
@@ -200,26 +201,40 @@ language plpgsql set search_path = pgmem, pg_temp as $$
 begin
   insert into pgmem.node_version (node_seq, version, label, key, title, props, status, scope, project, project_seq,
     focus, place, org_id, user_id, tenant, source, trust_level, initial_confidence, valid_from, valid_to,
-    begins_at, ends_at, text_config, tsv, created_at, ingested_at, replaced_at)
+    begins_at, ends_at, yields, text_config, tsv, created_at, ingested_at, replaced_at)
   select o.seq, o.version, o.label, o.key, o.title, o.props, o.status, o.scope, o.project, o.project_seq,
     o.focus, o.place, o.org_id, o.user_id, o.tenant, o.source, o.trust_level, o.initial_confidence, o.valid_from,
     o.valid_to, o.begins_at, pgmem.state_ends(o.valid_to, o.title = n.title and o.props = n.props, n.begins_at),
-    o.text_config, o.tsv, o.created_at, o.recorded_at, n.recorded_at
+    o.yields, o.text_config, o.tsv, o.created_at, o.recorded_at, n.recorded_at
   -- The plan is kept for the session: offset 0 makes it look rows up by key, however many there were when it was made.
   from old_rows o cross join lateral (select * from pgmem.node n where n.seq = o.seq offset 0) n
-  -- A merge of two histories writes the earlier states itself.
-  where n.version > o.version and n.recorded_at > o.recorded_at;
+  -- A merge of two histories writes the earlier states itself, and a state that stays on record is there already (tell,
+  -- settled).
+  where n.version > o.version and n.recorded_at > o.recorded_at
+  on conflict (node_seq, version) do nothing;
   -- A repeat that confirms a memory changes its times alone; reads put off the end of an item.
   insert into pgmem.change (stamp, subject, kind, id, label, version, project, tenant, at)
   select pgmem.change_stamp(), pgmem.change_subject_of(n.label),
-         case when n.tenant <> o.tenant then 'adopted' when n.version = o.version then 'confirmed'
+         case when n.tenant <> o.tenant then 'adopted' when n.version = o.version and n.told is not distinct from o.told then 'confirmed'
               else pgmem.change_kind_of(o.status, n.status) end,
-         n.id, n.label, n.version, case n.label when 'Project' then n.key else n.project end, n.tenant, pgmem.clock()
+         n.id, n.label, greatest(n.version, n.told), case n.label when 'Project' then n.key else n.project end, n.tenant, pgmem.clock()
   from old_rows o cross join lateral (select * from pgmem.node n where n.seq = o.seq offset 0) n
-  where n.label <> 'GovernanceToken' and (n.version > o.version or n.tenant <> o.tenant
-     or n.label <> 'Item' and (n.updated_at, n.initial_confidence) is distinct from (o.updated_at, o.initial_confidence));
+  where n.label <> 'GovernanceToken'
+    and (n.version <> o.version or n.tenant <> o.tenant or n.told is distinct from o.told
+      or n.label <> 'Item' and (n.updated_at, n.initial_confidence) is distinct from (o.updated_at, o.initial_confidence));
   if found then
     perform pgmem.notify_change();
+  end if;
+  -- An end that was set may let another state on record be the present one. Asked first: an update of no row would call
+  -- this trigger again.
+  if exists (
+      select from old_rows o cross join lateral (select * from pgmem.node m where m.seq = o.seq offset 0) m
+      where m.version > o.version and m.label <> 'Item'
+        and (o.told is not null or o.turns_at is not null or m.valid_to is not null and pgmem.is_live_status(m.status))) then
+    update pgmem.node n set turns_at = pgmem.next_change(n.seq)
+    from old_rows o
+    where n.seq = o.seq and n.version > o.version and n.label <> 'Item'
+      and n.turns_at is distinct from pgmem.next_change(n.seq);
   end if;
   return null;
 end;
@@ -234,11 +249,12 @@ $$;
 -- A change of updated_at or confidence alone makes no version, and neither does a renewal that only composes the
 -- characters of a text; last_hygiene_at of a project is a time, and so is the end of an item's time to live, which reads
 -- put off. A revert brings the start of the state that it puts back in begins_at; whoever else writes a node leaves
--- begins_at as it was.
+-- begins_at as it was. A change of a state leaves to those told after it what it left to them before. Who gives a
+-- state its number (tell, settled) has set all of this.
 create or replace function pgmem.number_version() returns trigger
 language plpgsql set search_path = pgmem, pg_temp as $$
 begin
-  -- A merge of two histories alone gives a state its number and its time.
+  -- A merge of two histories, tell and settled give a state its number and its time.
   if (old.version, old.recorded_at) <> (new.version, new.recorded_at) then
     return new;
   end if;
@@ -252,7 +268,11 @@ begin
       or not exists (
         select from pgmem.composed(old.label, old.key, old.title, old.props, old.content_hash) c
         where (c.title, c.props) = (new.title, new.props) and c.key is not distinct from new.key)) then
-    new.version := old.version + 1;
+    new.version := greatest(old.version, old.told) + 1;
+    if old.told is not null then
+      new.yields := coalesce(old.yields, '{}') + pgmem.told_after(old.seq, old.version);
+      new.told := null;
+    end if;
     new.recorded_at := greatest(pgmem.clock(), old.recorded_at + interval '1 microsecond');
     new.begins_at := pgmem.state_begins(new.valid_from, new.valid_to,
       case when old.title <> new.title or old.props <> new.props then new.recorded_at end, new.begins_at);

@@ -80,6 +80,9 @@ begin
   on conflict (name) do update set key_field = excluded.key_field, title_field = excluded.title_field,
     text_fields = excluded.text_fields, dedup = excluded.dedup, verb = excluded.verb,
     opens_project = excluded.opens_project, repeats = excluded.repeats, stored_by = excluded.stored_by;
+  p_fields := p_fields || array[
+    pgmem.field('valid_from', 'time', 'When it begins to hold; unset: now.', p_kept => 'valid_from'),
+    pgmem.field('valid_to', 'time', 'When it ceases to hold; unset: an open end.', p_kept => 'valid_to')];
   insert into pgmem.field
   select p_label, f.place, f.name, f.type, f.meaning, f.required, f.kept, f.starts, f.hidden, f.approved, f.option,
          f.query
@@ -149,7 +152,8 @@ begin
   v_node.key := v_key;
   v_node.title := %4$s;
   v_node.props := v_props%5$s || pgmem.source_of(p_arguments);
-%6$s  v_node.content_hash := pgmem.memory_hash(%3$L, v_node.title, v_node.props);
+%6$s  perform pgmem.require_period(v_node.valid_from, v_node.valid_to);
+  v_node.content_hash := pgmem.memory_hash(%3$L, v_node.title, v_node.props);
   return v_node;
 end;
 $body$ $sql$, v_name || '_of', v_clean, p_label,
@@ -157,8 +161,8 @@ $body$ $sql$, v_name || '_of', v_clean, p_label,
     (select format(' || jsonb_build_object(%L, v_key)', f.name) from pgmem.field f
      where f.label = p_label and f.kept = 'key'),
     coalesce((select string_agg(format(e'  v_node.%I := %s;\n',
-                case f.kept when 'confidence' then 'initial_confidence' else 'valid_from' end, pgmem.cleaning(f)), '')
-              from pgmem.field f where f.label = p_label and f.kept in ('confidence', 'valid_from')), ''),
+                case f.kept when 'confidence' then 'initial_confidence' else f.kept end, pgmem.cleaning(f)), '')
+              from pgmem.field f where f.label = p_label and f.kept in ('confidence', 'valid_from', 'valid_to')), ''),
     (select ' := ' || pgmem.cleaning(f) from pgmem.field f where f.label = p_label and f.kept = 'title'),
     (select ' := ' || pgmem.cleaning(f) from pgmem.field f where f.label = p_label and f.kept = 'key'));
   execute format('comment on function pgmem.%I is %L', v_name || '_of',

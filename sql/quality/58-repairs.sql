@@ -40,6 +40,8 @@ begin
   perform pgmem.lock_scope(greatest(gone.scope_key, stays.scope_key));
   select n.* into gone from pgmem.visible_node n where n.seq = gone.seq;
   select n.* into stays from pgmem.visible_node n where n.seq = stays.seq;
+  gone := pgmem.settled(gone);
+  stays := pgmem.settled(stays);
   if gone.status <> 'active' or stays.status <> 'active' then
     raise exception using errcode = 'PM001',
       message = format('Both must be live: %s is %s, %s is %s.', gone.id, gone.status, stays.id, stays.status);

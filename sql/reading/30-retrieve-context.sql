@@ -64,9 +64,14 @@ begin atomic
         and pgmem.is_live_status(n.status) and not pgmem.named_only(n.label)
         and (n.valid_to is null or n.valid_to >= pgmem.now())
         and (n.valid_from is null or n.valid_from <= pgmem.now())
+        and (n.turns_at is null or n.turns_at > pgmem.now())
         and (p_labels is null or n.label = any (p_labels)) and n.seq <> all (p_without)
       order by n.created_at desc, n.seq desc limit p.most + 1) newest
-    order by newest.created_at desc, newest.seq desc limit p.most + 1) found
+    union all
+    select n.seq, n.created_at, pgmem.context_item(n, p_ages) from pgmem.turned_nodes(p_tenants) n
+    where n.place = p.place and n.scope is not null and not pgmem.named_only(n.label)
+      and (p_labels is null or n.label = any (p_labels)) and n.seq <> all (p_without)
+    order by created_at desc, seq desc limit p.most + 1) found
   order by p.number, found.created_at desc, found.seq desc;
 end;
 comment on function pgmem.context_items is
@@ -124,8 +129,12 @@ begin atomic
     select n.seq, pgmem.context_item(n, p_ages) as item
     from unnest(p_places) with ordinality as p(place, number)
     cross join unnest(p_tenants) as t(tenant)
-    join pgmem.node n on n.place = p.place and n.tenant = t.tenant
-    where n.instructs and n.scope is not null and pgmem.is_live_status(n.status)
+    cross join lateral (
+      select * from pgmem.node n where n.place = p.place and n.tenant = t.tenant and n.instructs
+        and (n.turns_at is null or n.turns_at > pgmem.now())
+      union all
+      select * from pgmem.turned_nodes(array[t.tenant]) n where n.place = p.place and n.instructs) n
+    where n.scope is not null and pgmem.is_live_status(n.status)
       and (n.valid_to is null or n.valid_to >= pgmem.now()) and (n.valid_from is null or n.valid_from <= pgmem.now())
       and (p_labels is null or n.label = any (p_labels)) and (p_topic is null or n.tsv @@ p_topic)
     order by n.trust_level desc, p.number, n.created_at desc, n.seq desc limit p_most) found;

@@ -272,6 +272,7 @@ begin atomic
     and case when p_filter.as_of is null
       then pgmem.is_searched(p_node.status, p_filter.labels)
         and pgmem.valid_at(p_node.valid_from, p_node.valid_to, p_filter.moment)
+        and (p_node.turns_at is null or p_node.turns_at > p_filter.moment)
       else pgmem.is_true_at(p_node.status, p_node.valid_from, p_node.valid_to, p_node.created_at, p_filter.as_of) end
     and (p_filter.project_seq is null or p_node.project_seq = p_filter.project_seq or p_node.scope = 'global')
     and pgmem.has_label(p_node.label, p_node.props, p_filter.labels)
@@ -455,7 +456,10 @@ begin
       union all
       (select n.seq, n.text_length, pgmem.expanded(n.tsv, n.text_length) from pgmem.node n
        where 'Turn' = any (p_filter.labels) and n.tsv @@ p_words.matching and n.status = 'captured'
-         and pgmem.fits(n, p_filter) limit v_most)) m
+         and pgmem.fits(n, p_filter) limit v_most)
+      union all
+      select n.seq, n.text_length, n.tsv from pgmem.turned_nodes(p_filter.tenants) n
+      where n.tsv @@ p_words.matching and pgmem.fits(n, p_filter)) m
     offset 0
   )
   select t.seq, s.score, s.wide_score, s.places, s.counts from text t cross join lateral (

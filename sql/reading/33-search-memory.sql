@@ -137,7 +137,9 @@ begin
   end if;
   return query
   -- Candidates.
-  with own as materialized (
+  with turned as materialized (
+    select * from pgmem.turned_nodes(p_filter.tenants)
+  ), own as materialized (
     select c.seq, c.cos, c.rank
     from pgmem.vector_candidates(p_embedding, p_model, p_filter, p_words.memories::bigint, v_arm)
       with ordinality as c(seq, cos, rank)
@@ -188,7 +190,9 @@ begin
            n.text_length + coalesce(before.text_length, 0) + coalesce(after.text_length, 0) as around
     from pool p left join own o using (seq) left join worded w using (seq) left join near c using (seq)
     -- By key, whatever the planner expects: a hash would read every memory.
-    cross join lateral (select * from pgmem.node n where n.seq = p.seq offset 0) n
+    cross join lateral (
+      select * from pgmem.node n where n.seq = p.seq and not exists (select from turned t where t.seq = p.seq)
+      union all select * from turned t where t.seq = p.seq offset 0) n
     left join lateral (
       select b.seq, b.text_length from pgmem.node b
       where v_window = 1 and n.text_length <= 300 and n.session_place is not null
@@ -625,7 +629,7 @@ begin
       array_agg(case when v_tokens is not null then array_to_string(tsvector_to_array(n.tsv), e'\x1f') end
         order by r.score desc, r.seq desc) as words
     from ranked r
-    cross join lateral (select * from pgmem.node n where n.seq = r.seq offset 0) n
+    cross join lateral (select p.* from pgmem.node n, pgmem.present(n) p where n.seq = r.seq offset 0) n
     cross join lateral pgmem.searched_text(n.label, n.title, n.props) t
     where not v_only or r.outdated_by is null and case
       when r.named then true

@@ -19,45 +19,45 @@ create or replace function pgmem.states_at(
 ) returns setof pgmem.recorded_state
 language sql stable as $$
   select s.* from pgmem.recorded_state s
-  where case
-    when p_as_of is null then
-      s.ingested_at <= p_known_at and s.replaced_at > p_known_at
-      and pgmem.is_live_status(s.status) and pgmem.valid_at(s.valid_from, s.valid_to, p_known_at)
-    else
-      s.ingested_at <= coalesce(p_known_at, 'infinity') and pgmem.was_live_status(s.status)
-      and pgmem.valid_at(s.begins_at,
-        case when s.replaced_at <= coalesce(p_known_at, 'infinity') then s.ends_at else s.valid_to end, p_as_of)
-      -- The latest state on record needs no look at others.
-      and (s.replaced_at = 'infinity' or s.replaced_at > p_known_at or (
-        -- The latest one may hide the node.
-        not exists (
-          select from pgmem.node n
-          where n.seq = s.seq and n.recorded_at <= coalesce(p_known_at, 'infinity')
-            and pgmem.is_hidden_status(n.status))
-        and not exists (
-          select from pgmem.node_version v
-          where v.node_seq = s.seq and v.ingested_at <= p_known_at and v.replaced_at > p_known_at
-            and pgmem.is_hidden_status(v.status))
-        -- Of several states that were true then, the latest one on record is shown.
-        and not exists (
-          select from pgmem.node n
-          where n.seq = s.seq and n.version > s.version and n.recorded_at <= coalesce(p_known_at, 'infinity')
-            and pgmem.was_live_status(n.status) and pgmem.valid_at(n.begins_at, n.valid_to, p_as_of))
-        and not exists (
-          select from pgmem.node_version v
-          where v.node_seq = s.seq and v.version > s.version and v.ingested_at <= coalesce(p_known_at, 'infinity')
-            and pgmem.was_live_status(v.status)
-            and pgmem.valid_at(v.begins_at,
-              case when v.replaced_at <= coalesce(p_known_at, 'infinity') then v.ends_at else v.valid_to end,
-              p_as_of))))
-    end;
+  where s.ingested_at <= coalesce(p_known_at, 'infinity')
+    and case when p_as_of is null then pgmem.is_live_status(s.status) else pgmem.was_live_status(s.status) end
+    and pgmem.valid_at(s.begins_at,
+      case when s.replaced_at <= coalesce(p_known_at, 'infinity') and s.replaced_at < 'infinity' then s.ends_at
+        else s.valid_to end, coalesce(p_as_of, p_known_at))
+    and (s.yields is null or not s.yields @> coalesce(p_as_of, p_known_at))
+    -- The latest state on record needs no look at others.
+    and (s.latest or (
+      -- The latest one may hide the node.
+      not exists (
+        select from pgmem.node n
+        where n.seq = s.seq and n.recorded_at <= coalesce(p_known_at, 'infinity')
+          and pgmem.is_hidden_status(n.status))
+      and not exists (
+        select from pgmem.node_version v
+        where v.node_seq = s.seq and v.ingested_at <= p_known_at and v.replaced_at > p_known_at
+          and pgmem.is_hidden_status(v.status))
+      -- Of several states that were true then, the latest one on record is shown.
+      and not exists (
+        select from pgmem.node n
+        where n.seq = s.seq and n.version > s.version and n.recorded_at <= coalesce(p_known_at, 'infinity')
+          and pgmem.was_live_status(n.status)
+          and pgmem.valid_at(n.begins_at, n.valid_to, coalesce(p_as_of, p_known_at))
+          and (n.yields is null or not n.yields @> coalesce(p_as_of, p_known_at)))
+      and not exists (
+        select from pgmem.node_version v
+        where v.node_seq = s.seq and v.version > s.version and v.ingested_at <= coalesce(p_known_at, 'infinity')
+          and pgmem.was_live_status(v.status)
+          and pgmem.valid_at(v.begins_at,
+            case when v.replaced_at <= coalesce(p_known_at, 'infinity') and v.replaced_at < 'infinity' then v.ends_at
+              else v.valid_to end, coalesce(p_as_of, p_known_at))
+          and (v.yields is null or not v.yields @> coalesce(p_as_of, p_known_at)))));
 $$;
 comment on function pgmem.states_at is $$
 The states that answer as_of, known_at or both; one of the two is given, and a node has at most one such state.
 
-With as_of: the latest recorded state that was true then, of those on record at known_at (null: now). A state ends where
-its successor took its place only for those who know the successor, and a node whose latest state on record is
-archived, merged, rejected or dismissed is hidden. With known_at alone: the state on record then, if it was live then.
+The latest recorded state that was true on the day (as_of, else known_at), of those on record at known_at (null: now). A
+state that was replaced ends where its successor took its place only for those who know the successor, and a node whose
+latest state on record is archived, merged, rejected or dismissed is hidden. With known_at alone the state must be live.
 $$;
 
 
@@ -91,16 +91,16 @@ language sql stable as $$
   select n.seq, n.version, n.label::text, n.status::text, n.project_seq, n.source::text, n.agent_id::text,
          n.session_id::text, pgmem.branch_of(n.label, n.props)
   from pgmem.node n
-  where n.tenant = any (p_tenants) and pgmem.is_memory(n.label) and case
-    when p_as_of is null then n.recorded_at <= p_known_at and pgmem.is_live_status(n.status)
-      and pgmem.valid_at(n.valid_from, n.valid_to, p_known_at)
-    else n.recorded_at <= coalesce(p_known_at, 'infinity') and pgmem.was_live_status(n.status)
-      and pgmem.valid_at(n.begins_at, n.valid_to, p_as_of) end
+  where n.tenant = any (p_tenants) and pgmem.is_memory(n.label) and n.told is null
+    and n.recorded_at <= coalesce(p_known_at, 'infinity')
+    and case when p_as_of is null then pgmem.is_live_status(n.status) else pgmem.was_live_status(n.status) end
+    and pgmem.valid_at(n.begins_at, n.valid_to, coalesce(p_as_of, p_known_at))
+    and (n.yields is null or not n.yields @> coalesce(p_as_of, p_known_at))
   union all
   select s.seq, s.version, s.label::text, s.status::text, s.project_seq, s.source::text, s.agent_id::text,
          s.session_id::text, pgmem.branch_of(s.label, s.props)
   from pgmem.states_at(p_as_of, p_known_at) s
-  where s.replaced_at < 'infinity' and pgmem.is_memory(s.label);
+  where not s.latest and pgmem.is_memory(s.label);
 $$;
 comment on function pgmem.memories_at is
   'The memories of some tenants, which the caller sees, in the states of states_at, without their texts.';
@@ -267,7 +267,7 @@ declare
   v_state       pgmem.memory_state;
 begin
   if p_as_of is null and p_known_at is null then
-    v_found := pgmem.find_recorded(p_label, p_key, v_project_seq);
+    v_found := pgmem.present(pgmem.find_recorded(p_label, p_key, v_project_seq));
   else
     v_found := pgmem.find_state(p_label, p_key, v_project_seq, p_as_of, p_known_at);
   end if;

@@ -75,12 +75,11 @@ declare
   v_node pgmem.node := pgmem.find_recorded(p_label, p_key, pgmem.find_project(p_project_id));
 begin
   return query
-  select s.version, s.title, s.status, s.props, coalesce(s.valid_from, s.begins_at),
-         case when nowhere.state then s.valid_to else s.ends_at end, s.ingested_at,
-         nullif(s.replaced_at, 'infinity'), s.source, s.trust_level, nowhere.state
-  from pgmem.recorded_state s
-  cross join lateral (
-    select coalesce(s.ends_at < coalesce(s.begins_at, '-infinity') or s.ends_at = '-infinity', false) as state) nowhere
+  select s.version, s.title, s.status, s.props,
+         case when r.region is null or isempty(r.region) then coalesce(s.valid_from, s.begins_at) else lower(r.region) end,
+         case when r.region is null or isempty(r.region) then s.valid_to else upper(r.region) end,
+         s.ingested_at, nullif(s.replaced_at, 'infinity'), s.source, s.trust_level, r.region is null or isempty(r.region)
+  from pgmem.recorded_state s left join pgmem.state_regions(v_node.seq) r on r.version = s.version
   where s.seq = v_node.seq order by s.version;
 end;
 $$;
@@ -111,6 +110,15 @@ declare
   v_earlier pgmem.node_version;
 begin
   select v.* into v_earlier from pgmem.visible_version v where v.node_seq = v_node.seq and v.version = p_version;
+  if v_node.told is not null and p_version = v_node.version then
+    -- As it was before anything was told beside it.
+    v_earlier := jsonb_populate_record(null::pgmem.node_version, to_jsonb(v_node) || jsonb_build_object('node_seq', v_node.seq));
+    perform pgmem.keep_state(v_node, '-infinity', greatest(pgmem.clock(), v_node.recorded_at + interval '1 microsecond'));
+    v_node.version := v_node.told + 1;
+    v_node.recorded_at := (select max(v.replaced_at) from pgmem.node_version v
+                           where v.node_seq = v_node.seq and v.version = p_version);
+    v_node := pgmem.make_present(p_node, v_node);
+  end if;
   if v_node.seq is null or v_earlier.node_seq is null then
     raise exception using errcode = 'PM002', message = format(
       '%s %s has no earlier version %s; memory_history lists them.',
@@ -140,6 +148,12 @@ begin
   v_node.agent_id := p_caller.agent_id;
   v_node.session_id := p_caller.session_id;
   v_node := pgmem.update_node(v_node);
+  if v_node.version > p_node.version and (v_node.yields is not null or v_earlier.yields is not null) then
+    -- It takes its whole period again, as it had it then.
+    update pgmem.node n set yields = v_earlier.yields where n.seq = v_node.seq;
+    perform pgmem.refresh_states(v_node.seq);
+    select n.* into v_node from pgmem.node n where n.seq = v_node.seq;
+  end if;
   if pgmem.is_hidden_status(v_node.status) then
     perform pgmem.set_aside_embeddings(array[v_node.seq]);
   else

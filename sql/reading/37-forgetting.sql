@@ -165,6 +165,7 @@ begin
     raise exception using errcode = 'PM002',
       message = format('No %s named %s is here.', p_label, quote_literal(left(p_key, 80)));
   end if;
+  node := pgmem.settled(node);
 end;
 $$;
 comment on function pgmem.begin_change is

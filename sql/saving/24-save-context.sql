@@ -1,7 +1,7 @@
 -- Contexts
 --
 -- A context is a free note under a topic, for what fits no other kind of memory. Nothing is compared: the same note saved
--- twice is two nodes. A note may be about the past; valid_from says when it began to hold, and time travel (as_of) uses it.
+-- twice is two nodes.
 --
 -- Locks: those of 20-saving.
 
@@ -17,9 +17,7 @@ $$,
     pgmem.field('content', 'text', 'The text of the note.', p_required => true),
     pgmem.field('topic', 'text', 'Its title.'),
     pgmem.field('relevance_score', 'relevance',
-      'How relevant it is, 0 to 1; kept with the note, and no part of a ranking.', p_starts => '1.0'),
-    pgmem.field('valid_from', 'time', 'When the note began to hold, such as the time of a conversation; unset: now.',
-      p_kept => 'valid_from', p_hidden => true)],
+      'How relevant it is, 0 to 1; kept with the note, and no part of a ranking.', p_starts => '1.0')],
   p_searched => '{topic,content}',
   p_titled_by => '{topic,content}',
   p_order => '{content,project_id,topic,scope,focus,relevance_score,governance_token,save_id,share}');

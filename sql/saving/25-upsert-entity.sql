@@ -61,6 +61,8 @@ declare
   v_message text;
   v_near    jsonb := '[]';
   v_former  jsonb := '[]';
+  v_before  pgmem.node;
+  v_told    record;
 begin
   if v_node.props ? 'about' then
     v_node.key := pgmem.require_key(concat(v_node.key, ': ', v_node.props ->> 'about'), 'about');
@@ -84,11 +86,15 @@ begin
   select n.* into v_old from pgmem.node n
   where n.scope_key = v_node.scope_key and n.tenant || '' = v_node.tenant and pgmem.folded(n.key) = pgmem.folded(v_node.key)
   order by n.key = v_node.key desc, n.seq limit 1;
+  if v_old.seq is not null then
+    v_old := pgmem.settled(v_old);
+  end if;
   if v_old.seq is null then
     v_node := pgmem.insert_node(v_node);
     v_near := pgmem.near_names(v_node, p_caller);
-  elsif p_review is null and pgmem.is_live_status(v_old.status) and pgmem.outranked(v_old.trust_level, p_caller) then
-    if v_old.props ->> 'fact' is distinct from v_fact or v_old.valid_to is not null then
+  elsif p_review is null and pgmem.is_live_status(v_old.status) and pgmem.outranked(pgmem.states_trust(v_old), p_caller) then
+    if v_old.props ->> 'fact' is distinct from v_fact or v_old.valid_to is not null
+        or num_nonnulls(v_node.valid_from, v_node.valid_to) > 0 then
       perform pgmem.refuse('failed', pgmem.review_message(v_old, p_caller), pgmem.review_step(), 'manual_review',
         v_old.id);
     end if;
@@ -100,7 +106,14 @@ begin
     if v_old.valid_to < pgmem.now() then
       v_message := 'conflict: revived, previous_valid_to: ' || v_old.valid_to;
     end if;
-    if v_old.props ->> 'fact' is distinct from v_fact then
+    v_before := v_old;
+    if v_node.valid_from is not null then
+      v_old.valid_from := v_node.valid_from;
+      v_old.valid_to := v_node.valid_to;
+    elsif v_node.valid_to is not null then
+      v_old.valid_to := v_node.valid_to;
+      perform pgmem.require_period(v_old.valid_from, v_old.valid_to);
+    elsif v_old.props ->> 'fact' is distinct from v_fact then
       v_former := pgmem.outdate_fact(v_old, v_fact);
       v_old.valid_from := null;
       v_old.valid_to := null;
@@ -115,7 +128,16 @@ begin
     v_old.trust_level := v_node.trust_level;
     v_old.agent_id := v_node.agent_id;
     v_old.session_id := v_node.session_id;
-    v_node := pgmem.update_node(v_old);
+    if v_node.valid_from is null then
+      v_node := pgmem.update_node(v_old);
+    else
+      v_told := pgmem.tell(v_before, v_old, p_review is not null);
+      v_node := v_told.node;
+      if (v_told.contradicts).seq is not null then
+        v_message := concat_ws(' ', v_message, pgmem.hold_contradiction(p_caller, 'upsert_entity', p_arguments,
+          v_told.contradicts, v_old.valid_from) ->> 'message');
+      end if;
+    end if;
   end if;
   for v_entry in select value from jsonb_array_elements(v_related) loop
     v_other := pgmem.find_node('EntityFact', coalesce(v_entry ->> 'entity_id', v_entry ->> 'entity_name'),

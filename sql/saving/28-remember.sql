@@ -8,9 +8,9 @@
 -- Relations are named too. A name that fits one node gets an edge, a name that fits none becomes a stub (a node
 -- with nothing but its name), and a name that fits several comes back in did_you_mean (link_named in 13-edges).
 --
--- A node may have a period, which a write keeps unless it sends a date: valid_from alone opens a new period, valid_to
--- alone ends the present one. A write without dates to a node that had ended revives it from now on. A write to a node
--- with an end says so in conflict.
+-- A node may have a period, which a write keeps unless it sends a date. One with a valid_from tells a state for its
+-- period, beside what is known of other times (09-states); valid_to alone ends the present one. A write without dates to
+-- a node that had ended revives it from now on. A write to a node with an end says so in conflict.
 --
 -- Locks: the scopes of the node and of the stubs it may need, sorted, before every read that they guard; then the
 -- row.
@@ -71,6 +71,7 @@ declare
   v_old    pgmem.node;
   v_held   pgmem.save_result;
   v_near   jsonb := '[]';
+  v_told   record;
 begin
   if v_scope.scope_state = 'uncertain' then
     raise exception using errcode = 'PM002', message = format('No project %s is here. %s',
@@ -89,13 +90,16 @@ begin
     and pgmem.folded(n.key) = pgmem.folded(v_node.key)
   order by n.key = v_node.key desc, n.seq limit 1;
   v_answer.created := v_old.seq is null;
+  if not v_answer.created then
+    v_old := pgmem.settled(v_old);
+  end if;
   if v_answer.created then
     v_node.initial_confidence := coalesce(v_node.initial_confidence, 1.0);
     v_node.props := jsonb_strip_nulls(v_node.props);
     perform pgmem.require_period(v_node.valid_from, v_node.valid_to);
     v_node := pgmem.insert_node(v_node);
     v_near := pgmem.near_names(v_node, v_caller);
-  elsif pgmem.is_live_status(v_old.status) and pgmem.outranked(v_old.trust_level, v_caller) then
+  elsif pgmem.is_live_status(v_old.status) and pgmem.outranked(pgmem.states_trust(v_old), v_caller) then
     if not (v_old.props @> v_node.props and v_node.valid_from is not distinct from v_old.valid_from
             and v_node.valid_to is not distinct from v_old.valid_to) then
       v_held := pgmem.hold_change(v_caller, 'remember', jsonb_strip_nulls(jsonb_build_object(
@@ -109,12 +113,17 @@ begin
       v_answer.conflict := jsonb_build_object('previous_valid_to', v_old.valid_to,
         'conflict', case when v_old.valid_to < pgmem.now() then 'revived' else 'has_end' end);
     end if;
-    v_node := pgmem.merged_node(v_old, v_node, v_label.key_field);
+    v_told := pgmem.merge_node_state(v_old, v_node, v_label.key_field);
+    v_node := v_told.node;
     v_answer.conflict := v_answer.conflict || jsonb_build_object('action',
       case when v_node.valid_to is null then 'cleared'
            when v_node.valid_to = v_old.valid_to then 'kept' else 'replaced' end);
-    perform pgmem.require_period(v_node.valid_from, v_node.valid_to);
-    v_node := pgmem.update_node(v_node);
+    if (v_told.contradicts).seq is not null then
+      v_answer.conflict := coalesce(v_answer.conflict, '{}') || pgmem.hold_contradiction(v_caller, 'remember', jsonb_strip_nulls(
+        jsonb_build_object('label', p_label, 'key', v_node.key, 'properties', p_properties, 'relations', p_relations,
+        'valid_from', p_valid_from, 'valid_to', p_valid_to, 'project_id', p_project_id, 'share', p_share)),
+        v_told.contradicts, coalesce(p_valid_from, pgmem.argument_time(p_properties, 'valid_from')));
+    end if;
   end if;
 
   if v_held.save_id is not null then
@@ -235,8 +244,10 @@ declare
   v_node pgmem.node := p_old;
 begin
   v_node.props := jsonb_strip_nulls(p_old.props || p_new.props) || jsonb_build_object(p_key_field, p_old.key);
-  if p_new.valid_from is not null or p_new.valid_to is not null then
-    v_node.valid_from := coalesce(p_new.valid_from, p_old.valid_from);
+  if p_new.valid_from is not null then
+    v_node.valid_from := p_new.valid_from;
+    v_node.valid_to := p_new.valid_to;
+  elsif p_new.valid_to is not null then
     v_node.valid_to := p_new.valid_to;
   elsif p_old.valid_to < pgmem.now() then
     v_node.valid_from := pgmem.now();
@@ -258,3 +269,33 @@ end;
 $$;
 comment on function pgmem.merged_node is
   'A stored node with a later write merged in: new provenance, and the lower trust where earlier properties stay.';
+
+
+create or replace function pgmem.merge_node_state(
+  p_old pgmem.node,
+  p_new pgmem.node,
+  p_key_field text,
+  p_sure boolean default false,
+  out node pgmem.node,
+  out contradicts pgmem.node
+)
+language plpgsql set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+declare
+  v_told record;
+begin
+  if p_new.valid_from is null then
+    node := pgmem.merged_node(p_old, p_new, p_key_field);
+    perform pgmem.require_period(node.valid_from, node.valid_to);
+    node := pgmem.update_node(node);
+  else
+    perform pgmem.require_period(p_new.valid_from, p_new.valid_to);
+    v_told := pgmem.tell(p_old,
+      pgmem.merged_node(pgmem.state_that_begins(p_old, p_new.valid_from, p_new.valid_to), p_new, p_key_field), p_sure);
+    node := v_told.node;
+    contradicts := v_told.contradicts;
+  end if;
+end;
+$$;
+comment on function pgmem.merge_node_state is
+  'Write what is said of a stored node: into its present state, or for a period where it has a valid_from (tell).';

@@ -92,6 +92,37 @@ comment on function pgmem.hold_change is
   'Put a change of a memory under review; its arguments are kept until a person makes or drops it.';
 
 
+-- What was said is stored all the same, for the time before the present state.
+create or replace function pgmem.hold_contradiction(
+  p_caller pgmem.caller,
+  p_verb text,
+  p_arguments jsonb,
+  p_present pgmem.node,
+  p_from timestamptz
+) returns jsonb
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_message text := format('%s is on record as present since %s, and this says another since %s, both without an end. '
+    'It is stored for the time before; a person decides which is true now.', pgmem.short_name(p_present.title),
+    to_char(p_present.begins_at at time zone 'UTC', 'YYYY-MM-DD'), to_char(p_from at time zone 'UTC', 'YYYY-MM-DD'));
+  v_held pgmem.save_result := pgmem.hold_change(p_caller, p_verb, p_arguments, p_present, v_message);
+begin
+  return jsonb_build_object('conflict', 'open', 'action', 'review', 'since', p_present.begins_at,
+    'save_id', v_held.save_id, 'message', v_message);
+end;
+$$;
+comment on function pgmem.hold_contradiction is
+  'Put under review that two open periods of a memory contradict each other; what the answer says of it.';
+
+
+create or replace function pgmem.states_trust(p_node pgmem.node) returns float8
+language sql stable set search_path = pgmem, pg_temp as $$
+  select greatest(p_node.trust_level, case when p_node.version > 1 or p_node.told is not null then (
+    select max(v.trust_level) from pgmem.node_version v where v.node_seq = p_node.seq and v.replaced_at = 'infinity') end);
+$$;
+comment on function pgmem.states_trust is 'The most trust that a state of a node on record has.';
+
+
 create or replace function pgmem.make_held_change(
   p_verb text,
   p_arguments jsonb,
@@ -122,9 +153,7 @@ begin
         pgmem.resolve_scope(p_caller, p_arguments ->> 'project_id', null), p_caller);
       v_new.valid_from := pgmem.argument_time(p_arguments, 'valid_from');
       v_new.valid_to := pgmem.argument_time(p_arguments, 'valid_to');
-      v_new := pgmem.merged_node(v_node, v_new, v_label.key_field);
-      perform pgmem.require_period(v_new.valid_from, v_new.valid_to);
-      v_new := pgmem.update_node(v_new);
+      v_new := (pgmem.merge_node_state(pgmem.settled(v_node), v_new, v_label.key_field, true)).node;
       perform pgmem.link_named(v_new, p_arguments -> 'relations', p_caller);
       perform pgmem.store_embedding(v_new, null);
   end case;

@@ -1,8 +1,14 @@
-"""What a memory is to answer about the past, in the plainest words: a list of what was said, and when."""
+"""What a memory is to answer about the past, in the plainest words: a list of what was said, and when.
+
+A day is answered by the last statement that covers it (the sequenced update of SQL:2011: who speaks later has the
+period that it names, and no other). An open statement, one without an end, leaves the days on which another one held
+that was said before and begins later, and ends the open ones that begin before it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,9 +17,17 @@ NOW = datetime.max.replace(tzinfo=UTC)
 LIVE = ("active", "approved")
 WAS_LIVE = (*LIVE, "superseded", "expired")
 HIDDEN = ("archived", "merged", "rejected", "dismissed")
+STEP = timedelta(microseconds=1)
+
+Content = tuple[str, dict[str, Any]]
+Days = Callable[[datetime], bool]
 
 
-@dataclass
+def no_day(_: datetime) -> bool:
+    return False
+
+
+@dataclass(frozen=True)
 class Fact:
     """One thing that was said: it holds from begin to end, unless somebody said otherwise since.
 
@@ -21,129 +35,290 @@ class Fact:
         begin: when it begins to hold; ALWAYS where nobody knows.
         end: the end that was set, or None.
         recorded: when it was said.
-        replaced: when something else was said of the same memory.
-        revoked: whether that took all of it back.
-        closed: where that closed an end that was open.
+        leaves: the days of its period that it leaves to what was said before.
+        replaced: when something else was said that took its place.
+        closed: where that closed it; ALWAYS: it took all of it back.
     """
 
-    content: tuple[str, dict[str, Any]]
+    version: int
+    content: Content
     status: str
     valid_from: datetime | None
     end: datetime | None
     begin: datetime
     recorded: datetime
+    leaves: Days = no_day
     replaced: datetime = NOW
-    revoked: bool = False
     closed: datetime | None = None
 
-    def holds(self, day: datetime, known: datetime) -> bool:
-        """Whether it was true on a day, for those who know what was said until then."""
-        if self.replaced <= known and (self.revoked or (self.closed is not None and day > self.closed)):
-            return False
-        return self.begin <= day and (self.end is None or day <= self.end)
+    @property
+    def until(self) -> datetime | None:
+        return self.end if self.replaced == NOW else self.closed
+
+    def holds(self, day: datetime) -> bool:
+        until = self.until
+        return (
+            self.status in WAS_LIVE
+            and self.begin <= day
+            and (until is None or day <= until)
+            and not self.leaves(day)
+        )
+
+
+Facts = dict[int, Fact]
+
+
+def answer(facts: Facts, day: datetime) -> Fact | None:
+    """What was true on a day, of those who know these facts."""
+    return next((facts[v] for v in sorted(facts, reverse=True) if facts[v].holds(day)), None)
 
 
 @dataclass
 class Thing:
-    """A memory: what was said of it, in order."""
+    """A memory: what was said of it, as it was known at each time, and which of it is the present state."""
 
     label: str
     id: str
-    facts: list[Fact] = field(default_factory=list)
+    facts: Facts = field(default_factory=dict)
+    row: int = 0
+    known: list[tuple[datetime, Facts, int]] = field(default_factory=list)
 
     @property
     def present(self) -> Fact:
-        return self.facts[-1]
+        return self.facts[self.row]
+
+    def present_at(self, now: datetime) -> Fact:
+        """The state that a reader finds now, though nobody has written since it became true."""
+        found = answer(self.facts, now)
+        hidden = self.present.status in HIDDEN
+        if found is None or hidden or found.status not in LIVE or self.present.status not in LIVE:
+            return self.present
+        return found
+
+    def settle(self, now: datetime) -> None:
+        """The next write finds the present state; an open one that was said before ends where this one begins."""
+        found = self.present_at(now)
+        last = self.present
+        if found.version == last.version:
+            return
+        if found.version > last.version and found.end is None and last.end is None and found.begin > last.begin:
+            self.facts[last.version] = replace(last, replaced=found.recorded, closed=found.begin)
+        self.row = found.version
+        when, facts, _ = self.known[-1]
+        self.known[-1] = (when, dict(self.facts), self.row) if facts.keys() == self.facts.keys() else self.known[-1]
+
+    def add(self, now: datetime, fact: Fact) -> None:
+        self.facts[fact.version] = fact
+
+    def keep(self, moment: datetime) -> None:
+        self.known.append((moment, dict(self.facts), self.row))
+
+    def moment(self, now: datetime) -> datetime:
+        return max([now, *(fact.recorded + STEP for fact in self.facts.values())])
+
+    def said_after(self, version: int) -> Days:
+        """The days that what was said after a version holds now."""
+        facts = dict(self.facts)
+
+        def days(day: datetime) -> bool:
+            found = answer(facts, day)
+            return found is not None and found.version > version
+
+        return days
 
     def say(
         self,
         now: datetime,
-        content: tuple[str, dict[str, Any]],
+        content: Content,
         status: str,
         valid_from: datetime | None = None,
         valid_to: datetime | None = None,
         begin: datetime | None = None,
+        leaves: Days | None = None,
     ) -> None:
-        """Say what it is from now on; `begin` is where it began when it was said before."""
+        """Say what it is from now on, in place of the present state; `begin` is where it began when it was said before."""
         if not self.facts:
             begins = valid_from or (now if valid_to is None else ALWAYS)
-            self.facts.append(Fact(content, status, valid_from, valid_to, begins, now))
+            self.row = 1
+            self.facts[1] = Fact(1, content, status, valid_from, valid_to, begins, now)
+            self.keep(now)
             return
         last = self.present
         if (content, status, valid_from, valid_to) == (last.content, last.status, last.valid_from, last.end):
             return
-        now = max(now, last.recorded + timedelta(microseconds=1))
+        moment = self.moment(now)
         same = content == last.content
         begins = last.begin if begin is None else begin
         if valid_from is not None:
             begins = valid_from
-        elif not same and (valid_to is None or now <= valid_to):
-            begins = now
+        elif not same and (valid_to is None or moment <= valid_to):
+            begins = moment
         elif valid_to is not None and begins > valid_to:
             begins = ALWAYS
-        last.replaced = now
+        if leaves is None:
+            after = self.said_after(last.version)
+            leaves = lambda day: last.leaves(day) or after(day)  # noqa: E731
+        closed: datetime | None
         if not same:
-            last.closed = begins if last.end is None else None
-            last.revoked = last.end is None and begins == ALWAYS
+            closed = last.end if last.end is not None else begins
         else:
-            last.revoked = last.end is None or begins <= last.end
-        self.facts.append(Fact(content, status, valid_from, valid_to, begins, now))
+            closed = last.end if last.end is not None and begins > last.end else ALWAYS
+        if closed == ALWAYS or closed < last.begin:
+            closed = ALWAYS if closed == ALWAYS else closed
+        self.facts[last.version] = replace(last, replaced=moment, closed=closed)
+        version = max(self.facts) + 1
+        self.facts[version] = Fact(version, content, status, valid_from, valid_to, begins, moment, leaves)
+        self.row = version
+        self.keep(moment)
+
+    def tell(
+        self, now: datetime, content: Content, valid_from: datetime, valid_to: datetime | None
+    ) -> Fact | None:
+        """Say what it is for a period, whatever was said of it; the present state that this contradicts."""
+        last = self.present
+        if last.status not in LIVE:
+            self.say(now, content, "active", valid_from, valid_to)
+            return None
+        before = dict(self.facts)
+        restated = next(
+            (
+                fact
+                for fact in reversed(self.facts.values())
+                if fact.content == content
+                and fact.valid_from is not None
+                and fact.begin == valid_from
+                and fact.replaced == NOW
+                and answer(self.facts, valid_from) is fact
+            ),
+            None,
+        )
+
+        def begins_later(day: datetime) -> bool:
+            found = answer(before, day)
+            return found is not None and found.valid_from is not None and found.begin > valid_from
+
+        leaves: Days = no_day
+        if restated is not None:
+            after, earlier = self.said_after(restated.version), restated.leaves
+            leaves = lambda day: earlier(day) or after(day)  # noqa: E731
+        elif valid_to is None:
+            leaves = begins_later
+        moment = self.moment(now)
+        told = Fact(
+            max(self.facts) + 1, content, "active", valid_from, valid_to, valid_from, moment, leaves
+        )
+        found = answer(self.facts, now)
+        contradicts = None
+        if (
+            found is not None
+            and found.valid_from is not None
+            and found.until is None
+            and found.begin > valid_from
+            and valid_to is None
+            and found.content != content
+        ):
+            contradicts = found
+        if (restated is None or restated.end == valid_to) and all(
+            (same := answer(self.facts, day)) is not None and same.content == content
+            for day in self.days(told)
+            if told.holds(day)
+        ):
+            return None
+        held_now = last.begin <= now and (last.end is None or now <= last.end) and not last.leaves(now)
+        for fact in list(self.facts.values()):
+            if fact.replaced == NOW and fact is restated:
+                self.facts[fact.version] = replace(fact, replaced=moment, closed=ALWAYS)
+            elif fact.replaced == NOW and valid_to is None and fact.end is None and fact.begin < valid_from:
+                moves = fact.version != last.version or told.holds(now) or not held_now or restated is last
+                if moves:
+                    self.facts[fact.version] = replace(fact, replaced=moment, closed=valid_from)
+        self.facts[told.version] = told
+        if told.holds(now) or not held_now or restated is last:
+            self.row = told.version
+        self.keep(moment)
+        self.settle(now)
+        return contradicts
+
+    def days(self, told: Fact) -> list[datetime]:
+        """Days that tell whether two answers differ: the edges of what was said, and those beside them."""
+        edges = {told.begin, told.end or NOW - timedelta(days=2)}
+        for fact in self.facts.values():
+            edges |= {fact.begin, fact.end or NOW - timedelta(days=2), fact.until or NOW - timedelta(days=2)}
+        return [
+            day + step
+            for day in edges
+            for step in (-STEP, timedelta(0), STEP)
+            if ALWAYS + STEP <= day <= NOW - STEP
+        ]
 
     def at(self, day: datetime | None, known: datetime | None) -> tuple[int, Fact] | None:
-        """The version and the fact that was true on a day as known at a time, or that stood at that time."""
-        said = [
-            (number, fact) for number, fact in enumerate(self.facts, 1) if fact.recorded <= (known or NOW)
-        ]
-        if not said or said[-1][1].status in HIDDEN:
+        """The version and the fact that was true on a day as known at a time, or that was live at that time."""
+        facts: Facts | None = None
+        row = 0
+        for moment, then, present in self.known:
+            if moment <= (known or NOW):
+                facts, row = then, present
+        if facts is None or facts[row].status in HIDDEN:
             return None
-        if day is None:
-            number, fact = said[-1]
-            assert known is not None
-            holds = (fact.valid_from is None or fact.valid_from <= known) and (
-                fact.end is None or known <= fact.end
-            )
-            return (number, fact) if holds and fact.status in LIVE else None
-        for number, fact in reversed(said):
-            if fact.status in WAS_LIVE and fact.holds(day, known or NOW):
-                return number, fact
-        return None
+        if known is None:
+            facts = self.facts
+        found = answer(facts, day or known or NOW)
+        if found is None or (day is None and found.status not in LIVE):
+            return None
+        return found.version, found
 
     # What the verbs say.
 
     def remember(
-        self,
-        now: datetime,
-        content: tuple[str, dict[str, Any]],
-        valid_from: datetime | None,
-        valid_to: datetime | None,
-    ) -> str | None:
-        """Merge properties in; what became of an end that was set."""
+        self, now: datetime, content: Content, valid_from: datetime | None, valid_to: datetime | None
+    ) -> tuple[str | None, bool]:
+        """Merge properties in; what became of an end that was set, and whether an open period is contradicted."""
         if not self.facts:
             given = {name: value for name, value in content[1].items() if value is not None}
             self.say(now, (content[0], given), "active", valid_from, valid_to)
-            return None
+            return None, False
+        self.settle(now)
         last = self.present
-        props = {**last.content[1], **content[1]}
-        kept = {name: value for name, value in props.items() if value is not None}
-        if valid_from is None and valid_to is None:
-            ended = last.end is not None and last.end < now
-            valid_from, valid_to = (now, None) if ended else (last.valid_from, last.end)
-        else:
-            valid_from = valid_from or last.valid_from
         before = last.end
-        self.say(now, (content[0], kept), "active", valid_from, valid_to)
+        base = last
+        contradicts = None
+        if valid_from is not None and last.status in LIVE:
+            found = answer(self.facts, valid_from)
+            undated = last.valid_from is None and any(
+                valid_from <= day and (valid_to is None or day <= valid_to) and answer(self.facts, day) is last
+                for day in self.days(replace(last, begin=valid_from, end=valid_to))
+            )
+            base = found or (last if undated else replace(last, content=(content[0], {})))
+        props = {**base.content[1], **content[1]}
+        kept = (content[0], {name: value for name, value in props.items() if value is not None})
+        if valid_from is not None:
+            contradicts = self.tell(now, kept, valid_from, valid_to)
+        elif valid_to is not None:
+            self.say(now, kept, "active", last.valid_from, valid_to)
+        elif last.end is not None and last.end < now:
+            self.say(now, kept, "active", now, None)
+        else:
+            self.say(now, kept, "active", last.valid_from, last.end)
         if before is None:
-            return None
-        return "cleared" if valid_to is None else "kept" if valid_to == before else "replaced"
+            return None, contradicts is not None
+        end = self.present.end
+        return "cleared" if end is None else "kept" if end == before else "replaced", contradicts is not None
 
-    def keep_fact(self, now: datetime, content: tuple[str, dict[str, Any]]) -> bool:
+    def keep_fact(
+        self, now: datetime, content: Content, valid_from: datetime | None, valid_to: datetime | None
+    ) -> bool:
         """A fact about an entity; whether the entity had ended."""
         if not self.facts:
-            self.say(now, content, "active")
+            self.say(now, content, "active", valid_from, valid_to)
             return False
+        self.settle(now)
         last = self.present
         ended = last.end is not None and last.end < now
-        if content != last.content:
+        if valid_from is not None:
+            self.tell(now, content, valid_from, valid_to)
+        elif valid_to is not None:
+            self.say(now, content, "active", last.valid_from, valid_to)
+        elif content != last.content:
             self.say(now, content, "active")
         elif ended:
             self.say(now, content, "active", now)
@@ -155,11 +330,21 @@ class Thing:
         """Another status; a superseded decision ends now, unless it has an end."""
         last = self.present
         end = last.end
-        if close and end is None:
-            end = max(now, last.valid_from or now)
+        if close:
+            end = min(max(now, last.valid_from or now), last.end or NOW)
         self.say(now, last.content, status, last.valid_from, end)
 
     def revert(self, now: datetime, version: int) -> None:
-        """What was said earlier, again."""
-        earlier = self.facts[version - 1]
-        self.say(now, earlier.content, earlier.status, earlier.valid_from, earlier.end, earlier.begin)
+        """What was said earlier, again, with its whole period."""
+        earlier, last = self.facts[version], self.present
+        if version == self.row:
+            moment = self.moment(now)
+            self.facts[version] = replace(last, replaced=moment, closed=ALWAYS)
+            number = max(self.facts) + 1
+            self.facts[number] = replace(last, version=number, recorded=moment)
+            self.row = number
+            self.keep(moment)
+            return
+        self.say(
+            now, earlier.content, earlier.status, earlier.valid_from, earlier.end, earlier.begin, earlier.leaves
+        )

@@ -14,7 +14,7 @@ import pytest
 from psycopg.rows import DictRow
 
 from tests.conftest import Call
-from tests.model.facts import LIVE, Fact, Thing
+from tests.model.facts import LIVE, Fact, Thing, answer
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 LABELS = ("Technology", "EntityFact", "Decision")
@@ -87,30 +87,42 @@ class History:
         valid_from, valid_to = self.day(0.3), self.day(0.3)
         arguments: dict[str, Any] = {"label": "Technology", "properties": {"name": name, **props}}
         arguments |= {"project_id": PROJECT, "valid_from": valid_from, "valid_to": valid_to}
-        known = next((t for t in self.things.values() if t.facts[0].content[0] == name and t.label == "Technology"), None)  # fmt: skip
+        known = next((t for t in self.things.values() if t.facts[1].content[0] == name and t.label == "Technology"), None)  # fmt: skip
+        if known:
+            known.settle(self.now)
         begins = valid_from or (known.present.valid_from if known else None)
         if begins and valid_to and valid_to < begins:
             assert self.refused("remember", **arguments) == "PM001"
             return
         ended = known is not None and known.present.end is not None and known.present.end < self.now
-        answer = self.call("remember", **arguments)
-        thing = self.things.setdefault(str(answer["id"]), Thing("Technology", str(answer["id"])))
-        assert answer["created"] == (thing is not known)
-        action = thing.remember(self.now, (name, {"name": name, **props}), valid_from, valid_to)
-        conflict = answer["conflict"]
+        told = self.call("remember", **arguments)
+        thing = self.things.setdefault(str(told["id"]), Thing("Technology", str(told["id"])))
+        assert told["created"] == (thing is not known)
+        action, contradicts = thing.remember(self.now, (name, {"name": name, **props}), valid_from, valid_to)
+        conflict = told["conflict"]
         assert (conflict and (conflict["conflict"], conflict["action"])) == (
-            action and ("revived" if ended else "has_end", action)
-        )
+            ("open", "review") if contradicts else action and ("revived" if ended else "has_end", action)
+        ), self.seed
 
     def keep_fact(self) -> None:
         name, fact = self.choose.choice(NAMES), f"harbour {self.choose.choice('abc')}"
-        answer = self.call("upsert_entity", entity_name=name, fact=fact, project_id=PROJECT)
-        id = str(answer["artifact_id"])
+        valid_from, valid_to = self.day(0.3), self.day(0.2)
+        known = next((t for t in self.things.values() if t.facts[1].content[0] == name and t.label == "EntityFact"), None)  # fmt: skip
+        if known:
+            known.settle(self.now)
+        begins = valid_from or (known.present.valid_from if known else None)
+        arguments = {"entity_name": name, "fact": fact, "project_id": PROJECT}
+        arguments |= {"valid_from": valid_from, "valid_to": valid_to}
+        if begins and valid_to and valid_to < begins:
+            assert self.refused("upsert_entity", **arguments) == "PM001"
+            return
+        told = self.call("upsert_entity", **arguments)
+        id = str(told["artifact_id"])
         thing = self.things.setdefault(id, Thing("EntityFact", id))
         before = thing.present.end if thing.facts else None
-        ended = thing.keep_fact(self.now, (name, {"entity_name": name, "fact": fact}))
-        assert ("revived" in (answer["message"] or "")) == ended
-        assert not ended or (before is not None and f"{before:%Y-%m-%d}" in answer["message"])
+        ended = thing.keep_fact(self.now, (name, {"entity_name": name, "fact": fact}), valid_from, valid_to)
+        assert ("revived" in (told["message"] or "")) == ended
+        assert not ended or (before is not None and f"{before:%Y-%m-%d}" in told["message"])
 
     def decide(self) -> None:
         title, rationale = self.choose.choice(TITLES), self.choose.choice(["harbour a", "harbour b"])
@@ -155,6 +167,8 @@ class History:
         gone, stays = self.thing("EntityFact", status="active"), self.thing("EntityFact", status="active")
         if gone is None or stays is None or gone is stays:
             return
+        for thing in (gone, stays):
+            thing.settle(self.now)
         fact = self.choose.choice([None, "harbour a", "harbour d"])
         self.call("merge_entities", entity=gone.id, into=stays.id, fact=fact)
         gone.become(self.now, "merged")
@@ -167,7 +181,7 @@ class History:
         """The owner sets an end; no verb is there to think of the period."""
         thing, end = self.thing(*LABELS), self.day(1)
         assert end is not None
-        if thing is None or (thing.present.valid_from or end) > end:
+        if thing is None or thing.present.status not in LIVE or (thing.present.valid_from or end) > end:
             return
         self.connection.execute("update pgmem.node set valid_to = %s where id = %s", (end, thing.id))
         last = thing.present
@@ -176,6 +190,7 @@ class History:
     def forget(self) -> None:
         thing = self.thing(*LABELS)
         if thing is not None:
+            thing.settle(self.now)
             self.call("forget", label=thing.label, key=thing.id)
             thing.become(self.now, "archived")
 
@@ -183,14 +198,15 @@ class History:
         thing = self.thing(*LABELS)
         if thing is None:
             return
+        thing.settle(self.now)
         version = self.choose.randint(1, len(thing.facts))
         arguments = {"label": thing.label, "key": thing.id, "version": version}
-        if version == len(thing.facts):
+        if version == thing.row and version == len(thing.facts):
             assert self.refused("revert", **arguments) == "PM002"
             return
-        name, props = thing.facts[version - 1].content
+        name, props = thing.facts[version].content
         refused = self.refused("revert", **arguments)
-        if thing.label == "Decision" and thing.facts[version - 1].status in LIVE:
+        if thing.label == "Decision" and thing.facts[version].status in LIVE:
             twin = self.same_content(name, props["rationale"])
             ended = twin is not None and twin.present.end is not None and twin.present.end < self.now
             assert (refused == "PM001") == (twin is not None and twin is not thing and not ended)
@@ -270,15 +286,60 @@ class History:
     def check_tables(self) -> None:
         """The history of each, state by state; and the present one, which a search sees when it is live."""
         for thing in self.things.values():
+            present = thing.present_at(self.now)
             rows = self.connection.execute(
                 "select status, properties, valid_from, valid_to, ingested_at, replaced_at, restated"
                 " from pgmem.memory_history(%s, %s)",
                 (thing.label, thing.id),
             ).fetchall()
-            assert [tuple(row.values()) for row in rows] == [row_of(fact) for fact in thing.facts], self.seed
+            assert [row["properties"] for row in rows] == [
+                thing.facts[number].content[1] for number in sorted(thing.facts)
+            ], self.seed
+            for row, number in zip(rows, sorted(thing.facts), strict=True):
+                shown_days = [
+                    day
+                    for day in sorted(self.days)
+                    if (found := answer(thing.facts, day)) is not None and found.version == number
+                ]
+                assert not (shown_days and row["restated"]), self.seed
+                for day in shown_days:
+                    assert (row["valid_from"] or day) <= day <= (row["valid_to"] or day), self.seed
             node = self.call("get_node", label=thing.label, key=thing.id)
-            assert node["status"] == thing.present.status
-            assert (node["archived_at"] is None) == (thing.present.status != "archived")
+            assert (node["version"], node["status"]) == (present.version, present.status), self.seed
+            assert (node["archived_at"] is None) == (present.status != "archived")
+
+    def read_now(self) -> None:
+        """What is true now, through each verb that says it: a state that became true since counts too."""
+        wanted = Counter(
+            (thing.label, fact.content[0], fact.version, tuple(sorted(map(str, fact.content[1].values()))))
+            for thing in self.things.values()
+            if (fact := thing.present_at(self.now)).status in LIVE
+            and (fact.valid_from is None or fact.valid_from <= self.now)
+            and (fact.end is None or self.now <= fact.end)
+            and not fact.leaves(self.now)
+        )
+        titles = Counter(entry[:2] for entry in wanted.elements())
+        for when in ({}, {"as_of": self.now + timedelta(microseconds=1)}):
+            items = self.call(
+                "retrieve_context", project_id=PROJECT, scope="project", categories=list(LABELS), **when
+            )["items"]
+            assert Counter((item["label"], item["title"]) for item in items) == titles, (self.seed, when)
+        results = self.connection.execute(
+            "select id, label, title, passage from pgmem.search_memory('harbour', 50, %s, p_labels => %s)",
+            (PROJECT, list(LABELS)),
+        ).fetchall()
+        assert Counter((row["label"], row["title"]) for row in results) == titles, self.seed
+        for row in results:
+            node = self.call("get_node", label=row["label"], key=str(row["id"]))
+            for value in node["properties"].values():
+                assert value in row["passage"] or value[:4].isdigit(), (self.seed, row)
+        live = self.connection.execute(
+            "select count(*) from pgmem.live_node where label = any (%s)"
+            " and tenant = pgmem.tenant_of(current_setting('pgmem.org_id'))",
+            (list(LABELS),),
+        ).fetchone()
+        assert live is not None
+        assert live["count"] == wanted.total(), self.seed
 
     def move(self) -> None:
         """Export it all, and import it as another tenant; some as a release did that kept no periods.
@@ -310,15 +371,6 @@ def shown(
     return json.dumps([label, title, version, props, *map(str, (valid_from, valid_to))], sort_keys=True)
 
 
-def row_of(fact: Fact) -> tuple[object, ...]:
-    """A fact as memory_history shows it."""
-    begin = None if fact.begin.year == 1 else fact.begin
-    nowhere = fact.revoked or (fact.closed is not None and fact.closed < fact.begin)
-    end = fact.end if nowhere or fact.closed is None else fact.closed
-    replaced = None if fact.replaced.year == 9999 else fact.replaced
-    return (fact.status, fact.content[1], begin, end, fact.recorded, replaced, nowhere)
-
-
 def play(history: History) -> None:
     """Do some things, one after the other, and ask about all of them."""
     steps: list[Callable[[], None]] = [
@@ -334,6 +386,11 @@ def play(history: History) -> None:
     for pair in pairs[:2]:
         history.read(*pair)
     history.check_tables()
+    history.read_now()
+    history.tick(history.choose.choice([10, 30, 90]))
+    history.check_tables()
+    history.read_now()
+    history.compare(history.asked(20), "later")
     if history.seed % 3 == 0:
         history.move()
         history.compare(pairs, "moved")
