@@ -23,7 +23,6 @@ from pgmem.models import (
     ApiToken,
     AppliedExtraction,
     Approval,
-    Arrival,
     Backlog,
     BatchSaveResult,
     Candidate,
@@ -32,7 +31,6 @@ from pgmem.models import (
     CardEvidence,
     CardRefresh,
     CardVacuum,
-    ChangePage,
     CheckedLabel,
     ClaimCheck,
     CompletedName,
@@ -51,7 +49,6 @@ from pgmem.models import (
     ExtractionBudget,
     FinishedIntent,
     Forgotten,
-    FoundFiles,
     FoundItem,
     FreshnessReport,
     GovernanceToken,
@@ -66,7 +63,6 @@ from pgmem.models import (
     KnownEntities,
     KnownGraph,
     KnownRelations,
-    LikelyChanges,
     LineEntry,
     MemoryAnswer,
     MemoryCounts,
@@ -79,7 +75,6 @@ from pgmem.models import (
     Node,
     NumberedEntry,
     OpenedProject,
-    PeerState,
     ProjectEntry,
     Proposal,
     Reflection,
@@ -303,7 +298,7 @@ class Verbs:
         places: Sequence[str] = (),
         create: bool = True,
     ) -> OpenedProject:
-        """Find the project of a repository by what it is known by, else of a name alone, or make it.
+        """Find the project of a repository by what the repository is known by, or make it.
 
         Args:
             names: Names that a new project may have, best first.
@@ -339,6 +334,8 @@ class Verbs:
         next_actions: Sequence[str] = (),
         focus: str | None = None,
         scope: ScopeName = "project",
+        valid_from: datetime | None = None,
+        valid_to: datetime | None = None,
         governance_token: str | None = None,
         save_id: UUID | None = None,
         share: Sharing | None = None,
@@ -357,6 +354,8 @@ class Verbs:
             next_actions: What comes next.
             focus: Focus area.
             scope: Its reach; global, project or focus.
+            valid_from: Since when it holds; unset: now.
+            valid_to: Until when; unset: an open end.
             governance_token: Approval for scope global; a token of request_global_write_approval.
             save_id: A UUID; sent again, it saves once.
             share: Whose it is: private or org; unset: private where there is a user.
@@ -371,7 +370,8 @@ class Verbs:
             "objective": objective, "project_id": project_id, "actions_taken": list(actions_taken),
             "decisions_made": list(decisions_made), "open_items": list(open_items),
             "next_actions": list(next_actions), "focus": focus, "scope": scope,
-            "governance_token": governance_token, "save_id": save_id, "share": share,
+            "valid_from": valid_from, "valid_to": valid_to, "governance_token": governance_token,
+            "save_id": save_id, "share": share,
         }  # fmt: skip
         return await saves.save(self.caller, "save_session", params)
 
@@ -385,17 +385,17 @@ class Verbs:
         scope: ScopeName = "project",
         focus: str | None = None,
         confidence: Confidence = 1.0,
-        supersedes: str | None = None,
+        valid_from: datetime | None = None,
+        valid_to: datetime | None = None,
         governance_token: str | None = None,
         save_id: UUID | None = None,
         share: Sharing | None = None,
     ) -> SaveResult:
         """Save a decision: skip a repeat, supersede a near title, or hand a doubtful one to a reviewer.
 
-        A title that was replaced is not saved again: the answer is the decision that replaced it.
-        supersedes says which decision this one replaces. The answer's dedup_outcome is `new`,
-        `duplicate_skip`, `supersede` or `manual_review`; candidate_id is the earlier decision. A refused
-        save is not an error; its status is `failed` or `blocked_scope`, and next_step says what to do.
+        The answer's dedup_outcome is `new`, `duplicate_skip`, `supersede` or `manual_review`; candidate_id
+        is the earlier decision. A refused save is not an error; its status is `failed` or `blocked_scope`,
+        and next_step says what to do.
 
         Args:
             title: What was decided; one line.
@@ -406,7 +406,8 @@ class Verbs:
             scope: Its reach; global, project or focus.
             focus: Focus area.
             confidence: How certain it is, 0 to 1.
-            supersedes: The decision that this one replaces; its id or title.
+            valid_from: Since when it holds; unset: now.
+            valid_to: Until when; unset: an open end.
             governance_token: Approval for scope global; a token of request_global_write_approval.
             save_id: A UUID; sent again, it saves once.
             share: Whose it is: private or org; unset: private where there is a user.
@@ -420,8 +421,8 @@ class Verbs:
         params = {
             "title": title, "rationale": rationale, "project_id": project_id, "owner": owner,
             "date": date, "scope": scope, "focus": focus, "confidence": confidence,
-            "supersedes": supersedes, "governance_token": governance_token, "save_id": save_id,
-            "share": share,
+            "valid_from": valid_from, "valid_to": valid_to, "governance_token": governance_token,
+            "save_id": save_id, "share": share,
         }  # fmt: skip
         return await saves.save(self.caller, "save_decision", params)
 
@@ -436,6 +437,8 @@ class Verbs:
         governance_token: str | None = None,
         save_id: UUID | None = None,
         focus: str | None = None,
+        valid_from: datetime | None = None,
+        valid_to: datetime | None = None,
         share: Sharing | None = None,
     ) -> SaveResult:
         """Save a repeatable way of working: when it applies and its steps.
@@ -453,6 +456,8 @@ class Verbs:
             governance_token: Approval for scope global; a token of request_global_write_approval.
             save_id: A UUID; sent again, it saves once.
             focus: Focus area.
+            valid_from: Since when it holds; unset: now.
+            valid_to: Until when; unset: an open end.
             share: Whose it is: private or org; unset: private where there is a user.
 
         Raises:
@@ -462,22 +467,13 @@ class Verbs:
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
         """
-        return await saves.save(
-            self.caller,
-            "save_pattern",
-            {
-                "trigger": trigger,
-                "repeatable_steps": list(repeatable_steps),
-                "project_id": project_id,
-                "exclusions": list(exclusions),
-                "scope": scope,
-                "last_validated_at": last_validated_at,
-                "governance_token": governance_token,
-                "save_id": save_id,
-                "focus": focus,
-                "share": share,
-            },
-        )
+        params = {
+            "trigger": trigger, "repeatable_steps": list(repeatable_steps), "project_id": project_id,
+            "exclusions": list(exclusions), "scope": scope, "last_validated_at": last_validated_at,
+            "governance_token": governance_token, "save_id": save_id, "focus": focus,
+            "valid_from": valid_from, "valid_to": valid_to, "share": share,
+        }  # fmt: skip
+        return await saves.save(self.caller, "save_pattern", params)
 
     async def save_context(
         self,
@@ -491,6 +487,7 @@ class Verbs:
         save_id: UUID | None = None,
         share: Sharing | None = None,
         valid_from: datetime | None = None,
+        valid_to: datetime | None = None,
     ) -> SaveResult:
         """Save a free piece of context under a topic; every call stores a new memory.
 
@@ -507,7 +504,8 @@ class Verbs:
             governance_token: Approval for scope global; a token of request_global_write_approval.
             save_id: A UUID; sent again, it saves once.
             share: Whose it is: private or org; unset: private where there is a user.
-            valid_from: When the note began to hold, such as the time of a conversation; unset: now.
+            valid_from: Since when it holds; unset: now.
+            valid_to: Until when; unset: an open end.
 
         Raises:
             InvalidArgument: content is empty, a text is too long, or a value cannot be read.
@@ -515,22 +513,12 @@ class Verbs:
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
         """
-        return await saves.save(
-            self.caller,
-            "save_context",
-            {
-                "content": content,
-                "project_id": project_id,
-                "topic": topic,
-                "scope": scope,
-                "focus": focus,
-                "relevance_score": relevance_score,
-                "governance_token": governance_token,
-                "save_id": save_id,
-                "share": share,
-                "valid_from": valid_from,
-            },
-        )
+        params = {
+            "content": content, "project_id": project_id, "topic": topic, "scope": scope,
+            "focus": focus, "relevance_score": relevance_score, "governance_token": governance_token,
+            "save_id": save_id, "share": share, "valid_from": valid_from, "valid_to": valid_to,
+        }  # fmt: skip
+        return await saves.save(self.caller, "save_context", params)
 
     async def upsert_entity(
         self,
@@ -540,8 +528,8 @@ class Verbs:
         related_entities: Sequence[RelatedEntity] = (),
         scope: ScopeName = "project",
         focus: str | None = None,
-        about: str | None = None,
-        aliases: Sequence[str] = (),
+        valid_from: datetime | None = None,
+        valid_to: datetime | None = None,
         governance_token: str | None = None,
         save_id: UUID | None = None,
         share: Sharing | None = None,
@@ -555,14 +543,14 @@ class Verbs:
         next_step says what to do.
 
         Args:
-            entity_name: Its name.
-            fact: What is true of it.
+            entity_name: What the fact is about.
+            fact: What is true of it now.
             project_id: Project name.
             related_entities: Entities that exist; each has entity_id or entity_name, and relationship_type.
             scope: Its reach; global, project or focus.
             focus: Focus area.
-            about: Such as capital; the slot of the fact: a later one in the same slot replaces it.
-            aliases: Names; unset: those it has.
+            valid_from: Since when it holds; unset: now.
+            valid_to: Until when; unset: an open end.
             governance_token: Approval for scope global; a token of request_global_write_approval.
             save_id: A UUID; sent again, it saves once.
             share: Whose it is: private or org; unset: private where there is a user.
@@ -576,7 +564,7 @@ class Verbs:
         params = {
             "entity_name": entity_name, "fact": fact, "project_id": project_id,
             "related_entities": list(related_entities) or None, "scope": scope, "focus": focus,
-            "about": about, "aliases": list(aliases), "governance_token": governance_token,
+            "valid_from": valid_from, "valid_to": valid_to, "governance_token": governance_token,
             "save_id": save_id, "share": share,
         }  # fmt: skip
         return await saves.save(self.caller, "upsert_entity", params)
@@ -666,7 +654,6 @@ class Verbs:
         self,
         save_id: UUID,
         governance_token: str | None = None,
-        project_id: str | None = None,
     ) -> SaveResult:
         """Make an open save again, with the arguments it had and in the name of the caller who asked first.
 
@@ -678,19 +665,15 @@ class Verbs:
         Args:
             save_id: The save to make again; a batch is not retried as a whole, its parts are.
             governance_token: Approval for scope global; a token of request_global_write_approval.
-            project_id: The project to save it into instead, where an agent misspelt it.
 
         Raises:
-            MemoryNotFound: the caller's tenant has no such save, or it is a batch; or there is no such
-                project.
+            MemoryNotFound: the caller's tenant has no such save, or it is a batch.
             InvalidArgument: the arguments on record cannot be read.
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
         """
         return await self.caller.one(
-            "retry_save",
-            SaveResult,
-            {"save_id": save_id, "governance_token": governance_token, "project_id": project_id},
+            "retry_save", SaveResult, {"save_id": save_id, "governance_token": governance_token}
         )
 
     async def list_reviews(
@@ -901,7 +884,6 @@ class Verbs:
         max_tokens: TokenLimit | None = None,
         agent_id: str | None = None,
         session_id: str | None = None,
-        answers_only: bool | None = None,
     ) -> SearchResults:
         """Memories that answer a query, best first: by meaning, by words and by what stands around them.
 
@@ -914,7 +896,7 @@ class Verbs:
             limit: How many at most, 1 to 1000.
             project_id: Project name.
             scope: Its reach; global, project or focus.
-            labels: Only these kinds, such as Decision.
+            labels: Only these kinds of memory, such as Decision.
             as_of: As true at that time; also what was superseded since, by full text alone.
             known_at: As recorded at that time; by full text alone.
             fusion: linear (weighted sum of normalised arms) or rrf; unset: the store's setting.
@@ -929,8 +911,6 @@ class Verbs:
                 counted, near copies come once. Unset: no limit, for an agent agent_token_limit.
             agent_id: Only what this agent wrote.
             session_id: Only what this session wrote.
-            answers_only: As few as answer: what the query names, else what is at least half as relevant as
-                the best; of facts that changed the newest. Unset: for an agent that sends no min_relevance.
 
         Raises:
             InvalidArgument: an empty query, a limit outside 1 to 1000, an unknown label or weight.
@@ -940,7 +920,7 @@ class Verbs:
             "labels": labels, "as_of": as_of, "known_at": known_at, "fusion": fusion,
             "explain": explain, "focus": focus, "tags": tags, "without": list(without),
             "weights": weights, "min_relevance": min_relevance, "max_tokens": max_tokens,
-            "agent_id": agent_id, "session_id": session_id, "answers_only": answers_only,
+            "agent_id": agent_id, "session_id": session_id,
         }  # fmt: skip
         return await retrieval.search_memory(self.caller, params)
 
@@ -1178,8 +1158,6 @@ class Verbs:
         progress: Callable[[int, int], None] | None = None,
     ) -> Decay:
         """Count the memories whose confidence has decayed; archive those below a threshold.
-
-        Decisions and standing instructions do not decay: they hold until they are replaced.
 
         A rate or an age that is sent holds for this call alone: reads compute confidence by the settings
         decay_rate and decay_max_age_days, which set_setting changes. Without an identity all tenants are
@@ -2372,7 +2350,7 @@ class Verbs:
 
         Args:
             project_id: Only of this project; unset: of all.
-            labels: Only these kinds, such as Decision.
+            labels: Only these kinds of memory, such as Decision.
             status: Only of this status, such as superseded.
             source: Only what came in this way: mcp, sdk, cli, ui, sync or sql.
             agent_id: Only what this agent wrote.
@@ -2644,11 +2622,10 @@ class Verbs:
         """Tell what memory knows about some paths, symbols or an intent before they are changed.
 
         Send exactly one of scope, symbols, intent_id and cursor. The compact answer is one digest for each
-        path, best first: what people have approved, decisions, reverts and why it was changed, what changes
-        with it, its tests, the rules of its folder, who knows it, what is risky, what is unproven. The full
-        answer is the list of the cards behind it. Where this process has a repository (`PGMEM_REPOSITORY`),
-        the sync policy may read the repository first. A page holds at least one digest or card and
-        otherwise what fits into `cards_budget`.
+        path, best first: what people have approved, decisions and reverts, what changes with it, its tests,
+        who knows it, what is risky, what is unproven. The full answer is the list of the cards behind it.
+        Where this process has a repository (`PGMEM_REPOSITORY`), the sync policy may read the repository
+        first. A page holds at least one digest or card and otherwise what fits into `cards_budget`.
 
         Args:
             project_id: Project name.
@@ -3235,102 +3212,6 @@ class Verbs:
             "spend_extraction_tokens", ExtractionBudget, {"tokens": tokens, "reserved": reserved, "day": day}
         )
 
-    async def what_changes(
-        self,
-        project_id: str,
-        paths: Sequence[str],
-        limit: int = 10,
-    ) -> LikelyChanges:
-        """Rank the files that usually change together with some files, and the tests among them.
-
-        `files` are the likeliest, at most limit, each with a score (the chance that the next commit changes
-        it too) and the files that it is told because of, with the number of commits that they share.
-        `tests` are the likeliest five tests. `added` names a folder in which most changes add a file, such
-        as one for notes of changes. Files of the question are left out.
-
-        Args:
-            project_id: Project name.
-            paths: Paths in the repository, 1 to 50; a new file is judged by its folder.
-            limit: How many at most, 1 to 100; default 10.
-
-        Raises:
-            ContractError: a path outside the repository, or no such project.
-            InvalidArgument: limit is out of range.
-        """
-        return await cards.what_changes(
-            self.caller, {"project_id": project_id, "paths": list(paths), "limit": limit}
-        )
-
-    async def which_files(
-        self,
-        project_id: str,
-        text: str,
-        limit: int = 10,
-    ) -> FoundFiles:
-        """Find the files that a text, such as an issue or a task, is about.
-
-        Each file has a score, which orders the files of one answer, and the signs that found it: named (the
-        text names it), words (it uses the words of the text), path (its path holds them), cards and work
-        (cards about it, or earlier changes of it, say so), together (it changes with another that was
-        found).
-
-        Args:
-            project_id: Project name.
-            text: The issue, the ticket or the task.
-            limit: How many at most, 1 to 100; default 10.
-
-        Raises:
-            InvalidArgument: the text is empty, or limit is out of range.
-            ContractError: no such project.
-        """
-        return await cards.which_files(self.caller, {"project_id": project_id, "text": text, "limit": limit})
-
-    async def changes(
-        self,
-        after: str | None = None,
-        limit: RowLimit = 500,
-        project_id: str | None = None,
-        content: bool = False,
-        all_tenants: bool = False,
-        vectors: bool = False,
-    ) -> ChangePage:
-        """Read a page of the feed: what changed, in the order of commits, in what the caller sees.
-
-        Of each change: subject (memory, edge, review, project), kind, id, label, version, project, at, and
-        the cursor behind it. A reader that goes on with the cursor of the page misses nothing and reads
-        nothing twice, whatever transactions overlap. A change is shown when no transaction that began
-        before it is still running; held says that some wait for that, so that a reader looks again soon.
-        more says that the page is full.
-
-        Args:
-            after: The cursor of the page before; unset: from the oldest change that is kept; now: only the
-                cursor of this moment.
-            limit: How many at most, 1 to 1000.
-            project_id: Project name.
-            content: The present state of each memory, edge or review too, as a line of an export, beside
-                its last change.
-            all_tenants: The changes of every tenant, instead of what the caller sees.
-            vectors: Whether the content holds vectors.
-
-        Raises:
-            CursorLost: The cursor is of another store, ahead of this one, or older than feed_days.
-            InvalidArgument: after is no cursor.
-            MemoryNotFound: There is no such project.
-            NotPermitted: All tenants, and the login is neither owner nor reviewer.
-        """
-        return await self.caller.one(
-            "changes",
-            ChangePage,
-            {
-                "after": after,
-                "limit": limit,
-                "project_id": project_id,
-                "content": content,
-                "all_tenants": all_tenants,
-                "vectors": vectors,
-            },
-        )
-
     async def backlog(
         self,
     ) -> Backlog:
@@ -3349,9 +3230,9 @@ class Verbs:
 
         Records of finished saves are deleted after save_attempt_days; the arguments of other saves and the
         previews of approvals are removed after save_arguments_days; captured turns are deleted after
-        turn_days, changes in the feed after feed_days. Memories below decay_archive_below are archived, if
-        that setting is above 0 and the login is the owner or a reviewer. A call while another worker sweeps
-        does nothing.
+        turn_days. Memories below decay_archive_below are archived, if that setting is above 0 and the login
+        is the owner or a reviewer. A call while another worker sweeps does nothing. States that have become
+        true are made the present ones.
 
         Args:
             limit: How many records and memories at most, 1 to 5000.
@@ -3360,64 +3241,6 @@ class Verbs:
             InvalidArgument: the limit is not between 1 and 5000.
         """
         return await self.caller.one("sweep", Sweep, {"limit": limit})
-
-    async def apply_changes(
-        self,
-        changes: Mapping[str, Any],
-        peer: str | None = None,
-        cursor: str | None = None,
-        since: str | None = None,
-        until: str | None = None,
-        dry_run: bool = False,
-        pushed: str | None = None,
-    ) -> list[Arrival]:
-        """Take a page of another store's feed by the rules of a save; what is here stays.
-
-        Returns what became of each change that brings a record: taken, present, merged (it is here under
-        another id), updated, conflict (changed on both sides: both states are kept, the later one stands),
-        review (a decision with a near title is here), purged, or refused, with the reason.
-
-        Args:
-            changes: The changes of a page that `changes` returned with content, or lines of an export.
-            peer: What the cursors of the other store begin with.
-            cursor: The cursor of the page, kept for known_peer.
-            since: The cursor of this feed up to which the other store knows it; unset: near titles are not
-                compared.
-            until: The cursor of this feed when the exchange began.
-            dry_run: Only report what it would do.
-            pushed: The cursor of this feed behind the last change that the peer has applied, kept for
-                known_peer.
-
-        Raises:
-            InvalidArgument: changes is no list.
-            CursorLost: since or until is no cursor of this feed.
-            IdentityRequired: the store has tenants and the caller has no identity.
-            WrongIsolation: the transaction is not READ COMMITTED.
-        """
-        return await self.caller.all(
-            "apply_changes",
-            Arrival,
-            {
-                "changes": changes,
-                "peer": peer,
-                "cursor": cursor,
-                "since": since,
-                "until": until,
-                "dry_run": dry_run,
-                "pushed": pushed,
-            },
-        )
-
-    async def known_peer(
-        self,
-        peer: str | None = None,
-    ) -> PeerState:
-        """Say what this store is to another one, and how far the two are in step.
-
-        Args:
-            peer: What the cursors of the other store begin with.
-        """
-        return await self.caller.one("known_peer", PeerState, {"peer": peer})
 
     async def renew(
         self,

@@ -104,6 +104,9 @@ begin
   v_answer.remaining := case
     when p_limit in (v_answer.saves_pruned, v_answer.turns_expired, pgmem.prune_feed(p_limit)) then 1 else 0 end;
   perform pgmem.sweep_texts(p_limit);
+  if p_limit = pgmem.settle_due(p_limit) then
+    remaining := 1;
+  end if;
   -- Only the owner and reviewers may archive; a worker under another login leaves it to one of theirs.
   if v_below > 0 and pgmem.is_reviewer() then
     -- Without an identity decay_scores means every tenant, whatever identity the worker has.
@@ -124,7 +127,7 @@ Records of finished saves are deleted after save_attempt_days; the arguments of 
 approvals are removed after save_arguments_days; captured turns are deleted after turn_days, changes in the feed
 after feed_days. Memories below
 decay_archive_below are archived, if that setting is above 0 and the login is the owner or a reviewer. A call while
-another worker sweeps does nothing.
+another worker sweeps does nothing. States that have become true are made the present ones.
 
 limit: How many records and memories at most, 1 to 5000.
 

@@ -81,8 +81,10 @@ begin
     text_fields = excluded.text_fields, dedup = excluded.dedup, verb = excluded.verb,
     opens_project = excluded.opens_project, repeats = excluded.repeats, stored_by = excluded.stored_by;
   p_fields := p_fields || array[
-    pgmem.field('valid_from', 'time', 'When it begins to hold; unset: now.', p_kept => 'valid_from'),
-    pgmem.field('valid_to', 'time', 'When it ceases to hold; unset: an open end.', p_kept => 'valid_to')];
+    pgmem.field('valid_from', 'time', 'Since when it holds; unset: now.', p_kept => 'valid_from',
+      p_option => 'from', p_hidden => p_opens_project),
+    pgmem.field('valid_to', 'time', 'Until when; unset: an open end.', p_kept => 'valid_to', p_option => 'to',
+      p_hidden => p_opens_project)];
   insert into pgmem.field
   select p_label, f.place, f.name, f.type, f.meaning, f.required, f.kept, f.starts, f.hidden, f.approved, f.option,
          f.query

@@ -101,11 +101,18 @@ class Thing:
         last = self.present
         if found.version == last.version:
             return
-        if found.version > last.version and found.end is None and last.end is None and found.begin > last.begin:
+        if (
+            found.version > last.version
+            and found.end is None
+            and last.end is None
+            and found.begin > last.begin
+        ):
             self.facts[last.version] = replace(last, replaced=found.recorded, closed=found.begin)
         self.row = found.version
         when, facts, _ = self.known[-1]
-        self.known[-1] = (when, dict(self.facts), self.row) if facts.keys() == self.facts.keys() else self.known[-1]
+        self.known[-1] = (
+            (when, dict(self.facts), self.row) if facts.keys() == self.facts.keys() else self.known[-1]
+        )
 
     def add(self, now: datetime, fact: Fact) -> None:
         self.facts[fact.version] = fact
@@ -204,9 +211,7 @@ class Thing:
         elif valid_to is None:
             leaves = begins_later
         moment = self.moment(now)
-        told = Fact(
-            max(self.facts) + 1, content, "active", valid_from, valid_to, valid_from, moment, leaves
-        )
+        told = Fact(max(self.facts) + 1, content, "active", valid_from, valid_to, valid_from, moment, leaves)
         found = answer(self.facts, now)
         contradicts = None
         if (
@@ -285,7 +290,9 @@ class Thing:
         if valid_from is not None and last.status in LIVE:
             found = answer(self.facts, valid_from)
             undated = last.valid_from is None and any(
-                valid_from <= day and (valid_to is None or day <= valid_to) and answer(self.facts, day) is last
+                valid_from <= day
+                and (valid_to is None or day <= valid_to)
+                and answer(self.facts, day) is last
                 for day in self.days(replace(last, begin=valid_from, end=valid_to))
             )
             base = found or (last if undated else replace(last, content=(content[0], {})))
@@ -346,5 +353,11 @@ class Thing:
             self.keep(moment)
             return
         self.say(
-            now, earlier.content, earlier.status, earlier.valid_from, earlier.end, earlier.begin, earlier.leaves
+            now,
+            earlier.content,
+            earlier.status,
+            earlier.valid_from,
+            earlier.end,
+            earlier.begin,
+            earlier.leaves,
         )

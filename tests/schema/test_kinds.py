@@ -43,6 +43,10 @@ $$,
 """
 
 
+# The fields that every kind has.
+PERIOD = ("valid_from", "valid_to")
+
+
 @pytest.fixture
 def catalog(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """The part of scripts/generate that reads the declarations."""
@@ -107,6 +111,7 @@ def test_a_kind_is_added_by_one_chapter(empty: str, sql_folder: Path, catalog: M
         "likelihood",
         "review_on",
         "certainty",
+        *PERIOD,
     ]
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from datetime import UTC, datetime
 from math import exp
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -455,17 +457,122 @@ def test_an_open_end_is_closed_where_another_content_begins_and_known_at_still_s
     assert notes(known_at="2025-07-20") == "Oracle"
 
 
-def test_the_same_content_with_another_period_restates_the_earlier_one(call: Call, each: Each) -> None:
-    """A corrected period is not true in both; one that is true again later is."""
+def test_the_same_content_with_the_same_start_corrects_the_end_and_other_periods_are_added(
+    call: Call, each: Each
+) -> None:
     thing = {"label": "Tool", "properties": {"name": "make"}}
     ask = {"label": "Tool", "key": "make"}
     call("remember", **thing, valid_from="2024-01-01", valid_to="2024-06-30")
-    call("remember", **thing, valid_from="2024-02-01", valid_to="2024-06-30")
-    assert refusal(call, "get_node", **ask, as_of="2024-01-15")[0] == "PM002"
+    call("remember", **thing, valid_from="2024-01-01", valid_to="2024-05-31")
     call("remember", **thing, valid_from="2025-01-01", valid_to="2025-06-30")
     assert [call("get_node", **ask, as_of=day)["version"] for day in ("2024-03-01", "2025-03-01")] == [2, 3]
-    assert refusal(call, "get_node", **ask, as_of="2024-09-01")[0] == "PM002"
+    for day in ("2024-06-15", "2024-09-01"):
+        assert refusal(call, "get_node", **ask, as_of=day)[0] == "PM002"
     assert [state["restated"] for state in each("memory_history", **ask)] == [True, False, False]
+
+
+PILOTS = (
+    ("Bjarne", "2001-01-01", "2009-12-31"),
+    ("Knut", "2012-01-01", "2013-12-31"),
+    ("Astrid", "2015-01-01", None),
+    ("Ingrid", "2030-01-01", None),
+)
+
+
+@pytest.mark.parametrize(
+    ("verb", "order"),
+    list(zip(itertools.cycle(["remember", "upsert_entity"]), itertools.permutations(range(4)))),
+)
+def test_a_history_told_in_any_order_is_the_same(
+    verb: str, order: tuple[int, ...], call: Call, each: Each, clock: Clock, shop: str
+) -> None:
+    """The future becomes true by itself, and every read says the same."""
+    clock("2026-01-01")
+    for name, begins, ends in (PILOTS[number] for number in order):
+        when = {"project_id": shop, "valid_from": begins, "valid_to": ends}
+        if verb == "remember":
+            call("remember", label="Technology", properties={"name": "Pilot", "notes": name}, **when)
+        else:
+            call("upsert_entity", entity_name="Pilot", fact=name, **when)
+    ask = {"label": "Technology" if verb == "remember" else "EntityFact", "key": "Pilot"}
+
+    def said(state: dict[str, Any]) -> str:
+        return str(state.get("notes") or state["fact"])
+
+    for day, name in (
+        ("2005-01-01", "Bjarne"),
+        ("2013-01-01", "Knut"),
+        ("2020-01-01", "Astrid"),
+        ("2031-01-01", "Ingrid"),
+    ):
+        assert said(call("get_node", **ask, as_of=day)["properties"]) == name
+    for day in ("2000-01-01", "2011-01-01", "2014-06-01"):
+        assert refusal(call, "get_node", **ask, as_of=day)[0] == "PM002"
+    for today, name in (("2026-01-02", "Astrid"), ("2030-01-02", "Ingrid")):
+        clock(today)
+        assert said(call("get_node", **ask)["properties"]) == name
+        (item,) = [
+            i
+            for i in call("retrieve_context", project_id=shop, scope="project")["items"]
+            if i["title"] == "Pilot"
+        ]
+        assert said(item) == name
+        (found,) = each("search_memory", query="pilot", project_id=shop)
+        assert name in found["passage"]
+        (found,) = each("search_memory", query=name, project_id=shop)
+        assert found["title"] == "Pilot"
+    assert not each("search_memory", query="Astrid", project_id=shop)
+
+
+def test_a_period_that_is_told_later_cuts_the_others_exactly_where_it_says(call: Call) -> None:
+    ask = {"label": "Technology", "key": "Toll"}
+    for notes, begins, ends in (("ten", "2020-01-01", None), ("five", "2022-11-01", "2022-11-30")):
+        call(
+            "remember",
+            label="Technology",
+            properties={"name": "Toll", "notes": notes},
+            valid_from=begins,
+            valid_to=ends,
+        )
+    assert [
+        call("get_node", **ask, as_of=day)["properties"]["notes"]
+        for day in ("2022-10-31", "2022-11-01", "2022-11-30", "2022-12-01")
+    ] == ["ten", "five", "five", "ten"]
+    assert call("get_node", **ask)["properties"]["notes"] == "ten"
+
+
+@pytest.mark.parametrize(("outcome", "now"), [("supersede", "Bjarne"), ("drop", "Astrid")])
+def test_two_open_periods_that_contradict_each_other_go_to_review(
+    outcome: str, now: str, call: Call, each: Each
+) -> None:
+    ask = {"label": "Technology", "key": "Pilot"}
+    for name, begins in (("Astrid", "2015-01-01"), ("Bjarne", "2001-01-01")):
+        answer = call(
+            "remember",
+            label="Technology",
+            properties={"name": "Pilot", "notes": name},
+            valid_from=begins,
+        )
+    assert answer["conflict"]["action"] == "review"
+    assert call("get_node", **ask)["properties"]["notes"] == "Astrid"
+    assert call("get_node", **ask, as_of="2010-01-01")["properties"]["notes"] == "Bjarne"
+    (review,) = each("list_reviews")
+    assert "both without an end" in review["message"]
+    call("resolve_review", save_id=review["save_id"], outcome=outcome, by="Ada")
+    assert call("get_node", **ask)["properties"]["notes"] == now
+    assert not each("list_reviews")
+
+
+def test_a_state_that_has_become_true_is_stored_by_the_sweep(call: Call, rows: Rows, clock: Clock) -> None:
+    clock("2026-01-01")
+    for notes, begins in (("ten", "2020-01-01"), ("twelve", "2030-01-01")):
+        call("remember", label="Technology", properties={"name": "Toll", "notes": notes}, valid_from=begins)
+    clock("2030-01-02")
+    assert rows("select props ->> 'notes' as notes from pgmem.node where key = 'Toll'") == [{"notes": "ten"}]
+    call("sweep")
+    assert rows("select props ->> 'notes' as notes from pgmem.node where key = 'Toll'") == [
+        {"notes": "twelve"}
+    ]
 
 
 def test_an_end_without_a_start_has_an_open_start(call: Call, each: Each) -> None:
