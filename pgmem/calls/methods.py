@@ -31,6 +31,7 @@ from pgmem.models import (
     CardEvidence,
     CardRefresh,
     CardVacuum,
+    ChangePage,
     CheckedLabel,
     ClaimCheck,
     CompletedName,
@@ -49,6 +50,7 @@ from pgmem.models import (
     ExtractionBudget,
     FinishedIntent,
     Forgotten,
+    FoundFiles,
     FoundItem,
     FreshnessReport,
     GovernanceToken,
@@ -63,6 +65,7 @@ from pgmem.models import (
     KnownEntities,
     KnownGraph,
     KnownRelations,
+    LikelyChanges,
     LineEntry,
     MemoryAnswer,
     MemoryCounts,
@@ -298,7 +301,7 @@ class Verbs:
         places: Sequence[str] = (),
         create: bool = True,
     ) -> OpenedProject:
-        """Find the project of a repository by what the repository is known by, or make it.
+        """Find the project of a repository by what it is known by, else of a name alone, or make it.
 
         Args:
             names: Names that a new project may have, best first.
@@ -385,6 +388,7 @@ class Verbs:
         scope: ScopeName = "project",
         focus: str | None = None,
         confidence: Confidence = 1.0,
+        supersedes: str | None = None,
         valid_from: datetime | None = None,
         valid_to: datetime | None = None,
         governance_token: str | None = None,
@@ -393,9 +397,10 @@ class Verbs:
     ) -> SaveResult:
         """Save a decision: skip a repeat, supersede a near title, or hand a doubtful one to a reviewer.
 
-        The answer's dedup_outcome is `new`, `duplicate_skip`, `supersede` or `manual_review`; candidate_id
-        is the earlier decision. A refused save is not an error; its status is `failed` or `blocked_scope`,
-        and next_step says what to do.
+        A title that was replaced is not saved again: the answer is the decision that replaced it.
+        supersedes says which decision this one replaces. The answer's dedup_outcome is `new`,
+        `duplicate_skip`, `supersede` or `manual_review`; candidate_id is the earlier decision. A refused
+        save is not an error; its status is `failed` or `blocked_scope`, and next_step says what to do.
 
         Args:
             title: What was decided; one line.
@@ -406,6 +411,7 @@ class Verbs:
             scope: Its reach; global, project or focus.
             focus: Focus area.
             confidence: How certain it is, 0 to 1.
+            supersedes: The decision that this one replaces; its id or title.
             valid_from: Since when it holds; unset: now.
             valid_to: Until when; unset: an open end.
             governance_token: Approval for scope global; a token of request_global_write_approval.
@@ -421,8 +427,8 @@ class Verbs:
         params = {
             "title": title, "rationale": rationale, "project_id": project_id, "owner": owner,
             "date": date, "scope": scope, "focus": focus, "confidence": confidence,
-            "valid_from": valid_from, "valid_to": valid_to, "governance_token": governance_token,
-            "save_id": save_id, "share": share,
+            "supersedes": supersedes, "valid_from": valid_from, "valid_to": valid_to,
+            "governance_token": governance_token, "save_id": save_id, "share": share,
         }  # fmt: skip
         return await saves.save(self.caller, "save_decision", params)
 
@@ -1158,6 +1164,8 @@ class Verbs:
         progress: Callable[[int, int], None] | None = None,
     ) -> Decay:
         """Count the memories whose confidence has decayed; archive those below a threshold.
+
+        Decisions and standing instructions do not decay: they hold until they are replaced.
 
         A rate or an age that is sent holds for this call alone: reads compute confidence by the settings
         decay_rate and decay_max_age_days, which set_setting changes. Without an identity all tenants are
@@ -2622,10 +2630,11 @@ class Verbs:
         """Tell what memory knows about some paths, symbols or an intent before they are changed.
 
         Send exactly one of scope, symbols, intent_id and cursor. The compact answer is one digest for each
-        path, best first: what people have approved, decisions and reverts, what changes with it, its tests,
-        who knows it, what is risky, what is unproven. The full answer is the list of the cards behind it.
-        Where this process has a repository (`PGMEM_REPOSITORY`), the sync policy may read the repository
-        first. A page holds at least one digest or card and otherwise what fits into `cards_budget`.
+        path, best first: what people have approved, decisions, reverts and why it was changed, what changes
+        with it, its tests, the rules of its folder, who knows it, what is risky, what is unproven. The full
+        answer is the list of the cards behind it. Where this process has a repository (`PGMEM_REPOSITORY`),
+        the sync policy may read the repository first. A page holds at least one digest or card and
+        otherwise what fits into `cards_budget`.
 
         Args:
             project_id: Project name.
@@ -3212,6 +3221,99 @@ class Verbs:
             "spend_extraction_tokens", ExtractionBudget, {"tokens": tokens, "reserved": reserved, "day": day}
         )
 
+    async def what_changes(
+        self,
+        project_id: str,
+        paths: Sequence[str],
+        limit: int = 10,
+    ) -> LikelyChanges:
+        """Rank the files that usually change together with some files, and the tests among them.
+
+        `files` are the likeliest, at most limit, each with a score (the chance that the next commit changes
+        it too) and the files that it is told because of, with the number of commits that they share.
+        `tests` are the likeliest five tests. `added` names a folder in which most changes add a file, such
+        as one for notes of changes. Files of the question are left out.
+
+        Args:
+            project_id: Project name.
+            paths: Paths in the repository, 1 to 50; a new file is judged by its folder.
+            limit: How many at most, 1 to 100; default 10.
+
+        Raises:
+            ContractError: a path outside the repository, or no such project.
+            InvalidArgument: limit is out of range.
+        """
+        return await cards.what_changes(
+            self.caller, {"project_id": project_id, "paths": list(paths), "limit": limit}
+        )
+
+    async def which_files(
+        self,
+        project_id: str,
+        text: str,
+        limit: int = 10,
+    ) -> FoundFiles:
+        """Find the files that a text, such as an issue or a task, is about.
+
+        Each file has a score, which orders the files of one answer, and the signs that found it: named (the
+        text names it), words (it uses the words of the text), path (its path holds them), cards and work
+        (cards about it, or earlier changes of it, say so), together (it changes with another that was
+        found).
+
+        Args:
+            project_id: Project name.
+            text: The issue, the ticket or the task.
+            limit: How many at most, 1 to 100; default 10.
+
+        Raises:
+            InvalidArgument: the text is empty, or limit is out of range.
+            ContractError: no such project.
+        """
+        return await cards.which_files(self.caller, {"project_id": project_id, "text": text, "limit": limit})
+
+    async def changes(
+        self,
+        after: str | None = None,
+        limit: RowLimit = 500,
+        project_id: str | None = None,
+        content: bool = False,
+        all_tenants: bool = False,
+    ) -> ChangePage:
+        """Read a page of the feed: what changed, in the order of commits, in what the caller sees.
+
+        Of each change: subject (memory, edge, review, project), kind, id, label, version, project, at, and
+        the cursor behind it. A reader that goes on with the cursor of the page misses nothing and reads
+        nothing twice, whatever transactions overlap. A change is shown when no transaction that began
+        before it is still running; held says that some wait for that, so that a reader looks again soon.
+        more says that the page is full.
+
+        Args:
+            after: The cursor of the page before; unset: from the oldest change that is kept; now: only the
+                cursor of this moment.
+            limit: How many at most, 1 to 1000.
+            project_id: Project name.
+            content: The present state of each memory, edge or review too, as a line of an export, beside
+                its last change.
+            all_tenants: The changes of every tenant, instead of what the caller sees.
+
+        Raises:
+            CursorLost: The cursor is of another store, ahead of this one, or older than feed_days.
+            InvalidArgument: after is no cursor.
+            MemoryNotFound: There is no such project.
+            NotPermitted: All tenants, and the login is neither owner nor reviewer.
+        """
+        return await self.caller.one(
+            "changes",
+            ChangePage,
+            {
+                "after": after,
+                "limit": limit,
+                "project_id": project_id,
+                "content": content,
+                "all_tenants": all_tenants,
+            },
+        )
+
     async def backlog(
         self,
     ) -> Backlog:
@@ -3230,9 +3332,9 @@ class Verbs:
 
         Records of finished saves are deleted after save_attempt_days; the arguments of other saves and the
         previews of approvals are removed after save_arguments_days; captured turns are deleted after
-        turn_days. Memories below decay_archive_below are archived, if that setting is above 0 and the login
-        is the owner or a reviewer. A call while another worker sweeps does nothing. States that have become
-        true are made the present ones.
+        turn_days, changes in the feed after feed_days. Memories below decay_archive_below are archived, if
+        that setting is above 0 and the login is the owner or a reviewer. A call while another worker sweeps
+        does nothing. States that have become true are made the present ones.
 
         Args:
             limit: How many records and memories at most, 1 to 5000.
