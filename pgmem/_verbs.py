@@ -605,6 +605,7 @@ VERBS = {
         Verb("forget_notes", "remove", "writer"),
         Verb("changes", "look", "reader"),
         Verb("listen_changes", "repeat", "reader"),
+        Verb("changed_tenants", "look", "worker"),
         Verb("backlog", "look", "worker"),
         Verb("sweep", "remove", "worker", patience="report"),
         Verb("apply_changes", "repeat", "writer", patience="report"),

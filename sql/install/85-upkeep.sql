@@ -105,7 +105,7 @@ begin
     when p_limit in (v_answer.saves_pruned, v_answer.turns_expired, pgmem.prune_feed(p_limit)) then 1 else 0 end;
   perform pgmem.sweep_texts(p_limit);
   if p_limit = pgmem.settle_due(p_limit) then
-    remaining := 1;
+    v_answer.remaining := 1;
   end if;
   -- Only the owner and reviewers may archive; a worker under another login leaves it to one of theirs.
   if v_below > 0 and pgmem.is_reviewer() then
