@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from psycopg.rows import DictRow
 
 from tests.conftest import Call
-from tests.model.facts import Thing
+from tests.model.facts import NOW, Thing
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 days = st.integers(-40, 80)
@@ -73,11 +73,14 @@ def test_what_was_recorded_can_always_be_asked_for_again(
         else []
     )
     assert [tuple(row.values()) for row in history] == [
-        (fact.status, fact.recorded, None if fact is model.present else fact.replaced) for fact in model.facts
+        (fact.status, fact.recorded, None if fact.replaced == NOW else fact.replaced)
+        for _, fact in sorted(model.facts.items())
     ]
 
 
 def _do(call: Call, model: Thing, name: str, action: tuple[Any, ...], now: datetime) -> None:
+    if model.facts:
+        model.settle(now)
     last = model.present if model.facts else None
     if action[0] == "remember":
         _, props, valid_from, valid_to = action
@@ -89,15 +92,15 @@ def _do(call: Call, model: Thing, name: str, action: tuple[Any, ...], now: datet
             return
         answer = call("remember", **arguments)
         assert answer["created"] == (last is None)
-        assert (answer["conflict"] is not None) == (last is not None and last.end is not None)
-        expected = model.remember(now, (name, props), valid_from, valid_to)
-        assert (answer["conflict"] and answer["conflict"]["action"]) == expected
+        expected, contradicts = model.remember(now, (name, props), valid_from, valid_to)
+        assert (answer["conflict"] is not None) == (contradicts or (last is not None and last.end is not None))
+        assert (answer["conflict"] and answer["conflict"]["action"]) == ("review" if contradicts else expected)
     elif last is None:
         assert _refused(call, action[0], label="Concept", key=name, **_version(action)) == "PM002"
     elif action[0] == "forget":
         call("forget", label="Concept", key=name)
         model.become(now, "archived")
-    elif action[1] >= len(model.facts):
+    elif action[1] > len(model.facts) or action[1] == model.row == len(model.facts):
         assert _refused(call, "revert", label="Concept", key=name, version=action[1]) == "PM002"
     else:
         call("revert", label="Concept", key=name, version=action[1])

@@ -111,7 +111,7 @@ class History:
         if known:
             known.settle(self.now)
         begins = valid_from or (known.present.valid_from if known else None)
-        arguments = {"entity_name": name, "fact": fact, "project_id": PROJECT}
+        arguments: dict[str, Any] = {"entity_name": name, "fact": fact, "project_id": PROJECT}
         arguments |= {"valid_from": valid_from, "valid_to": valid_to}
         if begins and valid_to and valid_to < begins:
             assert self.refused("upsert_entity", **arguments) == "PM001"
