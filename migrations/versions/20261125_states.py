@@ -6,7 +6,7 @@ from alembic import op
 
 from pgmem.install.schema import run
 
-revision, down_revision = "20261125_states", "20261125_file_terms"
+revision, down_revision = "20261125_states", "20261125_contradictions"
 
 
 def upgrade() -> None:

@@ -534,6 +534,8 @@ class Verbs:
         related_entities: Sequence[RelatedEntity] = (),
         scope: ScopeName = "project",
         focus: str | None = None,
+        about: str | None = None,
+        aliases: Sequence[str] = (),
         valid_from: datetime | None = None,
         valid_to: datetime | None = None,
         governance_token: str | None = None,
@@ -549,12 +551,14 @@ class Verbs:
         next_step says what to do.
 
         Args:
-            entity_name: What the fact is about.
-            fact: What is true of it now.
+            entity_name: Its name.
+            fact: What is true of it.
             project_id: Project name.
             related_entities: Entities that exist; each has entity_id or entity_name, and relationship_type.
             scope: Its reach; global, project or focus.
             focus: Focus area.
+            about: Such as capital; the slot of the fact: a later one in the same slot replaces it.
+            aliases: Names; unset: those it has.
             valid_from: Since when it holds; unset: now.
             valid_to: Until when; unset: an open end.
             governance_token: Approval for scope global; a token of request_global_write_approval.
@@ -570,8 +574,8 @@ class Verbs:
         params = {
             "entity_name": entity_name, "fact": fact, "project_id": project_id,
             "related_entities": list(related_entities) or None, "scope": scope, "focus": focus,
-            "valid_from": valid_from, "valid_to": valid_to, "governance_token": governance_token,
-            "save_id": save_id, "share": share,
+            "about": about, "aliases": list(aliases), "valid_from": valid_from, "valid_to": valid_to,
+            "governance_token": governance_token, "save_id": save_id, "share": share,
         }  # fmt: skip
         return await saves.save(self.caller, "upsert_entity", params)
 
@@ -890,6 +894,7 @@ class Verbs:
         max_tokens: TokenLimit | None = None,
         agent_id: str | None = None,
         session_id: str | None = None,
+        answers_only: bool | None = None,
     ) -> SearchResults:
         """Memories that answer a query, best first: by meaning, by words and by what stands around them.
 
@@ -902,7 +907,7 @@ class Verbs:
             limit: How many at most, 1 to 1000.
             project_id: Project name.
             scope: Its reach; global, project or focus.
-            labels: Only these kinds of memory, such as Decision.
+            labels: Only these kinds, such as Decision.
             as_of: As true at that time; also what was superseded since, by full text alone.
             known_at: As recorded at that time; by full text alone.
             fusion: linear (weighted sum of normalised arms) or rrf; unset: the store's setting.
@@ -917,6 +922,8 @@ class Verbs:
                 counted, near copies come once. Unset: no limit, for an agent agent_token_limit.
             agent_id: Only what this agent wrote.
             session_id: Only what this session wrote.
+            answers_only: As few as answer: what the query names, else what is at least half as relevant as
+                the best; of facts that changed the newest. Unset: for an agent that sends no min_relevance.
 
         Raises:
             InvalidArgument: an empty query, a limit outside 1 to 1000, an unknown label or weight.
@@ -926,7 +933,7 @@ class Verbs:
             "labels": labels, "as_of": as_of, "known_at": known_at, "fusion": fusion,
             "explain": explain, "focus": focus, "tags": tags, "without": list(without),
             "weights": weights, "min_relevance": min_relevance, "max_tokens": max_tokens,
-            "agent_id": agent_id, "session_id": session_id,
+            "agent_id": agent_id, "session_id": session_id, "answers_only": answers_only,
         }  # fmt: skip
         return await retrieval.search_memory(self.caller, params)
 
@@ -2358,7 +2365,7 @@ class Verbs:
 
         Args:
             project_id: Only of this project; unset: of all.
-            labels: Only these kinds of memory, such as Decision.
+            labels: Only these kinds, such as Decision.
             status: Only of this status, such as superseded.
             source: Only what came in this way: mcp, sdk, cli, ui, sync or sql.
             agent_id: Only what this agent wrote.
