@@ -93,8 +93,12 @@ def _do(call: Call, model: Thing, name: str, action: tuple[Any, ...], now: datet
         answer = call("remember", **arguments)
         assert answer["created"] == (last is None)
         expected, contradicts = model.remember(now, (name, props), valid_from, valid_to)
-        assert (answer["conflict"] is not None) == (contradicts or (last is not None and last.end is not None))
-        assert (answer["conflict"] and answer["conflict"]["action"]) == ("review" if contradicts else expected)
+        assert (answer["conflict"] is not None) == (
+            contradicts or (last is not None and last.end is not None)
+        )
+        assert (answer["conflict"] and answer["conflict"]["action"]) == (
+            "review" if contradicts else expected
+        )
     elif last is None:
         assert _refused(call, action[0], label="Concept", key=name, **_version(action)) == "PM002"
     elif action[0] == "forget":

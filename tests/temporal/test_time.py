@@ -42,7 +42,11 @@ def storage(call: Call, clock: Clock) -> str:
     call("save_decision", title="Keep orders in one SQLite file", rationale="Small.", project_id="shop")
     clock("2026-03-15")
     newer = call(
-        "save_decision", title="Keep orders in one PostgreSQL file", rationale="Grown.", project_id="shop"
+        "save_decision",
+        title="Keep orders in one PostgreSQL file",
+        rationale="Grown.",
+        project_id="shop",
+        supersedes="Keep orders in one SQLite file",
     )
     assert newer["dedup_outcome"] == "supersede"
     clock("2026-05-01")
