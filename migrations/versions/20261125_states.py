@@ -6,7 +6,7 @@ from alembic import op
 
 from pgmem.install.schema import run
 
-revision, down_revision = "20261125_states", "20261125_contradictions"
+revision, down_revision = "20261125_states", "20261125_peer"
 
 
 def upgrade() -> None:

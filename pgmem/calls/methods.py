@@ -23,6 +23,7 @@ from pgmem.models import (
     ApiToken,
     AppliedExtraction,
     Approval,
+    Arrival,
     Backlog,
     BatchSaveResult,
     Candidate,
@@ -78,6 +79,7 @@ from pgmem.models import (
     Node,
     NumberedEntry,
     OpenedProject,
+    PeerState,
     ProjectEntry,
     Proposal,
     Reflection,
@@ -664,6 +666,7 @@ class Verbs:
         self,
         save_id: UUID,
         governance_token: str | None = None,
+        project_id: str | None = None,
     ) -> SaveResult:
         """Make an open save again, with the arguments it had and in the name of the caller who asked first.
 
@@ -675,15 +678,19 @@ class Verbs:
         Args:
             save_id: The save to make again; a batch is not retried as a whole, its parts are.
             governance_token: Approval for scope global; a token of request_global_write_approval.
+            project_id: The project to save it into instead, where an agent misspelt it.
 
         Raises:
-            MemoryNotFound: the caller's tenant has no such save, or it is a batch.
+            MemoryNotFound: the caller's tenant has no such save, or it is a batch; or there is no such
+                project.
             InvalidArgument: the arguments on record cannot be read.
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
         """
         return await self.caller.one(
-            "retry_save", SaveResult, {"save_id": save_id, "governance_token": governance_token}
+            "retry_save",
+            SaveResult,
+            {"save_id": save_id, "governance_token": governance_token, "project_id": project_id},
         )
 
     async def list_reviews(
@@ -3285,6 +3292,7 @@ class Verbs:
         project_id: str | None = None,
         content: bool = False,
         all_tenants: bool = False,
+        vectors: bool = False,
     ) -> ChangePage:
         """Read a page of the feed: what changed, in the order of commits, in what the caller sees.
 
@@ -3302,6 +3310,7 @@ class Verbs:
             content: The present state of each memory, edge or review too, as a line of an export, beside
                 its last change.
             all_tenants: The changes of every tenant, instead of what the caller sees.
+            vectors: Whether the content holds vectors.
 
         Raises:
             CursorLost: The cursor is of another store, ahead of this one, or older than feed_days.
@@ -3318,6 +3327,7 @@ class Verbs:
                 "project_id": project_id,
                 "content": content,
                 "all_tenants": all_tenants,
+                "vectors": vectors,
             },
         )
 
@@ -3350,6 +3360,64 @@ class Verbs:
             InvalidArgument: the limit is not between 1 and 5000.
         """
         return await self.caller.one("sweep", Sweep, {"limit": limit})
+
+    async def apply_changes(
+        self,
+        changes: Mapping[str, Any],
+        peer: str | None = None,
+        cursor: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        dry_run: bool = False,
+        pushed: str | None = None,
+    ) -> list[Arrival]:
+        """Take a page of another store's feed by the rules of a save; what is here stays.
+
+        Returns what became of each change that brings a record: taken, present, merged (it is here under
+        another id), updated, conflict (changed on both sides: both states are kept, the later one stands),
+        review (a decision with a near title is here), purged, or refused, with the reason.
+
+        Args:
+            changes: The changes of a page that `changes` returned with content, or lines of an export.
+            peer: What the cursors of the other store begin with.
+            cursor: The cursor of the page, kept for known_peer.
+            since: The cursor of this feed up to which the other store knows it; unset: near titles are not
+                compared.
+            until: The cursor of this feed when the exchange began.
+            dry_run: Only report what it would do.
+            pushed: The cursor of this feed behind the last change that the peer has applied, kept for
+                known_peer.
+
+        Raises:
+            InvalidArgument: changes is no list.
+            CursorLost: since or until is no cursor of this feed.
+            IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
+        """
+        return await self.caller.all(
+            "apply_changes",
+            Arrival,
+            {
+                "changes": changes,
+                "peer": peer,
+                "cursor": cursor,
+                "since": since,
+                "until": until,
+                "dry_run": dry_run,
+                "pushed": pushed,
+            },
+        )
+
+    async def known_peer(
+        self,
+        peer: str | None = None,
+    ) -> PeerState:
+        """Say what this store is to another one, and how far the two are in step.
+
+        Args:
+            peer: What the cursors of the other store begin with.
+        """
+        return await self.caller.one("known_peer", PeerState, {"peer": peer})
 
     async def renew(
         self,
