@@ -56,6 +56,7 @@ DAY: tuple[tuple[str, Mapping[str, Any], Mapping[str, Any]], ...] = (
     ),
     ("request_global_write_approval", {"content_preview": "Be kind"}, {"ttl_seconds": 60}),
     ("get_save_status", {"project_id": "shop"}, {"count": 0}),
+    ("list_projects", {}, {}),
     (
         "relate",
         {
