@@ -55,7 +55,7 @@ select n.label, n.key, n.title, n.props, n.status::text, n.scope::text, n.projec
           v.valid_from, v.valid_to, v.begins_at, v.ends_at, v.ingested_at, v.replaced_at, v.created_at) order by v.version)
         from pgmem.node_version v where v.node_seq = n.seq) as versions,
        least(n.id, (select min(i.id::text)::uuid from pgmem.imported i where i.node_seq = n.seq)) as id
-from pgmem.node n where n.label not in ('GlobalScope', 'GovernanceToken')
+from pgmem.node n where n.label not in ('GlobalScope', 'GovernanceToken') and n.user_id = %(user)s
 """
 EDGES = """
 with known as (select n.seq, least(n.id::text, (select min(i.id::text) from pgmem.imported i where i.node_seq = n.seq)) as id
@@ -63,25 +63,27 @@ with known as (select n.seq, least(n.id::text, (select min(i.id::text) from pgme
 select e.rel, case when r.undirected then least(s.id, d.id) else s.id end as src,
        case when r.undirected then greatest(s.id, d.id) else d.id end as dst
 from pgmem.edge e join pgmem.relation r on r.name = e.rel join known s on s.seq = e.src join known d on d.seq = e.dst
+join pgmem.node n on n.seq = e.src
+where n.user_id = %(user)s
 order by 1, 2, 3
 """
 
 
-def content(dsn: str) -> dict[str, Any]:
+def content(dsn: str, user: str = "") -> dict[str, Any]:
     """What a store holds, with one id for each memory: the least of those that it is known by."""
     with psycopg.connect(dsn, row_factory=dict_row) as connection:
-        rows = connection.execute(CANONICAL.encode()).fetchall()
+        rows = connection.execute(CANONICAL.encode(), {"user": user}).fetchall()
         return {
             "nodes": sorted(
                 (json.loads(json.dumps(row, default=str)) for row in rows), key=lambda row: row["id"]
             ),
-            "edges": [tuple(row.values()) for row in connection.execute(EDGES.encode()).fetchall()],
-            "tombstones": connection.execute(
-                "select count(*) from pgmem.tombstone t where not exists (select from pgmem.imported i where i.id = t.id)"
-            ).fetchone(),
+            "edges": [
+                tuple(row.values()) for row in connection.execute(EDGES.encode(), {"user": user}).fetchall()
+            ],
             "reviews": connection.execute(
                 "select save_id::text, status::text from pgmem.save_attempt"
-                " where dedup_outcome = 'manual_review' order by 1"
+                " where dedup_outcome = 'manual_review' and user_id = %s order by 1",
+                (user,),
             ).fetchall(),
         }
 
