@@ -250,6 +250,14 @@ class Settings(BaseSettings, EmbeddingSettings):
         gt=0,
         description="Seconds that a save or a search waits for a vector before it continues without one.",
     )
+    webhook_url: str | None = Field(
+        None,
+        pattern=r"^https?://",
+        description="Address to which pgmem worker sends each change, signed by Standard Webhooks; if unset, none.",
+    )
+    webhook_secret: SecretStr | None = Field(
+        None, description="Secret that signs them: whsec_ and 24 to 64 random bytes in base64."
+    )
     worker_interval_s: float = Field(
         15.0, gt=0, description="Seconds between runs of the worker in pgmem mcp."
     )

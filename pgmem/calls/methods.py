@@ -3363,7 +3363,7 @@ class Verbs:
 
     async def apply_changes(
         self,
-        changes: Mapping[str, Any],
+        changes: Sequence[Mapping[str, Any]],
         peer: str | None = None,
         cursor: str | None = None,
         since: str | None = None,
@@ -3398,7 +3398,7 @@ class Verbs:
             "apply_changes",
             Arrival,
             {
-                "changes": changes,
+                "changes": list(changes) or None,
                 "peer": peer,
                 "cursor": cursor,
                 "since": since,

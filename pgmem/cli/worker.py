@@ -118,6 +118,11 @@ async def _rounds(settings: Settings, host: str, port: int | None) -> None:
                     metrics = Metrics()
                     memory.watch(metrics.record)
                     await tasks.start(serve, Probes(memory, metrics, settings.metrics_token), host, port)
+                if settings.webhook_url is not None:
+                    from pgmem.feed.webhooks import deliver, require_secret
+
+                    require_secret(settings)
+                    tasks.start_soon(deliver, memory, settings)
                 extractor = Extractor.of(settings)
                 every = f"every {settings.worker_interval_s:g} s"
                 asked = ""

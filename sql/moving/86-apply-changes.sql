@@ -293,7 +293,7 @@ reason text?: Why it was refused.
 $$);
 
 create or replace function pgmem.apply_changes(
-  p_changes jsonb,
+  p_changes pgmem.objects,
   p_peer text default null,
   p_cursor text default null,
   p_since text default null,

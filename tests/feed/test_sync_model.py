@@ -124,7 +124,7 @@ def play(stores: list[Store], history: list[tuple[Any, ...]], late: list[int], t
         try:
             for store in (first, second):
                 database = Database(
-                    Settings(dsn=store.dsn, embedding_provider="none", pool_max_size=2),
+                    Settings(dsn=store.dsn, embedding_provider="none", pool_size=2),
                     MemoryScope(user_id=user), "sync",
                 )  # fmt: skip
                 databases.append(database)
