@@ -73,7 +73,7 @@ comment on function pgmem.statement_words is 'The words of a sentence without th
 
 
 create or replace function pgmem.verb_place(p_words text[]) returns integer
-language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
+language plpgsql immutable parallel safe as $$
 declare
   v_before text := '';
   v_word   text;
@@ -96,14 +96,21 @@ comment on function pgmem.verb_place is 'The place of the verb of state in the w
 
 -- Most texts are refused by their first word or for want of a verb, before anything dear is done.
 create or replace function pgmem.statement(p_text text) returns text
-language plpgsql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
+language plpgsql immutable strict parallel safe as $$
 declare
   v_words  text[];
   v_verb   integer;
   v_word   text;
   v_form   text := '';
 begin
-  if length(p_text) not between 10 and 300 then
+  -- A subject is short, so the verb stands near the beginning.
+  if length(p_text) not between 10 and 300 or left(p_text, 120) !~ (
+      ' (is|are|was|were|has|had|uses|used|supports|needs|requires|contains|allows|accepts|equals|costs|lives|lived|works'
+      '|worked|plays|played|speaks|spoke|died|belongs|runs|ran|starts|begins|ends|expires|opens|closes|weighs|measures'
+      '|takes|lasts|reports|defaults|points|listens|returns|stores|prefers|preferred|remains|stays|must|should|shall|have'
+      '|use|support|need|require|contain|allow|accept|equal|cost|live|work|play|speak|belong|run|start|begin|end|expire'
+      '|open|close|weigh|measure|take|last|report|default|point|listen|return|store|prefer|remain|stay'
+      '|(is|are|was|were|has|had|must|should)n.t) ') and p_text !~* '^(always|never) ' then
     return null;
   end if;
   v_words := string_to_array(left(p_text, 80), ' ');
@@ -289,11 +296,11 @@ begin
     or exists (select from unnest(pgmem.names_of(v_a)) as w(name) where strpos(pgmem.as_name(p_ours), pgmem.as_name(name)) = 0)
     or exists (select from unnest(pgmem.names_of(v_b)) as w(name) where strpos(pgmem.as_name(p_theirs), pgmem.as_name(name)) = 0)
     -- Two subjects before a verb of state.
-    or v_x <> v_y and exists (
+    or v_x <> v_y and (exists (
       select from unnest(string_to_array(v_x, ' ')) as w(word)
-      where word <> all (string_to_array(v_y, ' ')) and not pgmem.is_function_word(word)) and exists (
+      where word <> all (string_to_array(v_y, ' ')) and not pgmem.is_function_word(word)) or exists (
       select from unnest(string_to_array(v_y, ' ')) as w(word)
-      where word <> all (string_to_array(v_x, ' ')) and not pgmem.is_function_word(word));
+      where word <> all (string_to_array(v_x, ' ')) and not pgmem.is_function_word(word)));
 end;
 $$;
 comment on function pgmem.tells_apart is
