@@ -209,6 +209,10 @@ async def _send(
             if known_away or monotonic() - started > settings.connect_timeout_s + 5:
                 break
         except psycopg.Error as error:
+            # The cell behind a front may have saved although the front gave up waiting.
+            uncertain = uncertain or (
+                caller.database.is_front and isinstance(error, psycopg.errors.QueryCanceled)
+            )
             if not uncertain:
                 return await _refused(caller, save, error)
             # The first try may still be running, and this one only timed out behind it.

@@ -26,7 +26,7 @@ Connection = psycopg.Connection[dict[str, Any]]
 Progress = Callable[[str], object]
 
 FRONT_SQL = Path(__file__).parent / "front.sql"
-COMMON = ("release", "digest", "settings", "labels", "relations", "models", "global_scope")
+COMMON = ("release", "digest", "settings", "labels", "relations", "models", "global_scope", "secret")
 """What all cells of a front have in common, by the names of `pgmem.cell_profile`."""
 
 _CONNECT_S = 5
@@ -219,12 +219,16 @@ class Directory:
                 raise InvalidArgument(f"There is a cell {found['cell']} already.")
             for cell in known[:1]:
                 with connect(cell.admin_dsn, f"Cell {cell.number}") as other:
-                    if wrong := differences(profile(other), found):
+                    if wrong := differences(profile(other), found, COMMON[:-1]):
                         raise InvalidArgument(
                             f"The store differs from cell {cell.number} in {'; '.join(wrong)}."
                         )
             residents = self._new_residents(there, known)
             there.execute("select pgmem.make_front_logins()")
+            for cell in known[:1]:
+                with connect(cell.admin_dsn, f"Cell {cell.number}") as other:
+                    secret = one(other, "select secret from pgmem.store_secret")["secret"]
+                there.execute("select pgmem.take_secret(%s)", (secret,))
         number = int(found["cell"])
         reach = through or make_conninfo(
             **{key: str(value) for key, value in conninfo_to_dict(admin_dsn).items() if key != "user"}

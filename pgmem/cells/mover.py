@@ -31,7 +31,7 @@ __all__ = ["Moved", "drain", "move", "place", "publish", "undo"]
 
 _FEW, _SHORT_S = 500, 0.5  # a pass that copies fewer rows, or is faster, is followed by the freeze
 _PASSES, _DRAIN_S = 20, 20.0
-_MUST_AGREE = ("digest", "labels", "relations", "models", "global_scope")
+_MUST_AGREE = ("digest", "labels", "relations", "models", "global_scope", "secret")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Annotated
 
 import anyio
 import anyio.to_thread
 import typer
 from rich.text import Text
 
-from pgmem.cli.options import Store, exit_on_error, store_command, terminal
+from pgmem.cli.options import Store, exit_on_error, stop, store_command, terminal
 from pgmem.database.database import Database
 from pgmem.doctor.clients import examine_clients
 from pgmem.doctor.database import Finding, examine_server
@@ -24,18 +25,37 @@ _COLOURS = {"ok": "green", "hint": "yellow", "look": "red"}
 
 
 @store_command
-def doctor(store: Store) -> None:
+def doctor(
+    store: Store,
+    cells: Annotated[
+        bool, typer.Option("--cells", help="Examine a front (PGMEM_DIRECTORY, else PGMEM_DSN) and its cells.")
+    ] = False,
+) -> None:
     """Find problems and say how to solve them; exit code 1 if there is one.
 
     Levels: look is an error, hint is a warning, ok is neither.
     """
-    findings = exit_on_error(lambda: anyio.run(_examine, store.settings))
-    findings += examine_clients(Path.home(), Path.cwd(), os.environ)
+    if cells:
+        findings = exit_on_error(lambda: _examine_cells(store.settings), "the front")
+    else:
+        findings = exit_on_error(lambda: anyio.run(_examine, store.settings))
+        findings += examine_clients(Path.home(), Path.cwd(), os.environ)
     if not store.print_json(findings):
         console = terminal()
         for finding in findings:
             console.print(Text.assemble((f"{finding.level:6}", _COLOURS[finding.level]), _line(finding)))
     raise typer.Exit(1 if any(finding.level == "look" for finding in findings) else 0)
+
+
+def _examine_cells(settings: Settings) -> list[Finding]:
+    from pgmem.cells.directory import Directory
+    from pgmem.cells.examination import examine
+
+    front = settings.directory or settings.dsn
+    if front is None:
+        stop("Name the front: PGMEM_DIRECTORY or --dsn.", 2)
+    with Directory.open(front) as directory:
+        return examine(directory)
 
 
 def _line(finding: Finding) -> str:

@@ -48,6 +48,8 @@ def worker(
     With PGMEM_EXTRACTION_MODEL it also asks that model what of the kept turns should last, within the tokens a day of
     the setting extraction_tokens.
 
+    Behind a front each cell needs a worker; at the front itself a worker only sends queued saves.
+
     Any number of workers may run at once. SIGTERM and Ctrl-C end one after its current batch, within 10 seconds.
     """
     settings = store.settings

@@ -12,17 +12,22 @@ from psycopg import AsyncConnection
 from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow
 
+from pgmem._verbs import VERBS
 from pgmem.database.call import Request
 from pgmem.database.database import Database
 from pgmem.database.identity import SET_FOR_TRANSACTION
 from pgmem.database.pool import Pool
 from pgmem.database.watch import observed
-from pgmem.errors import translate
+from pgmem.errors import UnsuitableDatabase, translate
 from pgmem.models import DescribedLabel, MemoryScope
 from pgmem.settings import load
 
 _LABELS: WeakKeyDictionary[AsyncConnection[Any], dict[str, DescribedLabel]] = WeakKeyDictionary()
 """The registry of labels read on a connection, kept because programs attach to a connection once per request."""
+
+
+_FRONTS: WeakKeyDictionary[AsyncConnection[Any], bool] = WeakKeyDictionary()
+"""Whether a connection is to a front."""
 
 
 class Attached(Database):
@@ -70,6 +75,21 @@ class Attached(Database):
             await connection.execute(SET_FOR_TRANSACTION, self._identity)
             yield connection
 
+    async def _require_one_commit(self) -> None:
+        """Refuse a write in the caller's transaction at a front, whose cell commits by itself."""
+        connection = self._connection
+        if connection.autocommit and connection.info.transaction_status == TransactionStatus.IDLE:
+            return
+        if connection not in _FRONTS:
+            cursor = await connection.execute("select to_regclass('front.cell') is not null as front")
+            row = await cursor.fetchone()
+            _FRONTS[connection] = bool(row and next(iter(row.values() if isinstance(row, dict) else row)))
+        if _FRONTS[connection]:
+            raise UnsuitableDatabase(
+                "At a front a save is committed by its cell, not by your transaction: connect to the cell of the"
+                " organisation (pgmem cells where ORG shows it), or save outside of a transaction."
+            )
+
     async def rows(self, verb: str, /, timeout_s: float | None = None, **params: object) -> list[DictRow]:
         """Call a verb in the caller's transaction and return its rows; raises what `send` does."""
         return await self.send(Request(verb, params), timeout_s)
@@ -78,10 +98,13 @@ class Attached(Database):
         """Send the call of a verb in the caller's transaction and return its rows.
 
         Raises:
+            UnsuitableDatabase: the connection is to a front, and the caller's transaction is open.
             PgmemError: the verb refuses the call; the class depends on the SQLSTATE.
             psycopg.Error: any other error of the statement or the connection.
         """
         with observed(request.verb, self.notice) as seen, translate():
+            if VERBS[request.verb].effect not in ("read", "look"):
+                await self._require_one_commit()
             async with self.transaction(timeout_s) as connection:
                 found = await request.send(connection)
             seen.rows = len(found)

@@ -36,6 +36,7 @@ from pgmem.errors import (
     OutcomeUnknown,
     OutOfResources,
     PgmemError,
+    UnsuitableDatabase,
     translate,
 )
 from pgmem.install import schema
@@ -135,6 +136,11 @@ class Database:
     def is_away(self) -> bool:
         """Whether the primary of `PGMEM_DSN` did not answer the last call."""
         return self._shared.pools.is_away
+
+    @property
+    def is_front(self) -> bool:
+        """Whether the database is the front of several cells (`pgmem cells`), once it is open."""
+        return self._shared.pools.is_front
 
     @property
     def is_short(self) -> bool:
@@ -450,8 +456,14 @@ class Database:
         Raises:
             DatabaseUnavailable: the server does not answer, or the connection was lost.
             NotPermitted: the login has no rights in the database.
+            UnsuitableDatabase: it is a front, whose calls are transactions of its cells.
         """
         self._require_open()
+        if self.is_front:
+            raise UnsuitableDatabase(
+                "A front cannot read a cell in one transaction: connect to the cell of the organisation itself, which"
+                " pgmem cells where ORG shows."
+            )
         limited = with_limits(self.dsn, self.settings.connect_timeout_s)
         with connecting("The database"):
             connection = await AsyncConnection.connect(limited, row_factory=dict_row)

@@ -61,6 +61,7 @@ class Pools:
         self.dsn = settings.dsn
         self.primary: Pool | None = None
         self.reading: Pool | None = None
+        self.is_front = False
         self.checking: Pool | None = None
         self.shares: Shares | None = None
         self._recovery = anyio.Lock()
@@ -124,7 +125,7 @@ class Pools:
         place(settings.dsn)
         limited = with_limits(settings.dsn, settings.connect_timeout_s)
         with connecting("PGMEM_DSN"), psycopg.connect(limited) as connection:
-            schema.check_version(connection)
+            self.is_front = schema.check_version(connection)
         return settings.dsn
 
     def share_out(self) -> None:

@@ -83,6 +83,17 @@ def examine_server(dsn: str, timeout_s: float) -> list[Finding]:
             found = _server(row)
             if found[-1].level == "look":
                 return found
+            if connection.execute("select to_regclass('front.cell') is not null as front").fetchone() == {
+                "front": True
+            }:
+                found.append(
+                    Finding(
+                        check="front",
+                        level="ok",
+                        message="this database is the front of several cells: pgmem doctor --cells examines them",
+                    )
+                )
+                return [*found, _schema(dsn)]
             found += [_extension(each) for each in extensions]
             for wrong in filter(None, (writable_schema(connection), unusable_schema(connection))):
                 message, remedy = wrong

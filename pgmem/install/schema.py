@@ -580,6 +580,11 @@ def _require_suitable(connection: psycopg.Connection[Any]) -> None:
         raise UnsuitableDatabase(f"pgmem needs PostgreSQL 15 or later; this server is {number // 10000}.")
     if not is_suitable(connection):
         raise UnsuitableDatabase(UNSUITABLE)
+    if connection.execute("select to_regclass('front.cell') is not null").fetchone() == (True,):
+        raise UnsuitableDatabase(
+            "This database is a front, which holds no store: pgmem cells init writes its functions anew, and"
+            " pgmem cells upgrade upgrades its cells and then the front."
+        )
 
 
 def _refuse_writable_schema(connection: psycopg.Connection[Any]) -> None:
@@ -830,14 +835,19 @@ def _schema_at_fault(
     return reason.format(place, extension, role), command.as_string(connection)
 
 
-def check_version(connection: psycopg.Connection[tuple[object, ...]]) -> None:
+def check_version(connection: psycopg.Connection[tuple[object, ...]]) -> bool:
     """Refuse a database that holds no schema or another version of it; takes no lock.
+
+    Returns:
+        whether it is the front of several cells, which holds no memory itself.
 
     Raises:
         SchemaOutdated: the message names `pgmem init`.
     """
     try:
-        row = connection.execute("select release, digest from pgmem.schema_version").fetchone()
+        row = connection.execute(
+            "select release, digest, to_regclass('pgmem.node') is null from pgmem.schema_version"
+        ).fetchone()
     except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
         raise SchemaOutdated("This database holds no pgmem schema yet. Run: pgmem init") from None
     if row is None or row[1] != digest():
@@ -845,8 +855,10 @@ def check_version(connection: psycopg.Connection[tuple[object, ...]]) -> None:
         # States between two releases have the same number.
         own = own if found != own else f"another state of {own}"
         raise SchemaOutdated(
-            f"This database holds pgmem schema {found}, this program is {own}. Run: pgmem init"
+            f"This database holds pgmem schema {found}, this program is {own}. Run: "
+            + ("pgmem cells upgrade" if row is not None and row[2] else "pgmem init")
         )
+    return bool(row[2])
 
 
 def changed_meanwhile(found: str, found_digest: str) -> SchemaOutdated | None:

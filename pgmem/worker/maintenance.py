@@ -23,7 +23,8 @@ log = logging.getLogger("pgmem")
 async def maintain(memory: Verbs, stop: Callable[[], bool] | None = None) -> dict[str, int]:
     """Run one round: what an upgrade left, saves of the outbox, vectors, indexes, word counts, titles, sweeping.
 
-    A step that fails is logged, and the next round tries it again.
+    A step that fails is logged, and the next round tries it again. At a front only the outbox is sent: each cell has
+    a worker.
 
     Any number of workers may run on one store: each task is claimed by one of them.
 
@@ -38,6 +39,8 @@ async def maintain(memory: Verbs, stop: Callable[[], bool] | None = None) -> dic
     Raises:
         DatabaseUnavailable: the database does not answer.
     """
+    if memory.caller.database.is_front:
+        return {"arrived": await replay_outbox(memory)}
     steps: dict[str, Callable[[], Awaitable[int]]] = {
         "renewed": lambda: _renew_all(memory, stop),
         "arrived": lambda: replay_outbox(memory),

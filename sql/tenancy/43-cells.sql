@@ -225,6 +225,8 @@ language sql stable set search_path = pgmem, pg_temp as $$
   select jsonb_build_object(
     'cell', v.cell, 'release', v.release, 'digest', v.digest,
     'settings', (select jsonb_object_agg(s.name, s.value) from pgmem.setting s where s.name <> 'test_clock'),
+    -- Under it the scope keys are made that move with their rows.
+    'secret', (select encode(sha256(s.secret || 'profile'::bytea), 'hex') from pgmem.store_secret s),
     -- Its number is in rows that move.
     'global_scope', (select n.seq from pgmem.node n where n.label = 'GlobalScope' and n.tenant = pgmem.tenant_of()),
     'labels', (select jsonb_object_agg(l.name, to_jsonb(l) - 'name') from pgmem.label l),
@@ -360,3 +362,32 @@ end;
 $$;
 comment on function pgmem.remove_moved is
   'Delete the rows of an organisation from this cell, because they are in another one; how many.';
+
+
+-- The triggers of history, graph and feed have nothing to do with a key, which is no part of a memory.
+create or replace function pgmem.take_secret(p_secret bytea) returns bigint
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_rows bigint;
+begin
+  lock table pgmem.node, pgmem.card_subject, pgmem.dedup_token in share row exclusive mode;
+  update pgmem.store_secret s set secret = p_secret where s.secret <> p_secret;
+  if not found then
+    return 0;
+  end if;
+  alter table pgmem.node disable trigger user;
+  alter table pgmem.card_subject disable trigger user;
+  update pgmem.node n set scope_key = pgmem.scope_key(n.tenant, n.place, n.label);
+  get diagnostics v_rows = row_count;
+  update pgmem.card_subject s set scope_key = n.scope_key from pgmem.node n where n.seq = s.node_seq;
+  update pgmem.dedup_token t set scope_key = n.scope_key from pgmem.node n where n.seq = t.node_seq;
+  alter table pgmem.node enable trigger user;
+  alter table pgmem.card_subject enable trigger user;
+  return v_rows;
+end;
+$$;
+comment on function pgmem.take_secret is $$
+Make the scope keys of this cell again, under the secret that all cells of a front share; how many nodes.
+
+Writers wait until it is done: one pass over all nodes, once, when the store becomes a cell.
+$$;

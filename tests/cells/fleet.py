@@ -219,6 +219,11 @@ def fleet(
                 )
             with made.cell(number) as connection:
                 connection.execute("select pgmem.number_cell(%s)", (number,))
+                # As if it had been installed by itself: each store has another secret.
+                connection.execute(
+                    "update pgmem.store_secret set secret = uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())"
+                )
+                connection.execute("update pgmem.node set scope_key = pgmem.scope_key(tenant, place, label)")
         if pooler is not None:
             reached = {f"cell{number}": f"host=127.0.0.1 port={servers[number % len(servers)].port} dbname={name}_{number}" for number in range(cells)}  # fmt: skip
             made.pooler = Pooler(pooler, reached)

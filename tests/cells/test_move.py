@@ -14,13 +14,16 @@ from uuid import uuid4
 import psycopg
 import pytest
 from _pytest.mark import ParameterSet
+from psycopg.rows import dict_row
 from typer.testing import CliRunner
 
 from pgmem.cells import mover
 from pgmem.cells.directory import Directory
 from pgmem.cli import app
 from pgmem.errors import Busy, InvalidArgument
-from tests.cells.fleet import Fleet
+from pgmem.install import schema
+from tests.cells import fleet as fleets
+from tests.cells.fleet import Fleet, Server, act
 from tests.conftest import caller, output_of
 from tests.waiting import until
 
@@ -443,3 +446,60 @@ def test_the_old_cell_refuses_an_organisation_that_left(fleet: Fleet) -> None:
         for verb in ("retrieve_context('shop')", "save_context('x', 'shop')"):
             with pytest.raises(psycopg.errors.CannotConnectNow, match="in another cell"):
                 cell.execute(f"select * from pgmem.{verb}".encode())
+
+
+def test_scope_keys_are_those_of_the_cell_that_an_organisation_comes_to(fleet: Fleet) -> None:
+    """Each store makes a secret for them when it is installed; the cells of a front share one."""
+    org = name()
+    filled(fleet, org)
+    with Directory.open(fleet.dsn) as found:
+        mover.move(found, org, found.cell(to := other_than(fleet, fleet.home(org))), said)
+    secrets = []
+    for number in fleet.numbers:
+        with fleet.cell(number) as cell:
+            secrets.append(cell.execute("select secret from pgmem.store_secret").fetchone())
+            wrong = "select count(*) as n from pgmem.node n where n.scope_key <> pgmem.scope_key(n.tenant, n.place, n.label)"
+            assert cell.execute(wrong.encode()).fetchone() == {"n": 0}
+    assert secrets == secrets[:1] * 3
+    with fleet.cell(to) as cell:
+        assert cell.execute("select count(*) as n from pgmem.dedup_token t join pgmem.node n on n.seq = t.node_seq and n.scope_key = t.scope_key where n.org_id = %s", (org,)).fetchone() != {"n": 0}  # fmt: skip
+
+
+def test_a_store_with_memories_becomes_a_cell(servers: tuple[Server, Server]) -> None:
+    """Its organisations stay in it, though the hash of their names says otherwise, and its scope keys are made again."""
+    front, cells = servers
+    mark = uuid4().hex[:8]
+    with fleets.fleet(front, [cells], f"grown_{mark}", 1) as fleet:
+        database = f"grown_{mark}_old"
+        with psycopg.connect(cells.dsn("postgres"), autocommit=True) as admin:
+            admin.execute(f"create database {database} template cell_template".encode())
+        try:
+            orgs = [name() for _ in range(4)]
+            with psycopg.connect(cells.dsn(database), autocommit=True, row_factory=dict_row) as old:
+                old.execute("update pgmem.store_secret set secret = sha256('another')")
+                old.execute("update pgmem.node set scope_key = pgmem.scope_key(tenant, place, label)")
+                for org in orgs:
+                    act(old, org)
+                    caller(old)("save_session", objective="Open", project_id="shop")
+                    caller(old)("save_decision", title="Sell tea", rationale="so", project_id="shop")
+            with Directory.open(fleet.dsn) as found:
+                with pytest.raises(InvalidArgument, match="has no number yet"):
+                    found.add(cells.dsn(database))
+                schema.upgrade(cells.dsn(database), cell=1)
+                found.add(cells.dsn(database))
+                assert {found.where(org).cell for org in orgs} == {1}
+                for org in orgs:
+                    with fleet.session(org) as connection:
+                        again = caller(connection)(
+                            "save_decision", title="Sell tea", rationale="so", project_id="shop"
+                        )
+                        assert again["dedup_outcome"] == "duplicate_skip"
+                mover.move(found, orgs[0], found.cell(0), said)
+            with fleet.session(orgs[0]) as connection:
+                again = caller(connection)(
+                    "save_decision", title="Sell tea", rationale="so", project_id="shop"
+                )
+                assert again["dedup_outcome"] == "duplicate_skip"
+        finally:
+            with psycopg.connect(cells.dsn("postgres"), autocommit=True) as admin:
+                admin.execute(f"drop database if exists {database} with (force)".encode())

@@ -20,6 +20,7 @@ WRITES = re.compile(r"\b(?:insert into|update|delete from)\s+(?:only\s+)?pgmem\.
 
 # Who may write the record, and why it is not one of insert_node, update_node, set_status, delete_node, insert_edge.
 WRITERS = {
+    "take_secret": "the owner's, when a store becomes a cell: makes the scope keys of all rows again",
     "insert_node": "the one way in which a node is made; the tenant was stamped by new_node",
     "update_node": "the one way in which a node changes",
     "set_status": "the one way out of live",
@@ -48,6 +49,7 @@ WRITERS = {
 BY_TENANT = re.compile(r"visible_|recorded_state|tenant|require_reviewer|is_reviewer|require_graph")
 # Functions that read the record with neither, and why they may.
 READERS = {
+    "settle": "the mover's: the index of the titles of an organisation that has arrived",
     "card_link_changed": "a trigger on edge: looks at the ends of the edge that changed",
     "weigh_card": "one card that its caller found through what the tenant may see",
     "delete_node": "one node that its caller found through what the tenant may see",

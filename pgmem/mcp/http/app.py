@@ -190,9 +190,15 @@ class App:
 
     async def work(self) -> None:
         """Run the worker inside the server: a round of maintenance every `worker_interval_s`."""
+        said = False
         while True:
             await anyio.sleep(self.settings.worker_interval_s)
             if self._open:
+                if self._database.is_front and not said:
+                    said = True
+                    log.info(
+                        "the store is a front: its cells have workers, and this server only sends its outbox"
+                    )
                 try:
                     done = await self._memory.maintain()
                     if self.metrics is not None:

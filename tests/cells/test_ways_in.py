@@ -1,0 +1,188 @@
+"""Every way in knows a front: init, export, a caller's transaction, a worker, a timeout, doctor, MCP over HTTP."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow, dict_row
+from typer.testing import CliRunner
+
+from pgmem import Memory
+from pgmem.cells.directory import Directory
+from pgmem.cli import app
+from pgmem.errors import UnsuitableDatabase
+from pgmem.models import MemoryScope
+from pgmem.settings import Settings
+from tests.cells.fleet import Fleet
+from tests.conftest import caller
+from tests.waiting import until
+
+
+def name() -> str:
+    return f"w{uuid4().hex[:10]}"
+
+
+def started(fleet: Fleet, org: str) -> None:
+    with fleet.session(org) as connection:
+        caller(connection)("save_session", objective="Open", project_id="shop")
+
+
+def run(*words: str, **environment: str) -> tuple[int, str]:
+    done = CliRunner().invoke(app, list(words), env=environment)
+    return done.exit_code, done.output
+
+
+def test_init_and_export_say_what_a_front_is(fleet: Fleet, tmp_path: Path) -> None:
+    code, said = run("init", "--dsn", fleet.dsn)
+    assert (code, "pgmem cells upgrade" in said) == (1, True), said
+    out = str(tmp_path / "all.jsonl")
+    code, said = run("export", out, "--dsn", fleet.dsn, "--data-dir", str(tmp_path))
+    assert (code, "pgmem cells where" in said) == (1, True), said
+    with fleet.session() as connection:
+        assert connection.execute("select to_regclass('pgmem.node') as node").fetchone() == {"node": None}
+
+
+@pytest.mark.anyio
+async def test_a_save_in_the_callers_transaction_is_refused_at_a_front(fleet: Fleet) -> None:
+    org = name()
+    started(fleet, org)
+    async with await AsyncConnection.connect(fleet.dsn, row_factory=dict_row) as connection:
+        memory = Memory.on(connection, MemoryScope(org_id=org, user_id="ana"))
+        with pytest.raises(UnsuitableDatabase, match="committed by its cell"):
+            await memory.remember("Concept", {"name": "Tea"}, project_id="shop")
+        await connection.rollback()
+        assert (await memory.retrieve_context("shop")).items  # a read is not refused
+        await connection.rollback()
+        await connection.set_autocommit(True)
+        assert (await memory.save_context("Tea is sold", "shop")).status == "saved"
+
+
+@pytest.mark.anyio
+async def test_a_save_that_the_front_gave_up_waiting_for_is_kept_and_saved_once(
+    fleet: Fleet, tmp_path: Path
+) -> None:
+    org = name()
+    started(fleet, org)
+    settings = Settings(
+        dsn=fleet.dsn,
+        data_dir=tmp_path,
+        org_id=org,
+        user_id="ana",
+        retry_wait_s=0,
+        write_timeout_s=0.5,
+        embedding_provider="none",
+    )
+    async with Memory.connect(settings) as memory:
+        with fleet.cell(fleet.home(org)) as cell, cell.transaction():
+            cell.execute("lock table pgmem.node in share mode")
+            waiting = await memory.save_context("Behind a lock", "shop")
+            assert waiting.status == "pending_retry"
+        await memory.replay_outbox()
+        assert memory.outbox_depth() == 0
+    with fleet.cell(fleet.home(org)) as cell:
+        row = cell.execute(
+            "select count(*) as n from pgmem.node where org_id = %s and label = 'Context'", (org,)
+        ).fetchone()
+    assert row == {"n": 1}
+
+
+@pytest.mark.anyio
+async def test_a_worker_at_a_front_only_sends_the_outbox(fleet: Fleet, tmp_path: Path) -> None:
+    async with Memory.connect(Settings(dsn=fleet.dsn, data_dir=tmp_path)) as memory:
+        assert await memory.maintain() == {"arrived": 0}
+
+
+def test_a_cell_that_is_away_stops_no_other(fleet: Fleet) -> None:
+    orgs = {number: fleet.org_in(number, name()) for number in fleet.numbers}
+    for org in orgs.values():
+        started(fleet, org)
+    with psycopg.connect(fleet.servers[0].dsn("postgres"), autocommit=True) as admin:
+        database = f"{fleet.name}_1"
+        admin.execute(f"alter database {database} allow_connections false".encode())
+        admin.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity where datname = %s", (database,)
+        )
+        try:
+            with (
+                fleet.session(orgs[1]) as connection,
+                pytest.raises(psycopg.errors.CannotConnectNow) as error,
+            ):
+                caller(connection)("save_context", content="x", project_id="shop")
+            assert error.value.diag.message_primary == "The cell of this organisation does not answer."
+            for number in (0, 2):
+                with fleet.session(orgs[number]) as connection:
+                    assert (
+                        caller(connection)("save_context", content="x", project_id="shop")["status"]
+                        == "saved"
+                    )
+            code, said = run("cells", "status", "--front", fleet.dsn)
+            assert code == 1, said
+            code, said = run("doctor", "--cells", "--json", PGMEM_DIRECTORY=fleet.dsn)
+            assert code == 1
+            assert "does not reach cell 1" in said
+        finally:
+            admin.execute(f"alter database {database} allow_connections true".encode())
+    with fleet.session(orgs[1]) as connection:
+        # PgBouncer tries to log in again after a second.
+        until(lambda: not findings(fleet), connection, "the cell is not reached again")
+        until(lambda: saves(connection), connection, "the cell does not save again")
+
+
+def saves(connection: psycopg.Connection[DictRow]) -> bool:
+    try:
+        return bool(caller(connection)("save_context", content="x", project_id="shop")["status"] == "saved")
+    except psycopg.errors.CannotConnectNow:
+        return False
+
+
+def findings(fleet: Fleet) -> dict[str, list[str]]:
+    code, said = run("doctor", "--cells", "--json", PGMEM_DIRECTORY=fleet.dsn)
+    found: dict[str, list[str]] = {}
+    for finding in json.loads(said):
+        if finding["level"] == "look":
+            found.setdefault(finding["check"], []).append(finding["message"])
+    assert code == bool(found)
+    return found
+
+
+def test_the_doctor_finds_what_is_wrong_with_the_cells(fleet: Fleet) -> None:
+    org = name()
+    started(fleet, org)
+    home = fleet.home(org)
+    other = next(number for number in fleet.numbers if number != home)
+    assert findings(fleet) == {}
+    with fleet.cell(other) as cell, Directory.open(fleet.dsn) as found:
+        # Rows where they do not belong.
+        cell.execute("select set_config('pgmem.org_id', %s, false)", (org,))
+        cell.execute("select * from pgmem.save_session('Open', 'shop')")
+        assert (
+            f"{org} has rows in cell {min(home, other)} and {max(home, other)}" in findings(fleet)["homes"][0]
+        )
+        cell.execute("select pgmem.remove_moved(%s)", (org,))
+        # A gate that no move explains.
+        cell.execute("select pgmem.set_away(%s, 'arriving', 1)", (org,))
+        assert "refuses" in findings(fleet)["gates"][0]
+        cell.execute("delete from pgmem.away")
+        # Cells that differ.
+        cell.execute("select * from pgmem.set_setting('focus_limit', '9')")
+        assert "settings: focus_limit" in findings(fleet)["alike"][0]
+        with fleet.session() as connection:
+            connection.execute("select * from pgmem.set_setting('focus_limit', '20')")
+        # An unfinished move.
+        found.connection.execute("insert into front.move (org_id, from_cell, to_cell, phase, version) values (%s, %s, %s, 'copying', 2)", (org, home, other))  # fmt: skip
+        assert "is unfinished" in findings(fleet)["moves"][0]
+        found.connection.execute("delete from front.move where org_id = %s", (org,))
+        # Another store behind the address.
+        found.connection.execute(
+            "update front.cell set dsn = (select dsn from front.cell where number = 0) where number = 1"
+        )
+        found.connection.execute("select front.connect_cells()")
+        assert "the front reaches cell 0" in findings(fleet)["reach"][0]
+        assert fleet.pooler is not None
+        found.fail_over(found.cell(1), f"host=127.0.0.1 port={fleet.pooler.port} dbname=cell1")
+    assert findings(fleet) == {}
