@@ -241,9 +241,12 @@ def fleet(
     finally:
         if made.pooler is not None:
             made.pooler.stop()
-        for server, database in [
+        databases = [
             (front, name),
-            *((servers[n % len(servers)], f"{name}_{n}") for n in range(cells)),
-        ]:
+            *((made.servers[n % len(made.servers)], f"{name}_{n}") for n in range(cells)),
+        ]
+        for server, database in databases:
+            if not (server.folder / "postmaster.pid").exists():
+                continue  # stopped by the test
             with psycopg.connect(server.dsn("postgres"), autocommit=True) as admin:
                 admin.execute(f"drop database if exists {database} with (force)".encode())

@@ -184,18 +184,14 @@ def test_every_verb_that_writes_passes_a_gate(connection: psycopg.Connection[Dic
 
 
 def test_a_verb_says_which_cells_a_front_asks(connection: psycopg.Connection[DictRow]) -> None:
-    rows = connection.execute("select name, rights, reach, least from pgmem.verb").fetchall()
-    assert len(rows) > 140
-    columns = (
-        "select p.proargnames from pg_proc p where p.pronamespace = 'pgmem'::regnamespace and p.proname = %s"
-    )
-    for row in rows:
-        names = connection.execute(columns, (row["name"],)).fetchone()
-        assert names is not None
-        assert set(row["least"]) <= set(names["proargnames"] or ())
-        assert not row["least"] or row["reach"] == "sum"
-        if row["reach"] == "argument":
-            assert "p_org_id" in names["proargnames"]
+    row = connection.execute("select pgmem.signatures() -> 'verbs' as verbs").fetchone()
+    assert row is not None
+    assert len(row["verbs"]) > 140
+    for verb in row["verbs"]:
+        gives, takes = ({each["name"] for each in verb[part]} for part in ("gives", "takes"))
+        assert set(verb["least"]) <= gives, verb["name"]
+        assert not verb["least"] or verb["reach"] == "sum"
+        assert verb["reach"] != "argument" or {"p_org_id", "p_user_id"} <= takes
     with pytest.raises(psycopg.Error, match="needs p_reach"):
         connection.execute("select pgmem.declare_verb('login', p_rights => 'reviewer', p_effect => 'look')")
 

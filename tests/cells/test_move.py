@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -24,8 +23,8 @@ from pgmem.errors import Busy, InvalidArgument
 from pgmem.install import schema
 from tests.cells import fleet as fleets
 from tests.cells.fleet import Fleet, Server, act
+from tests.cells.writers import Writers
 from tests.conftest import caller, output_of
-from tests.waiting import until
 
 POINTS = {
     "copying": False,
@@ -203,51 +202,6 @@ def test_vectors_move_under_the_name_of_their_model(fleet: Fleet, model: str) ->
         mover.move(found, org, found.cell(to), said)
     with fleet.cell(to) as cell:
         assert cell.execute(vectors.encode(), (org,)).fetchall() == before
-
-
-class Writers:
-    """Processes that save for one organisation through the front, each with an outbox."""
-
-    def __init__(self, fleet: Fleet, org: str, folder: Path, count: int, processes: int = 2) -> None:
-        self.fleet, self.org = fleet, org
-        self.logs = [folder / f"w{n}.jsonl" for n in range(processes)]
-        self.processes = []
-        for n, log in enumerate(self.logs):
-            words = ["write", fleet.dsn, org, f"w{n}", str(count), str(folder / f"box{n}")]
-            with log.open("w") as out:
-                self.processes.append(
-                    subprocess.Popen([sys.executable, "-m", "tests.cells.moving", *words], stdout=out)
-                )
-        with fleet.session() as connection:
-            until(
-                lambda: all("\n" in log.read_text() for log in self.logs), connection, "no writer has saved"
-            )
-
-    def check(self) -> Counter[str]:
-        """Wait for their end; each save that was acknowledged is there once, and in one cell."""
-        for process in self.processes:
-            assert process.wait(timeout=300) == 0
-        lines = [json.loads(line) for log in self.logs for line in log.read_text().splitlines()]
-        counts = Counter(status for _, status, _, _ in lines)
-        assert counts.keys() <= {"saved", "pending_retry"}, [line for line in lines if line[1] == "failed"][
-            :3
-        ]
-        ids, texts = Counter[str](), Counter[str]()
-        saved = "select save_id::text as id from pgmem.save_attempt where org_id = %s and status = 'saved'"
-        kept = (
-            "select coalesce(props ->> 'content', title) as text from pgmem.node"
-            " where org_id = %s and label in ('Context', 'Decision')"
-        )
-        for number in self.fleet.numbers:
-            with self.fleet.cell(number) as cell:
-                ids.update(row["id"] for row in cell.execute(saved.encode(), (self.org,)))
-                texts.update(row["text"] for row in cell.execute(kept.encode(), (self.org,)))
-        assert {line[2] for line in lines} <= ids.keys(), "lost"
-        assert max(ids.values()) == 1, "doubled"
-        written = Counter(line[0] for line in lines)
-        assert {text: texts[text] for text in written} == written
-        assert len(self.fleet.rows_of(self.org)) == 1
-        return counts
 
 
 def run_mover(fleet: Fleet, org: str, to: int, point: str = "-") -> subprocess.CompletedProcess[str]:

@@ -1,0 +1,176 @@
+"""A fleet at work: agents over HTTP, a cell whose primary is killed, a standby of the front, cells of a later release."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import rmtree
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+
+from pgmem.cells import mover
+from pgmem.cells.directory import Directory
+from tests.cells import fleet as fleets
+from tests.cells.fleet import Fleet, Server, act, as_server
+from tests.cells.writers import Writers
+from tests.conftest import caller, roomy_place
+from tests.serving import Agent, serving
+from tests.waiting import until
+
+
+def name() -> str:
+    return f"f{uuid4().hex[:10]}"
+
+
+@contextmanager
+def replica_of(server: Server) -> Iterator[Server]:
+    """A streaming replica, up to date."""
+    made = Server(server.folder.parent / f"replica-{uuid4().hex[:6]}", server.programs)
+    as_server([server.programs / "pg_basebackup", "-d", server.dsn("postgres"), "-D", made.folder, "-R", "-c", "fast", "-X", "stream"])  # fmt: skip
+    with (made.folder / "postgresql.conf").open("a") as settings:
+        settings.write(f"port={made.port}\n")
+    made.start()
+    try:
+        with psycopg.connect(server.dsn("postgres"), autocommit=True) as primary:
+            query = "select state = 'streaming' from pg_stat_replication"
+            until(
+                lambda: primary.execute(query.encode()).fetchone() == (True,),
+                primary,
+                "the replica does not stream",
+            )
+        yield made
+    finally:
+        made.stop()
+
+
+@pytest.mark.anyio
+async def test_agents_of_two_cells_work_over_http_while_one_organisation_moves(
+    fleet: Fleet, tmp_path: Path
+) -> None:
+    orgs = {number: fleet.org_in(number, name()) for number in (0, 1)}
+    with fleet.session() as connection:
+        tokens = {number: str(caller(connection)("issue_token", org_id=org, user_id="ana")["token"]) for number, org in orgs.items()}  # fmt: skip
+    async with serving(fleet.dsn, tmp_path) as address:
+        agents = {number: Agent(address, token) for number, token in tokens.items()}
+        for number, agent in agents.items():
+            await agent.call("save_session", objective="open", project_id="shop")
+            await agent.call(
+                "save_decision", title=f"Secret of {number}", rationale="ours", project_id="shop"
+            )
+        assert (await Agent(address, "pgmem_unknown").post("tools/list")).status_code == 401
+        with Directory.open(fleet.dsn) as found:
+            assert mover.move(found, orgs[0], found.cell(2), lambda _line: None).phase == "done"
+        for number, agent in agents.items():
+            hits = (await agent.call("search_memory", query="secret"))["results"]
+            assert [hit["title"] for hit in hits] == [f"Secret of {number}"]
+            saved = await agent.call("save_context", content="after the move", project_id="shop")
+            assert saved["status"] == "saved"
+    assert [set(fleet.rows_of(org)) for org in orgs.values()] == [{2}, {1}]
+
+
+def test_a_cell_whose_primary_is_killed_goes_on_as_its_replica(
+    servers: tuple[Server, Server], tmp_path: Path
+) -> None:
+    """With synchronous replication nothing that was acknowledged is lost; what is saved meanwhile waits in outboxes."""
+    front, _ = servers
+    folder = roomy_place() / f"pgmem-failover-{uuid4().hex[:8]}"
+    folder.mkdir(mode=0o777)
+    folder.chmod(0o777)
+    primary = Server(folder / "primary", fleets.wheel_programs())
+    try:
+        primary.start()
+        fleets.template(primary)
+        with (
+            fleets.fleet(front, [primary], f"failing_{uuid4().hex[:8]}", 1) as fleet,
+            replica_of(primary) as replica,
+        ):
+            with psycopg.connect(primary.dsn("postgres"), autocommit=True) as admin:
+                admin.execute("alter system set synchronous_standby_names = '*'")
+                admin.execute("select pg_reload_conf()")
+                synchronous = "select sync_state = 'sync' from pg_stat_replication"
+                until(
+                    lambda: admin.execute(synchronous.encode()).fetchone() == (True,),
+                    admin,
+                    "not synchronous",
+                )
+            org = name()
+            with fleet.session(org) as connection:
+                caller(connection)("save_session", objective="Open", project_id="shop")
+            writers = Writers(fleet, org, tmp_path, 60)
+            os.kill(primary.pid, signal.SIGKILL)
+            as_server([replica.programs / "pg_ctl", "-D", replica.folder, "-w", "promote"])
+            with psycopg.connect(replica.dsn("postgres"), autocommit=True) as admin:
+                admin.execute("alter system set synchronous_standby_names = ''")
+                admin.execute("select pg_reload_conf()")
+            database = f"{fleet.name}_0"
+            with Directory.open(fleet.dsn) as found:
+                found.fail_over(found.cell(0), replica.dsn(database, None), replica.dsn(database))
+            fleet.servers = [replica]
+            writers.check()
+            (primary.folder / "postmaster.pid").unlink()
+    finally:
+        primary.stop()
+        rmtree(folder, ignore_errors=True)
+
+
+def test_a_standby_of_the_front_serves_saves(servers: tuple[Server, Server], fleet: Fleet) -> None:
+    org = name()
+    with (
+        replica_of(servers[0]) as standby,
+        psycopg.connect(standby.dsn(fleet.name), autocommit=True, row_factory=dict_row) as connection,
+    ):
+        assert connection.execute("select pg_is_in_recovery() as it").fetchone() == {"it": True}
+        act(connection, org)
+        call = caller(connection)
+        call("save_session", objective="Open", project_id="shop")
+        assert call("save_context", content="By the standby", project_id="shop")["status"] == "saved"
+        with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+            call("issue_token", org_id=org)
+        with Directory.open(fleet.dsn) as found:  # a move is seen there too
+            to = next(number for number in fleet.numbers if number != fleet.home(org))
+            mover.move(found, org, found.cell(to), lambda _line: None)
+        query = "select cell from front.place where org_id = %s"
+        until(lambda: (connection.execute(query.encode(), (org,)).fetchone() or {}).get("cell") == to, connection, "not replicated")  # fmt: skip
+        assert call("save_context", content="After the move", project_id="shop")["status"] == "saved"
+    assert set(fleet.rows_of(org)) == {to}
+
+
+def test_a_front_works_with_cells_of_a_later_release(servers: tuple[Server, Server]) -> None:
+    """A verb has one more argument, with a default, and one more column."""
+    front, cells = servers
+    with fleets.fleet(front, [cells], f"later_{uuid4().hex[:8]}", 1) as fleet:
+        org = name()
+        with fleet.session(org) as connection:
+            caller(connection)("save_session", objective="Open", project_id="shop")
+            before = connection.execute("select * from pgmem.complete_name('project_id', 'sh')").fetchall()
+            assert before
+            with fleet.cell(0) as cell:
+                query = "select pg_get_function_arguments('pgmem.complete_name'::regproc) as given"
+                names = cell.execute(query.encode()).fetchone()
+                assert names is not None
+                cell.execute("alter type pgmem.completed_name add attribute later text")
+                cell.execute("alter function pgmem.complete_name rename to complete_name_before")
+                columns = list(before[0])
+                made = (
+                    f"create function pgmem.complete_name({names['given']}, p_later text default null)"
+                    " returns setof pgmem.completed_name language sql stable as"
+                    f" $$ select {', '.join(repr(str(before[0][column])) for column in columns)}, 'later' $$"
+                )
+                cell.execute(made.encode())
+                cell.execute("grant execute on function pgmem.complete_name to pgmem_reader")
+            assert (
+                connection.execute("select * from pgmem.complete_name('project_id', 'sh')").fetchall()
+                == before[:1]
+            )
+            with Directory.open(fleet.dsn) as found:
+                found.make()
+            after = connection.execute(
+                "select * from pgmem.complete_name('project_id', 'sh', p_later => 'x')"
+            ).fetchone()
+            assert after == before[0] | {"later": "later"}
