@@ -477,6 +477,7 @@ VERBS = {
         Verb("count_waiting", "look", "reader"),
         Verb("get_review", "look", "reader"),
         Verb("list_approvals", "look", "reader"),
+        Verb("list_conversations", "look", "reader"),
         Verb("list_activity", "look", "reader"),
         Verb("edit_memory", "write", "reviewer"),
         Verb("prompt_sentences", "read", "reader", patience="answer"),

@@ -52,6 +52,7 @@ __all__ = [
     "ContextBundle",
     "ContextItem",
     "Contradiction",
+    "ConversationEntry",
     "Coverage",
     "Decay",
     "DedupDue",
@@ -1207,10 +1208,24 @@ class Approval(Answer):
     used_by: UUID | None = None
 
 
-class Activity(Answer):
-    """Something that was done: saved, changed, repeated, refused, review, dropped or purged.
+class ConversationEntry(Answer):
+    """A conversation that was captured: how it began, and how many turns it has."""
 
-    `id` is that of the memory, or of the save where no memory was written.
+    session_id: str
+    title: str
+    project: str | None = None
+    agent_id: str | None = None
+    source: str
+    turns: int
+    first_at: datetime
+    last_at: datetime
+    last_id: UUID
+
+
+class Activity(Answer):
+    """Something that was done: saved, changed, captured, repeated, refused, review, dropped or purged.
+
+    `id` is that of the memory, of the save where no memory was written, or of the last turn of what was captured.
     """
 
     at: datetime

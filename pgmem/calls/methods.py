@@ -37,6 +37,7 @@ from pgmem.models import (
     ClaimCheck,
     CompletedName,
     ContextBundle,
+    ConversationEntry,
     Decay,
     DedupDue,
     DrawnGraph,
@@ -2365,7 +2366,8 @@ class Verbs:
     ) -> list[MemoryEntry]:
         """List memories, the latest written first.
 
-        Without a status they are those of every status but drafts, stubs and pending insights.
+        Without a status they are those of every status but drafts, stubs and pending insights, and without
+        the turns of conversations, which labels of Turn alone lists.
 
         With as_of or known_at: the states that were true then, or on record then. branch is that of a card
         that is not everybody's yet.
@@ -2455,9 +2457,11 @@ class Verbs:
     async def list_lines(
         self,
         project_id: str | None = None,
-        limit: RowLimit = 6,
+        limit: RowLimit = 12,
     ) -> list[NumberedEntry]:
-        """The lines of the decisions that were replaced last, each oldest first; line counts them from 1.
+        """The lines of the decisions that were replaced last, then of the newest that hold and replaced none.
+
+        Each is oldest first; line counts them from 1.
 
         Args:
             project_id: Only of this project; unset: of all.
@@ -2475,6 +2479,7 @@ class Verbs:
         limit: RowLimit = 300,
         as_of: datetime | None = None,
         known_at: datetime | None = None,
+        labels: Sequence[str] | None = None,
     ) -> DrawnGraph:
         """The memories of a project that have relations, the most connected first, and the relations.
 
@@ -2485,6 +2490,7 @@ class Verbs:
             limit: How many at most, 1 to 1000.
             as_of: As true at that time.
             known_at: As recorded at that time.
+            labels: Only of these kinds; unset: of all but cards.
 
         Raises:
             MemoryNotFound: no such project is visible here.
@@ -2493,7 +2499,13 @@ class Verbs:
         return await self.caller.one(
             "project_graph",
             DrawnGraph,
-            {"project_id": project_id, "limit": limit, "as_of": as_of, "known_at": known_at},
+            {
+                "project_id": project_id,
+                "limit": limit,
+                "as_of": as_of,
+                "known_at": known_at,
+                "labels": labels,
+            },
         )
 
     async def list_near_names(
@@ -2566,6 +2578,32 @@ class Verbs:
         """
         return await self.caller.all("list_approvals", Approval, {"limit": limit})
 
+    async def list_conversations(
+        self,
+        project_id: str | None = None,
+        session_id: str | None = None,
+        limit: RowLimit = 50,
+    ) -> list[ConversationEntry]:
+        """List the conversations whose turns were captured, the one that was continued last first.
+
+        The newest 20 000 turns are looked at. list_memories with the labels Turn and a session_id lists the
+        turns of one.
+
+        Args:
+            project_id: Only of this project; unset: of all.
+            session_id: Only this one.
+            limit: How many at most, 1 to 1000.
+
+        Raises:
+            MemoryNotFound: no such project is visible here.
+            InvalidArgument: the limit is not from 1 to 1000.
+        """
+        return await self.caller.all(
+            "list_conversations",
+            ConversationEntry,
+            {"project_id": project_id, "session_id": session_id, "limit": limit},
+        )
+
     async def list_activity(
         self,
         project_id: str | None = None,
@@ -2573,9 +2611,10 @@ class Verbs:
         since: datetime | None = None,
         limit: RowLimit = 100,
     ) -> list[Activity]:
-        """List what was done, latest first: memories saved and changed, saves that made none, purges.
+        """List what was done, latest first: what was saved, changed or said, saves that made none, purges.
 
-        kind is saved, changed, repeated, refused, review, dropped or purged.
+        kind is saved, changed, captured, repeated, refused, review, dropped or purged. The turns of a
+        conversation are one entry, at the time of the last one.
 
         Args:
             project_id: Only of this project; unset: of all.

@@ -91,6 +91,7 @@ class Verbs(Portal):
     count_waiting = waiting(methods.Verbs.count_waiting)
     get_review = waiting(methods.Verbs.get_review)
     list_approvals = waiting(methods.Verbs.list_approvals)
+    list_conversations = waiting(methods.Verbs.list_conversations)
     list_activity = waiting(methods.Verbs.list_activity)
     get_relevant_memory = waiting(methods.Verbs.get_relevant_memory)
     query_engineering_memory = waiting(methods.Verbs.query_engineering_memory)

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, get_args
+from uuid import UUID
 
-from pgmem.models import MemoryScopeName, SearchResult
+from pgmem.models import MemoryScopeName, Node, SearchResult
 from pgmem.ui import words
 from pgmem.ui.visit import Page, Visit
+
+_SHOWN = 420  # characters of a text of a result
+_FIELDS = 5  # texts of a result
+_BESIDE = ("date", "owner", "status", "relevance_score", "role", "client", "turn_id", "sources", "detector")
 
 FILTERS = ("labels", "focus", "tags", "agent", "source", "trust", "as_of", "known_at", "scope")
 
@@ -28,7 +33,7 @@ async def ask(visit: Visit) -> Page:
     question = visit.text("q")
     given = {name: visit.text(name) for name in FILTERS if visit.text(name)}
     if question is None:
-        return Page("ask.html", {"question": None, "filters": given, "results": []}, _look(visit, None, []))
+        return Page("ask.html", {"question": None, "filters": given, "results": []}, _look(None, [], {}))
     trust, source = visit.number("trust"), visit.text("source")
     narrowed = trust is not None or source is not None
     limit = visit.count("limit", 15, 100)
@@ -47,10 +52,9 @@ async def ask(visit: Visit) -> Page:
         explain=True,
     )
     results = [r for r in found.results if trust is None or (r.trust or 0) >= trust]
+    whole = {node.id: node for node in await visit.memory.find_memories([r.id for r in results])}
     if source is not None:
-        found_here = await visit.memory.find_memories([r.id for r in results])
-        written = {node.id for node in found_here if node.source == source}
-        results = [r for r in results if r.id in written]
+        results = [r for r in results if r.id in whole and whole[r.id].source == source]
     results = results[:limit]
     data = {
         "question": question,
@@ -59,34 +63,34 @@ async def ask(visit: Visit) -> Page:
         "mode": found.search_mode,
         "results": results,
     }
-    return Page("ask.html", data, _look(visit, found.answered if results else "no", results))
+    return Page("ask.html", data, _look(data["answered"], results, whole))
 
 
-def _look(visit: Visit, answered: str | None, results: list[SearchResult]) -> dict[str, Any]:
+def _look(answered: Any, results: list[SearchResult], whole: dict[UUID, Node]) -> dict[str, Any]:
     most = max((sum(p.value for p in _values(r)) for r in results), default=1.0) or 1.0
-    return (
-        {
-            "answered": answered,
-            "mode": None,
-            "found": [
-                {
-                    "result": result,
-                    "passage": words.marked(words.plain(_passage(result)), result.matched),
-                    "title": words.marked(words.plain(result.title), result.matched),
-                    "parts": parts_of(result, most),
-                }
-                for result in results
-            ],
-        }
-        if results or visit.text("q") is None
-        else {"answered": "no", "found": []}
-    )
+    return {
+        "answered": answered,
+        "found": [
+            {
+                "result": result,
+                "node": whole.get(result.id),
+                "fields": _fields(result, whole.get(result.id)),
+                "title": words.marked(words.plain(result.title), result.matched),
+                "parts": parts_of(result, most),
+            }
+            for result in results
+        ],
+    }
 
 
-def _passage(result: SearchResult) -> str:
-    text = result.passage or ""
-    text = text.removeprefix(result.title).lstrip()
-    return text if len(text) <= 900 else text[:899] + "…"
+def _fields(result: SearchResult, node: Node | None) -> list[tuple[str, list[words.Piece]]]:
+    """The texts of a result by name, each around its first matched word; of what is not readable whole, the passage."""
+    texts = words.texts(node.properties) if node else [("", result.passage or "")]
+    return [
+        (name.replace("_", " "), words.around(words.marked(words.plain(text), result.matched), _SHOWN))
+        for name, text in texts
+        if text != result.title and name not in _BESIDE
+    ][:_FIELDS]
 
 
 def _values(result: SearchResult) -> list[Part]:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from textwrap import wrap
 
 from pgmem.models import DrawnEdge, DrawnGraph, DrawnNode, LineEntry
+from pgmem.ui import words
 from pgmem.ui.charts import hue_of
+
+_NAME_LINES = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A memory: its position and size, the side of its name, and whether the name is shown."""
+    """A memory: its position and size, the side of its name, whether the name is shown, and the name in short lines."""
 
     node: DrawnNode
     x: float
@@ -24,18 +27,24 @@ class Dot:
     hue: int
     named: bool
     anchor: str
-    name: str
+    name: list[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A relation: its two ends, and the position of its name."""
+    """A relation and its two ends."""
 
     edge: DrawnEdge
     x1: float
     y1: float
     x2: float
     y2: float
+
+    @property
+    def name_at(self) -> tuple[float, float]:
+        """Where its name is written: nearer to the lower end, as the names of memories are below them."""
+        part = 0.5 if abs(self.x1 - self.x2) > abs(self.y1 - self.y2) else 0.8 if self.y2 > self.y1 else 0.2
+        return self.x1 + (self.x2 - self.x1) * part, self.y1 + (self.y2 - self.y1) * part
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +58,10 @@ class Drawing:
     keys: list[tuple[str, int, int]]
 
 
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+def _name(text: str, width: int) -> list[str]:
+    """A title in lines; of a very long one the beginning and the end, where near copies differ."""
+    found = wrap(words.plain(text), width) or [""]
+    return found if len(found) <= _NAME_LINES else [*found[: _NAME_LINES - 2], "…", found[-1]]
 
 
 # Around one memory
@@ -81,7 +92,7 @@ def ego(graph: DrawnGraph, middle: str) -> Drawing | None:
     for key, angle in angles.items():
         ring = 1.0 if parents[key] == middle else 1.85
         places[key] = (math.cos(angle) * wide * ring, math.sin(angle) * high * ring)
-    return _drawn(graph, places, middle=middle, named=34 if deep else 42)
+    return _drawn(graph, places, middle=middle, named=24 if deep else 28)
 
 
 def _neighbours(graph: DrawnGraph) -> dict[str, list[str]]:
@@ -133,7 +144,7 @@ def project(graph: DrawnGraph, sizes: Mapping[str, int] | None = None) -> Drawin
         for key in group:
             del left[key]
         groups.append(_settled(group, near))
-    return _drawn(graph, _packed(groups), named=26, sizes=sizes)
+    return _drawn(graph, _packed(groups), named=24, sizes=sizes)
 
 
 # A project by clusters
@@ -216,7 +227,7 @@ def _upright(places: dict[str, tuple[float, float]]) -> dict[str, tuple[float, f
 
 
 def _relax(places: dict[str, list[float]], links: list[tuple[str, str]], most: float) -> None:
-    ideal = 70.0
+    ideal = 92.0
     moves = {key: [0.0, 0.0] for key in places}
     keys = list(places)
     for i, one in enumerate(keys):
@@ -246,7 +257,7 @@ def _packed(groups: Sequence[dict[str, tuple[float, float]]]) -> dict[str, tuple
     boxes = []
     for group in groups:
         xs, ys = [x for x, _ in group.values()], [y for _, y in group.values()]
-        boxes.append((group, min(xs) - 88, min(ys) - 30, max(xs) - min(xs) + 176, max(ys) - min(ys) + 76))
+        boxes.append((group, min(xs) - 88, min(ys) - 30, max(xs) - min(xs) + 176, max(ys) - min(ys) + 96))
     boxes.sort(key=lambda box: -box[4])
     widest = max(860.0, max(box[3] for box in boxes))
     places: dict[str, tuple[float, float]] = {}
@@ -294,7 +305,7 @@ def _drawn(
         anchor = "middle" if not middle or abs(x) < 60 else ("start" if x > 0 else "end")
         shown = not crowded or degree[key] > crowded
         dots.append(
-            Dot(node, x - left, y - top, size, hue_of(node.label), shown, anchor, _short(node.title, named))
+            Dot(node, x - left, y - top, size, hue_of(node.label), shown, anchor, _name(node.title, named))
         )
     at = {str(dot.node.id): dot for dot in dots}
     links = [
@@ -317,9 +328,10 @@ def _drawn(
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A memory of a line: when it held, as pieces of the axis (0 to 100)."""
+    """A memory of a line: its title in pieces, and when it held, as a piece of the axis (0 to 100)."""
 
     entry: LineEntry
+    title: list[words.Piece]
     start: float
     width: float
     is_this: bool
@@ -327,41 +339,48 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A line over time: its bars and the dates of its ends."""
+class Lines:
+    """Lines over one axis of time, and the dates of the axis at equal distances."""
 
-    bars: list[Bar]
-    first: datetime
-    last: datetime
+    lines: list[list[Bar]]
+    dates: list[str]
 
 
-def line(entries: Sequence[LineEntry], this: str | None = None, until: datetime | None = None) -> Line | None:
-    """When each memory of a line held; None for a line of one."""
-    if len(entries) < 2:
-        return None
-    now = until or datetime.now(UTC)
-    first = min(min(entry.created_at, entry.valid_from or entry.created_at) for entry in entries)
-    span = max((now - first).total_seconds(), 1.0)
-    bars = []
-    for entry in entries:
-        begins = entry.valid_from or entry.created_at
-        ends = min(entry.valid_to or entry.replaced_at or now, now)
-        start = 100 * (begins - first).total_seconds() / span
-        width = max(0.8, 100 * (ends - begins).total_seconds() / span)
-        bars.append(
+def lines(
+    found: Iterable[Sequence[LineEntry]],
+    this: str | None = None,
+    first: datetime | None = None,
+    last: datetime | None = None,
+) -> Lines:
+    """When each memory of each line held; the axis ends at `last` (now), and begins at `first` or the first memory."""
+    groups = [*found]
+    end = last or datetime.now(UTC)
+    start = min((begun(entry) for group in groups for entry in group), default=end)
+    start = min(first, start) if first else start
+    span = max((end - start).total_seconds(), 1.0)
+
+    def place(moment: datetime) -> float:
+        return max(0.0, min(100.0, 100 * (moment - start).total_seconds() / span))
+
+    drawn = [
+        [
             Bar(
                 entry,
-                min(start, 99.2),
-                min(width, 100 - min(start, 99.2)),
+                title,
+                min(place(begun(entry)), 99.2),
+                max(0.8, place(entry.valid_to or entry.replaced_at or end) - place(begun(entry))),
                 str(entry.id) == this,
                 entry.status == "active",
             )
-        )
-    return Line(bars, first, now)
+            for entry, title in zip(group, words.differing([one.title for one in group]), strict=True)
+        ]
+        for group in groups
+    ]
+    form = "%H:%M" if span < 172800 else "%-d %b %Y"
+    dates = [f"{start + (end - start) * part / 3:{form}}" for part in range(3)]
+    return Lines(sorted(drawn, key=lambda bars: bars[0].start), [*dates, "today"])
 
 
-def axis(first: datetime, last: datetime) -> list[tuple[float, str]]:
-    """Four dates of an axis with their places (0 to 100)."""
-    span: Any = last - first
-    form = "%H:%M" if span.total_seconds() < 172800 else "%-d %b %Y"
-    return [(100 * part / 3, f"{first + span * part / 3:{form}}") for part in range(4)]
+def begun(entry: LineEntry) -> datetime:
+    """When a memory of a line began to hold."""
+    return entry.valid_from or entry.created_at

@@ -22,7 +22,9 @@ async def graph(visit: Visit) -> Page:
         visit.checks.counts(visit.memory, visit.key),
         visit.memory.memory_relations(around, 3, limit)
         if around
-        else visit.memory.project_graph(visit.project, _WHOLE if by_cluster else limit, true_on, known_on),
+        else visit.memory.project_graph(
+            visit.project, _WHOLE if by_cluster else limit, true_on, known_on, visit.texts("labels")
+        ),
     )
     sizes: dict[str, int] | None = None
     if by_cluster and not around:
@@ -49,5 +51,6 @@ def _page(
             "names": {node.id: node for node in found.nodes},
             "limit": limit,
             "middle": middle,
+            "kinds": sorted({*present.labels, "Card"}),
         },
     )

@@ -77,7 +77,7 @@ async def one(visit: Visit) -> Page:
         "sources": [part for part in shown if part[0] in _SOURCES],
         "changes": changes,
         "ego": drawing.ego(around, str(node.id)),
-        "line": drawing.line(line, str(node.id)),
+        "line": drawing.lines([line], str(node.id)) if len(line) > 1 else None,
         "replaced": [entry for entry in line if entry.replaced_by == node.id],
         "replaced_by": _replaced_by(line, node.id),
         "replacing": REPLACING.get(node.label),

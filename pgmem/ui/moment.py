@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any
 
-from pgmem.models import MemoryCounts
+from pgmem.models import LineEntry, MemoryCounts
 from pgmem.ui import drawing
 from pgmem.ui.charts import hue_of
 from pgmem.ui.visit import Page, Visit
 
-_LINES = 6
+_LINES = 16
 _STEPS = 240
 
 
@@ -20,7 +21,6 @@ async def moment(visit: Visit) -> Page:
     """The memories that were true at `t`, as they were on record at `k`."""
     true_on, known_on = visit.moment("t"), visit.moment("k")
     present = await visit.checks.counts(visit.memory, visit.key)
-    first, last, _step = _range(present)
     limit = visit.count("limit", 25, 200)
     is_now = true_on is None and known_on is None
     counts, listed, entries = await asyncio.gather(
@@ -33,6 +33,7 @@ async def moment(visit: Visit) -> Page:
         visit.memory.list_lines(visit.project, _LINES),
     )
     lines = [list(line) for _, line in groupby(entries, key=lambda entry: entry.line)]
+    first, last, _step = _range(present, entries)
     data = {
         "true_on": true_on,
         "known_on": known_on,
@@ -43,8 +44,8 @@ async def moment(visit: Visit) -> Page:
         "lines": lines,
     }
     look = {
-        **sliders(present, true_on, known_on),
-        "drawn": [found for entries in lines if (found := drawing.line(entries, until=last)) is not None],
+        **sliders(present, true_on, known_on, entries),
+        "drawn": drawing.lines(lines, None, first, last),
         "at": _at(true_on, first, last),
         "hues": {label: hue_of(label) for label in counts.labels},
         "most": max(counts.labels.values(), default=1),
@@ -52,9 +53,14 @@ async def moment(visit: Visit) -> Page:
     return Page("time.html", data, look)
 
 
-def sliders(present: MemoryCounts, true_on: datetime | None, known_on: datetime | None) -> dict[str, Any]:
-    """The ends, steps and values of the two sliders, in seconds since 1970."""
-    first, last, step = _range(present)
+def sliders(
+    present: MemoryCounts,
+    true_on: datetime | None,
+    known_on: datetime | None,
+    entries: Sequence[LineEntry] = (),
+) -> dict[str, Any]:
+    """The ends, steps and values of the two sliders, in seconds since 1970; they begin before the first of entries."""
+    first, last, step = _range(present, entries)
     low = int(first.timestamp())
     # A whole number of steps, so that the right end of a slider is now.
     ends = low + -(-(int(last.timestamp()) - low) // step) * step
@@ -70,10 +76,10 @@ def sliders(present: MemoryCounts, true_on: datetime | None, known_on: datetime 
     }
 
 
-def _range(present: MemoryCounts) -> tuple[datetime, datetime, int]:
+def _range(present: MemoryCounts, entries: Sequence[LineEntry]) -> tuple[datetime, datetime, int]:
     """The first and last time of the sliders, and the seconds of a step."""
     now = datetime.now(UTC)
-    first = min(present.first_at or now, now - timedelta(minutes=10))
+    first = min([present.first_at or now, now - timedelta(minutes=10), *map(drawing.begun, entries)])
     span = (now - first).total_seconds()
     step = next((size for size in (60, 600, 3600, 21600, 86400) if span / size <= _STEPS * 2), 86400)
     return first - timedelta(seconds=step), now, step

@@ -20,6 +20,8 @@ from pgmem.ui.visit import Page, Visit
 NAVIGATION = (
     ("/", "Home"),
     ("/ask", "Ask"),
+    ("/memories", "Memories"),
+    ("/conversations", "Conversations"),
     ("/decide", "Decide"),
     ("/time", "Time"),
     ("/graph", "Graph"),

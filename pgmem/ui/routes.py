@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from starlette.responses import Response
 from starlette.routing import Match, Route
 
-from pgmem.ui import activity, ask, decide, graph, health, home, memories, moment, tenants
+from pgmem.ui import activity, ask, conversations, decide, graph, health, home, memories, moment, tenants
 from pgmem.ui.visit import Page, Parts, Redirect, Visit
 
 Handler = Callable[[Visit], Awaitable[Page | Redirect | Response]]
@@ -16,6 +16,7 @@ ROUTES = (
     Route("/", home.home, methods=["GET"]),
     Route("/ask", ask.ask, methods=["GET"]),
     Route("/memories", memories.listed, methods=["GET"]),
+    Route("/conversations", conversations.conversations, methods=["GET"]),
     Route("/memory/{id:uuid}", memories.one, methods=["GET"]),
     Route("/memory/{id:uuid}/text", memories.text, methods=["GET"]),
     Route("/memory/{id:uuid}/edit", memories.edit_form, methods=["GET"]),

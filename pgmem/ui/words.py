@@ -50,6 +50,22 @@ def marked(text: str, stems: Sequence[str]) -> list[Piece]:
     return pieces
 
 
+def around(pieces: list[Piece], most: int) -> list[Piece]:
+    """The part of a marked text that holds its first marked word, at most so many characters."""
+    before, total = 0, sum(len(piece.text) for piece in pieces)
+    for piece in pieces:
+        if piece.kind == "marked":
+            break
+        before += len(piece.text)
+    start = 0 if total <= most or before == total else max(0, min(before - most // 3, total - most))
+    found: list[Piece] = []
+    place = 0
+    for piece in pieces:
+        _add(found, piece.text[max(0, start - place) : max(0, start + most - place)], piece.kind)
+        place += len(piece.text)
+    return [*([Piece("…")] if start else []), *found, *([Piece("…")] if start + most < total else [])]
+
+
 def _is_form(word: str, stem: str) -> bool:
     """Whether a word may have this stem: stems of PostgreSQL are beginnings, but for a last y, which becomes i."""
     if word == stem:
@@ -75,6 +91,19 @@ def compared(old: str, new: str) -> Pair:
         _add(left, "".join(first[a:b]), "same" if tag == "equal" else "gone")
         _add(right, "".join(second[c:d]), "same" if tag == "equal" else "new")
     return left, right
+
+
+def differing(titles: Sequence[str]) -> list[list[Piece]]:
+    """Titles of one line in pieces: what differs from the title before it (of the first: after it) is marked."""
+    found = []
+    for place, title in enumerate(titles):
+        other = titles[place - 1] if place else titles[min(1, len(titles) - 1)]
+        pieces = compared(other, title)[1]
+        alike = any(piece.kind == "same" and piece.text.strip() for piece in pieces)
+        found.append(
+            [Piece(piece.text, "marked" if alike and piece.kind == "new" else "same") for piece in pieces]
+        )
+    return found
 
 
 def side_by_side(old: Node, new: Node) -> list[tuple[str, *Pair]]:

@@ -97,6 +97,24 @@ trust_level float8, agent_id text?, session_id text?, branch text?, version inte
 updated_at timestamptz
 $$);
 
+create or replace function pgmem.text_under(p_label text, p_title text, p_props jsonb) returns text
+language sql stable parallel safe
+begin atomic
+  select coalesce(
+    (select string_agg(t.text, ' · ' order by f.place)
+     from unnest(l.text_fields) with ordinality as f(name, place)
+     cross join lateral (
+       select nullif(case jsonb_typeof(p_props -> f.name)
+         when 'array' then (select string_agg(item, '; ') from jsonb_array_elements_text(p_props -> f.name) as item)
+         else p_props ->> f.name end, '') as text) t
+     where f.name <> 'owner' and t.text is not null and t.text is distinct from p_title),
+    pgmem.other_texts(p_label, p_props, array[l.key_field, l.title_field]))
+  from pgmem.label l where l.name = p_label;
+end;
+comment on function pgmem.text_under is
+  'What a list shows below a title: the text fields of a memory but its title, or its other texts; null: none.';
+
+
 create or replace function pgmem.list_memories(
   p_project_id text default null,
   p_labels text[] default null,
@@ -121,7 +139,7 @@ begin
   if p_as_of is not null or p_known_at is not null then
     -- The newest are found without their texts, which are read for those that are shown.
     return query
-    select s.id, s.label, s.title::text, pgmem.excerpt(pgmem.search_text(s.label, s.title, s.props)), s.status::text,
+    select s.id, s.label, s.title::text, pgmem.excerpt(pgmem.text_under(s.label, s.title, s.props)), s.status::text,
            s.project, s.scope::text, s.focus, s.source, s.trust_level::float8, s.agent_id, s.session_id,
            pgmem.branch_of(s.label, s.props), s.version, s.created_at, s.updated_at
     from (select m.seq, m.version from pgmem.memories_at(v_tenants, p_as_of, p_known_at) m
@@ -137,13 +155,14 @@ begin
     return;
   end if;
   return query
-  select n.id, n.label, n.title::text, pgmem.excerpt(pgmem.search_text(n.label, n.title, n.props)), n.status::text,
+  select n.id, n.label, n.title::text, pgmem.excerpt(pgmem.text_under(n.label, n.title, n.props)), n.status::text,
          n.project, n.scope::text, n.focus, n.source, n.trust_level::float8, n.agent_id, n.session_id,
          pgmem.branch_of(n.label, n.props), n.version, n.created_at, n.updated_at
   from pgmem.node n
   where n.tenant = any (v_tenants) and pgmem.is_memory(n.label) and (v_project is null or n.project_seq = v_project)
     and (p_labels is null or n.label = any (p_labels)) and (v_after is null or n.seq < v_after)
-    and case when p_status is null then n.status not in ('stub', 'draft', 'pending') else n.status = p_status end
+    and case when p_status is not null then n.status = p_status when p_labels = '{Turn}' then n.status = 'captured'
+      else n.status not in ('stub', 'draft', 'pending', 'captured') end
     and (p_source is null or n.source = p_source)
     and (p_branch is null or pgmem.branch_of(n.label, n.props) = p_branch)
     and (p_agent_id is null or n.agent_id = p_agent_id) and (p_session_id is null or n.session_id = p_session_id)
@@ -153,7 +172,8 @@ $$;
 comment on function pgmem.list_memories is $$
 List memories, the latest written first.
 
-Without a status they are those of every status but drafts, stubs and pending insights.
+Without a status they are those of every status but drafts, stubs and pending insights, and without the turns of
+conversations, which labels of Turn alone lists.
 
 With as_of or known_at: the states that were true then, or on record then. branch is that of a card that is not
 everybody's yet.
@@ -376,7 +396,7 @@ $$);
 
 create or replace function pgmem.list_lines(
   p_project_id text default null,
-  p_limit pgmem.row_limit default 6
+  p_limit pgmem.row_limit default 12
 ) returns setof pgmem.numbered_entry
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
@@ -386,11 +406,15 @@ declare
   v_seen    uuid[] := '{}';
   v_found   uuid;
 begin
-  -- By the index node_replaced.
   for v_found in
-    select n.id from pgmem.visible_node n
-    where n.status = 'superseded' and n.label <> 'Card' and (v_project is null or n.project_seq = v_project)
-    order by n.seq desc limit p_limit * 4
+    -- By the index node_replaced, then by node_label.
+    (select n.id from pgmem.visible_node n
+     where n.status = 'superseded' and n.label <> 'Card' and (v_project is null or n.project_seq = v_project)
+     order by n.seq desc limit p_limit * 2)
+    union all
+    (select n.id from pgmem.visible_node n
+     where n.label = 'Decision' and n.status = 'active' and (v_project is null or n.project_seq = v_project)
+     order by n.seq desc limit p_limit)
   loop
     continue when v_found = any (v_seen);
     v_line := v_line + 1;
@@ -403,7 +427,9 @@ begin
 end;
 $$;
 comment on function pgmem.list_lines is $$
-The lines of the decisions that were replaced last, each oldest first; line counts them from 1.
+The lines of the decisions that were replaced last, then of the newest that hold and replaced none.
+
+Each is oldest first; line counts them from 1.
 
 project_id: Only of this project; unset: of all.
 
@@ -418,7 +444,8 @@ create or replace function pgmem.project_graph(
   p_project_id text default null,
   p_limit pgmem.row_limit default 300,
   p_as_of timestamptz default null,
-  p_known_at timestamptz default null
+  p_known_at timestamptz default null,
+  p_labels text[] default null
 ) returns pgmem.drawn_graph
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
@@ -432,11 +459,13 @@ begin
     v_newest := array(
       select n.seq from pgmem.node n
       where n.tenant = any (v_tenants) and pgmem.is_memory(n.label) and (v_project is null or n.project_seq = v_project)
-        and n.status not in ('archived', 'merged', 'rejected', 'dismissed') order by n.seq desc limit 3000);
+        and n.status not in ('archived', 'merged', 'rejected', 'dismissed', 'captured')
+        and (p_labels is null and n.label <> 'Card' or n.label = any (p_labels)) order by n.seq desc limit 3000);
   else
     v_newest := array(
       select m.seq from pgmem.memories_at(v_tenants, p_as_of, p_known_at) m
-      where v_project is null or m.project_seq = v_project
+      where (v_project is null or m.project_seq = v_project)
+        and (p_labels is null and m.label <> 'Card' or m.label = any (p_labels))
       order by m.seq + 0 desc limit 3000);
   end if;
   with joined as (
@@ -466,6 +495,7 @@ The memories of a project that have relations, the most connected first, and the
 It looks at the newest 3000 memories. left_out counts those of them that are not in the answer.
 
 project_id: Only of this project; unset: of all.
+labels: Only of these kinds; unset: of all but cards.
 
 MemoryNotFound: no such project is visible here.
 InvalidArgument: the limit is not from 1 to 1000.
@@ -653,10 +683,61 @@ $$;
 select pgmem.declare_verb('list_approvals', p_rights => 'reader', p_effect => 'look', p_answer => 'list[Approval]');
 
 
-select pgmem.declare_answer('activity', $$
-Something that was done: saved, changed, repeated, refused, review, dropped or purged.
+select pgmem.declare_answer('conversation_entry', $$
+A conversation that was captured: how it began, and how many turns it has.
 
-`id` is that of the memory, or of the save where no memory was written.
+session_id text, title text, project text?, agent_id text?, source text, turns bigint, first_at timestamptz
+last_at timestamptz, last_id uuid
+$$);
+
+-- The newest turns are looked at, by the indexes of captured turns, so that a store of a hundred thousand turns answers
+-- as quickly as a small one.
+create or replace function pgmem.list_conversations(
+  p_project_id text default null,
+  p_session_id text default null,
+  p_limit pgmem.row_limit default 50
+) returns setof pgmem.conversation_entry
+language plpgsql stable security definer set search_path = pgmem, pg_temp
+set plan_cache_mode = force_custom_plan as $$
+declare
+  v_tenants text[] := pgmem.visible_tenants();
+  v_project bigint := pgmem.find_project(p_project_id);
+begin
+  return query
+  with newest as materialized (
+    select n.session_id, n.seq from pgmem.node n
+    where n.tenant = any (v_tenants) and n.status = 'captured' and n.label = 'Turn'
+      and (v_project is null or n.project_seq = v_project) and (p_session_id is null or n.session_id = p_session_id)
+    order by n.seq desc limit 20000
+  ), held as (
+    select s.session_id, count(*) as turns, min(s.seq) as first_seq, max(s.seq) as last_seq from newest s
+    group by s.session_id order by max(s.seq) desc limit p_limit
+  )
+  select h.session_id, f.title::text, l.project, l.agent_id, l.source, h.turns, coalesce(f.valid_from, f.created_at),
+         coalesce(l.valid_from, l.created_at), l.id
+  from held h join pgmem.node f on f.seq = h.first_seq join pgmem.node l on l.seq = h.last_seq
+  order by h.last_seq desc;
+end;
+$$;
+comment on function pgmem.list_conversations is $$
+List the conversations whose turns were captured, the one that was continued last first.
+
+The newest 20 000 turns are looked at. list_memories with the labels Turn and a session_id lists the turns of one.
+
+project_id: Only of this project; unset: of all.
+session_id: Only this one.
+
+MemoryNotFound: no such project is visible here.
+InvalidArgument: the limit is not from 1 to 1000.
+$$;
+select pgmem.declare_verb('list_conversations', p_rights => 'reader', p_effect => 'look',
+  p_answer => 'list[ConversationEntry]');
+
+
+select pgmem.declare_answer('activity', $$
+Something that was done: saved, changed, captured, repeated, refused, review, dropped or purged.
+
+`id` is that of the memory, of the save where no memory was written, or of the last turn of what was captured.
 
 at timestamptz, kind text, id uuid, label text, title text, project text?, session_id text?, agent_id text?
 source text?, message text?, decided_by text?
@@ -678,10 +759,15 @@ begin
     (select n.recorded_at as at, case when n.version = 1 then 'saved' else 'changed' end as kind, n.id, n.label,
             n.title::text, n.project, n.session_id, n.agent_id, n.source, null, null
      from pgmem.node n
-     where n.tenant = any (v_tenants) and pgmem.is_memory(n.label) and n.status not in ('stub', 'draft', 'pending')
+     where n.tenant = any (v_tenants) and pgmem.is_memory(n.label)
+       and n.status not in ('stub', 'draft', 'pending', 'captured')
        and (v_project is null or n.project_seq = v_project) and (p_session_id is null or n.session_id = p_session_id)
        and (p_since is null or n.recorded_at > p_since)
      order by n.seq desc limit p_limit)
+    union all
+    (select c.last_at, 'captured', c.last_id, 'Turn', format('%s turns', c.turns), c.project, c.session_id, c.agent_id, c.source,
+            null, null
+     from pgmem.list_conversations(p_project_id, p_session_id, p_limit) c where p_since is null or c.last_at > p_since)
     union all
     (select a.updated_at, case when a.status = 'dropped' then 'dropped' when a.status = 'saved' then 'repeated'
                                when a.dedup_outcome = 'manual_review' then 'review' else 'refused' end,
@@ -704,9 +790,10 @@ begin
 end;
 $$;
 comment on function pgmem.list_activity is $$
-List what was done, latest first: memories saved and changed, saves that made none, purges.
+List what was done, latest first: what was saved, changed or said, saves that made none, purges.
 
-kind is saved, changed, repeated, refused, review, dropped or purged.
+kind is saved, changed, captured, repeated, refused, review, dropped or purged. The turns of a conversation are one
+entry, at the time of the last one.
 
 project_id: Only of this project; unset: of all.
 session_id: Only in this session; unset: in all.

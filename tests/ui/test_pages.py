@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,6 +18,8 @@ PLAIN = (
     "/ask",
     "/ask?q=mail",
     "/memories",
+    "/conversations",
+    "/conversations?session=claude-code:s1",
     "/decide",
     "/decide/approvals",
     "/decide/insights",
@@ -27,6 +30,7 @@ PLAIN = (
     "/time?t=2026-01-01&k=2026-01-02",
     "/graph",
     "/graph?by=cluster",
+    "/graph?labels=Decision",
     "/health",
     "/activity",
     "/tenants",
@@ -257,3 +261,75 @@ def test_an_unknown_page_and_an_unknown_memory_are_errors(pages: Pages) -> None:
     gone = context.request.get(f"{pages.address}/ui/memory/00000000-0000-0000-0000-000000000000.json")
     assert gone.status == 404
     assert "No memory" in gone.json()["error"]
+
+
+def test_time_has_one_axis_and_its_marker_crosses_what_held_that_day(
+    pages: Pages, agent: Call, clock: Callable[[str], None]
+) -> None:
+    for day, title in (
+        ("2026-03-01", "Serve pages from a cache for one hour"),
+        ("2026-06-01", "Send receipts by mail"),
+        ("2026-09-01", "Store money as whole cents"),
+    ):
+        clock(day)
+        agent("save_session", objective="Begin", project_id="shop")
+        agent("save_decision", title=title, rationale="Said.", project_id="shop")
+    page = pages.page("/time?project=shop&t=2026-07-01")
+    marks = page.locator(".span .now").evaluate_all("all => all.map(one => one.getAttribute('x1'))")
+    assert len(marks) == 3
+    assert len(set(marks)) == 1
+    starts = page.locator(".span rect").evaluate_all("all => all.map(one => Number(one.getAttribute('x')))")
+    assert starts == sorted(starts)
+    assert starts[0] < starts[1] < float(marks[0]) < starts[2]
+
+
+def test_the_words_that_differ_in_a_line_are_marked(pages: Pages, store: dict[str, Any]) -> None:
+    page = pages.page(f"/memory/{store['queue']}")
+    expect(page.locator(".span .name mark")).to_have_text(["now", "later"])
+    expect(page.locator(".span .name").last).to_have_text("Send mail from the web request later")
+
+
+def test_what_was_said_is_a_conversation_and_no_memory(
+    pages: Pages, agent: Call, store: dict[str, Any]
+) -> None:
+    said = [{"id": str(n), "role": "user", "content": f"Thanks, Melanie {n}"} for n in range(17)]
+    agent("capture_turns", client="claude-code", session_id="s1", turns=said, project_id="harbour")
+    page = pages.page("/")
+    for path in ("/", "/memories", "/graph", "/time"):
+        page.goto(f"{pages.address}/ui{path}")
+        expect(page.locator("main")).not_to_contain_text("Melanie")
+    page.goto(f"{pages.address}/ui/activity")
+    expect(page.locator(".stretch .captured")).to_have_count(1)
+    page.get_by_role("link", name="17 turns").first.click()
+    expect(page.locator(".turn")).to_have_count(17)
+    expect(page.locator(".turn").first).to_contain_text("Melanie 0")
+    page.goto(f"{pages.address}/ui/conversations")
+    expect(page.locator(".list > li")).to_have_count(1)
+    expect(page.locator(".list > li")).to_contain_text("17 turns")
+
+
+def test_a_result_shows_its_texts_by_name_and_what_outdates_it(
+    pages: Pages, agent: Call, store: dict[str, Any]
+) -> None:
+    for limit in ("200", "500"):
+        agent(
+            "save_context",
+            topic="latency",
+            content=f"The latency budget is {limit} ms.",
+            project_id="harbour",
+        )
+    agent(
+        "save_decision",
+        title="Cache pages",
+        rationale="Ten was too long.",
+        owner="Jonas",
+        project_id="harbour",
+    )
+    page = pages.page("/ask?q=latency+budget")
+    old = page.locator(".results > li", has_text="200 ms")
+    expect(old).to_contain_text("outdated by")
+    page.goto(f"{pages.address}/ui/ask?q=cache+pages")
+    first = page.locator(".results > li").first
+    expect(first.locator("dt").first).to_have_text("Rationale")
+    expect(first.locator("dd").first).to_have_text("Ten was too long.")
+    expect(first.locator(".about")).to_contain_text("owner Jonas")
