@@ -16,12 +16,11 @@ import typer
 from rich.console import Console
 from rich.progress import Progress as Bars
 from rich.progress import TaskID
-from rich.table import Column
 
 from benchmarks.databases import Progress
 from benchmarks.timing import Report
 from pgmem.cli.group import CONTEXT, Group
-from pgmem.cli.options import exit_on_error, given, stop, table, terminal
+from pgmem.cli.options import Rows, exit_on_error, given, stop, terminal
 from pgmem.errors import InvalidArgument
 from pgmem.memory import Memory
 from pgmem.server.embedded import temporary_server
@@ -72,7 +71,6 @@ def speed(
         f"PostgreSQL {report.server_version}, tier {report.tier}; p50 and p95 in ms",
         ("", "n", "p50", "p95", "floor p50", "ratio", "a second", "share", "bar", "met"),
         rows,
-        left=("", "bar", "met"),
     )
 
 
@@ -100,7 +98,6 @@ def fairness(json_file: JsonFile = None, dsn: ServerDsn = None) -> None:
         "p95 in ms of one tenant, quiet and beside an attack",
         ("attack", "call", "quiet", "attacked", "ratio", "bar", "met", "answers to the attacker"),
         rows,
-        left=("attack", "call", "bar", "met", "answers to the attacker"),
     )
 
 
@@ -119,7 +116,6 @@ def http(json_file: JsonFile = None, dsn: ServerDsn = None) -> None:
         "calls a second, by the clock and by the processor time of server and PostgreSQL",
         ("call", "interface", "a second", "a second and core", "of the library", "bar", "met"),
         rows,
-        left=("call", "interface", "bar", "met"),
     )
 
 
@@ -133,12 +129,9 @@ def _reported(json_file: Path | None, measure: Callable[[Progress], R]) -> R:
     return report
 
 
-def _print(
-    title: str, headings: Sequence[str], rows: Iterable[Sequence[object]], *, left: Sequence[str] = ("",)
-) -> None:
-    """Print a table; the columns of `left` hold words, the others figures."""
-    columns = (Column(name, justify="left" if name in left else "right") for name in headings)
-    terminal().print(table(columns, rows, title=title, title_justify="left"))
+def _print(title: str, headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a table."""
+    terminal().print(Rows(headings, rows, title))
 
 
 def _print_means(title: str, metrics: Sequence[str], rows: dict[str, dict[str, Any]]) -> None:
@@ -373,7 +366,6 @@ def precision(
         f"precisionMemBench, {report['provider']}: {report['passed']} of {report['cases']} cases pass",
         metrics,
         [[report[name] for name in metrics]],
-        left=(),
     )
     terminal().print(f"{report['turns_passed']} of {report['turns']} turns of sessions pass")
     for case, failed in report["failures"].items():
@@ -430,7 +422,6 @@ def hooks(
         f"pgmem hook as a process, {memories} memories; ms; bar: p95 up to {report['bar_ms']:g}",
         ("event", "n", "p50", "p95", "processor p50", "met"),
         rows,
-        left=("event", "met"),
     )
     typer.echo(f"{report['prompts']['answered']} of {report['prompts']['asked']} prompts were answered.")
 
@@ -463,7 +454,6 @@ def ui(
         f" {report['bar_weight'] // 1000} kB compressed",
         ("page", "p50 ms", "p95 ms", "kB", "met"),
         rows,
-        left=("page", "met"),
     )
     if not report["met"]:
         raise typer.Exit(1)

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
+
+
+class Argument(NamedTuple):
+    """An argument of a verb as sql/ declares it: its meaning, its SQL type, its default, its bounds or choices."""
+
+    meaning: str
+    type: str = "text"
+    default: str | None = None
+    least: float | None = None
+    most: float | None = None
+    choices: tuple[str, ...] = ()
+    required: bool = False
+    for_agents: bool = True
 
 
 @dataclass(frozen=True)
 class Verb:
-    """The effect of a verb, who may call it, how long a caller waits, and the toolsets of its tool for agents."""
+    """The effect of a verb, who may call it, how long a caller waits, the toolsets of its tool, and its arguments."""
 
     name: str
     effect: Literal["read", "look", "write", "repeat", "remove"]
@@ -16,7 +29,12 @@ class Verb:
     patience: Literal["answer", "report", "rebuild"] | None = None
     toolsets: tuple[str, ...] = ()
     description: str = ""
-    arguments: dict[str, str] = field(default_factory=dict)
+    arguments: dict[str, Argument] = field(default_factory=dict)
+
+    @property
+    def listed(self) -> dict[str, str]:
+        """The meanings of the arguments that agents send."""
+        return {name: one.meaning for name, one in self.arguments.items() if one.for_agents}
 
 
 @dataclass(frozen=True)

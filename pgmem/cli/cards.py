@@ -23,6 +23,7 @@ from pgmem.cards.files import DOCUMENTS
 from pgmem.cli import options
 from pgmem.cli.options import (
     DryRun,
+    Rows,
     Store,
     exit_on_error,
     facts,
@@ -30,7 +31,6 @@ from pgmem.cli.options import (
     most,
     stop,
     store_command,
-    table,
     terminal,
 )
 from pgmem.errors import InvalidArgument
@@ -359,7 +359,7 @@ def changes(
         )
         for one in found.files
     )
-    terminal().print(table(("chance", "file", "changes with"), rows))
+    terminal().print(Rows(("chance", "file", "changes with"), rows))
     for added in found.added:
         typer.echo(f"Usually added: a file in {added.folder}/ ({added.share:.0%} of the commits).")
 
@@ -376,7 +376,7 @@ def files(
     found = repo.here.run(lambda m: m.which_files(repo.name, said, limit))
     if not repo.store.print_json(found):
         rows = ((f"{one.score:.2f}", one.path, ", ".join(one.signs)) for one in found.files)
-        terminal().print(table(("score", "file", "found by"), rows))
+        terminal().print(Rows(("score", "file", "found by"), rows))
 
 
 @app.command()
@@ -445,7 +445,7 @@ def coverage(
         return
     console = terminal()
     rows = ((row.path, "yes" if row.covered else "no") for row in payload.paths or ())
-    console.print(table(("path", "covered"), rows))
+    console.print(Rows(("path", "covered"), rows))
     if payload.record_coverage:
         console.print(f"{payload.record_coverage.coverage_percent} %")
 
@@ -574,7 +574,7 @@ def _show_cards(records: list[CardRecord], total: int) -> None:
         state = f"{card.status}: {card.stale_reason}" if card.stale_reason else card.status
         path = next((one.key for one in card.subjects if one.kind == "path"), "")
         rows.append((card.relevance_score, card.type, state, path, card.statement, card.id))
-    console.print(table(("score", "type", "status", "path", "statement", "id"), rows))
+    console.print(Rows(("score", "type", "status", "path", "statement", "id"), rows))
     if (left := total - len(records)) > 0:
         console.print(f"{left} more cards.", style="dim")
 

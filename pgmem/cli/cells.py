@@ -11,7 +11,7 @@ import typer
 
 from pgmem.cells import directory, mover
 from pgmem.cells.directory import Cell, Directory
-from pgmem.cli.options import AsJson, EnvFile, exit_on_error, load_settings, print_json, stop, table, terminal
+from pgmem.cli.options import AsJson, EnvFile, Rows, exit_on_error, load_settings, print_json, stop, terminal
 
 T = TypeVar("T")
 
@@ -116,7 +116,7 @@ def list_(front: Front = None, as_json: AsJson = False) -> None:
     if as_json:
         print_json(cells)
     else:
-        terminal().print(table(_HEADINGS, map(_row, cells)))
+        terminal().print(Rows(_HEADINGS, map(_row, cells)))
 
 
 @app.command()
@@ -141,7 +141,7 @@ def status(front: Front = None, as_json: AsJson = False) -> None:
         rows = (
             (s.number, s.name, s.release, s.organisations, s.memories, s.waiting, s.trouble) for s in states
         )
-        terminal().print(table(headings, rows))
+        terminal().print(Rows(headings, rows))
         for move in moves:
             typer.echo(
                 f"{move['org_id']} moves from cell {move['from_cell']} to cell {move['to_cell']}, {move['phase']}:"

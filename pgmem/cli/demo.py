@@ -15,10 +15,8 @@ import typer
 from psycopg.rows import dict_row
 from rich.console import Console
 from rich.progress import Progress
-from rich.table import Table
-from rich.text import Text
 
-from pgmem.cli.options import exit_on_error, load_settings, print_json, table, terminal
+from pgmem.cli.options import Rows, exit_on_error, load_settings, print_json, terminal
 from pgmem.errors import PgmemError
 from pgmem.programs import AGAIN
 from pgmem.server.embedded import EmbeddedServer
@@ -249,7 +247,7 @@ def _number(key: str) -> int:
     return int(key.removeprefix("session_"))
 
 
-def _steps(steps: list[dict[str, Any]]) -> Table:
+def _steps(steps: list[dict[str, Any]]) -> Rows:
     rows = []
     for step in steps[:-1]:
         answer = step["answer"]
@@ -261,18 +259,16 @@ def _steps(steps: list[dict[str, Any]]) -> Table:
         if "created" in answer:
             shown = [f"{answer['rel_type']} {'created' if answer['created'] else 'exists'}"]
         rows.append((step["what"], step["tool"], ": ".join(shown) or answer))
-    return table(("", "tool", "answer"), rows, title="What the agent did")
+    return Rows(("", "tool", "answer"), rows, title="What the agent did")
 
 
-def _context(bundle: dict[str, Any]) -> Table:
+def _context(bundle: dict[str, Any]) -> Rows:
     items = [*bundle["standing"], *bundle["items"]] if "standing" in bundle else bundle["items"]
     rows = ((item["label"], item.get("title") or item.get("content"), item["scope"]) for item in items)
     title = f"retrieve_context: {bundle['retrieval_status']}"
-    return table(("label", "title", "scope"), rows, title=title, caption=bundle["next_step"])
+    return Rows(("label", "title", "scope"), rows, title=title, caption=bundle["next_step"])
 
 
-def _table(title: str, query: str, rows: list[dict[str, Any]]) -> Table:
+def _table(title: str, query: str, rows: list[dict[str, Any]]) -> Rows:
     values = (row.values() for row in rows)
-    return table(
-        rows[0] if rows else ("no rows",), values, title=title, caption=Text(query), caption_justify="left"
-    )
+    return Rows(rows[0] if rows else ("no rows",), values, title=title, caption=query)

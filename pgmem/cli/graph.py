@@ -7,9 +7,8 @@ import re
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
-from pgmem.cli.options import Store, plain_command, stop, store_command, table, terminal
+from pgmem.cli.options import Rows, Store, plain_command, stop, store_command, terminal
 from pgmem.escaping import counted
 
 app = typer.Typer(help="Check or rebuild the graph beside the tables.", no_args_is_help=True)
@@ -32,14 +31,14 @@ def cypher(
     terminal().print(table_of(rows, query) if rows else "No rows.")
 
 
-def table_of(rows: list[dict[str, Any]], query: str) -> Table:
+def table_of(rows: list[dict[str, Any]], query: str) -> Rows:
     """A table of rows that all have the same keys, in the order in which the query names them."""
     names = sorted(rows[0], key=lambda name: _place(name, query))
     shown = (
         (v if isinstance(v, str) else json.dumps(v, ensure_ascii=False) for v in map(row.get, names))
         for row in rows
     )
-    return table(names, shown)
+    return Rows(names, shown)
 
 
 def _place(name: str, query: str) -> int:
@@ -63,7 +62,7 @@ def check(store: Store) -> None:
             (row.label, row.missing, row.extra, row.different, "yes" if row.stale_paths else "no")
             for row in found
         )
-        terminal().print(table(("label", "missing", "extra", "different", "stale paths"), rows))
+        terminal().print(Rows(("label", "missing", "extra", "different", "stale paths"), rows))
     else:
         typer.echo("The graph agrees with the tables.")
     raise typer.Exit(1 if found else 0)

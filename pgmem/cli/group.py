@@ -39,8 +39,11 @@ PANELS: dict[str, dict[str, str]] = {
     "Find": {
         "retrieve": "read:retrieve",
         "search": "read:search",
+        "show": "read:show",
+        "list": "read:list_",
+        "projects": "read:projects",
         "neighbours": "read:neighbours",
-        "history": "temporal:history",
+        "history": "read:history",
         "surface": "quality:surface",
         "follow": "feed:follow",
         "cypher": "graph:cypher",

@@ -22,9 +22,8 @@ from pgmem.errors import InvalidArgument, PgmemError
 from pgmem.escaping import for_json, visible
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, RenderableType
     from rich.table import Table
-    from rich.text import Text
 
     from pgmem.memory import Memory
     from pgmem.settings import Settings
@@ -78,21 +77,87 @@ def shown(value: object) -> str:
     return "" if value is None else visible(str(value))
 
 
-def cells(*values: object) -> list[Text]:
-    """The cells of a table row; text of a memory is never interpreted as markup."""
+class Rows:
+    """Rows as a table, or, where a terminal is too narrow for whole words, one below the other with their names.
+
+    Args:
+        headings: the names of the columns.
+        rows: the values of each row.
+        title: the line above.
+        caption: the text below.
+    """
+
+    _LINES = 4
+    """More lines than this in a row are read more easily below each other."""
+
+    def __init__(
+        self,
+        headings: Iterable[str],
+        rows: Iterable[Iterable[object]],
+        title: str = "",
+        caption: str | None = "",
+    ) -> None:
+        self.headings = [str(heading) for heading in headings]
+        self.rows = [[shown(value) for value in row] for row in rows]
+        self.title, self.caption = title, caption
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        """Yield what fits."""
+        from rich.table import Column, Table
+        from rich.text import Text
+
+        columns = [
+            Column(
+                name,
+                justify="right" if all(map(_FIGURE.fullmatch, column)) else "left",
+                min_width=max(_longest(cell) for cell in (name, *column)),
+            )
+            for name, column in zip(
+                self.headings, zip(*self.rows, strict=True) if self.rows else [()] * 99, strict=False
+            )
+        ]
+        title, caption = Text(self.title), Text(self.caption or "", "dim")
+        made = Table(*columns)
+        for row in self.rows:
+            made.add_row(*map(Text, row))
+        fits = sum(column.min_width or 0 for column in columns) + 3 * len(columns) + 1 <= options.max_width
+        if title:
+            yield title
+        if fits and len(console.render_lines(made, options)) <= self._LINES * len(self.rows) + 4:
+            yield made
+        else:
+            for number, row in enumerate(self.rows):
+                if number:
+                    yield ""
+                yield facts(pair for pair in zip(self.headings, row, strict=True) if pair[1])
+        if caption:
+            yield caption
+
+
+_FIGURE = re.compile(r"-?[\d.,]*( ?(ms|s|%|MB|tokens))?")
+
+
+def _longest(text: str) -> int:
+    """The cells that the longest word takes."""
+    from rich.cells import cell_len
+
+    return max((cell_len(word) for word in text.split()), default=1)
+
+
+def memories(entries: Iterable[tuple[str, Iterable[object], str]]) -> RenderableType:
+    """Memories one below the other: the title, what it is with its id, and its text."""
+    from rich.console import Group
+    from rich.padding import Padding
     from rich.text import Text
 
-    return [Text(shown(value)) for value in values]
-
-
-def table(headings: Iterable[Any], rows: Iterable[Iterable[object]], **style: Any) -> Table:
-    """A table of rows; an id is never broken, as the next command needs it whole."""
-    from rich.table import Column, Table
-
-    made = Table(*(Column(name, no_wrap=True) if name == "id" else name for name in headings), **style)
-    for row in rows:
-        made.add_row(*cells(*row))
-    return made
+    lines: list[RenderableType] = []
+    for title, about, text in entries:
+        lines.append(Text(shown(title), "bold"))
+        said = " · ".join(filter(None, map(shown, about)))
+        lines += [
+            Padding(Text(line, style), (0, 0, 0, 2)) for line, style in ((said, "dim"), (text, "")) if line
+        ]
+    return Group(*lines)
 
 
 def facts(rows: Iterable[tuple[str, object]]) -> Table:
@@ -102,7 +167,7 @@ def facts(rows: Iterable[tuple[str, object]]) -> Table:
 
     made = Table(show_header=False, box=None, pad_edge=False)
     for name, value in rows:
-        made.add_row(Text(name, "bold"), *cells(value))
+        made.add_row(Text(name, "bold"), Text(shown(value)))
     return made
 
 
@@ -295,7 +360,7 @@ class Store:
     ) -> None:
         """Print the results: a row for each, or JSON if `--json` was given."""
         if not self.print_json(found):
-            terminal().print(table(headings, map(cells_of, found)))
+            terminal().print(Rows(headings, map(cells_of, found)))
 
 
 def chosen(question: str) -> str:

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pgmem.cli import options
-from pgmem.cli.options import By, Project, Store, Yes, facts, most, stop, store_command, table, terminal
+from pgmem.cli.options import By, Project, Rows, Store, Yes, facts, most, stop, store_command, terminal
 from pgmem.cli.repair import repair_command
 from pgmem.cli.review import asked
 from pgmem.errors import MemoryNotFound
@@ -106,7 +106,7 @@ def freshness(
     console.print(f"{report.current_count} current, {report.recent_count} recent, {report.stale_count} stale")
     if report.stale_items:
         rows = ((item.age_days, item.label, item.title, item.id) for item in report.stale_items)
-        console.print(table(("days", "label", "title", "id"), rows))
+        console.print(Rows(("days", "label", "title", "id"), rows))
     console.print(Text(report.next_step, "dim"))
 
 
@@ -292,7 +292,7 @@ def _hygiene(report: HygieneReport) -> Group:
             )
             check = finding.check.replace("_", " ") + likeness
             rows.append((check, names, finding.what, _repair(finding)))
-        shown.append(table(("check", "memory", "what to do", "repair"), rows))
+        shown.append(Rows(("check", "memory", "what to do", "repair"), rows))
     if report.next_offset is not None:
         shown.append(
             Text(

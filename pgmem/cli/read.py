@@ -1,123 +1,114 @@
-"""`pgmem retrieve` and `pgmem search`: memories as agents get them."""
+"""`pgmem search`, `retrieve`, `show`, `list`, `projects`, `neighbours`, `calibrate`: memories as agents get them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Column
-from rich.text import Text
 
+from pgmem._verbs import KINDS
 from pgmem.cli.options import (
-    Project,
+    Rows,
     Store,
-    Which,
-    most,
-    named,
+    facts,
+    memories,
     of_tenants,
+    shown,
     store_command,
-    table,
     terminal,
     typed,
 )
+from pgmem.cli.verbs import Call, verb_command
+from pgmem.escaping import counted
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
-    from pgmem.models import ContextBundle, Neighbours, SearchResult, SearchResults
+    from pgmem.models import ContextBundle, MemoryEntry, Neighbours, Node, ProjectEntry, SearchResult
 
-Scope = Literal["global", "project", "focus"]
+FIELDS = {kind.label: [field.name for field in kind.fields] for kind in KINDS}
+"""The fields of each kind of memory, in the order in which they are shown."""
 
 
-@store_command
-def retrieve(
-    store: Store,
-    project: Annotated[str, typer.Argument(help="The project.")],
-    scope: Annotated[Scope, typer.Option(help="The innermost scope to read.")] = "project",
-    focus: Annotated[str | None, typer.Option(help="A focus area of the project.")] = None,
-    category: Annotated[list[str] | None, typer.Option(help="Only this label; repeatable.")] = None,
-    topic: Annotated[str | None, typer.Option(help="Only memories that contain one of these words.")] = None,
-) -> None:
+@verb_command("retrieve_context", "project_id")
+def retrieve(call: Call) -> None:
     """Show the context of a project: its focus, project and global memories, newest first."""
 
     async def run(memory: Memory) -> tuple[ContextBundle, str]:
-        found = await memory.retrieve_context(project, scope, focus, category, topic)
-        shown = found.standing or found.items or store.as_json
-        return found, "" if shown else await of_tenants(memory, store.settings)
+        found = await call.of(memory)
+        seen = found.standing or found.items or call.store.as_json
+        return found, "" if seen else await of_tenants(memory, call.store.settings)
 
-    bundle, theirs = store.run(run)
-    if store.print_json(bundle):
+    bundle, theirs = call.run(run)
+    if call.store.print_json(bundle):
         return
-    console = terminal()
+    console, project = terminal(), call.sent["project_id"]
     if bundle.standing or bundle.items:
-        headings = ("scope", "label", "title", "age", Column("id", no_wrap=True))
-        rows = [
-            (item.scope, label, item.title, item.freshness, item.id)
-            for items, mark in ((bundle.standing, " (standing)"), (bundle.items, ""))
-            for item in items
-            for label in (f"{item.label}{mark}",)
-        ]
-        console.print(table(headings, rows, title=Text(f"{project}: {bundle.retrieval_status}")))
+        console.print(f"{project}: {bundle.retrieval_status}", markup=False)
+        console.print(
+            memories(
+                (
+                    item.title,
+                    (item.label + mark, item.scope, item.focus, item.freshness, item.id),
+                    text_of(item),
+                )
+                for items, mark in ((bundle.standing, " (standing)"), (bundle.items, ""))
+                for item in items
+            )
+        )
+        if bundle.left_out:
+            console.print(
+                f"{counted(bundle.left_out, 'memory', 'memories')} left out: over --max-tokens.", style="dim"
+            )
     else:
-        who = "/".join(filter(None, (store.settings.org_id, store.settings.user_id)))
+        settings = call.store.settings
+        who = "/".join(filter(None, (settings.org_id, settings.user_id)))
         asked = f", asked as {who}" if who else ""
-        console.print(Text(f"{project}: {bundle.retrieval_status} (scope {bundle.scope_state}){asked}"))
+        state = f"{project}: {bundle.retrieval_status} (scope {bundle.scope_state}){asked}"
+        console.print(state, markup=False)
     if theirs or bundle.next_step:
-        console.print(Text(theirs or typed(bundle.next_step or ""), "dim"))
+        console.print(theirs or typed(bundle.next_step or ""), style="dim", markup=False)
 
 
-@store_command
-def search(
-    store: Store,
-    query: Annotated[str, typer.Argument(help="Words or a question.")],
-    project: Project = None,
-    limit: Annotated[int, most("memories")] = 10,
-    label: Annotated[list[str] | None, typer.Option(help="Only this label; repeatable.")] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show every part of each score.")] = False,
-    min_relevance: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Minimum relevance of a result.")
-    ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option(min=100, max=1_000_000, help="Maximum number of tokens of all results.")
-    ] = None,
-) -> None:
+@verb_command("search_memory", "query...")
+def search(call: Call) -> None:
     """Find memories by words or a question, best first."""
 
-    async def run(memory: Memory) -> tuple[SearchResults, str]:
-        found = await memory.search_memory(
-            query,
-            limit,
-            project,
-            labels=label,
-            explain=explain,
-            min_relevance=min_relevance,
-            max_tokens=max_tokens,
-        )
-        return found, "" if found.results or store.as_json else await of_tenants(memory, store.settings)
+    async def run(memory: Memory) -> tuple[Any, str]:
+        found = await call.of(memory)
+        seen = found.results or call.store.as_json
+        return found, "" if seen else await of_tenants(memory, call.store.settings)
 
-    found, theirs = store.run(run)
-    if store.print_json(found):
+    found, theirs = call.run(run)
+    if call.store.print_json(found):
         return
     console = terminal()
     if found.results:
-        rows = []
-        for result in found.results:
-            figures = (f"{result.score:.3f}", "" if result.relevance is None else f"{result.relevance:.2f}")
-            rows.append((*figures, result.label, result.title, result.summary, result.project))
-        console.print(table(("score", "relevance", "label", "title", "summary", "project"), rows))
-        if explain:
+        console.print(memories(map(_result, found.results)))
+        if call.sent.get("explain"):
             _print_parts(found.results)
     else:
         console.print("Nothing found.")
     if theirs or found.next_step:
-        console.print(Text(theirs or typed(found.next_step or "")))
+        console.print(theirs or typed(found.next_step or ""), markup=False)
     if found.left_out:
         console.print(
-            Text(f"{found.left_out} more were left out: over the limit, or repeats of these.", "dim")
+            f"{found.left_out} more were left out: over the limit, or repeats of these.", style="dim"
         )
     mode = found.search_mode
     if mode.reason:
-        console.print(Text(f"{mode.mode}: {mode.reason}", "dim"))
+        console.print(f"{mode.mode}: {mode.reason}", style="dim", markup=False)
+
+
+def _result(result: SearchResult) -> tuple[str, Sequence[object], str]:
+    """A result: its title, its figures and where it is from, its text without the title again."""
+    text = (result.passage or result.summary or "").removeprefix(result.title).strip()
+    fits = "" if result.relevance is None else f"relevance {result.relevance:.2f}"
+    since = "superseded" if result.outdated_by else ""
+    about = (result.label, result.project, f"score {result.score:.3f}", fits, since, result.id)
+    return result.title, about, shown(text)
 
 
 _PARTS = tuple(
@@ -126,37 +117,139 @@ _PARTS = tuple(
 
 
 def _print_parts(results: Sequence[SearchResult]) -> None:
-    """A row for each result with the parts of its score."""
-    rows = []
-    for place, result in enumerate(results, start=1):
-        parts = result.explanation or {}
-        figures = ("" if parts.get(part) is None else f"{parts[part]:.3f}" for part in _PARTS)
-        rows.append((place, *figures))
-    terminal().print(table(("", *_PARTS), rows, title="Parts of each score", title_justify="left"))
+    """A row for each result with the parts of its score; a part that no result has is left out."""
+    parts = [result.explanation or {} for result in results]
+    names = [name for name in _PARTS if any(each.get(name) is not None for each in parts)]
+    rows = [
+        (place, *("" if each.get(name) is None else f"{each[name]:.3f}" for name in names))
+        for place, each in enumerate(parts, start=1)
+    ]
+    terminal().print(Rows(("", *names), rows, "Parts of each score"))
 
 
-@store_command
-def neighbours(
-    store: Store,
-    which: Which,
-    project: Project = None,
-    hops: Annotated[int, typer.Option(min=1, max=5, help="How many relations away at most.")] = 1,
-    limit: Annotated[int, most("memories")] = 50,
-) -> None:
-    """Show the memories around one, nearest first, with the relations on the way."""
+@verb_command("get_node", "which")
+def show(call: Call) -> None:
+    """Show a memory whole, with what it is related to: as it is, or as it was at a time."""
 
-    async def run(memory: Memory) -> Neighbours:
-        return await memory.neighbours(*await named(memory, which), hops, limit, project)
+    async def look(memory: Memory) -> tuple[Node, Neighbours | None]:
+        node = await call.of(memory)
+        alone = call.store.as_json or node.archived_at
+        return node, None if alone else await memory.neighbours(node.label, str(node.id), 1, 20)
 
-    found = store.run(run)
-    if store.print_json(found):
+    node, around = call.run(look)
+    if call.store.print_json(node):
         return
+    place = " / ".join(filter(None, (node.scope, node.project, node.focus)))
+    rows: list[tuple[str, object]] = [("title", node.title), ("kind", node.label), ("status", node.status)]
+    rows += [(name.replace("_", " "), value) for name, value in _fields(node.label, node.properties)]
+    rows += [
+        ("place", place),
+        ("holds", _period(node.valid_from, node.valid_to)),
+        ("confidence", f"{node.confidence:.2f}, trust {node.trust_level:.1f}"),
+        ("saved", f"{shown(node.created_at)} ({node.source}{f', {node.agent_id}' if node.agent_id else ''})"),
+        ("version", f"{node.version}, since {shown(node.ingested_at)}" if node.version > 1 else ""),
+        ("id", node.id),
+    ]
+    for one in around.nodes if around else ():
+        rows.append((" ".join(one.path), f"{one.label} {one.title}  {one.id}"))
+    terminal().print(facts(row for row in rows if row[1] not in (None, "")))
+
+
+def _period(start: datetime | None, end: datetime | None) -> str:
+    began = f"from {shown(start)}" if start else ""
+    return " ".join(filter(None, (began, f"until {shown(end)}" if end else "")))
+
+
+def _fields(label: str, properties: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The fields of a memory that hold something, as text, in the order of its kind."""
+    order = FIELDS.get(label, [])
+    known = {name: place for place, name in enumerate(order)}
+    names = sorted(properties, key=lambda name: known.get(name, len(known)))
+    return [(name, _plain(properties[name])) for name in names if properties[name] not in (None, "", [], {})]
+
+
+def _plain(value: Any) -> str:
+    """A value of a property as text: a list of texts one a line."""
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        return "\n".join(value)
+    if isinstance(value, datetime):
+        return shown(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def text_of(item: Any) -> str:
+    """The text of a memory of a context, without its title again."""
+    held = {name: getattr(item, name, None) for name in FIELDS.get(item.label, ())} | dict(item.properties)
+    left = {name: value for name, value in held.items() if name not in ("confidence", "relevance_score")}
+    lines = []
+    for name, text in _fields(item.label, left):
+        if text != item.title:
+            said = "" if name in ("content", "rationale", "fact") else f"{name.replace('_', ' ')}: "
+            lines.append(shown(said + " · ".join(text.splitlines())))
+    return "\n".join(lines)
+
+
+@verb_command("list_memories")
+def list_(call: Call) -> None:
+    """List memories, the latest written first."""
+    found: list[MemoryEntry] = call.answer()
+    console = terminal()
+    if not found:
+        console.print("No memory found.")
+        return
+    console.print(
+        memories(
+            (m.title, (m.label, m.status, m.project, f"{m.updated_at:%Y-%m-%d %H:%M}", m.id), "")
+            for m in found
+        )
+    )
+    if len(found) == call.sent.get("limit", 50):
+        console.print(f"There may be more: --after {found[-1].id} lists the next ones.", style="dim")
+
+
+@verb_command("list_projects")
+def projects(call: Call) -> None:
+    """List the projects, the largest first, with their focus areas."""
+    found: list[ProjectEntry] = call.answer()
+    if not found:
+        terminal().print("No project yet: pgmem save session creates one.")
+        return
+    rows = ((p.name, p.memories, ", ".join(p.focus_areas), f"{p.created_at:%Y-%m-%d}") for p in found)
+    terminal().print(Rows(("project", "memories", "focus areas", "since"), rows))
+
+
+@verb_command("neighbours", "which")
+def neighbours(call: Call) -> None:
+    """Show the memories around one, nearest first, with the relations on the way."""
+    found: Neighbours = call.answer()
     if not found.nodes:
         terminal().print("It has no relations.")
         return
-    headings = ("hops", "relations", "label", "title", "status", Column("id", no_wrap=True))
+    headings = ("hops", "relations", "label", "title", "status", "id")
     rows = ((n.depth, " ".join(n.path), n.label, n.title, n.status, n.id) for n in found.nodes)
-    terminal().print(table(headings, rows))
+    terminal().print(Rows(headings, rows))
+
+
+@verb_command("memory_history", "which")
+def history(call: Call) -> None:
+    """Show every version of a memory, oldest first."""
+
+    async def run(memory: Memory) -> Any:
+        return (await call.of(memory)).versions
+
+    rows = []
+    for state in call.answer(run):
+        text = "\n".join(
+            f"{name}: {' · '.join(value.splitlines())}" for name, value in _fields("", state.properties)
+        )
+        times = (
+            state.ingested_at,
+            state.replaced_at,
+            state.status,
+            _period(state.valid_from, state.valid_to),
+        )
+        rows.append((state.version, *times, text))
+    terminal().print(Rows(("version", "known from", "until", "status", "true", "content"), rows))
 
 
 @store_command
@@ -181,4 +274,4 @@ def calibrate(
         f"answered: {found.own_answered:.0%} of own titles, {found.foreign_answered:.0%} of foreign ones"
     )
     if not found.applied:
-        console.print(Text("Nothing was changed; --apply writes these to the settings.", "dim"))
+        console.print("Nothing was changed; --apply writes these to the settings.", style="dim")

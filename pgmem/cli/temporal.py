@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,42 +10,21 @@ import typer
 from pgmem.cli.options import (
     Project,
     Store,
-    Which,
     Yes,
     named,
     progress,
     store_command,
-    table,
-    terminal,
     typed,
 )
 from pgmem.escaping import counted, visible
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
-    from pgmem.models import Decay, Expiry, Forgotten, History, Node, Reverted
+    from pgmem.models import Decay, Expiry, Forgotten, Node, Reverted
 
 Token = Annotated[
     str | None, typer.Option("--governance-token", help="A governance token, which a global memory needs.")
 ]
-
-
-@store_command
-def history(store: Store, which: Which, project: Project = None) -> None:
-    """Show every version of a memory, oldest first."""
-
-    async def run(memory: Memory) -> History:
-        return await memory.memory_history(*await named(memory, which), project)
-
-    versions = store.run(run).versions
-    if store.print_json(versions):
-        return
-    rows = []
-    for state in versions:
-        times = (state.ingested_at, state.replaced_at, state.status, state.valid_from, state.valid_to)
-        rows.append((state.version, *times, json.dumps(state.properties, ensure_ascii=False)))
-    headings = ("version", "known from", "until", "status", "true from", "to", "properties")
-    terminal().print(table(headings, rows))
 
 
 @store_command

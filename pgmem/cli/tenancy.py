@@ -9,7 +9,7 @@ from uuid import UUID
 
 import typer
 
-from pgmem.cli.options import By, Store, Yes, naming, shown, stop, store_command, table, terminal
+from pgmem.cli.options import By, Rows, Store, Yes, naming, shown, stop, store_command, terminal
 from pgmem.escaping import counted
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def erase_subject(
         return
     if not dry_run and not done.total:
         _nothing_erased(org, user)
-    terminal().print(table(("where", "rows"), ((name, n) for name, n in sorted(done.counts.items()) if n)))
+    terminal().print(Rows(("where", "rows"), ((name, n) for name, n in sorted(done.counts.items()) if n)))
     typer.echo(
         f"{counted(done.total, 'row')} would be erased." if dry_run else f"Erased; receipt {done.receipt_id}."
     )

@@ -32,7 +32,7 @@ class Approval(BaseModel):
 
 def asks(verb: Verb) -> bool:
     """Whether a save of this verb can hold globally."""
-    return "governance_token" in verb.arguments and not verb.arguments.keys().isdisjoint(("scope", "session"))
+    return "governance_token" in verb.listed and not verb.listed.keys().isdisjoint(("scope", "session"))
 
 
 def injected(memory: Any, taken: Mapping[str, Any]) -> dict[str, Any]:

@@ -116,9 +116,9 @@ def _tool(verb: Verb, app: App, injected: Any) -> Callable[..., Awaitable[Any]]:
         return await getattr(memory, verb.name)(**arguments)
 
     taken = [Parameter("memory", Parameter.KEYWORD_ONLY, annotation=injected)]
-    for name in verb.arguments:
+    for name, meaning in verb.listed.items():
         default = [] if defaults[name].default == () else defaults[name].default
-        said = Field(description=_brief(verb.arguments[name]))
+        said = Field(description=_brief(meaning))
         kind: Any = Annotated[_shaped(name, kinds[name]), said]
         taken.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind))
     if approvals.asks(verb):

@@ -7,11 +7,13 @@ import re
 import textwrap
 from collections.abc import Callable
 from dataclasses import fields
+from typing import Any
 
 from generation.catalog import Argument, Verb
 from generation.code import WRITTEN, camel, formatted
 from pgmem import models
 from pgmem.calls.around import AROUND
+from pgmem.declaration import Argument as Declared
 from pgmem.declaration import Kind
 
 __all__ = ["methods", "table"]
@@ -75,7 +77,12 @@ def methods(verbs: list[Verb], domains: dict[str, str]) -> str:
     )
 
 
-def table(verbs: list[Verb], ways: dict[str, tuple[list[str], list[str]]], kinds: list[Kind]) -> str:
+def table(
+    verbs: list[Verb],
+    domains: dict[str, str],
+    ways: dict[str, tuple[list[str], list[str]]],
+    kinds: list[Kind],
+) -> str:
     """Return the module of the verb table."""
     rows = []
     for verb in verbs:
@@ -83,18 +90,37 @@ def table(verbs: list[Verb], ways: dict[str, tuple[list[str], list[str]]], kinds
         if verb.patience:
             parts.append(f"patience={verb.patience!r}")
         if verb.toolset:
-            meanings = {
-                a.name: a.meaning for a in verb.sent if a.sent_by == "anyone" and a.name not in verb.hidden
-            }
-            parts += [
-                f"toolsets={tuple(verb.toolset.split(','))!r}",
-                f"description={verb.description!r}",
-                f"arguments={meanings!r}",
-            ]
+            parts += [f"toolsets={tuple(verb.toolset.split(','))!r}", f"description={verb.description!r}"]
+        if verb.answer and verb.sent:
+            each = ", ".join(f"{a.name!r}: {declared(verb, a, domains)}" for a in verb.sent)
+            parts.append(f"arguments={{{each}}}")
         rows.append(f"        Verb({', '.join(parts)}),\n")
     return formatted(
         TABLE.format(written=WRITTEN, rows="".join(rows), ways=repr(ways), kinds=repr(tuple(kinds)))
     )
+
+
+def declared(verb: Verb, argument: Argument, domains: dict[str, str]) -> str:
+    """Return an argument as data: a domain as its base type, with its bounds or choices."""
+    name = argument.type.removeprefix("pgmem.")
+    kind, rules = argument.type, dict[str, Any]()
+    if found := alias(domains.get(name, "")):
+        choices = re.findall(r"'([^']*)'", found)
+        bounds = [float(number) for number in re.findall(r"[GL]e\((\d+)\)", found)]
+        rules = {"choices": tuple(choices)} if choices else dict(zip(("least", "most"), bounds, strict=True))
+        kind = "text" if choices else "integer" if "int" in found else "double precision"
+    value = default(argument, PYTHON.get(kind, "str")).removeprefix(" = ").strip("'")
+    made = Declared(
+        argument.meaning,
+        kind,
+        default=value if value and "None" not in value and value != "()" else None,
+        required=argument.default is None,
+        for_agents=argument.sent_by == "anyone" and argument.name not in verb.hidden,
+        **rules,
+    )
+    usual = Declared._field_defaults
+    said = (f"{f}={value!r}" for f, value in made._asdict().items() if f not in usual or value != usual[f])
+    return f"Argument({', '.join(said).removeprefix('meaning=')})"
 
 
 TABLE = '''\
@@ -105,7 +131,7 @@ TABLE = '''\
 
 from __future__ import annotations
 
-from pgmem.declaration import Field, Kind, Verb
+from pgmem.declaration import Argument, Field, Kind, Verb
 
 __all__ = ["KINDS", "VERBS", "WAYS_TO_REASON"]
 

@@ -1,0 +1,237 @@
+"""Commands made of verbs: their arguments, options and help are those that sql/ declares (pgmem/_verbs.py).
+
+A command adds what it prints, and options of people alone, such as `--yes`. What is not given is not sent, so that the
+defaults are those of the verb.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, time, timedelta
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+from uuid import UUID
+
+import typer
+
+from pgmem._verbs import VERBS
+from pgmem.cli.options import Store, Which, named, store_command
+from pgmem.declaration import Argument
+
+if TYPE_CHECKING:
+    from pgmem.memory import Memory
+
+OPTIONS = {
+    "project_id": ("--project", "-p"),
+    "limit": ("--limit", "-n"),
+    "labels": ("--label", "--labels"),
+    "categories": ("--category", "--categories"),
+    "tags": ("--tag", "--tags"),
+    "agent_id": ("--agent",),
+    "session_id": ("--session",),
+    "org_id": ("--org",),
+    "user_id": ("--user",),
+    "answers_only": ("--answers-only/--all-answers",),
+}
+"""What people type for an argument; else its name with hyphens."""
+
+KINDS: dict[str, Any] = {
+    "uuid": UUID,
+    "smallint": int,
+    "integer": int,
+    "bigint": int,
+    "double precision": float,
+    "boolean": bool,
+    "text[]": list[str],
+    "pgmem.names": list[str],
+}
+"""The Python type of an option by the SQL type of the argument; else text."""
+
+METAVARS = {"timestamp with time zone": "TIME", "date": "DAY", "uuid": "ID", "jsonb": "JSON"} | dict.fromkeys(
+    ("smallint", "integer", "bigint", "double precision"), "N"
+)
+"""What the help writes for the value of an option."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of a verb, as the words of a command line say it."""
+
+    store: Store
+    verb: str
+    sent: dict[str, Any]
+    which: Sequence[str] = ()
+    """The words that name a memory, for a verb that takes label and key."""
+
+    async def of(self, memory: Memory, /, **more: Any) -> Any:
+        """Call the verb, with more arguments or others."""
+        sent = {**self.sent, **more}
+        if self.which:
+            sent["label"], sent["key"] = await named(memory, self.which)
+        return await getattr(memory, self.verb)(**sent)
+
+    def run(self, use: Callable[[Memory], Awaitable[Any]] | None = None, **more: Any) -> Any:
+        """Open the memory and call the verb, or what is given instead; the answer."""
+        return self.store.run(use or (lambda memory: self.of(memory, **more)))
+
+    def answer(self, use: Callable[[Memory], Awaitable[Any]] | None = None, **more: Any) -> Any:
+        """The answer, to be shown; with --json it is printed, and the command ends."""
+        found = self.run(use, **more)
+        if self.store.print_json(found):
+            raise typer.Exit
+        return found
+
+    def but(self, **sent: Any) -> Call:
+        """The same call with other arguments."""
+        return replace(self, sent={**self.sent, **sent})
+
+
+def verb_command(
+    verb: str,
+    *words: str,
+    options: Mapping[str, str | tuple[str, ...]] | None = None,
+    without: Sequence[str] = (),
+    optional: Sequence[str] = (),
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator: a command takes the arguments of a verb, and receives its `Call`.
+
+    Args:
+        verb: the verb.
+        words: what is typed without the name of an option, in this order; `which` is label and key; a name that ends in
+            ... takes all words that follow.
+        options: what people type for an argument, where it is not its name.
+        without: arguments that the command does not take.
+        optional: arguments that the verb requires and the command does not.
+    """
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        _, *own = inspect.signature(command, eval_str=True).parameters.values()
+        names = {word.removesuffix("...") for word in words}
+        taken = {
+            name: argument
+            for name, argument in VERBS[verb].arguments.items()
+            if name not in without and not ("which" in names and name in ("label", "key"))
+        }
+        made = [
+            _which() if word == "which" else _word(word, taken[word.removesuffix("...")], optional)
+            for word in words
+        ]
+        made += [_option(name, one, options or {}) for name, one in taken.items() if name not in names]
+
+        @functools.wraps(command)
+        def run(store: Store, /, **given: Any) -> Any:
+            which = given.pop("which", None) or ()
+            sent = {}
+            for name, argument in taken.items():
+                value = _value(name, argument, given.pop(name, None))
+                if value is not None:
+                    sent[name] = value
+            return command(Call(store, verb, sent, which), **given)
+
+        first = inspect.Parameter("store", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Store)
+        run.__signature__ = inspect.Signature([first, *made, *own])  # type: ignore[attr-defined]
+        return store_command(run)
+
+    return decorate
+
+
+def _which() -> inspect.Parameter:
+    return inspect.Parameter("which", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Which)
+
+
+def _word(word: str, argument: Argument, optional: Sequence[str]) -> inspect.Parameter:
+    name = word.removesuffix("...")
+    kind = list[str] if name != word else _kind(argument)
+    made = typer.Argument(help=meaning(argument), metavar=name.removesuffix("_id").upper())
+    required = argument.required and name not in optional
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        default=inspect.Parameter.empty if required else None,
+        annotation=Annotated[kind if required else kind | None, made],
+    )
+
+
+def _option(name: str, argument: Argument, options: Mapping[str, str | tuple[str, ...]]) -> inspect.Parameter:
+    typed = options.get(name) or OPTIONS.get(name) or f"--{name.replace('_', '-')}"
+    words = list((typed,) if isinstance(typed, str) else typed)
+    if argument.type == "boolean" and len(words) == 1 and "/" not in words[0]:
+        no = f"--no-{words[0][2:]}"
+        words = {"False": words, "True": [f" /{no}"]}.get(str(argument.default), [f"{words[0]}/{no}"])
+    said = meaning(argument) + (" Repeatable." if _kind(argument) == list[str] else "")
+    if argument.default and argument.type != "boolean":
+        said += f" Default: {argument.default}."
+    made = typer.Option(
+        *words,
+        help=said,
+        min=_bound(argument.least, argument),
+        max=_bound(argument.most, argument),
+        metavar=None
+        if argument.choices or argument.type == "boolean"
+        else METAVARS.get(argument.type, "TEXT"),
+    )
+    required = argument.required
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        default=inspect.Parameter.empty if required else None,
+        annotation=Annotated[_kind(argument) if required else _kind(argument) | None, made],
+    )
+
+
+def _bound(number: float | None, argument: Argument) -> float | None:
+    return number if number is None or argument.type == "double precision" else int(number)
+
+
+def _kind(argument: Argument) -> Any:
+    if argument.choices:
+        return Literal[argument.choices]
+    return KINDS.get(argument.type, str)
+
+
+def meaning(argument: Argument) -> str:
+    """What an argument means: its first clause, as agents read it; the rest is in the reference."""
+    said = re.split(r"[.;] |[.;]$", argument.meaning, maxsplit=1)[0]
+    return said[:1].upper() + said[1:] + "."
+
+
+def _value(name: str, argument: Argument, given: Any) -> Any:
+    """The value of an argument from what was typed; None: it is not sent."""
+    if given is None or given == []:
+        return None
+    if isinstance(given, list) and _kind(argument) is str:
+        return " ".join(given)
+    if argument.type.startswith("timestamp"):
+        return moment(given, name)
+    if argument.type == "jsonb":
+        from pgmem.documents import parse
+
+        try:
+            return parse(given, name)
+        except ValueError as error:
+            raise typer.BadParameter(f"{name} is no JSON: {error}") from None
+    return given
+
+
+def moment(text: str, name: str) -> datetime:
+    """A time from what was typed: 2026-09-01 is the end of that day, 2026-09-01T12:00 that minute, 30d ago.
+
+    Raises:
+        typer.BadParameter: it is no time.
+    """
+    units = {"d": 86400, "h": 3600, "m": 60}
+    if match := re.fullmatch(r"(\d{1,6})([dhm])", text.strip()):
+        return datetime.now().astimezone() - timedelta(seconds=int(match[1]) * units[match[2]])
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise typer.BadParameter(
+            f"{name.replace('_', '-')} {text!r} is no time: send a day (2026-09-01), a time (2026-09-01T12:00) "
+            "or how long ago (30d, 12h)"
+        ) from None
+    if re.fullmatch(r"\d{4}-\d\d-\d\d", text.strip()):
+        found = datetime.combine(found, time.max)
+    return found if found.tzinfo else found.astimezone()
