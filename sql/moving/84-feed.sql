@@ -52,13 +52,15 @@ comment on function pgmem.change_kind_of is 'How a memory changed whose status w
 create or replace function pgmem.notify_change() returns void
 language plpgsql as $$
 begin
-  if exists (select from pgmem.listener l where l.until > now()) then
+  -- A session that listens and does not read fills the queue of the server, and a full one would refuse the commit.
+  if exists (select from pgmem.listener l where l.until > now()) and pg_notification_queue_usage() < 0.5 then
     -- The same text again in a transaction is one notification.
     perform pg_notify('pgmem_change', '');
   end if;
 end;
 $$;
-comment on function pgmem.notify_change is 'Wake the listeners when this transaction commits, if there are any.';
+comment on function pgmem.notify_change is
+  'Wake the listeners when this transaction commits, if there are any and the queue has room; else they look by themselves.';
 
 
 create or replace function pgmem.record_made() returns trigger

@@ -43,21 +43,60 @@ $$;
 comment on function pgmem.states_of is 'The states of a memory in a line of an export, with what each is known by.';
 
 
+-- The login of a server may be a reviewer and call for an agent: that comes by another way in.
+create or replace function pgmem.vouches(p_caller pgmem.caller) returns boolean
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  return (p_caller).source in ('sync', 'cli', 'ui', 'sql') and pgmem.is_reviewer();
+end;
+$$;
+comment on function pgmem.vouches is
+  'Whether a caller is believed about who wrote and who approved what it brings: the owner or a reviewer, no agent.';
+
+
+create or replace function pgmem.as_arrived(p_record jsonb, p_caller pgmem.caller) returns jsonb
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+declare
+  v_given jsonb := jsonb_build_object('source', p_caller.source);
+begin
+  if pgmem.vouches(p_caller) then
+    return p_record;
+  elsif p_record ->> 'type' = 'save' then
+    return p_record || v_given || jsonb_build_object('decides', false, 'agent_id', p_caller.agent_id,
+      'trust_level', least((p_record ->> 'trust_level')::float8, p_caller.trust_level));
+  end if;
+  return (p_record - '{approved,agent_id}'::text[]) || v_given || jsonb_build_object('agent_id', p_caller.agent_id)
+    || case when p_record ? 'versions' then jsonb_build_object('versions', (
+         select jsonb_agg(v.value || v_given) from jsonb_array_elements(p_record -> 'versions') v)) else '{}' end;
+end;
+$$;
+comment on function pgmem.as_arrived is
+  'A record of another store as this one believes it: of a caller who does not vouch for it, without who wrote it.';
+
+
 create or replace function pgmem.require_arrival(p_record jsonb, p_node pgmem.node, p_caller pgmem.caller) returns void
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   if p_node.seq is not null then
     perform pgmem.require_own(p_node, p_caller);
   end if;
+  if (p_record ->> 'recorded_at')::timestamptz > pgmem.clock() + interval '2 minutes' then
+    raise exception using errcode = 'PM001', message = format(
+      'It was recorded at %s, which is still to come: set the clock right where it was written.',
+      p_record ->> 'recorded_at');
+  end if;
   if coalesce(p_node.scope, p_record ->> 'scope') = 'global'
-      and (not coalesce((p_record ->> 'approved')::boolean, false) or not pgmem.is_reviewer()) then
+      and not coalesce((p_record ->> 'approved')::boolean, false) then
     raise exception using errcode = 'PM004', message =
-      'It is global: it travels with its approval, to a login that is the owner or a reviewer.';
+      'It is global: it travels with its approval, to a caller who is the owner or a reviewer.';
   end if;
 end;
 $$;
-comment on function pgmem.require_arrival is
-  'An error where a change of another store may not be made here: a memory of others, or a global one without approval.';
+comment on function pgmem.require_arrival is $$
+An error where a change of another store may not be made here.
+
+That is a memory of others, a global one without approval, or one that was recorded in the future and would win for good.
+$$;
 
 
 create or replace function pgmem.join_states(
@@ -238,9 +277,16 @@ $$;
 comment on function pgmem.apply_purge is 'Purge what was purged in another store, and keep its tombstone.';
 
 
-create or replace function pgmem.apply_review(p_record jsonb, p_owner pgmem.caller) returns text
+create or replace function pgmem.apply_review(
+  p_record jsonb,
+  p_owner pgmem.caller,
+  p_caller pgmem.caller
+) returns text
 language plpgsql set search_path = pgmem, pg_temp as $$
 begin
+  if p_record ->> 'status' <> 'failed' and not pgmem.vouches(p_caller) then
+    raise exception using errcode = 'PM004', message = 'It was decided there; here a person decides.';
+  end if;
   if pgmem.import_save(p_record, p_owner) = 'taken' then
     return 'taken';
   end if;
@@ -326,6 +372,7 @@ begin
       if v_kind in ('Project', 'FocusArea', 'node') then
         for v_line in select * from pgmem.apply_lines(p_changes, v_kind) loop
           begin
+            v_line.record := pgmem.as_arrived(v_line.record, v_caller);
             v_owner := pgmem.import_owner(v_line.record, v_caller, false);
             v_nodes[v_line.place] := pgmem.import_place(v_line.record, v_owner);
           exception when integrity_constraint_violation or data_exception or sqlstate 'PM001' or sqlstate 'PM002' then
@@ -336,6 +383,7 @@ begin
       end if;
       for v_line in select * from pgmem.apply_lines(p_changes, v_kind) loop
         continue when v_rows[v_line.place] is not null;
+        v_line.record := pgmem.as_arrived(v_line.record, v_caller);
         v_owner := pgmem.import_owner(v_line.record, v_caller, false);
         begin
           v_done := case v_line.record ->> 'type'
@@ -343,7 +391,7 @@ begin
             when 'purge' then pgmem.apply_purge(v_line.record, v_owner, v_caller)
             when 'edge' then pgmem.import_edge(v_line.record, v_caller, false)
             when 'unrelated' then pgmem.remove_edge(v_line.record, v_caller)
-            when 'save' then pgmem.apply_review(v_line.record, v_owner)
+            when 'save' then pgmem.apply_review(v_line.record, v_owner, v_caller)
             when 'label' then pgmem.import_word(v_line.record)
             when 'relation' then pgmem.import_word(v_line.record)
             when 'model' then 'present' end;

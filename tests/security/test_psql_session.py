@@ -254,12 +254,19 @@ def test_no_back_way_to_a_table_or_to_the_server(alice: Session, carol: Session,
 
 
 def test_notifications_reach_nothing_of_ours(alice: Session, carol: Session, rows: Rows) -> None:
-    """pgmem neither notifies nor listens, and keeps nothing in large objects, which anybody may make."""
-    functions = r"select proname from pg_proc where pronamespace = 'pgmem'::regnamespace and prosrc ~* '(notify|lo_(get|put|creat|from)\w*\s*\()'"
-    assert rows(functions) == []
-    alice.execute("listen pgmem")
+    """A notification says that something changed and nothing else, and is sent while somebody listens; pgmem keeps
+    nothing in large objects, which anybody may make.
+    """
+    functions = r"select proname::text from pg_proc where pronamespace = 'pgmem'::regnamespace and prosrc ~* '(pg_notify|lo_(get|put|creat|from)\w*\s*\()'"
+    assert rows(functions) == [{"proname": "notify_change"}]
+    alice.execute("listen pgmem_change")
     caller(carol)("save_context", content="c", project_id="proj-carol")
     assert list(alice.notifies(timeout=0)) == []
+    alice.execute("select pgmem.listen_changes()")
+    caller(carol)("save_context", content="d", project_id="proj-carol")
+    assert {(told.channel, told.payload) for told in alice.notifies(timeout=5, stop_after=1)} == {
+        ("pgmem_change", "")
+    }
 
 
 def test_the_limits_that_hold_whatever_a_login_sets(alice: Session) -> None:

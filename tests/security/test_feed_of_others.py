@@ -1,0 +1,73 @@
+"""A bound login and the feed: it reads its own changes, and what it sends as another store's gains nothing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.conftest import Call, caller
+from tests.security.conftest import Session
+from tests.sql.conftest import Rows
+
+
+def test_no_change_of_others_is_read(alice: Session, carol: Session) -> None:
+    caller(carol)("save_context", content="the canary", project_id="proj-carol")
+    page = caller(alice)("changes", content=True)
+    assert "canary" not in str(page)
+    assert "proj-carol" not in str(page)
+    cursor = caller(carol)("changes", after="now")["cursor"]
+    caller(carol)("save_context", content="the canary again", project_id="proj-carol")
+    assert caller(alice)("changes", after=cursor, content=True)["changes"] == []
+
+
+def sent(session: Session, *records: dict[str, Any]) -> list[dict[str, Any]]:
+    return session.execute("select * from pgmem.apply_changes(%s::jsonb)", (json.dumps(records),)).fetchall()
+
+
+def test_what_a_writer_sends_as_changes_gains_nothing(alice: Session, carol: Session, rows: Rows) -> None:
+    made = caller(alice)("save_decision", title="Pay by invoice", rationale="x", project_id="proj-alice")
+    record = next(
+        change["record"]
+        for change in caller(alice)("changes", content=True)["changes"]
+        if change["id"] == str(made["artifact_id"]) and "record" in change
+    )
+    later = {**record, "recorded_at": "2999-01-01T00:00:00+00:00", "title": "Pay nobody"}
+    assert "still to come" in sent(alice, later)[0]["reason"]
+    new = {
+        **record,
+        "id": "00000000-0000-4000-8000-000000000001",
+        "title": "Ship on Monday",
+        "content_hash": None,
+        "source": "cli",
+        "trust_level": 1.0,
+        "agent_id": "a person",
+    }
+    assert sent(alice, new)[0]["outcome"] == "taken"
+    stored = rows(
+        "select source, trust_level, agent_id, user_id from pgmem.node where title = 'Ship on Monday'"
+    )
+    assert [(row["source"], row["trust_level"], row["agent_id"]) for row in stored] == [("sql", 0.5, None)]
+    wide = {
+        **new,
+        "id": "00000000-0000-4000-8000-000000000002",
+        "title": "For all",
+        "scope": "global",
+        "approved": True,
+    }
+    for gone in ("project", "project_id", "focus", "focus_id"):
+        wide.pop(gone, None)
+    assert "It is global" in sent(alice, wide)[0]["reason"]
+    decided = {"type": "save", "save_id": "00000000-0000-4000-8000-000000000003", "verb": "save_decision",
+               "status": "saved", "arguments_hash": "", "dedup_outcome": "manual_review"}  # fmt: skip
+    assert "a person decides" in sent(alice, decided)[0]["reason"]
+    # The id of another tenant's memory names nothing here.
+    of_carol = caller(carol)("save_decision", title="Hers", rationale="x", project_id="proj-carol")
+    stolen = {**record, "id": str(of_carol["artifact_id"]), "title": "Taken over", "content_hash": None}
+    sent(alice, stolen)
+    assert rows("select title from pgmem.node where id = %s", of_carol["artifact_id"]) == [{"title": "Hers"}]
+
+
+def test_no_verb_names_an_address(call: Call, rows: Rows) -> None:
+    call("list_settings")
+    assert rows("select name from pgmem.setting where name ~ '(url|webhook|address)'") == []
+    assert rows("select name from pgmem.argument where name ~ '(url|webhook|address)'") == []
