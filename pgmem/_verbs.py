@@ -487,7 +487,7 @@ VERBS = {
                 "focus": Argument("Focus area.", for_agents=False),
                 "tags": Argument("only what carries all of these.", type="text[]", for_agents=False),
                 "without": Argument(
-                    "signals to leave out, to see what each gives: names, window, question, session, prior, instruction, time, date, source, graph.",
+                    "signals to leave out, to see what each gives: names, window, question, session, prior, instruction, time, date, source, graph, usefulness.",
                     type="text[]",
                     for_agents=False,
                 ),
@@ -1082,6 +1082,39 @@ VERBS = {
         Verb("count_vectors", "read", "reader"),
         Verb("store_node_vectors", "write", "writer"),
         Verb("delete_node_vectors", "remove", "writer"),
+        Verb(
+            "record_recall",
+            "write",
+            "writer",
+            arguments={
+                "by": Argument("The tool or the event of a hook that brought them.", required=True),
+                "memory_ids": Argument(
+                    "Their ids, in the order of the answer; of a card the first 8 digits will do.",
+                    type="text[]",
+                    required=True,
+                ),
+                "act": Argument("retrieved or injected.", default="retrieved"),
+                "tokens": Argument("How many tokens the answer has.", type="integer"),
+                "project_id": Argument("The project that was asked about."),
+                "client": Argument("The program that the conversation is held in, such as claude-code."),
+                "session_id": Argument("The id of the conversation in that program."),
+            },
+        ),
+        Verb(
+            "feedback",
+            "repeat",
+            "writer",
+            toolsets=("core",),
+            description="Say of a memory that it was used, is wrong, or outdated.",
+            arguments={
+                "id": Argument("Its id.", type="uuid", required=True),
+                "verdict": Argument(
+                    "What it was; used, wrong or outdated.",
+                    choices=("used", "wrong", "outdated"),
+                    required=True,
+                ),
+            },
+        ),
         Verb(
             "run_hygiene",
             "repeat",

@@ -75,6 +75,7 @@ __all__ = [
     "ExtractionBudget",
     "ExtractionCandidate",
     "ExtractionTurn",
+    "Feedback",
     "Finding",
     "FinishedIntent",
     "Forgotten",
@@ -845,6 +846,15 @@ class EmbeddingModel(Answer):
     not_indexed: int
     index_name: str | None = None
     index_missing: bool = False
+
+
+class Feedback(Answer):
+    """How often a memory was named as used, wrong or outdated."""
+
+    used: int
+    wrong: int
+    outdated: int
+    next_step: str | None = None
 
 
 class Finding(Answer):

@@ -50,6 +50,7 @@ from pgmem.models import (
     Expiry,
     Extraction,
     ExtractionBudget,
+    Feedback,
     FinishedIntent,
     Forgotten,
     FoundFiles,
@@ -128,6 +129,7 @@ RowLimit = Annotated[int, Ge(1), Le(1000)]
 ScopeName = Literal["global", "project", "focus"]
 Sharing = Literal["private", "org"]
 TokenLimit = Annotated[int, Ge(100), Le(1000000)]
+Verdict = Literal["used", "wrong", "outdated"]
 
 
 class Verbs:
@@ -923,7 +925,7 @@ class Verbs:
             focus: Focus area.
             tags: only what carries all of these.
             without: signals to leave out, to see what each gives: names, window, question, session, prior,
-                instruction, time, date, source, graph.
+                instruction, time, date, source, graph, usefulness.
             weights: settings of the ranking (hybrid_alpha, rrf_k and their like) for this search alone.
             min_relevance: Leave out what is less relevant, 0 to 1.
             max_tokens: At most so many tokens, 100 to 1000000; what does not fit is passed over and
@@ -2059,6 +2061,69 @@ class Verbs:
         compared one by one until a worker makes it.
         """
         return await self.caller.all("embedding_status", EmbeddingModel, {})
+
+    async def record_recall(
+        self,
+        by: str,
+        memory_ids: Sequence[str],
+        act: str = "retrieved",
+        tokens: int | None = None,
+        project_id: str | None = None,
+        client: str | None = None,
+        session_id: str | None = None,
+    ) -> int:
+        """Record that memories were brought to an agent; how many, 0 where recall_days is 0.
+
+        Args:
+            by: The tool or the event of a hook that brought them.
+            memory_ids: Their ids, in the order of the answer; of a card the first 8 digits will do.
+            act: retrieved or injected.
+            tokens: How many tokens the answer has.
+            project_id: The project that was asked about.
+            client: The program that the conversation is held in, such as claude-code.
+            session_id: The id of the conversation in that program.
+
+        Raises:
+            InvalidArgument: by is empty, or act is another word.
+            IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
+        """
+        return await self.caller.value(
+            "record_recall",
+            int,
+            {
+                "by": by,
+                "memory_ids": list(memory_ids),
+                "act": act,
+                "tokens": tokens,
+                "project_id": project_id,
+                "client": client,
+                "session_id": session_id,
+            },
+        )
+
+    async def feedback(
+        self,
+        id: UUID,
+        verdict: Verdict,
+    ) -> Feedback:
+        """Name a memory as used, wrong or outdated, which places it higher or lower in searches.
+
+        The memory itself does not change. What one agent says of one memory counts once in
+        feedback_cooldown_hours: the last word. The setting hybrid_usefulness_weight is how much it counts
+        in searches.
+
+        Args:
+            id: Its id.
+            verdict: What it was; used, wrong or outdated.
+
+        Raises:
+            MemoryNotFound: no memory with this id is visible here.
+            InvalidArgument: the verdict is another word.
+            IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
+        """
+        return await self.caller.one("feedback", Feedback, {"id": id, "verdict": verdict})
 
     async def run_hygiene(
         self,
@@ -3388,9 +3453,10 @@ class Verbs:
 
         Records of finished saves are deleted after save_attempt_days; the arguments of other saves and the
         previews of approvals are removed after save_arguments_days; captured turns are deleted after
-        turn_days, changes in the feed after feed_days. Memories below decay_archive_below are archived, if
-        that setting is above 0 and the login is the owner or a reviewer. A call while another worker sweeps
-        does nothing. States that have become true are made the present ones.
+        turn_days, changes in the feed after feed_days, what was recalled after recall_days. Memories below
+        decay_archive_below are archived, if that setting is above 0 and the login is the owner or a
+        reviewer. A call while another worker sweeps does nothing. States that have become true are made the
+        present ones.
 
         Args:
             limit: How many records and memories at most, 1 to 5000.

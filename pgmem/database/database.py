@@ -26,7 +26,7 @@ from pgmem.database.connection import connecting, losing
 from pgmem.database.dsn import place, with_limits
 from pgmem.database.identity import Identity, opening
 from pgmem.database.pool import Pool, Pools, give_back
-from pgmem.database.replica import ON_PRIMARY, READS, Position, Replica
+from pgmem.database.replica import NOT_READ_BACK, ON_PRIMARY, READS, Position, Replica
 from pgmem.database.retry import retry_once
 from pgmem.database.wakes import Wakes
 from pgmem.database.watch import Call, Save, Watcher, observed
@@ -383,7 +383,7 @@ class Database:
                 raise await self._explained(error) from error
             finally:
                 self._shared.running -= 1
-                if replica is not None and verb not in READS and verb not in ON_PRIMARY:
+                if replica is not None and verb not in READS | ON_PRIMARY | NOT_READ_BACK:
                     replica.wrote(tenant)
 
     async def _explained(self, error: psycopg.Error) -> Exception:

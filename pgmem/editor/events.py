@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from pgmem.database.identity import Identity, opening
 from pgmem.editor import payloads, texts
-from pgmem.editor.libpq import Connection
+from pgmem.editor.libpq import Connection, QueryFailed
 from pgmem.editor.state import Session, log
 from pgmem.programs import AGAIN
 
@@ -62,6 +62,14 @@ class Event(NamedTuple):
     data_dir: Path
 
 
+class Brought(NamedTuple):
+    """The text of an answer, the project that it is of, and the ids of its memories."""
+
+    text: str = ""
+    project: str | None = None
+    ids: Sequence[object] = ()
+
+
 def read(arguments: Sequence[str]) -> Call | None:
     """Parse the arguments; None for those that need the full command line (help, wrong usage)."""
     found: dict[str, Any] = {}
@@ -96,28 +104,58 @@ def main(call: Call) -> None:
             session = Session(data_dir, client, payloads.session_of(given))
             event = Event(name, kind, client, given, session, data_dir)
             _give_up_after(_LIMIT_S[kind] * (3 if call.start else 1), event)
-            text = _answer(event, call)
-            if printed := payloads.output(client, name, text):
-                sys.stdout.write(printed + "\n")
-                sys.stdout.flush()
+            _answer(event, call)
     except BaseException as error:  # a session does not stop for its memory
         log(data_dir, name, f"{type(error).__name__}: {error}")
     os._exit(0)  # the interpreter has nothing to clear up, and takes its time for it
 
 
-def _answer(event: Event, call: Call) -> str:
+def _answer(event: Event, call: Call) -> None:
     dsn = _dsn(call, event.data_dir)
     if dsn is None:
         if event.kind == "start" or call.start:
-            return _with_server(event)
-        if event.kind == "keep" and _captures():
+            _with_server(event)
+        elif event.kind == "keep" and _captures():
             _keep_later(event)
-        return ""
+        else:
+            _print(event, "")
+        return
     with Connection(dsn) as connection:
-        return _ANSWERS_TO[event.kind](event, connection)
+        _bring(event, connection)
 
 
-def _with_server(event: Event) -> str:
+def _bring(event: Event, connection: Connection) -> None:
+    """Print the answer to an event, and then record which memories it brought."""
+    found = _ANSWERS_TO[event.kind](event, connection)
+    _print(event, found.text)
+    if found.text and found.ids:
+        try:
+            _begin(event, connection)
+            # What a crash loses of it is not worth the wait.
+            connection.rows("select set_config('synchronous_commit', 'off', true)")
+            connection.call(
+                "record_recall",
+                by=event.name,
+                memory_ids=[str(one) for one in found.ids],
+                act="injected",
+                tokens=len(found.text) // 4,
+                project_id=found.project,
+                client=event.client,
+                session_id=payloads.session_of(event.given),
+            )
+            connection.rows("commit")
+        except QueryFailed as error:  # a replica writes nothing
+            if event.session.first("unrecorded", ""):
+                log(event.data_dir, event.name, f"what it brought was not recorded: {error}")
+
+
+def _print(event: Event, text: str) -> None:
+    if printed := payloads.output(event.client, event.name, text):
+        sys.stdout.write(printed + "\n")
+        sys.stdout.flush()
+
+
+def _with_server(event: Event) -> None:
     """Start the embedded server for the time of this event; the MCP server of the client usually keeps it running."""
     from pgmem.server.embedded import EmbeddedServer
 
@@ -128,7 +166,7 @@ def _with_server(event: Event) -> str:
                 from pgmem.install import schema
 
                 schema.upgrade(dsn)  # the first session of this machine
-            return _ANSWERS_TO[event.kind](event, connection)
+            _bring(event, connection)
 
 
 def _keep_later(event: Event) -> None:
@@ -194,7 +232,7 @@ def _branch(root: Path | None) -> str | None:
         return None
 
 
-def _start(event: Event, connection: Connection) -> str:
+def _start(event: Event, connection: Connection) -> Brought:
     """Bring what is to be done always, what conflicts, what was said last, and the newest memories of the branch."""
     from pgmem.workspace.identity import waits_for_trust
 
@@ -238,29 +276,28 @@ def _start(event: Event, connection: Connection) -> str:
         heading += f" {_UNTRUSTED}"
     lines = lines or [(None, "- Save what the next session must know: save_decision, save_session.")]
     text, shown = texts.block(project, heading, [line for _, line in lines], most)
-    for item, _ in lines[:shown]:
-        if item is not None:
-            event.session.first("shown", str(item["id"]))
-    return text
+    ids = [str(item["id"]) for item, _ in lines[:shown] if item is not None]
+    for one in ids:
+        event.session.first("shown", one)
+    return Brought(text, project, ids)
 
 
-def _prompt(event: Event, connection: Connection) -> str:
+def _prompt(event: Event, connection: Connection) -> Brought:
     """Bring what answers the prompt, and the decisions nearest to the work that it gives, once a session."""
     if event.client == "cursor":  # its prompt event takes no text for the model
-        _keep(event, connection)
-        return ""
+        return _keep(event, connection)
     from pgmem.editor.transcripts import said
 
     prompt = said(str(event.given.get("prompt") or ""))
     if len(prompt) < 8 or prompt.startswith(("/", "!", "#")):
-        return ""
+        return Brought()
     _begin(event, connection)
     project, _ = _project(event, connection)
     about = connection.call("prompt_sentences", prompt=prompt)
     sentences = about["sentences"]
     if not sentences:
         connection.rows("commit")
-        return ""
+        return Brought()
     vectors = _vectors(about["embedding_model"], sentences)
     model = about["embedding_model"] if vectors else None
     answers: dict[str, Any] = {}
@@ -288,9 +325,11 @@ def _prompt(event: Event, connection: Connection) -> str:
     connection.rows("commit")
     found = {match["id"]: match for match in near} | answers
     new = [result for result in found.values() if event.session.first("shown", str(result["id"]))]
+    new.sort(key=lambda result: result["id"] in answers)
     lines = texts.near_lines(result for result in new if result["id"] not in answers)
     lines += [texts.result_line(result) for result in new if result["id"] in answers]
-    return texts.block(project, _ANSWERS, lines, _PROMPT_TOKENS)[0]
+    text, shown = texts.block(project, _ANSWERS, lines, _PROMPT_TOKENS)
+    return Brought(text, project, [result["id"] for result in new[:shown]])
 
 
 def _vectors(model: str | None, sentences: list[str]) -> list[list[float]]:
@@ -303,39 +342,40 @@ def _vectors(model: str | None, sentences: list[str]) -> list[list[float]]:
         return []
 
 
-def _file(event: Event, connection: Connection) -> str:
+def _file(event: Event, connection: Connection) -> Brought:
     """Bring the cards of a file and what mentions it, once a session."""
     path = payloads.file_of(event.given)
     if path is None or not event.session.first("file", path):
-        return ""
+        return Brought()
     _begin(event, connection)
     project, root = _project(event, connection)
     if (inside := _inside(payloads.folder_of(event.given) / path, root)) is None:
-        return ""
+        return Brought()
     digests = connection.call(
         "get_relevant_memory", project_id=project, scope=[inside], max_records=8, branch=_branch(root)
     )["digests"]
     matches = connection.call("memory_surface", query=inside, project_id=project, limit=3)["matches"]
     connection.rows("commit")
-    lines = [texts.card_line(card) for digest in digests or () for card in digest["cards"]]
+    cards = [card for digest in digests or () for card in digest["cards"]]
+    new = [match for match in matches if event.session.first("shown", str(match["id"]))]
+    lines = [texts.card_line(card) for card in cards]
     lines += [
-        texts.result_line({**match, "title": match["name"], "passage": match["content"]})
-        for match in matches
-        if event.session.first("shown", str(match["id"]))
+        texts.result_line({**match, "title": match["name"], "passage": match["content"]}) for match in new
     ]
-    return texts.block(project, _ABOUT_FILE.format(path=texts.quoted(inside)), lines, _FILE_TOKENS)[0]
+    text, shown = texts.block(project, _ABOUT_FILE.format(path=texts.quoted(inside)), lines, _FILE_TOKENS)
+    return Brought(text, project, [one["id"] for one in (*cards, *new)[:shown]])
 
 
-def _keep(event: Event, connection: Connection) -> str:
+def _keep(event: Event, connection: Connection) -> Brought:
     """Keep the turns of the session that are not kept yet."""
     if not _captures():
-        return ""
+        return Brought()
     for name in ("transcript_path", "agent_transcript_path"):
         if path := event.given.get(name):
             _keep_transcript(event, connection, Path(str(path)).expanduser())
     if not event.given.get("transcript_path"):
         _keep_turns(event, connection, _turns_of_event(event))
-    return ""
+    return Brought()
 
 
 def _keep_transcript(event: Event, connection: Connection, path: Path) -> None:

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from pgmem import escaping
 from pgmem.install.schema import release
-from pgmem.mcp import brief, completion, knowledge, prompts, resources, subscriptions, tools
+from pgmem.mcp import brief, completion, knowledge, prompts, recall, resources, subscriptions, tools
 from pgmem.mcp.arguments import refusal, unknown
 from pgmem.mcp.http.app import App, lifespan
 from pgmem.mcp.schemas import listed_answer, listed_arguments, meant
@@ -60,6 +60,7 @@ class Server(MCPServer[App]):
         return [
             tool.model_copy(
                 update={
+                    "title": None,  # it would repeat the name
                     "input_schema": listed_arguments(tool.name, tool.input_schema),
                     "output_schema": tool.output_schema and listed_answer(tool.output_schema),
                 }
@@ -80,12 +81,11 @@ class Server(MCPServer[App]):
             MCPError: the tool is unknown, an error of the protocol (-32602).
         """
         try:
-            return framed(
-                name,
-                await self._call(name, escaping.as_sent(arguments), context),
-                self.optional(name),
-                arguments,
-            )
+            found = await self._call(name, escaping.as_sent(arguments), context)
+            shown = framed(name, found, self.optional(name), arguments)
+            if context is not None:
+                await recall.note(context.request_context.lifespan_context, name, arguments, found, shown)
+            return shown
         except UnexpectedToolError:
             raise
         except ToolError as error:

@@ -70,6 +70,8 @@ class Verbs(Portal):
     read_graph = waiting(methods.Verbs.read_graph)
     search_nodes = waiting(methods.Verbs.search_nodes)
     open_nodes = waiting(methods.Verbs.open_nodes)
+    record_recall = waiting(methods.Verbs.record_recall)
+    feedback = waiting(methods.Verbs.feedback)
     run_hygiene = waiting(methods.Verbs.run_hygiene)
     memory_freshness = waiting(methods.Verbs.memory_freshness)
     memory_surface = waiting(methods.Verbs.memory_surface)

@@ -270,6 +270,61 @@ comment on column pgmem.project.memories is 'How many active memories it has.';
 comment on column pgmem.project.focus_areas is 'The names of its focus areas.';
 
 
+select pgmem.declare_view('most_used', $$
+  select n.id, n.label, n.title, n.project, sum(u.used)::integer as used, sum(u.wrong)::integer as wrong,
+         sum(u.outdated)::integer as outdated
+  from pgmem.usefulness u join pgmem.visible_node n on n.seq = u.node_seq
+  where u.tenant = any ((select pgmem.visible_tenants())::text[])
+  group by n.seq, n.id, n.label, n.title, n.project
+  order by 5 desc, n.seq desc
+$$);
+comment on view pgmem.most_used is
+  'Memories that were named as used, wrong or outdated (the verb feedback), the most used first.';
+comment on column pgmem.most_used.label is 'The kind of memory, such as Decision.';
+comment on column pgmem.most_used.title is 'The title; of a named kind, the name.';
+comment on column pgmem.most_used.used is 'How often it was named as used.';
+comment on column pgmem.most_used.wrong is 'How often it was named as wrong.';
+comment on column pgmem.most_used.outdated is 'How often it was named as outdated.';
+
+
+select pgmem.declare_view('never_used', $$
+  with recalled as materialized (
+    select distinct m.id from pgmem.recall_event r cross join lateral unnest(r.memory_ids) as m(id)
+    where r.tenant = any ((select pgmem.visible_tenants())::text[])
+  )
+  select n.id, n.label, n.title, n.project, n.created_at, n.updated_at
+  from pgmem.live_node n
+  where pgmem.is_memory(n.label) and n.created_at < (
+      select min(r.at) from pgmem.recall_event r where r.tenant = any ((select pgmem.visible_tenants())::text[]))
+    and not exists (select from recalled r where r.id = n.id)
+    and not exists (select from pgmem.usefulness u where u.node_seq = n.seq and u.used > 0
+                    and u.tenant = any ((select pgmem.visible_tenants())::text[]))
+  order by n.created_at, n.seq
+$$);
+comment on view pgmem.never_used is
+  'Live memories, older than the record of recall, that it does not hold: brought to no agent and never named as used.';
+comment on column pgmem.never_used.label is 'The kind of memory, such as Decision.';
+comment on column pgmem.never_used.title is 'The title; of a named kind, the name.';
+
+
+select pgmem.declare_view('recall', $$
+  select r.at, r.session_id, r.agent_id, r.act, r.by, r.project, r.memory_ids, r.tokens,
+         split_part(r.tenant, pgmem.tenant_of(), 2) as user_id
+  from pgmem.recall_event r where r.tenant = any ((select pgmem.visible_tenants())::text[])
+$$);
+comment on view pgmem.recall is
+  'What was brought to agents by tools and hooks, and what was named as used, wrong or outdated; kept for recall_days.';
+comment on column pgmem.recall.at is 'When.';
+comment on column pgmem.recall.session_id is 'The conversation, as in the view turn; null: not known.';
+comment on column pgmem.recall.agent_id is 'The agent or client that got it, as it named itself.';
+comment on column pgmem.recall.act is 'retrieved by a tool, injected by a hook, or named as used, wrong or outdated.';
+comment on column pgmem.recall.by is 'The tool, or the event of the hook.';
+comment on column pgmem.recall.project is 'The project that was asked about; null: none.';
+comment on column pgmem.recall.memory_ids is 'The memories, in the order of the answer.';
+comment on column pgmem.recall.tokens is 'How long the answer was, a quarter of its characters; null: it was a word on a memory.';
+comment on column pgmem.recall.user_id is 'The user that it was brought to; empty: none was named.';
+
+
 select pgmem.declare_view('save', $$
   select a.save_id, a.verb, a.project, a.status, a.dedup_outcome, a.artifact_id, a.candidate_id, a.message, a.attempts,
          a.resolved_by, a.org_id, a.user_id, a.created_at, a.updated_at

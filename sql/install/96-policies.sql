@@ -24,7 +24,7 @@ begin
   end loop;
 
   foreach v_table in array
-    '{node, node_version, change, save_attempt, governance_token, card_intent, card_run, reflection,
+    '{node, node_version, change, recall_event, usefulness, save_attempt, governance_token, card_intent, card_run, reflection,
       extraction, extraction_day}'::text[]
   loop
     execute format('drop policy if exists own_and_shared on pgmem.%I', v_table);

@@ -16,6 +16,7 @@
 --   time     + weight * gate where the query asks when and the memory names a time: a long text names one anyway
 --   date, writer   + weight where it is of the time, or of the one writer, that the query names
 --   graph, trust, confidence   + small weights, as in HybridConfig
+--   usefulness  + weight * between -1 and 1, by what was named as used, wrong or outdated (54-recall)
 --
 -- mm is min-max over all candidates. A score compares within one search. relevance compares between searches, stores
 -- and models: 1 / (1 + exp(-slope * (likeness - middle))), likeness = half the cosine + half the share of the query's
@@ -101,6 +102,7 @@ declare
   v_cap      float8 := (p_weights ->> 'hybrid_boost_cap')::float8;
   v_trust    float8 := (p_weights ->> 'hybrid_trust_gamma')::float8;
   v_sure     float8 := (p_weights ->> 'hybrid_confidence_weight')::float8;
+  v_useful   float8 := (p_weights ->> 'hybrid_usefulness_weight')::float8;
   v_dated    float8 := (p_weights ->> 'hybrid_date_weight')::float8;
   v_timed    float8 := (p_weights ->> 'hybrid_time_weight')::float8;
   v_sourced  float8 := (p_weights ->> 'hybrid_source_weight')::float8;
@@ -131,6 +133,9 @@ begin
   end if;
   if 'instruction' = any (p_without) then
     v_standing := 0;
+  end if;
+  if 'usefulness' = any (p_without) then
+    v_useful := 0;
   end if;
   if 'prior' = any (p_without) or p_filter.project_seq is null then
     v_prior := 0;
@@ -298,6 +303,10 @@ begin
     join pgmem.edge e on e.src = any (k.seqs) and e.dst = any (k.seqs)
     cross join lateral (values (e.src, e.dst), (e.dst, e.src)) as d(seq, other)
     group by d.seq
+  ), judged as (
+    select u.node_seq as seq, sum(u.value) as value
+    from (select array(select p.seq from pool p) as seqs where v_useful > 0) k
+    join pgmem.usefulness u on u.node_seq = any (k.seqs) and u.tenant = any (p_filter.tenants) group by u.node_seq
   ), whole as (
     select t.seq, t.base, t.question, t.vector, t.text, t.gate, r.cos, r.near_cos, r.bm, r.near_bm, r.likeness,
            h.trust_level, h.confidence, old.newest,
@@ -307,15 +316,16 @@ begin
            case when p_dates is null then 0.0 else pgmem.date_match(h.happened, p_dates) end as date,
            case when lower(h.agent_id) = v_writer then 1.0 else 0.0 end as source,
            coalesce(g.near, 0)::float8 / greatest(x.candidates - 1, 1) as graph,
+           v_useful * greatest(least(coalesce(u.value, 0), 1), -1) as usefulness,
            x.likeness as best_likeness, x.no_vector, x.bm is not null as worded
     from talked t join raw r using (seq) join here h using (seq) cross join extent x cross join sessions y
     left join by_session b on b.session_id = t.session_id left join linked g on g.seq = t.seq
-    left join outdated old on old.seq = t.seq
+    left join outdated old on old.seq = t.seq left join judged u on u.seq = t.seq
     left join pgmem.source_priors(p_filter, v_mean) s on v_prior > 0 and s.agent_id = h.agent_id
   ), known as (
     select w.*, 1 / (1 + exp(-v_slope * (w.likeness - v_middle))) as relevance,
            w.base + w.question + w.session + w.prior + w.instruction + w.time + v_dated * w.date + v_sourced * w.source
-             + v_beta * least(w.graph, v_cap) + v_trust * w.trust_level + v_sure * w.confidence as score
+             + w.usefulness + v_beta * least(w.graph, v_cap) + v_trust * w.trust_level + v_sure * w.confidence as score
     from whole w
   ), placed as (
     -- Statements of one subject and relation answer alike: the one that holds now is placed by the best of them.
@@ -330,8 +340,8 @@ begin
            'base', k.base, 'gate', k.gate, 'cosine', k.cos, 'near_cosine', k.near_cos, 'bm25', k.bm,
            'near_bm25', k.near_bm, 'most', p_words.most, 'question', k.question, 'session', k.session,
            'prior', k.prior, 'instruction', k.instruction, 'time', k.time, 'date', k.date, 'source', k.source,
-           'graph', k.graph, 'trust', k.trust_level, 'confidence', k.confidence, 'likeness', k.likeness,
-           'relevance', k.relevance, 'weights', p_weights) end,
+           'graph', k.graph, 'trust', k.trust_level, 'confidence', k.confidence, 'usefulness', k.usefulness,
+           'likeness', k.likeness, 'relevance', k.relevance, 'weights', p_weights) end,
          k.newest,
          1 / (1 + exp(-v_slope * (k.best_likeness - v_middle))), k.no_vector
   from placed k order by 2 desc, k.seq desc limit p_limit;
@@ -673,7 +683,7 @@ fusion: linear (weighted sum of normalised arms) or rrf; unset: the store's sett
 explain: give every part of a score.
 tags: only what carries all of these.
 without: signals to leave out, to see what each gives: names, window, question, session, prior, instruction, time,
-  date, source, graph.
+  date, source, graph, usefulness.
 weights: settings of the ranking (hybrid_alpha, rrf_k and their like) for this search alone.
 min_relevance: Leave out what is less relevant, 0 to 1.
 max_tokens: At most so many tokens, 100 to 1000000; what does not fit is passed over and counted, near copies
@@ -816,7 +826,7 @@ fusion: linear (weighted sum of normalised arms) or rrf; unset: the store's sett
 explain: give every part of a score.
 tags: only what carries all of these.
 without: signals to leave out, to see what each gives: names, window, question, session, prior, instruction, time,
-  date, source, graph.
+  date, source, graph, usefulness.
 weights: settings of the ranking (hybrid_alpha, rrf_k and their like) for this search alone.
 min_relevance: Leave out what is less relevant, 0 to 1.
 max_tokens: At most so many tokens, 100 to 1000000; what does not fit is passed over and counted, near copies

@@ -104,7 +104,8 @@ async def test_every_tool_of_core_and_graph_is_called_here(settings: Settings) -
     day = [tool for tool, _, _ in DAY]
     assert {tool.name for tool in listed} >= set(day)
     core = {tool.name for tool in await tools_of(settings.model_copy(update={"toolsets": ("core",)}))}
-    assert core - {"get_relevant_memory"} <= set(day)  # reads the cards of a repository: tests/cards
+    # One reads the cards of a repository, the other takes an id: tests/cards, tests/recall.
+    assert core - {"get_relevant_memory", "feedback"} <= set(day)
 
 
 async def test_every_tool_says_what_it_does_to_the_world_and_what_it_answers(client: Client) -> None:
@@ -151,7 +152,7 @@ async def test_the_list_of_tools_leaves_the_agent_its_context(
 async def test_every_parameter_is_described_and_every_object_typed(settings: Settings) -> None:
     """An agent learns the arguments from the list, not from errors."""
     for tool in await tools_of(settings):
-        assert tool.title, tool.name
+        assert tool.description, tool.name
         for name, part in tool.input_schema["properties"].items():
             assert part.get("description"), f"{tool.name}.{name}"
         for path, part in parts(tool.input_schema, tool.name):

@@ -24,6 +24,7 @@ from pgmem.errors import (
     SchemaOutdated,
     summary,
 )
+from pgmem.mcp.recall import Recorder
 from pgmem.memory import Memory
 from pgmem.models import Backlog, MemoryScope
 from pgmem.settings import Settings
@@ -77,6 +78,7 @@ class App:
         self._open = False
         self._unusable = False
         self._closing = False
+        self.recalled = Recorder()
 
     async def memory(self) -> Memory:
         """Return the memory for this request, which acts for the tenant of its token.
@@ -258,10 +260,13 @@ async def lifespan(app: App) -> AsyncIterator[App]:
             app._tasks = tasks
             app._try()
             tasks.start_soon(app.work)
+            tasks.start_soon(app.recalled.work)
             try:
                 yield app
             finally:
                 app._closing = True
+                with anyio.move_on_after(_PROBE_S, shield=True):
+                    await app.recalled.write()
                 tasks.cancel_scope.cancel()
     finally:
         # After the tasks, because one of them may still open the database in a thread.

@@ -1,0 +1,99 @@
+"""What tools brought to agents is recorded after their answers are out, so that a read stays a read.
+
+An answer that nobody can record (the database is away or read-only, the queue is full) is not recorded; the agent does
+not notice.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import psycopg
+from mcp.types import CallToolResult, InputRequiredResult, TextContent
+
+from pgmem.errors import PgmemError, summary
+from pgmem.memory import Memory
+
+if TYPE_CHECKING:
+    from pgmem.mcp.http.app import App
+
+log = logging.getLogger("pgmem")
+
+_LISTS: Mapping[str, Sequence[str]] = {
+    "get_relevant_memory": ("digests", "cards"),
+    "memory_surface": ("matches",),
+    "retrieve_context": ("standing", "items"),
+    "search_memory": ("results",),
+}
+"""Where the answer of a tool has memories."""
+
+_MOST = 1_000
+
+
+class Recorder:
+    """The answers that wait to be recorded, and the task that records them."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[tuple[Memory, dict[str, Any]]] = deque(maxlen=_MOST)
+        self._more = anyio.Event()
+        self._said = False
+
+    def add(self, memory: Memory, arguments: dict[str, Any]) -> None:
+        """Record an answer soon."""
+        self._waiting.append((memory, arguments))
+        self._more.set()
+
+    async def work(self) -> None:
+        """Record what waits, and then what comes."""
+        while True:
+            await self._more.wait()
+            self._more = anyio.Event()
+            await self.write()
+
+    async def write(self) -> None:
+        """Record what waits."""
+        while self._waiting:
+            memory, arguments = self._waiting.popleft()
+            try:
+                await memory.record_recall(**arguments)
+            except (PgmemError, psycopg.Error) as error:
+                log.log(
+                    logging.DEBUG if self._said else logging.WARNING,
+                    "an answer was not recorded: %s",
+                    summary(error),
+                )
+                self._said = True
+
+
+async def note(
+    app: App,
+    tool: str,
+    arguments: Mapping[str, Any],
+    found: CallToolResult | InputRequiredResult,
+    shown: CallToolResult | InputRequiredResult,
+) -> None:
+    """Have it recorded which memories an answer brought.
+
+    Args:
+        app: the state of the server.
+        tool: the tool that answered.
+        arguments: what it was asked.
+        found: its answer with ids.
+        shown: the answer as the agent gets it.
+    """
+    if tool not in _LISTS or not isinstance(found, CallToolResult) or not isinstance(shown, CallToolResult):
+        return
+    if ids := _ids(found.structured_content or {}, _LISTS[tool]):
+        size = sum(len(part.text) for part in shown.content if isinstance(part, TextContent))
+        sent = {"by": tool, "memory_ids": ids, "tokens": size // 4, "project_id": arguments.get("project_id")}
+        app.recalled.add(await app.memory(), sent)
+
+
+def _ids(answer: Mapping[str, Any], lists: Sequence[str]) -> list[str]:
+    found = [item for name in lists for item in answer.get(name) or ()]
+    cards = [card for item in found for card in item.get("cards") or ()]
+    return [str(item["id"]) for item in (*found, *cards) if item.get("id")]

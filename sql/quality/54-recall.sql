@@ -1,0 +1,152 @@
+-- Recall: what was brought to agents, and what came of it
+--
+-- A program that has brought memories to an agent (a tool of the MCP server, a hook) records it by record_recall, after
+-- its answer is out and in a transaction of its own: a read stays a read, and a replica can answer it. What an analyst
+-- reads in SQL is not recorded.
+--
+-- feedback names one memory as used, wrong or outdated. Only that changes the ranking: how often a memory is found says
+-- how often it is asked for. Within feedback_cooldown_hours the last word of one agent on one memory counts, so saying
+-- it again adds nothing. (used - wrong - outdated) / (all of them + 2) is between -1 and 1; a search adds it with
+-- hybrid_usefulness_weight. A memory that is not the caller's own is judged for its searches alone.
+--
+-- Locks: record_recall none; feedback the row of usefulness.
+
+
+create or replace function pgmem.record_recall(
+  p_by text,
+  p_memory_ids text[],
+  p_act text default 'retrieved',
+  p_tokens integer default null,
+  p_project_id text default null,
+  p_client text default null,
+  p_session_id text default null
+) returns integer
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
+declare
+  v_caller pgmem.caller;
+  v_ids    uuid[];
+begin
+  if cardinality(p_memory_ids) is null or cardinality(p_memory_ids) = 0 or pgmem.setting_int('recall_days') = 0 then
+    return 0;
+  end if;
+  perform pgmem.one_of('act', coalesce(p_act, 'nothing'), '{retrieved,injected}');
+  v_caller := pgmem.require_writer();
+  -- A digest of cards shows the first 8 digits of an id.
+  v_ids := array(
+    select n.id from unnest(p_memory_ids[:1000]) with ordinality as m(id, place)
+    cross join lateral (
+      select n.id from pgmem.node n
+      where n.id between case when m.id ~ '^[0-9a-f]{8}$' then m.id || '-0000-0000-0000-000000000000' else m.id end::uuid
+                     and case when m.id ~ '^[0-9a-f]{8}$' then m.id || '-ffff-ffff-ffff-ffffffffffff' else m.id end::uuid
+        and n.tenant = any (v_caller.tenants) limit 1) n
+    where m.id ~ '^[0-9a-f]{8}$' or pgmem.is_uuid(m.id) order by m.place);
+  if v_ids = '{}' then
+    return 0;
+  end if;
+  insert into pgmem.recall_event (at, act, by, memory_ids, tokens, project, session_id, agent_id, tenant)
+  values (pgmem.now(), p_act, pgmem.require_key(p_by, 'by'), v_ids, p_tokens, pgmem.clean_key(p_project_id, 'project_id'), case when p_session_id is null then v_caller.session_id
+      when p_client is null then pgmem.clean_key(p_session_id, 'session_id')
+      else pgmem.conversation(p_client, p_session_id) end, v_caller.agent_id, v_caller.tenant);
+  return cardinality(v_ids);
+end;
+$$;
+comment on function pgmem.record_recall is $$
+Record that memories were brought to an agent; how many, 0 where recall_days is 0.
+
+by: The tool or the event of a hook that brought them.
+memory_ids: Their ids, in the order of the answer; of a card the first 8 digits will do.
+act: retrieved or injected.
+tokens: How many tokens the answer has.
+project_id: The project that was asked about.
+client: The program that the conversation is held in, such as claude-code.
+session_id: The id of the conversation in that program.
+
+InvalidArgument: by is empty, or act is another word.
+$$;
+select pgmem.declare_verb('record_recall', p_rights => 'writer', p_effect => 'write', p_answer => 'int');
+
+
+create or replace function pgmem.prune_recall(p_limit integer) returns integer
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_gone integer;
+begin
+  -- A word that would still be replaced by the next one stays.
+  delete from pgmem.recall_event r where r.seq in (
+    select e.seq from pgmem.recall_event e
+    where e.at < pgmem.now() - make_interval(days => pgmem.setting_int('recall_days'))
+      and (e.act in ('retrieved', 'injected')
+           or e.at < pgmem.now() - make_interval(hours => pgmem.setting_int('feedback_cooldown_hours')))
+    order by e.at limit p_limit);
+  get diagnostics v_gone = row_count;
+  return v_gone;
+end;
+$$;
+comment on function pgmem.prune_recall is 'Remove what was recalled longer ago than recall_days; how many rows.';
+
+
+select pgmem.declare_argument_type('verdict', 'text', $$pgmem.one_of('verdict', coalesce(value, 'nothing'), '{used,wrong,outdated}')$$);
+
+select pgmem.declare_answer('feedback_answer', $$
+How often a memory was named as used, wrong or outdated.
+
+class Feedback
+used integer, wrong integer, outdated integer, next_step text?
+$$);
+
+create or replace function pgmem.feedback(
+  p_id uuid,
+  p_verdict pgmem.verdict
+) returns pgmem.feedback_answer
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
+declare
+  v_answer  pgmem.feedback_answer;
+  v_caller  pgmem.caller := pgmem.require_writer();
+  v_node    pgmem.node;
+  v_tenant  text;
+  v_last    pgmem.recall_event;
+begin
+  select n.* into v_node from pgmem.visible_node n where n.id = p_id and pgmem.is_memory(n.label);
+  if v_node.seq is null then
+    raise exception using errcode = 'PM002', message = format('No memory with id %s found; search_memory shows ids.', p_id);
+  end if;
+  v_tenant := case when v_node.tenant in (v_caller.tenant, pgmem.tenant_of(v_caller.org_id)) then v_node.tenant
+    else v_caller.tenant end;
+  insert into pgmem.usefulness (node_seq, tenant) values (v_node.seq, v_tenant) on conflict do nothing;
+  perform from pgmem.usefulness u where u.node_seq = v_node.seq and u.tenant = v_tenant for update;
+  select e.* into v_last from pgmem.recall_event e
+  where e.memory_ids[1] = p_id and e.tenant = v_caller.tenant and e.act in ('used', 'wrong', 'outdated')
+    and e.agent_id is not distinct from v_caller.agent_id
+    and e.at > pgmem.now() - make_interval(hours => pgmem.setting_int('feedback_cooldown_hours'))
+  order by e.at desc, e.seq desc limit 1;
+  if v_last.seq is null then
+    insert into pgmem.recall_event (at, act, by, memory_ids, project, session_id, agent_id, tenant)
+    values (pgmem.now(), p_verdict, 'feedback', array[p_id], v_node.project, v_caller.session_id, v_caller.agent_id,
+      v_caller.tenant);
+  else
+    update pgmem.recall_event e set act = p_verdict where e.seq = v_last.seq;
+  end if;
+  update pgmem.usefulness u
+  set used = u.used + (p_verdict = 'used')::integer - coalesce(v_last.act = 'used', false)::integer,
+      wrong = u.wrong + (p_verdict = 'wrong')::integer - coalesce(v_last.act = 'wrong', false)::integer,
+      outdated = u.outdated + (p_verdict = 'outdated')::integer - coalesce(v_last.act = 'outdated', false)::integer
+  where u.node_seq = v_node.seq and u.tenant = v_tenant
+  returning u.used, u.wrong, u.outdated into v_answer.used, v_answer.wrong, v_answer.outdated;
+  v_answer.next_step := case when p_verdict <> 'used' then 'Save what holds instead.' end;
+  return v_answer;
+end;
+$$;
+comment on function pgmem.feedback is $$
+Name a memory as used, wrong or outdated, which places it higher or lower in searches.
+
+The memory itself does not change. What one agent says of one memory counts once in feedback_cooldown_hours: the last
+word. The setting hybrid_usefulness_weight is how much it counts in searches.
+
+id: Its id.
+verdict: What it was; used, wrong or outdated.
+
+MemoryNotFound: no memory with this id is visible here.
+InvalidArgument: the verdict is another word.
+$$;
+select pgmem.declare_verb('feedback', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Feedback',
+  p_toolset => 'core', p_description => 'Say of a memory that it was used, is wrong, or outdated.');

@@ -1,0 +1,1 @@
+"""What was brought to agents and what came of it."""
