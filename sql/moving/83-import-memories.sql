@@ -211,9 +211,9 @@ comment on function pgmem.import_relation is
 
 
 select pgmem.declare_answer('imported_memory', $$
-The outcome of one memory of an import.
+The outcome of one memory of an import, and the memory that it is here.
 
-place integer, outcome text, reason text
+place integer, outcome text, reason text, id uuid?
 $$);
 
 create or replace function pgmem.import_memories(
@@ -248,7 +248,10 @@ begin
         v_done := case when v_line.value ? 'relation'
           then pgmem.import_relation(v_line.value, p_source, v_scope, v_caller)
           else pgmem.import_memory(v_line.value, p_source, v_scope, v_caller) end;
-        v_rows := v_rows || jsonb_build_object('outcome', v_done);
+        v_rows := v_rows || jsonb_build_object('outcome', v_done, 'id', case when not v_line.value ? 'relation' then (
+          select n.id from pgmem.imported i join pgmem.visible_node n on n.seq = i.node_seq and n.tenant = v_caller.tenant
+          where i.id = pgmem.memory_reference(p_source, (pgmem.require_label(v_line.value ->> 'label')).name,
+                                              v_line.value ->> 'name', v_scope, v_caller) order by n.seq limit 1) end);
       exception
         when integrity_constraint_violation or data_exception or program_limit_exceeded or sqlstate 'PM001'
           or sqlstate 'PM002' or sqlstate 'PM011' or sqlstate 'PM099' then
@@ -262,7 +265,7 @@ begin
     null;
   end;
   return query
-  select r.place::integer, r.value ->> 'outcome', r.value ->> 'reason'
+  select r.place::integer, r.value ->> 'outcome', r.value ->> 'reason', (r.value ->> 'id')::uuid
   from unnest(v_rows) with ordinality as r(value, place) order by r.place;
 end;
 $$;

@@ -814,9 +814,15 @@ begin
   if jsonb_typeof(p_properties) is distinct from 'object' then
     raise exception using errcode = 'PM001', message = 'properties must be an object; send {"rationale": "…"}.';
   end if;
+  -- What its kind defines keeps its form; what somebody added is free.
   select e.name into v_wrong from jsonb_each(p_properties) as e(name, value)
-  where jsonb_typeof(e.value) is distinct from jsonb_typeof(p_node.props -> e.name)
-     or jsonb_typeof(e.value) not in ('string', 'array') limit 1;
+  left join pgmem.field f on f.label = p_node.label and f.name = e.name
+  where case when f.name is not null and f.kept <> 'property' and f.kept <> 'key' then true
+    when e.value = 'null' then coalesce(f.required, false)
+    when f.name is not null and not p_node.props ? e.name
+      then f.type in ('text', 'title', 'key', 'date', 'time') and jsonb_typeof(e.value) <> 'string'
+        or f.type = 'texts' and jsonb_typeof(e.value) <> 'array'
+    else f.name is not null and jsonb_typeof(e.value) is distinct from jsonb_typeof(p_node.props -> e.name) end limit 1;
   if v_wrong is not null then
     raise exception using errcode = 'PM001', message = format('%s of this %s cannot be edited so; edit its texts: %s.',
       quote_literal(left(v_wrong, 80)), p_node.label,
@@ -824,10 +830,15 @@ begin
        where jsonb_typeof(e.value) in ('string', 'array')));
   end if;
   return (
-    select coalesce(jsonb_object_agg(e.name, case jsonb_typeof(e.value)
-        when 'array' then pgmem.clean_texts(e.value, e.name)
-        else to_jsonb(pgmem.clean_text(e.value #>> '{}', e.name, true)) end), '{}')
-    from jsonb_each(pgmem.require_length(p_properties)) as e(name, value));
+    select coalesce(jsonb_object_agg(e.name, e.value), '{}') from (
+      select e.name, case
+        when f.type = 'texts' and e.value <> 'null' then pgmem.clean_texts(e.value, e.name)
+        when f.type in ('text', 'title', 'key') and e.value <> 'null'
+          then to_jsonb(pgmem.clean_text(e.value #>> '{}', e.name, true))
+        else pgmem.clean_properties(jsonb_build_object(e.name, e.value)) -> e.name end
+      from jsonb_each(pgmem.require_length(p_properties)) as e(name, value)
+      left join pgmem.field f on f.label = p_node.label and f.name = e.name) as e(name, value)
+    where e.value is not null);
 end;
 $$;
 comment on function pgmem.edited_properties is
@@ -846,7 +857,8 @@ create or replace function pgmem.edit_memory(
   p_version integer,
   p_properties jsonb,
   p_by text,
-  p_title text default null
+  p_title text default null,
+  p_period jsonb default null
 ) returns pgmem.edited_memory
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
@@ -876,7 +888,12 @@ begin
       message = format('The memory is %s; only a live one is edited. revert brings it back.', v_node.status);
   end if;
   v_label := pgmem.require_label(v_node.label);
-  v_node.props := v_node.props || pgmem.edited_properties(v_node, p_properties);
+  v_node.props := jsonb_strip_nulls(v_node.props || pgmem.edited_properties(v_node, p_properties));
+  if p_period is not null then
+    v_node.valid_from := pgmem.argument_time(p_period, 'valid_from');
+    v_node.valid_to := pgmem.argument_time(p_period, 'valid_to');
+    perform pgmem.require_period(v_node.valid_from, v_node.valid_to);
+  end if;
   if v_node.key is not null and (v_node.props ->> v_label.key_field is distinct from v_node.key
                                  or coalesce(v_title, v_node.title) <> v_node.title) then
     raise exception using errcode = 'PM001',
@@ -904,13 +921,14 @@ $$;
 comment on function pgmem.edit_memory is $$
 Correct a live memory in place, as a person: a new version with the person's trust.
 
-The earlier version stays in its history. A text stays a text and a list of texts a list; a memory that is named keeps
-its name.
+The earlier version stays in its history. A text of its kind stays a text and a list of texts a list; a memory that is
+named keeps its name.
 
 id: The id of the memory.
 version: The version that the person was shown; another one since is refused.
-properties: The texts that change, an object; the others stay.
+properties: The properties that change, an object; the others stay, and null removes one that its kind does not require.
 title: The title, of a memory whose title is no property, such as a decision; unset: as it is.
+period: {"valid_from": …, "valid_to": …} instead of the period that it has; an end that is missing is open.
 
 NotPermitted: the login is neither owner nor reviewer, or the memory belongs to all tenants.
 MemoryNotFound: no such memory is visible to the caller.

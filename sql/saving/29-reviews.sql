@@ -147,6 +147,9 @@ begin
       perform pgmem.forget_node(v_node, p_caller, (p_arguments ->> 'purge')::boolean);
     when 'revert' then
       perform pgmem.put_back(v_node, (p_arguments ->> 'version')::integer, p_caller);
+    when 'edit_memory' then
+      perform pgmem.edit_memory(v_node.id, v_node.version, p_arguments -> 'properties',
+        coalesce(p_caller.agent_id, p_caller.source), p_arguments ->> 'title');
     when 'remember' then
       v_label := pgmem.require_memory_label(v_node.label);
       v_new := pgmem.named_node(v_label, p_arguments -> 'properties', p_arguments ->> 'share',
@@ -161,6 +164,45 @@ begin
 end;
 $$;
 comment on function pgmem.make_held_change is 'Make a change of a memory that was under review, as a person decided.';
+
+
+create or replace function pgmem.propose_change(
+  p_verb text,
+  p_arguments jsonb,
+  p_id uuid default null
+) returns pgmem.save_result
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
+declare
+  v_caller  pgmem.caller := pgmem.require_writer();
+  v_node    pgmem.node;
+begin
+  if jsonb_typeof(p_arguments) is distinct from 'object' then
+    raise exception using errcode = 'PM001', message = 'arguments must be an object; send those of the verb.';
+  elsif p_verb in ('forget', 'edit_memory') then
+    select n.* into v_node from pgmem.visible_node n where n.id = p_id and pgmem.is_memory(n.label);
+    if v_node.seq is null then
+      raise exception using errcode = 'PM002', message = format('No memory %s found.', p_id);
+    end if;
+    perform pgmem.require_forgettable(v_node, v_caller);
+    p_arguments := p_arguments || jsonb_build_object('label', v_node.label, 'key', coalesce(v_node.key, v_node.id::text));
+  elsif not exists (select from pgmem.field f join pgmem.label l on l.name = f.label where l.verb = p_verb) then
+    raise exception using errcode = 'PM001', message = 'verb must be forget, edit_memory or a verb that saves a kind.';
+  end if;
+  return pgmem.hold_change(v_caller, p_verb, pgmem.require_length(p_arguments), v_node,
+    'Proposed by a change in a file.');
+end;
+$$;
+comment on function pgmem.propose_change is $$
+Ask a person to decide about a change: it waits in the reviews; asked for again, it is the same review.
+
+verb: forget or edit_memory, for a memory that is here; or the verb that saves a kind, for a new one.
+arguments: Of the verb, an object: purge of forget, properties and title of edit_memory, or those of the save.
+id: The memory that would be forgotten or edited.
+
+InvalidArgument: another verb, or arguments is no object.
+MemoryNotFound: no such memory is visible to the caller.
+$$;
+select pgmem.declare_verb('propose_change', p_rights => 'writer', p_effect => 'repeat', p_answer => 'SaveResult');
 
 
 create or replace function pgmem.bury(p_seqs bigint[], p_caller pgmem.caller) returns void
