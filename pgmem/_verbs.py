@@ -415,6 +415,23 @@ VERBS = {
                 ),
             },
         ),
+        Verb(
+            "propose_change",
+            "repeat",
+            "writer",
+            arguments={
+                "verb": Argument(
+                    "forget or edit_memory, for a memory that is here; or the verb that saves a kind, for a new one.",
+                    required=True,
+                ),
+                "arguments": Argument(
+                    "Of the verb, an object: purge of forget, properties and title of edit_memory, or those of the save.",
+                    type="jsonb",
+                    required=True,
+                ),
+                "id": Argument("The memory that would be forgotten or edited.", type="uuid"),
+            },
+        ),
         Verb("list_tombstones", "look", "reader"),
         Verb(
             "retrieve_context",
@@ -1438,11 +1455,17 @@ VERBS = {
                     required=True,
                 ),
                 "properties": Argument(
-                    "The texts that change, an object; the others stay.", type="jsonb", required=True
+                    "The properties that change, an object; the others stay, and null removes one that its kind does not require.",
+                    type="jsonb",
+                    required=True,
                 ),
                 "by": Argument("The name of the person who decides.", required=True),
                 "title": Argument(
                     "The title, of a memory whose title is no property, such as a decision; unset: as it is."
+                ),
+                "period": Argument(
+                    '{"valid_from": …, "valid_to": …} instead of the period that it has; an end that is missing is open.',
+                    type="jsonb",
                 ),
             },
         ),

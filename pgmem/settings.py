@@ -285,6 +285,11 @@ class Settings(BaseSettings, EmbeddingSettings):
         le=100_000,
         description="Maximum number of tokens of context at the start of a session.",
     )
+    vault_path: Path | None = Field(
+        None,
+        validation_alias=AliasChoices("PGMEM_VAULT_PATH", "VAULT_PATH"),
+        description="Folder of notes that pgmem vault sync and the worker keep in step with the store.",
+    )
     repository: Path | None = Field(None, description="Repository whose cards this process keeps up to date.")
     repository_project: str | None = Field(
         None,

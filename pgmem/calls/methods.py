@@ -815,6 +815,31 @@ class Verbs:
             },
         )
 
+    async def propose_change(
+        self,
+        verb: str,
+        arguments: Mapping[str, Any],
+        id: UUID | None = None,
+    ) -> SaveResult:
+        """Ask a person to decide about a change; asked for again, it is the same review.
+
+        Args:
+            verb: forget or edit_memory, for a memory that is here; or the verb that saves a kind, for a new
+                one.
+            arguments: Of the verb, an object: purge of forget, properties and title of edit_memory, or
+                those of the save.
+            id: The memory that would be forgotten or edited.
+
+        Raises:
+            InvalidArgument: another verb, or arguments is no object.
+            MemoryNotFound: no such memory is visible to the caller.
+            IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
+        """
+        return await self.caller.one(
+            "propose_change", SaveResult, {"verb": verb, "arguments": arguments, "id": id}
+        )
+
     async def retrieve_context(
         self,
         project_id: str,
@@ -2704,18 +2729,22 @@ class Verbs:
         properties: Mapping[str, Any],
         by: str,
         title: str | None = None,
+        period: Mapping[str, Any] | None = None,
     ) -> EditedMemory:
         """Correct a live memory in place, as a person: a new version with the person's trust.
 
-        The earlier version stays in its history. A text stays a text and a list of texts a list; a memory
-        that is named keeps its name.
+        The earlier version stays in its history. A text of its kind stays a text and a list of texts a
+        list; a memory that is named keeps its name.
 
         Args:
             id: The id of the memory.
             version: The version that the person was shown; another one since is refused.
-            properties: The texts that change, an object; the others stay.
+            properties: The properties that change, an object; the others stay, and null removes one that
+                its kind does not require.
             by: The name of the person who decides.
             title: The title, of a memory whose title is no property, such as a decision; unset: as it is.
+            period: {"valid_from": …, "valid_to": …} instead of the period that it has; an end that is
+                missing is open.
 
         Raises:
             NotPermitted: the login is neither owner nor reviewer, or the memory belongs to all tenants.
@@ -2729,7 +2758,14 @@ class Verbs:
         return await self.caller.one(
             "edit_memory",
             EditedMemory,
-            {"id": id, "version": version, "properties": properties, "by": by, "title": title},
+            {
+                "id": id,
+                "version": version,
+                "properties": properties,
+                "by": by,
+                "title": title,
+                "period": period,
+            },
         )
 
     async def get_relevant_memory(

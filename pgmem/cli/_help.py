@@ -46,6 +46,7 @@ HELP = {
     "config": "Show and change the thresholds and limits of the store.",
     "graph": "Check or rebuild the graph beside the tables.",
     "reindex": "Embed every text that has no vector yet. It can be stopped and started again at any time.",
+    "vault": "Keep a folder of Markdown notes and the store in step.",
     "export": "Write all visible data to a file of JSON lines: nodes, history, edges, cards, open saves.",
     "sync": "Bring this store and another one in step: what changed in each goes to the other.",
     "backup": "Back up the embedded server, and check the backup by restoring it. Agents may go on writing.",

@@ -70,6 +70,7 @@ PANELS: dict[str, dict[str, str]] = {
         "config": "store:config",
         "graph": "graph:app",
         "reindex": "embed:reindex",
+        "vault": "vault:app",
         "export": "moving:export",
         "sync": "feed:sync",
         "backup": "backup:backup",

@@ -70,14 +70,14 @@ class Exchange:
         head = (await self._here.changes("now"))["cursor"]
         # Their changes come first: what goes there then is what both sides make of it.
         pulled = 0
-        async for page, cursor in _pages(there, mine.pulled):
+        async for page, cursor in pages(there, mine.pulled):
             options = {"peer": other.feed, "cursor": cursor, "since": mine.pushed, "until": head}
             arrivals = await self._here.apply(page, **options, dry_run=self._dry_run)
             self._note(page, arrivals)
             self.done.count("here", arrivals)
             self._progress("received", pulled := pulled + len(page))
         told = 0
-        async for page, cursor in _pages(self._here, mine.pushed):
+        async for page, cursor in pages(self._here, mine.pushed):
             page = [change for change in page if _known_by(change) not in self._arrived]
             if page:
                 self.done.count("there", await there.apply(page, dry_run=self._dry_run))
@@ -117,7 +117,7 @@ class Exchange:
 
         async def own() -> AsyncIterator[list[Record]]:
             nonlocal cursor
-            async for page, to in _pages(self._here, mine.pushed):
+            async for page, to in pages(self._here, mine.pushed):
                 cursor = to or cursor
                 yield [change for change in page if _known_by(change) not in self._arrived]
 
@@ -140,7 +140,7 @@ class Exchange:
         await self._here.apply([], peer=peer, pushed=cursor)
 
 
-async def _pages(store: Peer, after: str | None) -> AsyncIterator[tuple[list[Record], str | None]]:
+async def pages(store: Peer, after: str | None) -> AsyncIterator[tuple[list[Record], str | None]]:
     """Yield what changed in a store after a cursor, and the cursor to keep with each page; all of it without one."""
     for row in [await store.records("vocabulary", None)]:
         yield [each["record"] for each in row], None

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from datetime import date, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pgmem.documents import NESTING, UNPACKED_BYTES, check
+from pgmem.documents import UNPACKED_BYTES
 from pgmem.errors import InvalidArgument
+from pgmem.importers.notes import LINK, Note, plain
 from pgmem.importers.records import Item, Link, Names, Reading, Vocabulary, moment, proportion
 
-_LINK = re.compile(r"\[\[([^\[\]|#^]+)(?:[#^][^\[\]|]*)?(?:\|[^\[\]]*)?\]\]")
-_BOUNDARY = re.compile(r"^-{3,}\s*$", re.MULTILINE)
 _TAG = re.compile(r"(?<![\w#/&\[])#([^\W\d][\w/-]*|\d[\w/-]*[^\W\d][\w/-]*)")
 """A tag in the text: # and a word with a letter, as Obsidian reads it; not a heading, a link or a colour in a URL."""
 _CODE = re.compile(
@@ -41,7 +40,7 @@ def read(folder: Path, known: Vocabulary) -> Reading:
     by_name = _by_name(notes)
     for place, (front, body) in notes.items():
         reading.items.append(_item(place, front, body, nodes[place], known, reading))
-        for word in dict.fromkeys(match.strip() for match in _LINK.findall(body)):
+        for word in dict.fromkeys(match.strip() for match in LINK.findall(body)):
             targets = by_name.get(word.casefold(), set())
             if len(targets) == 1:
                 (target,) = targets
@@ -72,42 +71,13 @@ def _notes(folder: Path, reading: Reading) -> Notes:
                 f"{folder} holds more than {UNPACKED_BYTES // 2**20} MiB of notes; import it in parts."
             )
         try:
-            front, body = _split(path.read_text(encoding="utf-8-sig"))
-            check(front, "the front matter")
-        except (ValueError, TypeError, RecursionError, InvalidArgument) as error:
+            note = Note.of(path.read_bytes())
+        except ValueError as error:
             problem = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else "cannot be read"
             reading.left_out[f"notes whose text or front matter {problem}, such as {place}"] += 1
             continue
-        notes[place] = (front, body)
+        notes[place] = (dict(note.front), note.body.replace("\r\n", "\n").strip())
     return notes
-
-
-def _split(text: str) -> tuple[dict[str, Any], str]:
-    """The front matter of a note, and its text.
-
-    Raises:
-        ValueError: the front matter is not YAML.
-        InvalidArgument: it is nested too deeply.
-    """
-    parts = _BOUNDARY.split(text.strip(), maxsplit=2)
-    if len(parts) < 3 or parts[0]:
-        return {}, text.strip()
-    import yaml  # it takes a while to load, and other commands do not need it
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    try:
-        # The nesting is checked first: the loader is recursive, in C too, and a deep text ends the process.
-        depth = 0
-        for event in yaml.parse(parts[1], Loader=loader):
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if depth > NESTING:
-                raise InvalidArgument("the front matter is nested too deeply")
-            if isinstance(event, yaml.ScalarEvent) and event.value == "<<":
-                raise InvalidArgument("the front matter merges objects")  # which can double it at each level
-        found = yaml.load(parts[1], Loader=loader)  # a safe loader: it makes plain values only
-    except yaml.YAMLError as error:
-        raise ValueError("the front matter is not YAML") from error
-    return dict(found) if isinstance(found, dict) else {}, parts[2].strip()
 
 
 def _nodes(notes: Notes, known: Vocabulary, reading: Reading) -> dict[Path, tuple[str, str]]:
@@ -135,7 +105,7 @@ def _by_name(notes: Notes) -> dict[str, set[Path]]:
 def _item(
     place: Path, front: dict[str, Any], body: str, node: tuple[str, str], known: Vocabulary, reading: Reading
 ) -> Item:
-    properties = {key: _plain(value) for key, value in front.items() if key not in _OWN}
+    properties = {key: plain(value) for key, value in front.items() if key not in _OWN}
     properties |= {"body": body, "path": place.as_posix(), "folder": reading.folder}
     if tags := _tags(front, body):
         properties["tags"] = tags
@@ -149,7 +119,7 @@ def _item(
         status = "active"
     confidence = proportion(front.get("confidence"))
     if confidence is None and front.get("confidence") is not None:
-        properties["confidence_told"] = _plain(front["confidence"])
+        properties["confidence_told"] = plain(front["confidence"])
     created, updated = (_first_moment(front, names) for names in (_CREATED, _UPDATED))
     for name in (*_CREATED, *_UPDATED):
         if moment(front.get(name)) is not None and moment(front.get(name)) in (created, updated):
@@ -190,14 +160,3 @@ def _title(place: Path, front: dict[str, Any]) -> str:
 def _label(front: dict[str, Any], known: Vocabulary) -> str:
     found = known.label(front.get("label") or front.get("type") or "")
     return found if found and found != "Decision" else "Concept"
-
-
-def _plain(value: Any) -> Any:
-    """A value of YAML as a value of JSON."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | set):
-        return [_plain(item) for item in value]
-    if isinstance(value, date | datetime):
-        return value.isoformat()
-    return value if isinstance(value, str | int | float | bool | None) else str(value)

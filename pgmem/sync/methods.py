@@ -31,6 +31,7 @@ class Verbs(Portal):
     retry_save = waiting(methods.Verbs.retry_save)
     list_reviews = waiting(methods.Verbs.list_reviews)
     remember = waiting(methods.Verbs.remember)
+    propose_change = waiting(methods.Verbs.propose_change)
     retrieve_context = waiting(methods.Verbs.retrieve_context)
     get_session = waiting(methods.Verbs.get_session)
     search_memory = waiting(methods.Verbs.search_memory)

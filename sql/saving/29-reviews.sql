@@ -193,7 +193,7 @@ begin
 end;
 $$;
 comment on function pgmem.propose_change is $$
-Ask a person to decide about a change: it waits in the reviews; asked for again, it is the same review.
+Ask a person to decide about a change; asked for again, it is the same review.
 
 verb: forget or edit_memory, for a memory that is here; or the verb that saves a kind, for a new one.
 arguments: Of the verb, an object: purge of forget, properties and title of edit_memory, or those of the save.

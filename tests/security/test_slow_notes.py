@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pgmem.errors import InvalidArgument
-from pgmem.importers import markdown, mem0
+from pgmem.importers import markdown, mem0, notes
 
 PIECES = ("<", "](", "[[", "`", "~~~", "```", " #a", "#1", "#1a", "https://", "[", "|", "<a ")
 LENGTH = 120_000
@@ -21,7 +21,8 @@ def test_the_tags_and_links_of_a_note_are_read_in_time_by_its_length(piece: str,
     text = piece * (LENGTH // len(piece)) + end
     begun = time.process_time()
     markdown._tags({}, text)
-    markdown._LINK.findall(text)
+    notes.LINK.findall(text)
+    assert notes.Note.of(f"---\na: 1\n---\n{text}".encode()).links is not None
     assert time.process_time() - begun < 3
 
 
@@ -32,8 +33,8 @@ def test_front_matter_that_merges_objects_is_refused() -> None:
         for n in range(9)
     )
     begun = time.process_time()
-    with pytest.raises(InvalidArgument, match="merges objects"):
-        markdown._split(f"---\n{levels}---\ntext\n")
+    with pytest.raises(ValueError, match="merges objects"):
+        notes.Note.of(f"---\n{levels}---\ntext\n".encode())
     assert time.process_time() - begun < 1
 
 

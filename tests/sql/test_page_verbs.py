@@ -45,8 +45,8 @@ def test_an_edit_changes_what_was_sent_and_is_found_by_its_new_words(
         ({"version": 7}, "has changed since it was shown: it is at version 1"),
         ({"by": " "}, "by must not be empty"),
         (
-            {"properties": {"colour": "red"}},
-            "'colour' of this Decision cannot be edited so; edit its texts: date, rationale.",
+            {"properties": {"rationale": None}},
+            "'rationale' of this Decision cannot be edited so; edit its texts: date, rationale.",
         ),
         ({"properties": {"rationale": ["a"]}}, "'rationale' of this Decision cannot be edited so"),
         ({"properties": {"rationale": " "}}, "rationale must not be empty"),
