@@ -1216,6 +1216,36 @@ VERBS = {
             },
         ),
         Verb(
+            "confirm",
+            "write",
+            "reviewer",
+            arguments={"id": Argument("The id of the memory.", type="uuid", required=True)},
+        ),
+        Verb(
+            "list_conflicts",
+            "look",
+            "reader",
+            arguments={
+                "project_id": Argument("Only of this project; unset: of all."),
+                "id": Argument("Only those of this memory; unset: of all.", type="uuid"),
+                "limit": Argument(
+                    "How many at most, 1 to 1000.", type="integer", default="50", least=1.0, most=1000.0
+                ),
+            },
+        ),
+        Verb(
+            "settle_conflict",
+            "write",
+            "reviewer",
+            arguments={
+                "id": Argument("The id of one of the two.", type="uuid", required=True),
+                "with_id": Argument("The id of the other.", type="uuid", required=True),
+                "by": Argument("The name of the person who decides.", required=True),
+                "holds": Argument("The id of the one that holds; unset: both do.", type="uuid"),
+                "reason": Argument("Why; needed where both hold."),
+            },
+        ),
+        Verb(
             "reflect",
             "repeat",
             "writer",

@@ -47,7 +47,9 @@ __all__ = [
     "ClaimCheck",
     "Companion",
     "CompletedName",
+    "ConfirmedMemory",
     "Conflict",
+    "ConflictEntry",
     "Conflicts",
     "ContextBundle",
     "ContextItem",
@@ -948,6 +950,32 @@ class Repair(Answer):
     into_version: int
 
 
+class TitledMemory(LabelledMemory):
+    """A memory by its id and title, with its status."""
+
+    status: str
+
+
+class ConfirmedMemory(TitledMemory):
+    """A memory after a person has said that it still holds."""
+
+    version: int
+
+
+class ConflictEntry(Answer):
+    """Two live memories that contradict each other; neither is preferred until a person decides."""
+
+    id: UUID
+    label: str
+    title: str
+    project: str | None = None
+    with_id: UUID
+    with_label: str
+    with_title: str
+    with_project: str | None = None
+    created_at: datetime
+
+
 class ProposedInsight(Answer):
     """An insight that a reflection proposes."""
 
@@ -1105,12 +1133,6 @@ class MemoryCounts(Answer):
     first_at: datetime | None = None
     last_at: datetime | None = None
     growth: list[TimelineCount] | None = None
-
-
-class TitledMemory(LabelledMemory):
-    """A memory by its id and title, with its status."""
-
-    status: str
 
 
 class DrawnNode(TitledMemory):

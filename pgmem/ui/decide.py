@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, Literal, cast
 from uuid import UUID
 
-from pgmem.errors import ContractError, InvalidArgument, MemoryNotFound
+from pgmem.errors import ContractError, InvalidArgument, MemoryNotFound, PgmemError
 from pgmem.models import Card, MemoryEntry, ReviewDetail, SaveStatus
 from pgmem.ui import words
 from pgmem.ui.memories import approval
@@ -24,6 +25,14 @@ _BESIDE = (
 """What is listed beside the texts and is not compared."""
 
 _TITLES = ("title", "entity_name", "trigger", "objective", "topic")
+
+_JUDGED = {
+    "holds": "confirmed; its age counts from now.",
+    "gone": "forgotten; its history stays.",
+    "dismiss": "not asked again.",
+    "approve": "saved as a memory.",
+}
+"""What a person says to an insight, and what then happened."""
 
 HELD = ("forget", "revert", "remember")
 """Changes of a memory that wait for a person: made or dropped, never stored beside it."""
@@ -91,7 +100,19 @@ async def saves(visit: Visit) -> Page:
     tabs, state = await asyncio.gather(_tabs(visit), _open_saves(visit))
     found = [save for save in state.saves if save.dedup_outcome != "manual_review"][:_SAVES]
     details = await asyncio.gather(*(visit.memory.get_review(save.save_id) for save in found))
-    return Page("saves.html", {**tabs, "saves": found}, {"texts": [asked(one.arguments) for one in details]})
+    projects = [entry.name for entry in await visit.memory.list_projects()]
+    shown = [
+        {
+            "save": save,
+            "title": next(
+                (str(one.arguments[n]) for n in _TITLES if one.arguments.get(n)), save.verb or "save"
+            ),
+            "texts": [(n, text) for n, text in asked(one.arguments) if n not in (*_TITLES, *_BESIDE)],
+            "near": get_close_matches(save.project or "", projects, 1, 0.4),
+        }
+        for save, one in zip(found, details, strict=True)
+    ]
+    return Page("saves.html", {**tabs, "saves": found}, {"shown": shown, "names": projects})
 
 
 async def _open_saves(visit: Visit) -> SaveStatus:
@@ -114,12 +135,17 @@ async def resolve(visit: Visit) -> Redirect:
     """Decide one review; a second person is shown the decision and who made it."""
     save_id = visit.parts["id"]
     outcome = visit.field("outcome")
-    if outcome not in ("new", "supersede", "drop", "retry"):
+    if outcome not in ("new", "supersede", "drop", "retry", "approve"):
         raise InvalidArgument(f"outcome is new, supersede or drop, not {outcome[:40]!r}.")
     path = "/decide/approvals" if visit.form.get("kind") == "approvals" else "/decide"
     path = "/decide/saves" if visit.form.get("kind") == "saves" else path
-    if outcome == "retry":
-        done = await visit.memory.retry_save(save_id)
+    if outcome in ("retry", "approve"):
+        token = None
+        if outcome == "approve":
+            arguments = (await visit.memory.get_review(save_id)).arguments
+            preview = "\n".join(text for _, text in asked(arguments))
+            token = (await visit.memory.request_global_write_approval(preview)).token
+        done = await visit.memory.retry_save(save_id, token, visit.form.get("into") or None)
         visit.flash(f"{done.status}: {done.message or done.next_step or ''}", wrong=done.status != "saved")
         return Redirect(visit.url(path))
     before = await visit.memory.get_review(save_id)
@@ -215,25 +241,78 @@ async def reflect(visit: Visit) -> Redirect:
 
 
 async def judge(visit: Visit) -> Redirect:
-    """Approve or dismiss an insight."""
-    action = visit.field("action")
-    if action not in ("approve", "dismiss"):
-        raise InvalidArgument(f"action is approve or dismiss, not {action[:40]!r}.")
+    """Judge one insight, those that are ticked, or all that are shown."""
+    action, _, one = visit.field("action").partition(":")
+    if action not in _JUDGED:
+        raise InvalidArgument(f"action is {', '.join(_JUDGED)}, not {action[:40]!r}.")
     try:
-        done = await visit.memory.review_insight(
-            str(visit.parts["id"]), cast(Literal["approve", "dismiss"], action)
+        wanted = {UUID(one)} if one else set(visit.chosen())
+    except ValueError:
+        raise InvalidArgument(f"{one[:40]!r} is not the id of an insight.") from None
+    found = [i for i in (await visit.memory.surface_insights(100)).insights if i.id in wanted]
+    done, wrong = 0, ""
+    for insight in found:
+        try:
+            for source in await visit.memory.find_memories(insight.sources[:1]):
+                if action == "holds":
+                    await visit.memory.confirm(source.id)
+                elif action == "gone" and source.status in ("active", "approved"):
+                    token = await approval(visit, source, "Forget")
+                    await visit.memory.forget(source.label, str(source.id), governance_token=token)
+            await visit.memory.review_insight(
+                str(insight.id), "approve" if action == "approve" else "dismiss"
+            )
+            done += 1
+        except PgmemError as error:
+            wrong = str(error)
+    if wrong or not found:
+        visit.flash(wrong or "These insights are no longer pending; another person decided.", wrong=True)
+    if done:
+        link = (
+            (visit.url(f"/memory/{found[0].sources[0]}"), "View") if action == "holds" and done == 1 else None
         )
-        said = (
-            "Approved and saved as a memory."
-            if done.status == "approved"
-            else "Dismissed. It is not proposed again."
-        )
-        visit.flash(
-            said, link=(visit.url(f"/memory/{done.id}"), "View") if done.status == "approved" else None
-        )
-    except InvalidArgument as error:
-        visit.flash(str(error), wrong=True)
+        visit.flash(f"{done} {'insight' if done == 1 else 'insights'}: {_JUDGED[action]}", link=link)
     return Redirect(visit.url("/decide/insights"))
+
+
+# Conflicts
+
+
+async def conflicts(visit: Visit) -> Page:
+    """The pairs of memories that contradict each other, side by side."""
+    tabs, found = await asyncio.gather(_tabs(visit), visit.memory.list_conflicts(visit.project, limit=25))
+    ids = list(dict.fromkeys(i for pair in found for i in (pair.id, pair.with_id)))
+    nodes = {node.id: node for node in await visit.memory.find_memories(ids)}
+    shown = [
+        (pair, words.side_by_side(nodes[pair.id], nodes[pair.with_id]))
+        for pair in found
+        if pair.id in nodes and pair.with_id in nodes
+    ]
+    return Page("conflicts.html", {**tabs, "conflicts": found}, {"shown": shown, "nodes": nodes})
+
+
+async def settle_conflict(visit: Visit) -> Redirect:
+    """Decide a conflict: the left one holds, the right one, or both for a reason."""
+    one, other, holds = visit.identity("one"), visit.identity("other"), visit.field("holds")
+    if holds not in ("left", "right", "both"):
+        raise InvalidArgument(f"holds is left, right or both, not {holds[:40]!r}.")
+    reason = visit.form.get("reason", "").strip() or None
+    before = {node.id: node for node in await visit.memory.find_memories([one, other])}
+    winner = {"left": one, "right": other, "both": None}[holds]
+    await visit.memory.settle_conflict(one, other, visit.name, winner, reason)
+    undo = None
+    loser = before.get(other if holds == "left" else one)
+    if loser and winner and all(node.label == "Decision" for node in before.values()):
+        undo = (f"/memory/{loser.id}/revert", {"version": str(loser.version)})
+    visit.flash(
+        "Both hold; the reason is on their relation."
+        if winner is None
+        else "Decided; the other one is history.",
+        undo=undo,
+        link=(visit.url(f"/memory/{winner or one}"), "View"),
+    )
+    visit.checks.forget(visit.key)
+    return Redirect(visit.url("/decide/conflicts"))
 
 
 # Cards

@@ -31,12 +31,13 @@ async def health(visit: Visit) -> Page:
     data: dict[str, Any] = {"report": report, "busy": busy, "trouble": trouble}
     if report is None:
         return Page("health.html", data, {"groups": [], "growth": None, "bars": [], "ticks": []})
-    state = report.health
+    state, findings, with_cards = report.health, report.hygiene.findings, visit.text("cards") is not None
     look = {
         "growth": timeline(state.timeline, state.checked_at.date()),
         "bars": histogram(state.confidence),
         "ticks": ticks_to(max(state.confidence, default=0)),
-        "groups": _groups(report.hygiene.findings),
+        "groups": _groups([one for one in findings if with_cards or one.label != "Card"]),
+        "about_cards": 0 if with_cards else sum(one.label == "Card" for one in findings),
         "live": sum(state.memories.values()),
     }
     return Page("health.html", data, look)

@@ -54,10 +54,11 @@ async def one(visit: Visit) -> Page:
     """A memory with everything that is known of it."""
     node = await visit.memory.find_memory(visit.parts["id"])
     hops = visit.count("hops", 1, 2)
-    history, around, line, near = await asyncio.gather(
+    history, around, line, open_conflicts, near = await asyncio.gather(
         visit.memory.memory_history(node.label, str(node.id)),
         visit.memory.memory_relations(node.id, hops),
         visit.memory.memory_lineage(node.id),
+        visit.memory.list_conflicts(None, node.id),
         _likeness(visit, node),
     )
     # Beside the other requests: an agent may have written thirty long versions that take long to compare.
@@ -67,6 +68,7 @@ async def one(visit: Visit) -> Page:
         "memory": node,
         "history": history.versions,
         "relations": around,
+        "conflicts": open_conflicts,
         "lineage": line,
         "found_by": near,
         "hops": hops,
@@ -79,12 +81,96 @@ async def one(visit: Visit) -> Page:
         "ego": drawing.ego(around, str(node.id)),
         "line": drawing.lines([line], str(node.id)) if len(line) > 1 else None,
         "replaced": [entry for entry in line if entry.replaced_by == node.id],
+        "outdated_by": [
+            one
+            for edge in around.edges
+            if edge.rel_type == "OUTDATES" and edge.to_id == node.id
+            for one in around.nodes
+            if one.id == edge.from_id
+        ],
         "replaced_by": _replaced_by(line, node.id),
         "replacing": REPLACING.get(node.label),
         "can_change": node.label != "Card",
         "branch": node.properties.get("branch") if node.label == "Card" else None,
     }
     return Page("memory.html", data, look)
+
+
+_NEW = {
+    "decision": (
+        "Decision",
+        (("title", "Title", 0, 1), ("rationale", "Rationale", 1, 1), ("owner", "Owner", 0, 0)),
+    ),
+    "context": ("Note", (("content", "Content", 1, 1), ("topic", "Topic", 0, 0))),
+    "entity": ("Fact", (("entity_name", "Name", 0, 1), ("fact", "Fact", 1, 1))),
+    "pattern": ("Pattern", (("trigger", "When", 0, 1), ("repeatable_steps", "Steps, one a line", 1, 1))),
+}
+"""The kinds that a person makes by hand, each with its fields: argument, name, whether long, whether needed."""
+
+
+async def new_form(visit: Visit) -> Page:
+    """A form for a memory made by hand; `from` is a turn or a memory whose text it begins with."""
+    kind = visit.text("kind") or "context"
+    if kind not in _NEW:
+        raise InvalidArgument(f"kind is {', '.join(_NEW)}, not {kind[:40]!r}.")
+    source = visit.id("from")
+    text = ""
+    if source is not None:
+        node = await visit.memory.find_memory(source)
+        text = str(node.properties.get("content") or node.title)
+    fields = [
+        (name, title, long, needed, text if long and needed else "")
+        for name, title, long, needed in _NEW[kind][1]
+    ]
+    kinds = [(name, title) for name, (title, _) in _NEW.items()]
+    return Page("new.html", {"kind": kind}, {"fields": fields, "kinds": kinds})
+
+
+async def new(visit: Visit) -> Redirect:
+    """Save a memory made by hand, in the name of the person."""
+    kind, project = visit.field("kind"), visit.field("project_id")
+    if kind not in _NEW:
+        raise InvalidArgument(f"kind is {', '.join(_NEW)}, not {kind[:40]!r}.")
+    given: dict[str, Any] = {name: visit.form.get(name, "").strip() for name, *_ in _NEW[kind][1]}
+    given = {name: value for name, value in given.items() if value}
+    if "repeatable_steps" in given:
+        given["repeatable_steps"] = [
+            step.strip() for step in given["repeatable_steps"].split("\n") if step.strip()
+        ]
+    memory = visit.memory
+    verbs: dict[str, Any] = {
+        "decision": memory.save_decision,
+        "context": memory.save_context,
+        "entity": memory.upsert_entity,
+        "pattern": memory.save_pattern,
+    }
+    missing = [title for name, title, _, needed in _NEW[kind][1] if needed and name not in given]
+    if missing:
+        raise InvalidArgument(f"{', '.join(missing)} must not be empty.")
+    done = await verbs[kind](**given, project_id=project)
+    if done.artifact_id is None:
+        visit.flash(f"Not saved: {done.message or done.status}. {done.next_step or ''}".strip(), wrong=True)
+        return Redirect(visit.url("/decide" if done.dedup_outcome == "manual_review" else "/decide/saves"))
+    visit.flash("Saved." if done.dedup_outcome != "duplicate_skip" else "This is known already.")
+    return _back(visit, done.artifact_id)
+
+
+async def forget_many(visit: Visit) -> Redirect:
+    """Hide the memories that are ticked, or all that are shown; their history stays."""
+    done, wrong = 0, ""
+    for node in await visit.memory.find_memories(visit.chosen()):
+        try:
+            token = await approval(visit, node, "Forget")
+            gone = await visit.memory.forget(node.label, str(node.id), governance_token=token)
+            done += gone.status == "archived"
+        except PgmemError as error:
+            wrong = str(error)
+    if done:
+        link = (visit.url("/memories", status="archived"), "View")
+        visit.flash(f"{done} archived. Their history stays; each page puts its memory back.", link=link)
+    if wrong:
+        visit.flash(wrong, wrong=True)
+    return Redirect(visit.url("/memories"))
 
 
 async def text(visit: Visit) -> Response:

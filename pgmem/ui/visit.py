@@ -174,6 +174,21 @@ class Visit:
         except ValueError:
             raise InvalidArgument(f"{name} is an id such as 0190c5a0-7d2e-7000-8000-000000000000.") from None
 
+    def chosen(self) -> list[UUID]:
+        """The ids of a form with many rows: those that are ticked, or all that it shows if it says so.
+
+        Raises:
+            InvalidArgument: none is ticked.
+        """
+        mark = "shown." if self.form.get("all") else "one."
+        try:
+            found = [UUID(name.removeprefix(mark)) for name in self.form if name.startswith(mark)]
+        except ValueError:
+            raise InvalidArgument("This form has a row without a valid id; load the page again.") from None
+        if not found:
+            raise InvalidArgument("Nothing was changed: tick at least one row, or choose all that are shown.")
+        return found
+
     def flash(self, text: str, **more: Any) -> None:
         """Show a sentence at the head of the next page."""
         self.session.notices.append(Notice(text, **more))

@@ -249,7 +249,11 @@ begin
     return v_result;
   end if;
   v_locked := pgmem.lock_scope(p_node.scope_key);
-  for v_found in select c.* from pgmem.contradicted(p_node) c loop
+  for v_found in select c.* from pgmem.contradicted(p_node) c
+    -- A person has said why both hold (settle_conflict).
+    where not exists (select from pgmem.edge e where e.rel = 'SIMILAR_TO' and e.props ? 'reason'
+      and e.src = least(c.seq, p_node.seq) and e.dst = greatest(c.seq, p_node.seq))
+  loop
     v_result := v_result || jsonb_build_object('id', v_found.id, 'axis', v_found.axis, 'theirs', v_found.theirs,
       'ours', pgmem.stated(p_node.label, p_node.title, p_node.props));
     if not v_found.is_plain then

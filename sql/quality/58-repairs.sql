@@ -166,3 +166,172 @@ RelationNotAllowed: they are one, of two projects, or the second is private and 
 $$;
 select pgmem.declare_verb('merge_entities', p_rights => 'reviewer', p_effect => 'write', p_answer => 'Repair',
   p_reach => 'caller');
+
+
+select pgmem.declare_answer('titled_memory', $$
+A memory by its id and title, with its status.
+
+like labelled_memory
+status text
+$$);
+
+select pgmem.declare_answer('confirmed_memory', $$
+A memory after a person has said that it still holds.
+
+like titled_memory
+version integer
+$$);
+
+create or replace function pgmem.confirm(p_id uuid) returns pgmem.confirmed_memory
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
+declare
+  v_caller pgmem.caller := pgmem.require_writer();
+  v_node   pgmem.node;
+begin
+  perform pgmem.require_reviewer('confirm');
+  select n.* into v_node from pgmem.visible_node n where n.id = p_id and pgmem.is_memory(n.label);
+  if v_node.seq is null then
+    raise exception using errcode = 'PM002', message = format('No memory %s found.', p_id);
+  end if;
+  perform pgmem.require_forgettable(v_node, v_caller);
+  perform pgmem.lock_scope(v_node.scope_key);
+  select n.* into v_node from pgmem.visible_node n where n.id = p_id;
+  if not pgmem.is_live_status(v_node.status) then
+    raise exception using errcode = 'PM001',
+      message = format('The memory is %s; only a live one is confirmed. revert brings it back.', v_node.status);
+  end if;
+  if v_node.label = 'Pattern' then
+    v_node.props := v_node.props || jsonb_build_object('last_validated_at', pgmem.now());
+  end if;
+  v_node := pgmem.update_node(v_node);
+  return row(v_node.id, v_node.label, v_node.title, v_node.status, v_node.version)::pgmem.confirmed_memory;
+end;
+$$;
+comment on function pgmem.confirm is $$
+Say that a live memory still holds: its age, and a pattern's validation, count from now.
+
+Its text, its writer and its trust stay.
+
+id: The id of the memory.
+
+NotPermitted: the login is neither owner nor reviewer, or the memory belongs to all tenants.
+MemoryNotFound: no such memory is visible to the caller.
+InvalidArgument: it is not live.
+RelationNotAllowed: the memory is a card, which a refresh confirms.
+$$;
+select pgmem.declare_verb('confirm', p_rights => 'reviewer', p_effect => 'write', p_answer => 'ConfirmedMemory',
+  p_reach => 'caller');
+
+
+select pgmem.declare_answer('conflict_entry', $$
+Two live memories that contradict each other; neither is preferred until a person decides.
+
+id uuid, label text, title text, project text?, with_id uuid, with_label text, with_title text, with_project text?
+created_at timestamptz
+$$);
+
+create or replace function pgmem.list_conflicts(
+  p_project_id text default null,
+  p_id uuid default null,
+  p_limit pgmem.row_limit default 50
+) returns setof pgmem.conflict_entry
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+declare
+  v_project bigint := pgmem.find_project(p_project_id);
+begin
+  return query
+  select a.id, a.label, a.title::text, a.project, b.id, b.label, b.title::text, b.project, e.created_at
+  from pgmem.edge e join pgmem.live_node a on a.seq = e.src join pgmem.live_node b on b.seq = e.dst
+  where e.rel = 'CONFLICTS_WITH' and (v_project is null or v_project in (a.project_seq, b.project_seq))
+    and (p_id is null or p_id in (a.id, b.id))
+  order by e.seq limit p_limit;
+end;
+$$;
+comment on function pgmem.list_conflicts is $$
+List the pairs of live memories that contradict each other, the oldest conflict first.
+
+project_id: Only of this project; unset: of all.
+id: Only those of this memory; unset: of all.
+
+MemoryNotFound: no such project is visible here.
+InvalidArgument: the limit is not from 1 to 1000.
+$$;
+select pgmem.declare_verb('list_conflicts', p_rights => 'reader', p_effect => 'look', p_answer => 'list[ConflictEntry]');
+
+
+create or replace function pgmem.settle_conflict(
+  p_id uuid,
+  p_with_id uuid,
+  p_by text,
+  p_holds uuid default null,
+  p_reason text default null
+) returns pgmem.titled_memory
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
+declare
+  v_answer pgmem.titled_memory;
+  v_caller pgmem.caller := pgmem.require_writer();
+  v_by     jsonb := jsonb_strip_nulls(jsonb_build_object(
+                      'by', pgmem.clean_key(p_by, 'by'), 'reason', pgmem.clean_text(p_reason, 'reason')));
+  v_one    pgmem.node;
+  v_other  pgmem.node;
+begin
+  perform pgmem.require_reviewer('settle_conflict');
+  if p_holds is null and not v_by ? 'reason' then
+    raise exception using errcode = 'PM001', message = 'Both hold only for a reason; send reason, or the id that holds.';
+  elsif p_holds is not null and p_holds not in (p_id, p_with_id) then
+    raise exception using errcode = 'PM001', message = 'holds is one of the two ids; leave it out if both hold.';
+  end if;
+  select n.* into v_one from pgmem.visible_node n where n.id = p_id;
+  select n.* into v_other from pgmem.visible_node n where n.id = p_with_id;
+  if v_one.seq is null or v_other.seq is null then
+    raise exception using errcode = 'PM002', message = 'One of the two memories was not found.';
+  end if;
+  perform pgmem.require_own(v_one, v_caller);
+  perform pgmem.require_own(v_other, v_caller);
+  perform pgmem.lock_scope(least(v_one.scope_key, v_other.scope_key));
+  perform pgmem.lock_scope(greatest(v_one.scope_key, v_other.scope_key));
+  if not exists (
+      select from pgmem.edge e join pgmem.live_node a on a.seq = e.src join pgmem.live_node b on b.seq = e.dst
+      where e.rel = 'CONFLICTS_WITH' and (e.src, e.dst) in ((v_one.seq, v_other.seq), (v_other.seq, v_one.seq))) then
+    raise exception using errcode = 'PM001',
+      message = 'No open conflict joins the two; another person may have decided it.';
+  end if;
+  if p_holds = v_one.id and v_one.label = 'Decision' and v_other.label = 'Decision' then
+    perform pgmem.supersede(v_other.id::text, v_one.id::text, null, p_by);
+  elsif p_holds = v_other.id and v_one.label = 'Decision' and v_other.label = 'Decision' then
+    perform pgmem.supersede(v_one.id::text, v_other.id::text, null, p_by);
+  else
+    delete from pgmem.edge e where e.rel in ('CONFLICTS_WITH', 'SIMILAR_TO')
+      and (e.src, e.dst) in ((v_one.seq, v_other.seq), (v_other.seq, v_one.seq));
+    if p_holds is null then
+      perform pgmem.insert_edge(least(v_one.seq, v_other.seq), 'SIMILAR_TO', greatest(v_one.seq, v_other.seq), v_by);
+    else
+      perform pgmem.insert_edge(case when p_holds = v_one.id then v_one.seq else v_other.seq end, 'OUTDATES',
+                                case when p_holds = v_one.id then v_other.seq else v_one.seq end, v_by);
+    end if;
+  end if;
+  select n.id, n.label, n.title, n.status into v_answer from pgmem.visible_node n
+  where n.id = case when p_holds = p_id then p_with_id else p_id end;
+  return v_answer;
+end;
+$$;
+comment on function pgmem.settle_conflict is $$
+Decide a conflict: which of two memories holds, or that both do.
+
+The answer is the one that does not hold, or the first where both do.
+
+Of two decisions the one that holds supersedes the other. Of other memories it outdates the other, which stays and is
+found after it. Where both hold they are joined by SIMILAR_TO with the reason, and do not conflict again.
+
+id: The id of one of the two.
+with_id: The id of the other.
+by: The name of the person who decides.
+holds: The id of the one that holds; unset: both do.
+reason: Why; needed where both hold.
+
+NotPermitted: the login is neither owner nor reviewer, or a memory is not the caller's.
+MemoryNotFound: one of the two is not visible here.
+InvalidArgument: no open conflict joins them, holds is neither of them, or the reason is missing.
+$$;
+select pgmem.declare_verb('settle_conflict', p_rights => 'reviewer', p_effect => 'write', p_answer => 'TitledMemory',
+  p_reach => 'caller');

@@ -264,13 +264,6 @@ comment on function pgmem.edges_among is
   'The relations between some nodes that the caller sees, as JSON; with known_at those that were on record then.';
 
 
-select pgmem.declare_answer('titled_memory', $$
-A memory by its id and title, with its status.
-
-like labelled_memory
-status text
-$$);
-
 select pgmem.declare_answer('drawn_node', $$
 A memory of a drawn graph; depth counts the relations from the one in the middle.
 
@@ -591,7 +584,9 @@ begin
          count(*) filter (where a.dedup_outcome = 'manual_review' and a.candidate_id is null),
          count(*) filter (where a.dedup_outcome is distinct from 'manual_review')
   into v_answer.reviews, v_answer.approvals, v_answer.failed_saves
-  from pgmem.unresolved_saves(p_project_id, null) a;
+  from pgmem.visible_attempt a
+  where a.status not in ('saved', 'dropped', 'partial')
+    and (p_project_id is null or pgmem.folded(a.project) = pgmem.folded(p_project_id));
   select count(*) filter (where n.label = 'Insight' and n.status = 'pending'),
          count(*) filter (where n.label = 'Card' and n.status = 'draft')
   into v_answer.insights, v_answer.drafts

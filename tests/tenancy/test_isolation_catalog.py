@@ -43,6 +43,7 @@ WRITERS = {
     "create_relations": "an edge of the caller's tenant, made again with one type more",
     "delete_relations": "an edge of the caller's tenant, made again with one type less",
     "expire_turns": "maintenance: turns of any tenant whose days are over",
+    "settle_conflict": "the conflict of two memories that the caller owns, below the locks of both scopes",
     "mark_hygiene": "the time of the last report on a project that was resolved for the caller",
 }
 # What shows in the text of a function that it asks for one tenant's rows, or is a person's verb.
@@ -58,6 +59,7 @@ READERS = {
     "order_titles": "refresh_dedup's and the upgrade's: counts hashes of words over the store",
     "delete_embeddings": "nodes that its caller found through what the tenant may see",
     "set_aside_embeddings": "nodes that its caller found through what the tenant may see",
+    "list_conflicts": "edges whose two ends are nodes of live_node, which is filtered",
     "health_conflicts": "edges whose two ends are nodes of live_node, which is filtered",
     "outdated_decisions": "edges of nodes of hygiene_node, which is filtered",
     "detect_cross_project_solution": "edges of nodes of reflected_node, which is filtered",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -120,7 +121,7 @@ def test_insights_and_cards_are_decided(pages: Pages, store: dict[str, Any], age
     )
     page = pages.page("/decide/insights")
     page.keyboard.press("a")
-    expect(page.get_by_role("status")).to_contain_text("Approved and saved as a memory.")
+    expect(page.get_by_role("status")).to_contain_text("saved as a memory.")
     page.goto(f"{pages.address}/ui/decide/cards")
     expect(page.get_by_text("mail/queue.py:88")).to_be_visible()
     page.keyboard.press("r")
@@ -322,3 +323,115 @@ def test_a_page_shows_the_whole_of_what_a_press_carries_out(
     asked = agent("revert", label="EntityFact", key=str(store["mail"]), version=1)
     page.goto(f"{pages.address}/ui/decide/{asked['save_id']}")
     expect(page.locator("main")).to_contain_text("Ten")
+
+
+def test_one_of_two_in_conflict_holds_or_both_do_for_a_reason(
+    pages: Pages, store: dict[str, Any], agent: Call
+) -> None:
+    ids = {}
+    for title in (
+        "Always run the tests",
+        "Never run the tests",
+        "Accept returns for 30 days",
+        "Accept returns for 60 days",
+    ):
+        saved = agent("save_decision", title=title, rationale=title, project_id="harbour")
+        ids[title] = (
+            saved["artifact_id"]
+            or agent("resolve_review", save_id=saved["save_id"], outcome="new", by="ada")["artifact_id"]
+        )
+    for one, other in (
+        ("Always run the tests", "Never run the tests"),
+        ("Accept returns for 30 days", "Accept returns for 60 days"),
+    ):
+        agent(
+            "relate",
+            from_label="Decision",
+            from_key=str(ids[one]),
+            rel_type="CONFLICTS_WITH",
+            to_label="Decision",
+            to_key=str(ids[other]),
+        )
+    page = pages.page(f"/memory/{ids['Never run the tests']}")
+    expect(page.locator(".notice")).to_contain_text("Always run the tests")
+    page.get_by_role("link", name="Decide which holds").click()
+    first = page.locator("section.even", has_text="Always")
+    first.get_by_role("button", name="Both hold").click()
+    expect(page.locator(".lede")).to_contain_text("Both hold only for a reason")
+    page.go_back()
+    first.get_by_label("Reason, if both hold").fill("Locally and in CI.")
+    first.get_by_role("button", name="Both hold").click()
+    expect(page.get_by_role("status")).to_contain_text("Both hold")
+    expect(page.locator("section.even")).to_have_count(1)
+    page.get_by_role("button", name="Right holds").click()
+    expect(page.get_by_text("No open conflicts.")).to_be_visible()
+    assert status_of(agent, ids["Never run the tests"])["status"] == "active"
+    assert {status_of(agent, ids[f"Accept returns for {n} days"])["status"] for n in (30, 60)} == {
+        "active",
+        "superseded",
+    }
+    assert agent("count_waiting")["conflicts"] == 0
+
+
+def test_what_an_insight_asks_about_is_renewed_or_forgotten_many_at_once(
+    pages: Pages, store: dict[str, Any], agent: Call, clock: Callable[[str], None]
+) -> None:
+    clock("2025-01-01")
+    agent("save_session", objective="Begin", project_id="old")
+    ids = [
+        agent("save_pattern", trigger=f"Alarm {n} rings", repeatable_steps=["Look"], project_id="old")[
+            "artifact_id"
+        ]
+        for n in range(3)
+    ]
+    clock("2026-06-01")
+    agent("reflect")
+    page = pages.page("/decide/insights")
+    asked = page.locator("section", has_text="still hold?")
+    asked.filter(has_text="Alarm 0").get_by_role("button", name="Not any more").click()
+    expect(page.get_by_role("status")).to_contain_text("forgotten")
+    assert status_of(agent, ids[0])["status"] == "archived"
+    for n in (1, 2):
+        asked.filter(has_text=f"Alarm {n}").get_by_role("checkbox").check()
+    page.get_by_role("button", name="They hold").click()
+    expect(page.get_by_role("status")).to_contain_text("2 insights: confirmed")
+    for identity in ids[1:]:
+        node = status_of(agent, identity)
+        assert (node["status"], node["version"]) == ("active", 2)
+        assert str(node["updated_at"]) > "2026-05-31"
+    live = page.request.get(f"{pages.address}/ui/memories.json?labels=Insight&status=approved").json()[
+        "memories"
+    ]
+    assert live == []
+
+
+def test_a_save_into_a_misspelt_project_is_saved_into_the_right_one(
+    pages: Pages, store: dict[str, Any], agent: Call
+) -> None:
+    agent("save_decision", title="Take payments with Adyen", rationale="Better fees.", project_id="harbuor")
+    page = pages.page("/")
+    page.get_by_role("link", name="open save", exact=True).click()
+    expect(page.locator(".list > li")).to_contain_text("Better fees.")
+    expect(page.get_by_label("Project").last).to_have_value("harbour")
+    page.get_by_role("button", name="Save into this project").click()
+    expect(page.get_by_text("No open saves.")).to_be_visible()
+    found = page.request.get(f"{pages.address}/ui/memories.json?project=harbour&labels=Decision").json()[
+        "memories"
+    ]
+    assert "Take payments with Adyen" in {one["title"] for one in found}
+
+
+def test_a_person_makes_a_memory_and_forgets_many(pages: Pages, store: dict[str, Any], agent: Call) -> None:
+    page = pages.page("/new?kind=decision&project=harbour")
+    page.get_by_label("Title").fill("Paint the boats blue")
+    page.get_by_label("Rationale").fill("They are seen from afar.")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("status")).to_contain_text("Saved.")
+    made = status_of(agent, page.url.split("/memory/")[1][:36])
+    assert (made["title"], made["source"], made["trust_level"]) == ("Paint the boats blue", "ui", 1.0)
+    page.goto(f"{pages.address}/ui/memories?labels=Decision&status=active")
+    for title in ("Paint the boats blue", "Keep bookings in one database"):
+        page.get_by_role("checkbox", name=f"Choose {title}").check()
+    page.get_by_role("button", name="Forget them").click()
+    expect(page.get_by_role("status")).to_contain_text("2 archived")
+    assert status_of(agent, store["kept"])["status"] == "archived"
