@@ -2421,6 +2421,8 @@ class Verbs:
     ) -> Insight:
         """Judge an insight: approved, it is a live memory; dismissed, it does not come back.
 
+        A proposal to forget is carried out when it is approved, and archived with what it forgets.
+
         The same judgement again changes nothing.
 
         Args:
@@ -2429,7 +2431,8 @@ class Verbs:
 
         Raises:
             MemoryNotFound: no such insight is here.
-            NotPermitted: the setting approval is not self, and the caller is no person.
+            NotPermitted: the setting approval is not self, and the caller is no person; or what it forgets
+                is trusted more than the caller.
             InvalidArgument: it was judged otherwise before, or the action is another word.
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.

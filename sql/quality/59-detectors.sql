@@ -1,7 +1,7 @@
 -- Detectors: what memories say together
 --
 -- A detector is a query over the graph that proposes insights: a solution of one project that fits a problem of
--- another, a concept that many memories share, knowledge that was not confirmed for long. Each returns a title, a
+-- another, a concept that many memories share, a memory that agents named wrong. Each returns a title, a
 -- summary, a confidence, and the seqs of the memories that it was seen in; reflect stores what is new. The title is the
 -- key by which reflect knows an insight again: a new wording would propose again what was judged already.
 --
@@ -94,18 +94,46 @@ comment on function pgmem.detect_shared_technology is
   'Technologies and tools that three or more memories are joined to.';
 
 
-create or replace function pgmem.detect_stale_knowledge() returns setof pgmem.detected
+-- Proposals to forget: review_insight archives their sources when one is approved. They cost no tokens: the signals are
+-- what agents named (54-recall), and that nothing was brought to anyone for as long as the record is kept.
+create or replace function pgmem.detect_named_wrong() returns setof pgmem.detected
 language sql stable set search_path = pgmem, pg_temp as $$
-  select format('Does %s still hold?', pgmem.short_name(n.title)),
-         format('%s %s was last saved on %s; its confidence is now %s.', n.label, pgmem.short_name(n.title),
-                n.updated_at::date, round(pgmem.confidence(n.initial_confidence, n.updated_at)::numeric, 2)),
-         0.5, array[n.seq]
+  select format('Forget %s, which was named wrong?', pgmem.short_name(n.title)),
+         format('%s %s was named %s times as wrong, %s as outdated and %s as used.', n.label, pgmem.short_name(n.title),
+                sum(u.wrong), sum(u.outdated), sum(u.used)),
+         0.8, array[n.seq]
   from pgmem.reflected_node n
-  where n.status <> 'stub' and n.label not in ('Session', 'Context', 'Decision') and not n.instructs
-    and (n.updated_at <= pgmem.now() - interval '90 days' or pgmem.confidence(n.initial_confidence, n.updated_at) < 0.3)
+  join pgmem.usefulness u on u.node_seq = n.seq and u.tenant = any ((select pgmem.visible_tenants())::text[])
+  where n.status <> 'stub' and n.tenant = (select c.tenant from pgmem.caller() c)
+  group by n.seq, n.label, n.title having sum(u.wrong + u.outdated) > sum(u.used)
+  order by sum(u.wrong + u.outdated - u.used) desc, n.seq limit 15;
+$$;
+comment on function pgmem.detect_named_wrong is
+  'Own memories that were named as wrong or outdated more often than as used.';
+
+
+create or replace function pgmem.detect_never_used() returns setof pgmem.detected
+language sql stable set search_path = pgmem, pg_temp as $$
+  with recorded as materialized (
+    select m.id, min(r.at) as since from pgmem.recall_event r cross join lateral unnest(r.memory_ids) as m(id)
+    where r.tenant = any ((select pgmem.visible_tenants())::text[]) group by m.id
+  )
+  select format('Forget %s, which nobody used?', pgmem.short_name(n.title)),
+         format('%s %s was last changed on %s and brought to nobody since the record of recall begins, on %s.', n.label,
+                pgmem.short_name(n.title), n.updated_at::date, k.since::date),
+         0.4, array[n.seq]
+  from (select min(r.since) as since from recorded r) k
+  join pgmem.reflected_node n on n.updated_at < k.since - interval '60 days'
+  -- A record of some weeks; a shorter one says nothing of use.
+  where k.since < pgmem.now() - interval '21 days' and n.status <> 'stub' and not n.instructs
+    and n.label not in ('Session', 'Decision') and n.tenant = (select c.tenant from pgmem.caller() c)
+    and not exists (select from recorded r where r.id = n.id)
+    and not exists (select from pgmem.usefulness u where u.node_seq = n.seq and u.tenant = n.tenant and u.used > 0)
+    and not exists (select from pgmem.reflected_link l where l.seq = n.seq)
   order by n.updated_at, n.seq limit 15;
 $$;
-comment on function pgmem.detect_stale_knowledge is 'Memories unchanged for 90 days, or with a confidence below 0.3; not what holds until it is replaced.';
+comment on function pgmem.detect_never_used is
+  'Own memories that are old, joined to nothing and brought to nobody in a record of recall of three weeks or more.';
 
 
 create or replace function pgmem.detect_tag_without_edge() returns setof pgmem.detected
@@ -168,23 +196,3 @@ language sql stable set search_path = pgmem, pg_temp as $$
 $$;
 comment on function pgmem.detect_training_opportunity is
   'Courses and exercises that cover what an unsolved problem or a vulnerability is about.';
-
-
-create or replace function pgmem.detect_under_connected() returns setof pgmem.detected
-language sql stable set search_path = pgmem, pg_temp as $$
-  with thing as materialized (
-    select n.seq, n.title, n.label, (select count(*) from pgmem.reflected_link l where l.seq = n.seq) as relations,
-           count(*) over () as things
-    from pgmem.reflected_node n
-    where n.status <> 'stub'
-      and n.label in (select l.name from pgmem.label l where l.vocabulary = 'engrama' and l.verb is null)
-  )
-  select format('%s is hardly connected', pgmem.short_name(t.title)),
-         format('%s %s has fewer than two relations: what does it belong to?', t.label, pgmem.short_name(t.title)),
-         0.4, array[t.seq]
-  from thing t where t.relations < 2 and t.things >= 5
-  -- A few: in a young store most things are hardly connected, and would bury what is worth a look.
-  order by t.seq desc limit 5;
-$$;
-comment on function pgmem.detect_under_connected is
-  'Named things with fewer than two relations, in a store of five or more of them.';

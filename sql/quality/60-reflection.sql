@@ -41,10 +41,10 @@ begin
       union all select 'training_opportunity', d.* from pgmem.detect_training_opportunity() d
       union all select 'technique_transfer', d.* from pgmem.detect_technique_transfer() d
       union all select 'concept_clustering', d.* from pgmem.detect_concept_clustering() d
-      union all select 'stale_knowledge', d.* from pgmem.detect_stale_knowledge() d
+      union all select 'named_wrong', d.* from pgmem.detect_named_wrong() d
+      union all select 'never_used', d.* from pgmem.detect_never_used() d
       union all select 'hub_stubs', d.* from pgmem.detect_hub_stubs() d
-      union all select 'tag_without_edge', d.* from pgmem.detect_tag_without_edge() d
-      union all select 'under_connected', d.* from pgmem.detect_under_connected() d) f
+      union all select 'tag_without_edge', d.* from pgmem.detect_tag_without_edge() d) f
     order by f.confidence desc, f.detector, f.title
   loop
     if exists (select from pgmem.visible_node n where n.scope_key = v_node.scope_key and n.tenant || '' = v_node.tenant
@@ -132,6 +132,35 @@ select pgmem.declare_verb('surface_insights', p_rights => 'reader', p_effect => 
   p_toolset => 'core,quality', p_description => 'The pending insights, surest first.');
 
 
+create or replace function pgmem.forget_proposed(p_insight pgmem.node, p_caller pgmem.caller) returns void
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_seq  bigint;
+  v_node pgmem.node;
+begin
+  for v_seq in
+    select n.seq from jsonb_array_elements_text(p_insight.props -> 'sources') as s(id)
+    join pgmem.visible_node n on n.id = s.id::uuid order by n.seq
+  loop
+    select n.* into v_node from pgmem.visible_node n where n.seq = v_seq;
+    perform pgmem.require_forgettable(v_node, p_caller);
+    perform pgmem.lock_scope(v_node.scope_key);
+    select n.* into v_node from pgmem.visible_node n where n.seq = v_seq;
+    if pgmem.needs_review(v_node, p_caller, false) then
+      raise exception using errcode = 'PM004', message = format(
+        'A person decides over forgetting %s %s: pgmem ui, or review_insight in SQL as a reviewer.', v_node.label,
+        quote_literal(left(v_node.title, 80)));
+    elsif pgmem.is_live_status(v_node.status) then
+      perform pgmem.forget_node(v_node, p_caller, false);
+    end if;
+  end loop;
+  perform pgmem.set_status(p_insight.seq, 'archived');
+end;
+$$;
+comment on function pgmem.forget_proposed is
+  'Archive the memories that an approved proposal names, and the proposal; revert brings a memory back.';
+
+
 create or replace function pgmem.review_insight(
   p_title text,
   p_action pgmem.insight_action
@@ -155,6 +184,10 @@ begin
     raise exception using errcode = 'PM002',
       message = format('No insight %s is here; surface_insights lists them.', quote_literal(left(p_title, 80)));
   end if;
+  -- A proposal that was carried out is archived.
+  if v_node.status = 'archived' and v_status = 'approved' then
+    return pgmem.insight(v_node);
+  end if;
   if v_node.status not in ('pending', v_status) then
     raise exception using errcode = 'PM001',
       message = format('This insight is %s already; a judgement is final.', v_node.status);
@@ -162,7 +195,10 @@ begin
   if v_node.status = 'pending' then
     perform pgmem.set_status(v_node.seq, v_status);
     select n.* into v_node from pgmem.visible_node n where n.seq = v_node.seq;
-    if v_status = 'approved' then
+    if v_status = 'approved' and v_node.props ->> 'detector' in ('named_wrong', 'never_used') then
+      perform pgmem.forget_proposed(v_node, v_caller);
+      select n.* into v_node from pgmem.visible_node n where n.seq = v_node.seq;
+    elsif v_status = 'approved' then
       perform pgmem.insert_edge(v_node.seq, 'ABOUT', n.seq)
       from jsonb_array_elements_text(v_node.props -> 'sources') as s(id) join pgmem.visible_node n on n.id = s.id::uuid
       order by n.seq;
@@ -175,13 +211,16 @@ $$;
 comment on function pgmem.review_insight is $$
 Judge an insight: approved, it is a live memory; dismissed, it does not come back.
 
+A proposal to forget is carried out when it is approved, and archived with what it forgets.
+
 The same judgement again changes nothing.
 
 title: Its title or id.
 action: approve or dismiss.
 
 MemoryNotFound: no such insight is here.
-NotPermitted: the setting approval is not self, and the caller is no person.
+NotPermitted: the setting approval is not self, and the caller is no person; or what it forgets is trusted more than
+  the caller.
 InvalidArgument: it was judged otherwise before, or the action is another word.
 $$;
 select pgmem.declare_verb('review_insight', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Insight',

@@ -109,22 +109,64 @@ def test_a_concept_that_three_meet_in_is_a_cluster(
     assert [i["confidence"] for i in insights] == ([] if confidence is None else [pytest.approx(confidence)])
 
 
-def test_what_was_not_touched_for_ninety_days_is_stale_knowledge(
+def test_age_alone_and_few_relations_propose_nothing(
     call: Call, each: Each, remember: Remember, clock: Callable[[str], None]
 ) -> None:
     clock("2026-01-01")
-    remember("Concept", "Old")
-    clock("2026-01-02")
-    remember("Concept", "Newer")
-    clock("2026-04-01")
-    (insight,) = found(call, each, "stale_knowledge")
-    assert (insight["title"], insight["confidence"]) == ("Does “Old” still hold?", 0.5)
-
-
-def test_what_is_hardly_believed_is_stale_knowledge(call: Call, each: Each, remember: Remember) -> None:
+    for number in range(30):
+        remember("Person", f"p{number}")
     remember("Concept", "Rumour", props={"confidence": 0.2})
-    remember("Concept", "Fact", props={"confidence": 0.3})
-    assert [i["title"] for i in found(call, each, "stale_knowledge")] == ["Does “Rumour” still hold?"]
+    clock("2026-12-01")
+    assert call("reflect")["created"] == 0
+
+
+def test_what_was_named_wrong_more_often_than_used_is_proposed_and_forgotten_once_approved(
+    call: Call, each: Each, rows: Rows, shop: str
+) -> None:
+    note = call("save_context", content="The till opens at seven", project_id=shop)["artifact_id"]
+    kept = call("save_context", content="The till closes at nine", project_id=shop)["artifact_id"]
+    call("feedback", id=note, verdict="wrong")
+    call("feedback", id=kept, verdict="used")
+    (insight,) = found(call, each, "named_wrong")
+    assert (insight["title"], insight["sources"]) == (
+        "Forget “The till opens at seven”, which was named wrong?",
+        [note],
+    )
+
+    def status() -> dict[str, str]:
+        return {str(r["id"]): r["status"] for r in rows("select id, status from pgmem.context")}
+
+    assert status() == {str(note): "active", str(kept): "active"}
+    for _ in range(2):
+        assert call("review_insight", title=str(insight["id"]), action="approve")["status"] == "archived"
+    assert status() == {str(note): "archived", str(kept): "active"}
+    assert call("search_answer", query="named wrong", project_id=shop, labels=["Insight"])["results"] == []
+
+
+def test_an_agent_cannot_forget_by_a_proposal_what_is_trusted_more(
+    call: Call, each: Each, rows: Rows, shop: str
+) -> None:
+    rows("select set_config('pgmem.source', 'cli', false)")
+    note = call("save_context", content="The till opens at seven", project_id=shop)["artifact_id"]
+    rows("select set_config('pgmem.source', 'mcp', false)")
+    call("feedback", id=note, verdict="wrong")
+    (insight,) = found(call, each, "named_wrong")
+    with pytest.raises(psycopg.Error, match="A person decides"):
+        call("review_insight", title=str(insight["id"]), action="approve")
+
+
+def test_what_is_old_and_was_brought_to_nobody_is_proposed_once_the_record_is_long_enough(
+    call: Call, each: Each, clock: Callable[[str], None], shop: str
+) -> None:
+    clock("2026-01-01")
+    old = call("save_context", content="The yard was paved", project_id=shop)["artifact_id"]
+    used = call("save_context", content="The gate squeaks", project_id=shop)["artifact_id"]
+    clock("2026-05-01")
+    call("record_recall", by="search_memory", memory_ids=[str(used)])
+    assert found(call, each, "never_used") == []
+    clock("2026-05-23")
+    (insight,) = found(call, each, "never_used")
+    assert insight["sources"] == [old]
 
 
 @pytest.mark.parametrize(("mentions", "insights"), [(2, 0), (3, 1)])
@@ -148,61 +190,6 @@ def test_a_tag_that_names_a_memory_without_an_edge_is_found_and_one_with_an_edge
     assert insight["confidence"] == 0.7
 
 
-@pytest.mark.parametrize(("things", "insights"), [(4, 0), (5, 5)])
-def test_few_relations_are_reported_from_five_things_on(
-    call: Call, each: Each, remember: Remember, things: int, insights: int
-) -> None:
-    for number in range(things):
-        remember("Person", f"p{number}")
-    lonely = found(call, each, "under_connected")
-    assert [i["confidence"] for i in lonely] == [0.4] * insights
-
-
-def test_things_that_are_hardly_connected_do_not_bury_the_other_insights(
-    call: Call, each: Each, remember: Remember
-) -> None:
-    """A first reflection of a young store proposed 27 insights, most of them of this kind."""
-    for number in range(30):
-        remember("Person", f"p{number}")
-    assert len(found(call, each, "under_connected")) == 5
-    call("reflect")
-    assert len(found(call, each, "under_connected")) == 5
-
-
-def test_the_same_is_not_proposed_twice_and_what_was_dismissed_does_not_come_back(
-    call: Call, each: Each, remember: Remember
-) -> None:
-    remember("Concept", "Rumour", props={"confidence": 0.2})
-    assert call("reflect")["created"] == 1
-    assert call("reflect")["created"] == 0
-    (insight,) = each("surface_insights")
-    assert call("review_insight", title=insight["title"], action="dismiss")["status"] == "dismissed"
-    remember("Concept", "Rumour", props={"confidence": 0.1})
-    assert call("reflect")["created"] == 0
-    assert each("surface_insights") == []
-    assert call("review_insight", title=insight["title"], action="dismiss")["status"] == "dismissed"
-    with pytest.raises(psycopg.Error, match="dismissed already"):
-        call("review_insight", title=insight["title"], action="approve")
-
-
-def test_a_pending_insight_is_not_live_and_an_approved_one_is_joined_to_its_sources(
-    call: Call, each: Each, rows: Rows, remember: Remember
-) -> None:
-    source = remember("Concept", "Rumour", props={"confidence": 0.2})
-    call("reflect")
-    assert rows("select * from pgmem.live_node where label = 'Insight'") == []
-    assert [r["label"] for r in each("search_memory", query="does the rumour hold")] == ["Concept"]
-    (insight,) = each("surface_insights", query="rumour confidence")
-    assert each("surface_insights", query="elephants") == []
-    done = call("review_insight", title=str(insight["id"]), action="approve")
-    assert (done["status"], done["sources"]) == ("approved", [source])
-    edges = rows("select rel, to_id from pgmem.graph_edge where from_label = 'Insight' and rel = 'ABOUT'")
-    assert edges == [{"rel": "ABOUT", "to_id": source}]
-    assert {r["label"] for r in each("search_memory", query="does the rumour hold")} == {"Concept", "Insight"}
-    # An insight is not an input of reflection.
-    assert call("reflect")["created"] == 0
-
-
 def test_an_insight_is_trusted_as_its_least_trusted_source(
     call: Call, each: Each, rows: Rows, remember: Remember
 ) -> None:
@@ -219,13 +206,13 @@ def test_an_insight_is_trusted_as_its_least_trusted_source(
 
 def test_insights_are_their_tenants_alone(call: Call, each: Each, act_as: ActAs, remember: Remember) -> None:
     act_as("acme", "alice")
-    remember("Concept", "Secret", props={"confidence": 0.1})
+    call("feedback", id=remember("Concept", "Secret"), verdict="wrong")
     assert call("reflect")["created"] == 1
     act_as("acme", "bob")
     assert call("reflect")["created"] == 0
     assert each("surface_insights") == []
     with pytest.raises(psycopg.Error, match="No insight"):
-        call("review_insight", title="Does “Secret” still hold?", action="approve")
+        call("review_insight", title="Forget “Secret”, which was named wrong?", action="approve")
 
 
 def test_after_ten_memories_since_the_last_reflection_a_hint_suggests_one(call: Call, shop: str) -> None:
