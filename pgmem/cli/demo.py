@@ -56,14 +56,18 @@ STEPS: tuple[tuple[str, str, dict[str, Any]], ...] = (
         },
     ),
     (
-        "a near copy replaces it",
+        "name the one that it replaces",
         "save_decision",
-        {"title": "Keep the orders of the shop in PostgreSQL 18", "rationale": "18 reads faster from disk."},
+        {
+            "title": "Keep the orders of the shop in PostgreSQL 18",
+            "rationale": "18 reads faster from disk.",
+            "supersedes": "Keep the orders of the shop in PostgreSQL 17",
+        },
     ),
     (
         "a similar title: a person decides",
         "save_decision",
-        {"title": "Keep the invoices of the shop in MySQL", "rationale": "They belong to the orders."},
+        {"title": "Hold orders of one shop in PostgreSQL 18", "rationale": "Each shop by itself."},
     ),
     (
         "another decision",

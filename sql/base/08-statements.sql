@@ -305,3 +305,19 @@ end;
 $$;
 comment on function pgmem.tells_apart is
   'Whether two titles differ in words that tell two things apart: names, numbers, negations, or their subjects.';
+
+
+create or replace function pgmem.differ_in_numbers(p_theirs text, p_ours text) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select t.words[1] = t.words[2] and lower(p_theirs) <> lower(p_ours)
+  from (select array(
+    select string_agg(regexp_replace(lower(w.word), '\d+', '#', 'g'), ' ' order by w.place)
+             filter (where not pgmem.is_function_word(lower(w.word)))
+    from unnest(array[p_theirs, p_ours]) with ordinality as u(title, side)
+    cross join lateral unnest(pgmem.statement_words(u.title)) with ordinality as w(word, place)
+    where p_theirs ~ '\d' and p_ours ~ '\d'
+    group by u.side order by u.side) as words) t;
+end;
+comment on function pgmem.differ_in_numbers is
+  'Whether two titles say the same with other numbers, such as two versions of one server; small words do not count.';

@@ -153,7 +153,8 @@ begin
     and (n.valid_to is null or n.valid_to >= pgmem.now()) and exact.score >= 0.5
   order by exact.score desc, n.seq limit 20
   loop
-    v_axis := pgmem.contradiction(v_one.title, p_title);
+    v_axis := coalesce(pgmem.contradiction(v_one.title, p_title),
+      case when pgmem.differ_in_numbers(v_one.title, p_title) then 'number' end);
     if not pgmem.tells_apart(v_one.title, p_title)
        and (v_axis is null or v_one.score >= pgmem.setting_float('dedup_supersede')) then
       seq := v_one.seq;

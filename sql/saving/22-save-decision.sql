@@ -128,9 +128,20 @@ declare
   v_supersedes boolean := false;
   v_named      text := case when p_review is null then pgmem.clean_text(p_arguments ->> 'supersedes', 'supersedes') end;
   v_conflicts  jsonb;
+  v_locked     boolean;
+  v_result     pgmem.save_result;
 begin
   if v_repeat is not null then
-    return pgmem.saved(v_repeat, 'duplicate_skip', v_repeat, 'Duplicate detected: the existing record is returned.');
+    if v_named is not null then  -- saved before, and now it is said what it replaces
+      v_locked := pgmem.lock_scope(p_node.scope_key);
+      v_earlier := pgmem.decision_to_replace(v_named, v_node, p_caller);
+    end if;
+    if v_earlier.seq is null or v_earlier.id = v_repeat then
+      return pgmem.saved(v_repeat, 'duplicate_skip', v_repeat, 'Duplicate detected: the existing record is returned.');
+    end if;
+    perform pgmem.set_status(v_earlier.seq, 'superseded', pgmem.now());
+    perform pgmem.insert_edge(n.seq, 'SUPERSEDES', v_earlier.seq) from pgmem.visible_node n where n.id = v_repeat;
+    return pgmem.saved(v_repeat, 'supersede', v_earlier.id, format('Supersedes %s.', v_earlier.id));
   end if;
   if p_review is null and v_named is null then
     v_earlier := pgmem.replacing_decision(v_node);
@@ -186,8 +197,12 @@ begin
       'theirs', v_near.theirs, 'ours', v_node.title);
   end if;
   if not v_supersedes then
-    return pgmem.saved(v_node.id, 'new', p_embedded => pgmem.store_embedding(v_node, p_embedding),
-                       p_conflicts => v_conflicts);
+    v_result := pgmem.saved(v_node.id, 'new', p_embedded => pgmem.store_embedding(v_node, p_embedding),
+                            p_conflicts => v_conflicts);
+    if v_conflicts <> '[]' then
+      v_result.next_step := 'Both hold until somebody decides: if this one replaces the other, save it again with supersedes.';
+    end if;
+    return v_result;
   end if;
   return pgmem.saved(v_node.id, 'supersede', v_near.id, format('Supersedes %s.', v_near.id),
                      pgmem.store_embedding(v_node, p_embedding), p_conflicts => v_conflicts);

@@ -79,13 +79,15 @@ def test_the_tutorial_prints_what_it_says(
     decisions, lineage, conflicts = run_sql("look.sql", connection)
     assert [(row["title"], row["status"], row["replaced"]) for row in decisions] == [
         ("Keep the orders in PostgreSQL 17", "superseded", True),
+        ("Keep all the orders in PostgreSQL 17", "superseded", True),
         ("Keep the orders in PostgreSQL 18", "active", False),
         ("Cache product pages for an hour", "active", False),
         ("Never cache anything with a price", "active", False),
     ]
     assert [(row["age"], row["title"]) for row in lineage] == [
         (0, "Keep the orders in PostgreSQL 18"),
-        (1, "Keep the orders in PostgreSQL 17"),
+        (1, "Keep all the orders in PostgreSQL 17"),
+        (2, "Keep the orders in PostgreSQL 17"),
     ]
     assert [tuple(row.values()) for row in conflicts] == [
         ("Cache product pages for an hour", "Never cache anything with a price")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.conftest import Call
@@ -182,3 +184,24 @@ def test_aliases_are_names_that_a_query_may_use(call: Call, each: Each, shop: st
     call("upsert_entity", entity_name="kubernetes", fact="Runs on GKE.", project_id="shop")
     assert titles(each, "where does k8s run?", answers_only=True) == ["kubernetes"]
     assert set(titles(each, "where does k8s run?")) == {"kubernetes", "nomad"}
+
+
+def test_another_number_is_a_conflict_that_supersedes_settles(call: Call, shop: str) -> None:
+    """A version is an update or a second thing: both stay until somebody says so, and saying so needs no new wording."""
+
+    def decide(title: str, **more: object) -> dict[str, Any]:
+        return call("save_decision", title=title, rationale="why", project_id="shop", **more)
+
+    old = decide("Keep the orders in PostgreSQL 17")
+    new = decide("Keep orders in PostgreSQL 18")
+    assert [(c["id"], c["axis"]) for c in new["conflicts"]] == [(str(old["artifact_id"]), "number")]
+    assert "supersedes" in str(new["next_step"])
+    settled = decide("Keep orders in PostgreSQL 18", supersedes=str(old["artifact_id"]))
+    assert (settled["dedup_outcome"], settled["artifact_id"]) == ("supersede", new["artifact_id"])
+    again = decide("Keep orders in PostgreSQL 18")
+    assert (again["dedup_outcome"], again["artifact_id"]) == ("duplicate_skip", new["artifact_id"])
+    bundle = call("retrieve_context", project_id="shop", scope="project")
+    assert [i["title"] for i in bundle["items"] if i["label"] == "Decision"] == [
+        "Keep orders in PostgreSQL 18"
+    ]
+    assert bundle["retrieval_status"] == "succeeded"
