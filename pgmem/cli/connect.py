@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import os
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from pgmem.cli.options import DataDir, DryRun, Dsn, exit_on_error, terminal
+from pgmem.cli.options import DataDir, DryRun, Dsn, exit_on_error, load_settings, terminal
 from pgmem.escaping import visible
 
 if TYPE_CHECKING:
@@ -54,9 +55,20 @@ def connect(
             "--plugin", help="Only print the folder that the client takes as its plugin or extension."
         ),
     ] = False,
+    instructions: Annotated[
+        bool,
+        typer.Option(
+            "--instructions",
+            help="Only keep the block of the client's file of instructions in this folder (or --folder) up to date.",
+        ),
+    ] = False,
     dry_run: DryRun = False,
 ) -> None:
-    """Connect a client: the MCP server, and hooks where it has them."""
+    """Connect a client: the MCP server, and hooks where it has them.
+
+    With --instructions the standing instructions and decisions of the project are kept in a marked block of CLAUDE.md,
+    AGENTS.md or its like. What a person changes in the block is proposed for review.
+    """
     from pgmem.editor import catalog
     from pgmem.editor.connect import PLUGINS, edits, write
 
@@ -64,6 +76,9 @@ def connect(
         near = difflib.get_close_matches(client, catalog.CLIENTS, n=1, cutoff=0.5)
         wanted = f"Did you mean {near[0]}? " if near else ""
         raise typer.BadParameter(f"Unknown client {client!r}. {wanted}Known: {', '.join(catalog.CLIENTS)}.")
+    if instructions:
+        _instruct(client, folder or Path.cwd(), undo=undo, dry_run=dry_run)
+        return
     if plugin:
         if client not in PLUGINS:
             raise typer.BadParameter(f"--plugin is supported for {', '.join(PLUGINS)}.")
@@ -94,6 +109,29 @@ def connect(
         typer.echo("Nothing is written (--dry-run).")
     elif not undo:
         typer.echo(f"Restart {client}. `pgmem connect {client} --undo` reverts this.")
+
+
+def _instruct(client: str, folder: Path, *, undo: bool, dry_run: bool) -> None:
+    """Bring the block of a file of instructions up to date."""
+    from pgmem.vault import instructions
+
+    if client not in instructions.FILES:
+        raise typer.BadParameter(f"{client} reads no file of instructions in a folder.")
+    file = folder.resolve() / instructions.FILES[client]
+
+    async def run() -> instructions.Kept:
+        from pgmem.memory import Memory
+
+        async with Memory.connect(load_settings(None), source="cli") as memory:
+            return await instructions.keep(memory, file, folder.resolve(), undo=undo, dry_run=dry_run)
+
+    done = exit_on_error(lambda: asyncio.run(run()))
+    for proposal in done.proposals:
+        what = "removed" if proposal.text is None else "new" if proposal.id is None else "changed"
+        typer.echo(f"For review, {what}: {visible(proposal.text or proposal.id or '')}")
+    typer.echo(
+        f"{file} is {'up to date' if not done.written else 'to be written (--dry-run)' if dry_run else 'written'}."
+    )
 
 
 def _has_secret(dsn: str | None) -> bool:

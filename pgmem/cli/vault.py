@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import getpass
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pgmem.cli.moving import show
 from pgmem.cli.options import By, DryRun, Store, progress, stop, store_command
 from pgmem.escaping import visible
+from pgmem.models import Imported
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
@@ -84,4 +88,29 @@ def _directory(store: Store, directory: Path | None) -> Path:
     return found
 
 
+@store_command
+def import_(store: Store, directory: Directory = None, dry_run: DryRun = False) -> None:
+    """Rebuild a store from a vault that pgmem has kept, and list what its notes do not hold."""
+    folder = _directory(store, directory)
+
+    async def run(memory: Memory) -> tuple[Imported, dict[str, int]]:
+        from pgmem.vault.fields import Known
+        from pgmem.vault.folder import Folder
+        from pgmem.vault.rebuild import lines
+
+        records, left_out = lines(Folder(folder), Known.of(await memory.describe_schema()))
+        if dry_run or not records:
+            return Imported(taken=len(records), dry_run=dry_run), dict(left_out)
+        nodes = sum(record["type"] == "node" for record in records)
+        header = {"pgmem_export": 1, "nodes": nodes, "edges": len(records) - nodes, "saves": 0}
+        end = {"type": "end", "lines": len(records)}
+        with progress("importing") as report:
+            texts = (json.dumps(each, default=str) for each in ({**header, "type": "header"}, *records, end))
+            return await memory.import_lines(texts, progress=report), dict(left_out)
+
+    done, left_out = store.run(run)
+    show(replace(done, left_out=left_out), store.as_json)
+
+
 app.command("sync")(sync)
+app.command("import")(import_)

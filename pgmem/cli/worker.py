@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import getpass
 import logging
 import signal
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import anyio
@@ -71,6 +73,8 @@ async def _round(
 ) -> dict[str, int]:
     """Run one round of maintenance, and of extraction if a model is set; count what each did."""
     done = await memory.maintain(stop)
+    if (folder := memory.caller.database.settings.vault_path) is not None:
+        done = {**done, **await _notes(memory, folder)}
     if extractor is None:
         return done
     try:
@@ -87,6 +91,23 @@ async def _round(
         log.info("extraction completed: %s spent", of_today)
     counted = {name: getattr(found, name) for name in _COUNTED}
     return {**done, **{f"extraction_{name}": count for name, count in counted.items()}}
+
+
+async def _notes(memory: Memory, folder: Path) -> dict[str, int]:
+    """Bring the vault of VAULT_PATH in step; count what changed."""
+    from pgmem.vault.exchange import Vault
+    from pgmem.vault.folder import Folder
+
+    try:
+        found = await Vault(memory, Folder(folder), getpass.getuser()).sync()
+    except (DatabaseUnavailable, SchemaOutdated):
+        raise
+    except PgmemError as error:
+        log.warning("the vault is put off: %s", summary(error))
+        return {}
+    if found.problems:
+        log.warning("%s notes need a person: pgmem vault sync says which", len(found.problems))
+    return {f"notes_{name}": count for name, count in found.counts.items()}
 
 
 async def _rounds(settings: Settings, host: str, port: int | None) -> None:

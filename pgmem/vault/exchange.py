@@ -188,7 +188,7 @@ class Vault:
                         f"It has the id of {first.place}: remove the line id, and it becomes a new memory",
                     )
             found = first or notes[0]
-            if key in self._purged:
+            if key in self._purged and key not in self._agreed:
                 self.done.say(
                     found.place, "Its memory was purged: delete the note, or remove its lines id and pgmem"
                 )

@@ -123,7 +123,7 @@ def note_fields(note: Note, stem: str, label: str, known: Known, resolve: Resolv
                 if other := resolve(target):
                     found[f"l:{name}:{other}"] = True
         elif name not in OWN:
-            found[f"p:{name.removeprefix('property_')}"] = plain(value)
+            found[f"p:{name.removeprefix('property_')}"] = _cleaned(plain(value))
     for target in note.links:
         if other := resolve(target):
             found[f"l:LINKS_TO:{other}"] = True
@@ -176,26 +176,25 @@ def written(
     values: dict[str, Any] = {
         "id": state.id,
         "label": record["label"],
-        "title": record["title"]
-        if record["title"] != stem and record["label"] in ("Decision", *PLACES)
-        else None,
+        "title": record["title"] if record["title"] != stem else None,
         "project": record.get("project"),
         "status": fields["status"],
         "valid_from": _as_time(fields.get("valid_from")),
         "valid_to": _as_time(fields.get("valid_to")),
         "source": record.get("source"),
     }
-    if known.key_fields.get(record["label"]) and record["title"] != stem:
-        values["title"] = record["title"]
     keep = kept_keys(note)
     if new:  # a key that the person had before keeps its value
         keep = [k for k in OWN if k in note.front and plain(note.front[k]) != plain(values.get(k))]
     names = set(changed)
     for key in ("title", "status", "valid_from", "valid_to"):
-        if not new and key not in names and key not in keep:
+        held = key != "title" or record["label"] == "Decision"
+        if not new and held and key not in names and key not in keep:
             values.pop(key)  # what a person wrote and the store refused stays
     usual = USUAL | dict.fromkeys(("updated_at", "begins_at"), record["created_at"])
     rest = {k: record[k] for k in _META if record.get(k) not in (None, "", usual.get(k))}
+    if record.get("begins_at") is None:
+        rest["begins_at"] = "open"
     rest |= {k: plain(values.pop(k, None)) for k in keep if k in values}
     rest = {k: v for k, v in rest.items() if v is not None}
     if keep:
@@ -229,6 +228,15 @@ def _links(
         else:
             targets.pop(target, None)
     return list(targets.values())
+
+
+def _cleaned(value: Any) -> Any:
+    """A property without blanks around its texts, as the store keeps it."""
+    if isinstance(value, list):
+        return [_cleaned(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _cleaned(item) for name, item in value.items()}
+    return value.strip() if isinstance(value, str) else value
 
 
 def _targets(value: Any) -> list[str]:

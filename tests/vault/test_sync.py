@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from tests.moving.conftest import NewStore, new_store
 from tests.vault import obsidian
 from tests.vault.conftest import Rows, Run, Sync
 
-NOTHING: dict[str, Any] = {"problems": []}
+__all__ = ["new_store"]
 MEMORY = "select * from pgmem.node where title = %s and label not in ('Project', 'FocusArea') order by seq"
 EDGES = """
 select s.title as src, e.rel, d.title as dst from pgmem.edge e join pgmem.node s on s.seq = e.src
@@ -299,3 +300,61 @@ def test_a_dry_run_changes_nothing(sync: Sync, kept: Path, vault: Path, rows: Ro
 def test_the_state_is_left_out_of_git_and_diffs_are_lines(sync: Sync, kept: Path, vault: Path) -> None:
     assert (vault / ".pgmem/.gitignore").read_text() == "*\n"
     assert json.loads(next((vault / ".pgmem").glob("*.json")).read_text())["cursor"]
+
+
+def test_a_vault_alone_rebuilds_the_store(run: Run, sync: Sync, vault: Path, new_store: NewStore) -> None:
+    """Equal by export, except earlier versions and the times of relations, which are listed."""
+    obsidian.write(vault, 40)
+    for arguments in (
+        ("save", "session", "Set up", "--did", "one", "-p", "shop"),
+        (
+            "save",
+            "decision",
+            "Use PostgreSQL: always?",
+            "One system.\n\n- a\n- b",
+            "-p",
+            "shop",
+            "--owner",
+            "Ada",
+        ),
+        ("save", "pattern", "When a test fails", "Read it", "-p", "shop"),
+        ("save", "context", "Always answer in English.", "-p", "shop"),
+        ("save", "entity", "Redis", "A cache", "-p", "shop"),
+        (
+            "remember",
+            "Technology",
+            "PostgreSQL",
+            "--set",
+            "id=17",
+            "--set",
+            "source=web",
+            "--to",
+            "2030-01-01",
+        ),
+        ("relate", "Decision", "Use PostgreSQL: always?", "USES", "Technology", "PostgreSQL"),
+    ):
+        done = run(*arguments)
+        assert done.exit_code == 0, (arguments, done.stderr)
+    assert sync()["problems"] == []
+    sync()
+    there = new_store()
+    done = run("vault", "import", str(vault), "--json", PGMEM_DSN=there)
+    assert done.exit_code == 0, done.stderr
+    left_out = json.loads(done.stdout)["left_out"]
+    assert set(left_out) <= {"earlier versions of memories", "times of relations"}
+
+    def held(dsn: str | None) -> list[Any]:
+        variables = {"PGMEM_DSN": dsn} if dsn else {}
+        records = [json.loads(line) for line in run("export", "-", **variables).stdout.splitlines()]
+        kept = [{k: v for k, v in record.items() if k not in ("created_at" if record["type"] == "edge" else "",)}
+                for record in records if record["type"] in ("node", "edge")]  # fmt: skip
+        return sorted(kept, key=str)
+
+    assert held(there) == held(None)
+
+
+def test_the_worker_keeps_the_vault_of_the_settings_in_step(run: Run, vault: Path, kept: Path) -> None:
+    assert run("remember", "Concept", "Idea", "-p", "shop").exit_code == 0
+    done = run("worker", "--once", "--json", VAULT_PATH=str(vault))
+    assert json.loads(done.stdout)["notes_written"] == 1
+    assert (vault / "shop/Concept/Idea.md").exists()
