@@ -12,12 +12,17 @@ export PGMEM_UPSTREAM ?= $(abspath $(firstword $(wildcard ../*/upstream)))
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
+$(VENV)/.demo: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	@touch $@
 
-demo: $(VENV)/.installed  ## run the demo on the PostgreSQL that pip installs
+demo: $(VENV)/.demo  ## run the demo on the PostgreSQL that pip installs
 	$(BIN)/pgmem demo $(ARGS)
 
 test: $(VENV)/.installed  ## run the tests

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from pathlib import Path
 
@@ -12,9 +13,18 @@ import platformdirs
 def default_data_dir() -> Path:
     """The directory of a user's data; for root /var/lib/pgmem, because the server's user cannot enter root's home.
 
-    A store that an earlier release made in root's home stays in use.
+    Where HOME or XDG_DATA_HOME names a directory of root's that every user can enter, such as a volume of a container,
+    the data is there. A store that exists at one of the places stays in use.
     """
-    own = Path(platformdirs.user_data_dir("pgmem"))
-    if sys.platform == "linux" and os.geteuid() == 0 and not (own / "postgres").exists():
-        return Path("/var/lib/pgmem")
-    return own
+    own, system = Path(platformdirs.user_data_dir("pgmem")), Path("/var/lib/pgmem")
+    if sys.platform != "linux" or os.geteuid() != 0 or (own / "postgres").exists():
+        return own
+    return own if not (system / "postgres").exists() and _open_to_all(own) else system
+
+
+def _open_to_all(folder: Path) -> bool:
+    """Whether a folder, or the first above it that exists, is root's and open to every user from the top on."""
+    present = next(each for each in (folder, *folder.parents) if each.exists())
+    above = [each.stat() for each in (present, *present.parents)]
+    entered = all(each.st_mode & stat.S_IXOTH and not each.st_mode & stat.S_IWOTH for each in above)
+    return entered and all(each.st_uid == 0 for each in above) and present != Path("/")

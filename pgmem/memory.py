@@ -76,12 +76,13 @@ class Memory(Verbs):
 
     @classmethod
     def connect(
-        cls, settings: Settings | None = None, *, scope: MemoryScope | None = None, source: str = "sdk"
+        cls, settings: Settings | str | None = None, *, scope: MemoryScope | None = None, source: str = "sdk"
     ) -> Opening:
         """Open the database of the settings for an `async with` block.
 
         Args:
-            settings: None reads the environment; without `PGMEM_DSN`, the embedded server is started.
+            settings: the settings, or a DSN (postgresql://…) to use with those of the environment; None reads the
+                environment; without `PGMEM_DSN`, the embedded server is started.
             scope: the caller; None takes the one of the settings.
             source: the way in that is stamped on writes and decides how far they are trusted.
 
@@ -94,9 +95,10 @@ class Memory(Verbs):
     @classmethod
     @asynccontextmanager
     async def _opened(
-        cls, settings: Settings | None, scope: MemoryScope | None, source: str
+        cls, settings: Settings | str | None, scope: MemoryScope | None, source: str
     ) -> AsyncIterator[Memory]:
-        settings = settings or load()
+        if not isinstance(settings, Settings):
+            settings = load(dsn=settings)
         database = Database(settings, scope, source)
         attach(database, settings)
         embedder = create_provider(settings)

@@ -22,7 +22,7 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from pgmem.install.schema import release
+        from pgmem.release import release
 
         typer.echo(f"pgmem {release()}")
         raise typer.Exit

@@ -152,7 +152,9 @@ async def _run(settings: Settings, conversation: Path | None, quiet: bool) -> di
             done["cypher"] = _cypher(connection, done["project"])
     console.print(_table("The same in SQL", SQL.replace("%s", f"'{done['project']}'"), done["sql"]))
     console.print(_table("The same in Cypher", CYPHER, done["cypher"]))
-    console.print("Next: [bold]pgmem mcp[/] in your client's configuration; see the README.")
+    console.print(
+        "Next: [bold]pgmem connect claude-code[/], or another client; pgmem connect --help names them."
+    )
     return done
 
 

@@ -86,6 +86,35 @@ PANELS: dict[str, dict[str, str]] = {
 }
 """Every command below the heading that `pgmem --help` shows it under: the module in pgmem.cli and the name in it."""
 
+EXAMPLES = {
+    "search": (
+        "pgmem search where do we keep orders",
+        "pgmem search cache --project shop --as-of 2026-09-01",
+    ),
+    "retrieve": ("pgmem retrieve shop", "pgmem retrieve shop --topic cache --max-tokens 500"),
+    "show": ("pgmem show Decision 'Sell tea' --project shop", "pgmem show EntityFact Redis --as-of 30d"),
+    "list": ("pgmem list --project shop --label Decision", "pgmem list --known-at 2026-09-01T12:00"),
+    "projects": ("pgmem projects",),
+    "history": ("pgmem history Decision 'Sell tea'",),
+    "neighbours": ("pgmem neighbours EntityFact Redis --hops 2",),
+    "remember": ("pgmem remember Technology Redis --set summary='A cache' --relate USES=Linux -p shop",),
+    "relate": ("pgmem relate Decision 'Sell tea' CONFLICTS_WITH Decision 'Sell coffee' -p shop",),
+    "forget": ("pgmem forget Decision 'Sell tea'", "pgmem forget --older-than 365 --dry-run"),
+    "revert": ("pgmem revert Decision 'Sell tea' 1",),
+    "merge": ("pgmem merge Postgres PostgreSQL --project shop",),
+    "supersede": ("pgmem supersede 'Sell tea' 'Sell coffee' --project shop",),
+    "hygiene": ("pgmem hygiene --project shop", "pgmem hygiene --html report.html"),
+    "freshness": ("pgmem freshness --project shop --stale-after 90",),
+    "decay": ("pgmem decay --archive-below 0.2 --dry-run",),
+    "surface": ("pgmem surface src/orders.py --project shop",),
+    "cypher": ("pgmem cypher 'MATCH (d:Decision) RETURN d.title AS title'",),
+    "connect": ("pgmem connect claude-code",),
+    "psql": ("pgmem psql -c 'select title from decision'",),
+    "import": ("pgmem import memories.jsonl",),
+    "export": ("pgmem export memories.jsonl",),
+}
+"""What the help of a command shows of its use."""
+
 REMOVED = {
     "bench": "The benchmarks are not part of the package: run python -m benchmarks in a checkout of pgmem's sources.",
 }
@@ -109,6 +138,8 @@ class Group(TyperGroup):
     ) -> Any:
         """Run the command that the arguments name."""
         logging.getLogger("psycopg").setLevel(logging.ERROR)  # pgmem reports these errors itself
+        words = list(sys.argv[1:] if args is None else args)
+        args = [*words[1:], "--help"] if words[:1] == ["help"] else args
         run = functools.partial(
             super().main,
             args,
@@ -195,5 +226,7 @@ def _command(name: str, place: str, panel: str) -> Any:
         context = (
             {"ignore_unknown_options": True, "allow_interspersed_args": True} if name == "psql" else None
         )
-        app.command(name, rich_help_panel=panel, context_settings=context)(found)
+        lines = EXAMPLES.get(name, ())
+        epilog = "\n\n".join(("Examples:" if lines[1:] else "Example:", *lines)) if lines else None
+        app.command(name, rich_help_panel=panel, context_settings=context, epilog=epilog)(found)
     return get_group(app).commands[name]

@@ -20,6 +20,7 @@ from pgmem.cli import options
 from pgmem.cli.options import By, Project, Rows, Store, Yes, facts, most, stop, store_command, terminal
 from pgmem.cli.repair import repair_command
 from pgmem.cli.review import asked
+from pgmem.cli.verbs import Call, verb_command
 from pgmem.errors import MemoryNotFound
 from pgmem.escaping import visible
 
@@ -88,20 +89,13 @@ def health(store: Store, project: Project = None, html: Html = None) -> None:
     _print_report(store, state, _health(state), html, text)
 
 
-@store_command
-def freshness(
-    store: Store,
-    project: Project = None,
-    scope: Annotated[MemoryScope, typer.Option("--scope", "-s", help="The scope to look at.")] = "project",
-    stale_after: Annotated[
-        int, typer.Option(min=0, help="Days without a change after which a memory is stale.")
-    ] = 30,
-    limit: Annotated[int, most("stale memories")] = 50,
-) -> None:
+@verb_command(
+    "memory_freshness",
+    options={"scope": ("--scope", "-s"), "stale_after_days": ("--stale-after", "--stale-after-days")},
+)
+def freshness(call: Call) -> None:
     """Show how old the memories are, and the stale ones, oldest first."""
-    report = store.run(lambda m: m.memory_freshness(project, scope, stale_after, limit))
-    if store.print_json(report):
-        return
+    report = call.answer()
     console = terminal()
     console.print(f"{report.current_count} current, {report.recent_count} recent, {report.stale_count} stale")
     if report.stale_items:
@@ -307,12 +301,8 @@ def _hygiene(report: HygieneReport) -> Group:
 
 
 def _repair(finding: Finding) -> str:
-    """The SQL verb that repairs a finding, and the words of the command before its arguments."""
-    command = repair_command(finding.verb, finding.arguments, finding.project)
-    if command is None:
-        return finding.verb
-    words = command.split()
-    return f"{' '.join(words[: 3 if words[1] == 'cards' else 2])}\n({finding.verb})"
+    """The command that repairs a finding; the verb where there is none."""
+    return repair_command(finding.verb, finding.arguments, finding.project) or finding.verb
 
 
 def _health(state: Health) -> Group:

@@ -16,6 +16,7 @@ from pgmem.cli.options import (
     store_command,
     typed,
 )
+from pgmem.cli.verbs import Call, verb_command
 from pgmem.escaping import counted, visible
 
 if TYPE_CHECKING:
@@ -27,23 +28,15 @@ Token = Annotated[
 ]
 
 
-@store_command
-def decay(
-    store: Store,
-    rate: Annotated[float | None, typer.Option(min=0, help="Decay per day, for this run only.")] = None,
-    max_age: Annotated[
-        int | None, typer.Option(min=0, help="Days before decay begins, for this run only.")
-    ] = None,
-    archive_below: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Archive memories below this confidence.")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
-) -> None:
+@verb_command(
+    "decay_scores",
+    options={"max_age_days": ("--max-age", "--max-age-days"), "decay_rate": ("--rate", "--decay-rate")},
+)
+def decay(call: Call) -> None:
     """Count memories whose confidence has decayed; archive those below a threshold."""
     with progress("Archiving") as report:
-        done: Decay = store.run(
-            lambda m: m.decay_scores(max_age, rate, archive_below, dry_run, progress=_of_all(report))
-        )
+        done: Decay = call.run(progress=_of_all(report))
+    store, dry_run, archive_below = call.store, call.sent.get("dry_run"), call.sent.get("archive_below")
     if store.print_json(done):
         return
     left = f", {done.remaining} would be archived" if dry_run and archive_below else ""

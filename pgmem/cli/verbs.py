@@ -167,7 +167,9 @@ def _option(name: str, argument: Argument, options: Mapping[str, str | tuple[str
     made = typer.Option(
         *words,
         help=said,
-        min=_bound(argument.least, argument),
+        min=_bound(
+            0 if argument.least is None and "0 or more" in argument.meaning else argument.least, argument
+        ),
         max=_bound(argument.most, argument),
         metavar=None
         if argument.choices or argument.type == "boolean"

@@ -175,10 +175,10 @@ def _unknown(connection: psycopg.Connection[Any], revision: str) -> str:
     found = str(row[0]) if row else "0"
     if "dev" in found or found == release():
         return _FOREIGN.format(revision=revision)
-    return _NEWER.format(own=release(), found=found)
+    return NEWER.format(own=release(), found=found)
 
 
-_NEWER = (
+NEWER = (
     "A newer release of pgmem than {own} wrote this store ({found}). Nothing was changed: install that release, or a"
     " newer one."
 )

@@ -19,7 +19,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, LiteralString, cast
 
@@ -28,6 +27,7 @@ from psycopg import sql as statement
 from psycopg.rows import tuple_row
 
 from pgmem.errors import InvalidArgument, SchemaOutdated, UnsuitableDatabase, first_line, translate
+from pgmem.release import release as release
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -52,15 +52,6 @@ _LOCKING = ("95-triggers", "96-policies")
 def run(connection: Connection, script: str) -> None:
     """Run a SQL script exactly as written: no `:name` or `%` is read as a parameter."""
     connection.exec_driver_sql(script, execution_options={"no_parameters": True})
-
-
-@cache
-def release() -> str:
-    """The installed release of pgmem, or `0` when the package is run without being installed."""
-    try:
-        return version("pgmem-agent")
-    except PackageNotFoundError:
-        return "0"
 
 
 @cache
@@ -254,9 +245,18 @@ def plan(dsn: str) -> Plan:
 
 
 def _pending(connection: psycopg.Connection[Any]) -> tuple[Migration, ...]:
-    from pgmem.install.history import pending
+    """The migrations that a store has not had.
 
-    return pending(connection)
+    Raises:
+        UnsuitableDatabase: as `history.pending` does; and a newer release wrote the store, whatever differs.
+    """
+    from pgmem.install.history import NEWER, pending
+
+    found = pending(connection)
+    wrote = _release_of(connection)
+    if wrote is not None and is_newer(wrote):
+        raise UnsuitableDatabase(NEWER.format(own=release(), found=wrote))
+    return found
 
 
 def _release_of(connection: psycopg.Connection[Any]) -> str | None:
@@ -851,7 +851,11 @@ def check_version(connection: psycopg.Connection[tuple[object, ...]]) -> bool:
     except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
         raise SchemaOutdated("This database holds no pgmem schema yet. Run: pgmem init") from None
     if row is None or row[1] != digest():
-        found, own = row[0] if row else "none", release()
+        found, own = str(row[0]) if row else "none", release()
+        if is_newer(found):
+            raise SchemaOutdated(
+                f"A newer release of pgmem wrote this store ({found}), and this program is {own}: install {found}."
+            )
         # States between two releases have the same number.
         own = own if found != own else f"another state of {own}"
         raise SchemaOutdated(
@@ -880,6 +884,11 @@ def changed_meanwhile(found: str, found_digest: str) -> SchemaOutdated | None:
     )
 
 
+def is_newer(found: str) -> bool:
+    """Whether the release of a store is newer than this program; states between two releases have the same numbers."""
+    return _numbers(found) > _numbers(release())
+
+
 def _numbers(release: str) -> list[int]:
     """The numbers that lead a release: those of 0.2.0.dev1 are 0, 2, 0."""
     return [int(number) for number in re.findall(r"\d+", re.match(r"[\d.]*", release)[0])]  # type: ignore[index]
@@ -894,7 +903,10 @@ def script() -> Iterator[str]:
     yield f"{_hand_over()}{_BECOME_OWNER.strip()};\n"
     yield "create schema if not exists pgmem;\ncreate table if not exists pgmem.alembic_version ("
     yield "version_num varchar(32) constraint alembic_version_pkc primary key);\n"
-    yield _SCRIPT_KNOWN.format(known=", ".join(f"('{each.revision}', {n})" for n, each in enumerate(known)))
+    yield _SCRIPT_KNOWN.format(
+        known=", ".join(f"('{each.revision}', {n})" for n, each in enumerate(known)),
+        numbers=",".join(map(str, _numbers(release()))),
+    )
     yield _DROP_PROJECTION.strip() + ";\n"
     for each in known:
         yield f"\n-- {each.file}\n" + _SCRIPT_STEP.format(revision=each.revision, text=each.text)
@@ -921,11 +933,16 @@ def script() -> Iterator[str]:
 
 
 # The revisions by their order; an upgrade runs those after the store's.
-_SCRIPT_KNOWN = """
+_SCRIPT_KNOWN = r"""
 create table pgmem.installing as
 select revision, number from (values {known}) as known(revision, number);
 do $$
 begin
+  if to_regclass('pgmem.schema_version') is not null and exists (
+      select from pgmem.schema_version v
+      where string_to_array(substring(v.release from '^\d+(?:\.\d+)*'), '.')::integer[] > '{{{numbers}}}') then
+    raise exception 'A newer release of pgmem wrote this store: use its script.';
+  end if;
   if exists (
       select from pgmem.alembic_version v where v.version_num not in (select revision from pgmem.installing)) then
     raise exception 'Another release of pgmem wrote this store: use its script, or that of a newer one.';

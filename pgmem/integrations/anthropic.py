@@ -7,21 +7,23 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Concatenate, Generic, ParamSpec, TypeVar
 
-from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
-from anthropic.types.beta import (
-    BetaCacheControlEphemeralParam,
-    BetaMemoryTool20250818CreateCommand,
-    BetaMemoryTool20250818DeleteCommand,
-    BetaMemoryTool20250818InsertCommand,
-    BetaMemoryTool20250818RenameCommand,
-    BetaMemoryTool20250818StrReplaceCommand,
-    BetaMemoryTool20250818ViewCommand,
-)
-
 from pgmem.errors import PgmemError
+from pgmem.integrations import extra
 from pgmem.memory import Memory
 from pgmem.models import MemoryFile
 from pgmem.sync import Memory as SyncMemory
+
+with extra("anthropic"):
+    from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
+    from anthropic.types.beta import (
+        BetaCacheControlEphemeralParam,
+        BetaMemoryTool20250818CreateCommand,
+        BetaMemoryTool20250818DeleteCommand,
+        BetaMemoryTool20250818InsertCommand,
+        BetaMemoryTool20250818RenameCommand,
+        BetaMemoryTool20250818StrReplaceCommand,
+        BetaMemoryTool20250818ViewCommand,
+    )
 
 M = TypeVar("M", Memory, SyncMemory)
 P = ParamSpec("P")

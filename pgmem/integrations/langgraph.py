@@ -10,29 +10,31 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Literal, TypeVar
 
-from langgraph.store.base import (
-    BaseStore,
-    Embeddings,
-    GetOp,
-    IndexConfig,
-    Item,
-    ListNamespacesOp,
-    Op,
-    PutOp,
-    Result,
-    SearchItem,
-    SearchOp,
-    TTLConfig,
-    ensure_embeddings,
-    get_text_at_path,
-)
-
 from pgmem.errors import InvalidArgument, PgmemError, summary
+from pgmem.integrations import extra
 from pgmem.integrations.reach import Reach
 from pgmem.memory import Memory
 from pgmem.models import FoundItem
 from pgmem.models import Item as StoredValue
 from pgmem.sync import Memory as SyncMemory
+
+with extra("langgraph"):
+    from langgraph.store.base import (
+        BaseStore,
+        Embeddings,
+        GetOp,
+        IndexConfig,
+        Item,
+        ListNamespacesOp,
+        Op,
+        PutOp,
+        Result,
+        SearchItem,
+        SearchOp,
+        TTLConfig,
+        ensure_embeddings,
+        get_text_at_path,
+    )
 
 log = logging.getLogger("pgmem")
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-from agents.items import TResponseInputItem
-from agents.memory.session_settings import SessionSettings, coerce_session_settings, resolve_session_limit
-
+from pgmem.integrations import extra
 from pgmem.integrations.reach import Reach
 from pgmem.memory import Memory
 from pgmem.sync import Memory as SyncMemory
+
+with extra("openai-agents"):
+    from agents.items import TResponseInputItem
+    from agents.memory.session_settings import SessionSettings, coerce_session_settings, resolve_session_limit
 
 
 class PgmemSession:

@@ -30,7 +30,7 @@ class Memory(Verbs):
 
     @classmethod
     def connect(
-        cls, settings: Settings | None = None, *, scope: MemoryScope | None = None, source: str = "sdk"
+        cls, settings: Settings | str | None = None, *, scope: MemoryScope | None = None, source: str = "sdk"
     ) -> Memory:
         """Return a memory that `with` opens and closes; or call `open` and, in the end, `close`.
 
@@ -48,6 +48,11 @@ class Memory(Verbs):
     def close(self) -> None:
         """Close the memory, and all that `acting_as` made of it; a closed one stays as it is."""
         self.thread.close()
+
+    @property
+    def dsn(self) -> str:
+        """The DSN of the store, for your own connection; an embedded server runs as long as this memory is open."""
+        return self.opened.dsn
 
     @cached_property
     def admin(self) -> Admin:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import tempfile
 import threading
 from importlib.util import find_spec
 from pathlib import Path
@@ -109,6 +110,23 @@ def test_root_keeps_its_data_where_the_server_can_reach_it(
     old = place / ".local" / "share" / "pgmem"
     (old / "postgres").mkdir(parents=True)
     assert data_folder.default_data_dir() == old
+
+
+@ROOT_ONLY
+def test_root_has_its_store_where_home_names_a_directory_that_all_can_enter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """HOME was ignored, so that the memory of a development container went with the container."""
+    system = Path("/var/lib/pgmem")
+    with tempfile.TemporaryDirectory(dir="/srv") as named:
+        home = Path(named)
+        monkeypatch.setenv("HOME", named)
+        monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+        home.chmod(0o700)
+        assert data_folder.default_data_dir() == system
+        home.chmod(0o755)
+        kept = (system / "postgres").exists()
+        assert data_folder.default_data_dir() == (system if kept else home / ".local" / "share" / "pgmem")
 
 
 def test_a_link_to_a_directory_of_others_is_the_directory(place: Path) -> None:
