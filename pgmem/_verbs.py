@@ -1100,6 +1100,9 @@ VERBS = {
         Verb("store_node_vectors", "write", "writer"),
         Verb("delete_node_vectors", "remove", "writer"),
         Verb(
+            "get_sources", "look", "reader", arguments={"id": Argument("Its id.", type="uuid", required=True)}
+        ),
+        Verb(
             "record_recall",
             "write",
             "writer",

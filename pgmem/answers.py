@@ -155,6 +155,7 @@ __all__ = [
     "SessionRecord",
     "Setting",
     "SettledBranches",
+    "Source",
     "StaleItem",
     "Status",
     "StoredItem",
@@ -848,6 +849,27 @@ class EmbeddingModel(Answer):
     not_indexed: int
     index_name: str | None = None
     index_missing: bool = False
+
+
+class Source(Answer):
+    """One source of a memory, and its state."""
+
+    kind: Literal["turn", "memory", "file", "url", "ticket"]
+    """What it is."""
+    target: str
+    """The id, path, address or ticket."""
+    state: Literal["FRESH", "STALE", "GONE", "UNCHECKABLE"]
+    """Whether it says still what the me"""
+    checked_at: datetime | None = None
+    """When the state was found; null: it was not checke"""
+    quote: str | None = None
+    """The words that the memory rests on."""
+    first_character: int | None = None
+    """Where the quote begins in the turn, from 1 on; spaces"""
+    last_character: int | None = None
+    """Where it ends."""
+    said: str | None = None
+    """The turn, or the text of the other memory."""
 
 
 class Feedback(Answer):

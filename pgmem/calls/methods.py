@@ -104,6 +104,7 @@ from pgmem.models import (
     SessionRecord,
     Setting,
     SettledBranches,
+    Source,
     Status,
     StoredItem,
     StoredItems,
@@ -2089,6 +2090,23 @@ class Verbs:
         compared one by one until a worker makes it.
         """
         return await self.caller.all("embedding_status", EmbeddingModel, {})
+
+    async def get_sources(
+        self,
+        id: UUID,
+    ) -> list[Source]:
+        """The sources of a memory, each with its state.
+
+        They are the turn with the quote, the evidence of a card, and what its property citation lists.
+        Whether each says still what the memory rests on is found at the call; reading it confirms nothing.
+
+        Args:
+            id: Its id.
+
+        Raises:
+            MemoryNotFound: no memory with this id is visible here.
+        """
+        return await self.caller.all("get_sources", Source, {"id": id})
 
     async def record_recall(
         self,

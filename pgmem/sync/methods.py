@@ -71,6 +71,7 @@ class Verbs(Portal):
     read_graph = waiting(methods.Verbs.read_graph)
     search_nodes = waiting(methods.Verbs.search_nodes)
     open_nodes = waiting(methods.Verbs.open_nodes)
+    get_sources = waiting(methods.Verbs.get_sources)
     record_recall = waiting(methods.Verbs.record_recall)
     feedback = waiting(methods.Verbs.feedback)
     run_hygiene = waiting(methods.Verbs.run_hygiene)
