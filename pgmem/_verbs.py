@@ -1181,6 +1181,14 @@ VERBS = {
             },
         ),
         Verb(
+            "confirm",
+            "repeat",
+            "writer",
+            toolsets=("core", "quality"),
+            description="Record that an old memory still holds.",
+            arguments={"id": "The memory."},
+        ),
+        Verb(
             "memory_surface",
             "read",
             "reader",

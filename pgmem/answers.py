@@ -47,9 +47,8 @@ __all__ = [
     "ClaimCheck",
     "Companion",
     "CompletedName",
-    "ConfirmedMemory",
+    "Confirmed",
     "Conflict",
-    "ConflictEntry",
     "Conflicts",
     "ContextBundle",
     "ContextItem",
@@ -937,6 +936,12 @@ class FreshnessReport(Answer):
     proactive_hint: str | None = None
 
 
+class Confirmed(LabelledMemory):
+    """A memory that still holds, and since when that is known."""
+
+    confirmed_at: datetime
+
+
 class SurfaceMatch(Answer):
     """A memory that holds the words of the query."""
 
@@ -970,32 +975,6 @@ class Repair(Answer):
     into_id: UUID
     into_title: str
     into_version: int
-
-
-class TitledMemory(LabelledMemory):
-    """A memory by its id and title, with its status."""
-
-    status: str
-
-
-class ConfirmedMemory(TitledMemory):
-    """A memory after a person has said that it still holds."""
-
-    version: int
-
-
-class ConflictEntry(Answer):
-    """Two live memories that contradict each other; neither is preferred until a person decides."""
-
-    id: UUID
-    label: str
-    title: str
-    project: str | None = None
-    with_id: UUID
-    with_label: str
-    with_title: str
-    with_project: str | None = None
-    created_at: datetime
 
 
 class ProposedInsight(Answer):
@@ -1155,6 +1134,12 @@ class MemoryCounts(Answer):
     first_at: datetime | None = None
     last_at: datetime | None = None
     growth: list[TimelineCount] | None = None
+
+
+class TitledMemory(LabelledMemory):
+    """A memory by its id and title, with its status."""
+
+    status: str
 
 
 class DrawnNode(TitledMemory):

@@ -36,8 +36,7 @@ from pgmem.models import (
     CheckedLabel,
     ClaimCheck,
     CompletedName,
-    ConfirmedMemory,
-    ConflictEntry,
+    Confirmed,
     ContextBundle,
     ConversationEntry,
     Decay,
@@ -112,7 +111,6 @@ from pgmem.models import (
     Sweep,
     Tenant,
     TenantRole,
-    TitledMemory,
     Version,
     Waiting,
 )
@@ -1213,10 +1211,11 @@ class Verbs:
 
         Decisions and standing instructions do not decay: they hold until they are replaced.
 
-        A rate or an age that is sent holds for this call alone: reads compute confidence by the settings
-        decay_rate and decay_max_age_days, which set_setting changes. Without an identity all tenants are
-        meant, else the caller's tenant and what its organisation shares. A call archives one batch and
-        returns how many remain; the method in Python goes on until none does.
+        Reads compute confidence by the settings decay_rate and decay_max_age_days, which set_setting
+        changes. Another rate or age holds for this call alone, with archive_below or dry_run; without them
+        it would change nothing and is refused. Without an identity all tenants are meant, else the caller's
+        tenant and what its organisation shares. A call archives one batch and returns how many remain; the
+        method in Python goes on until none does.
 
         Args:
             max_age_days: Days without a change before confidence decays; unset: the setting
@@ -1228,7 +1227,7 @@ class Verbs:
             progress: Called after each batch with how many are done and how many remain.
 
         Raises:
-            InvalidArgument: a number is out of bounds.
+            InvalidArgument: a number is out of bounds, or a rate or an age that would change nothing.
             WrongIsolation: the transaction is not READ COMMITTED.
             NotPermitted: the login is neither owner nor reviewer.
         """
@@ -2243,6 +2242,26 @@ class Verbs:
             },
         )
 
+    async def confirm(
+        self,
+        id: UUID,
+    ) -> Confirmed:
+        """Record that a memory still holds: freshness, hygiene and the decay of confidence count from now on.
+
+        Its text, trust and history stay as they are. Saving the same content again confirms it too.
+
+        Args:
+            id: The memory.
+
+        Raises:
+            MemoryNotFound: no such memory is visible to the caller.
+            InvalidArgument: the memory was forgotten or replaced.
+            NotPermitted: the memory belongs to all tenants.
+            IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
+        """
+        return await self.caller.one("confirm", Confirmed, {"id": id})
+
     async def memory_surface(
         self,
         query: str,
@@ -2324,81 +2343,6 @@ class Verbs:
             "merge_entities",
             Repair,
             {"entity": entity, "into": into, "project_id": project_id, "fact": fact, "by": by},
-        )
-
-    async def confirm(
-        self,
-        id: UUID,
-    ) -> ConfirmedMemory:
-        """Say that a live memory still holds: its age, and a pattern's validation, count from now.
-
-        Its text, its writer and its trust stay.
-
-        Args:
-            id: The id of the memory.
-
-        Raises:
-            NotPermitted: the login is neither owner nor reviewer, or the memory belongs to all tenants.
-            MemoryNotFound: no such memory is visible to the caller.
-            InvalidArgument: it is not live.
-            RelationNotAllowed: the memory is a card, which a refresh confirms.
-        """
-        return await self.caller.one("confirm", ConfirmedMemory, {"id": id})
-
-    async def list_conflicts(
-        self,
-        project_id: str | None = None,
-        id: UUID | None = None,
-        limit: RowLimit = 50,
-    ) -> list[ConflictEntry]:
-        """List the pairs of live memories that contradict each other, the oldest conflict first.
-
-        Args:
-            project_id: Only of this project; unset: of all.
-            id: Only those of this memory; unset: of all.
-            limit: How many at most, 1 to 1000.
-
-        Raises:
-            MemoryNotFound: no such project is visible here.
-            InvalidArgument: the limit is not from 1 to 1000.
-        """
-        return await self.caller.all(
-            "list_conflicts", ConflictEntry, {"project_id": project_id, "id": id, "limit": limit}
-        )
-
-    async def settle_conflict(
-        self,
-        id: UUID,
-        with_id: UUID,
-        by: str,
-        holds: UUID | None = None,
-        reason: str | None = None,
-    ) -> TitledMemory:
-        """Decide a conflict: which of two memories holds, or that both do.
-
-        The answer is the one that does not hold, or the first where both do.
-
-        Of two decisions the one that holds supersedes the other. Of other memories it outdates the other,
-        which stays and is found after it. Where both hold they are joined by SIMILAR_TO with the reason,
-        and do not conflict again.
-
-        Args:
-            id: The id of one of the two.
-            with_id: The id of the other.
-            by: The name of the person who decides.
-            holds: The id of the one that holds; unset: both do.
-            reason: Why; needed where both hold.
-
-        Raises:
-            NotPermitted: the login is neither owner nor reviewer, or a memory is not the caller's.
-            MemoryNotFound: one of the two is not visible here.
-            InvalidArgument: no open conflict joins them, holds is neither of them, or the reason is
-                missing.
-        """
-        return await self.caller.one(
-            "settle_conflict",
-            TitledMemory,
-            {"id": id, "with_id": with_id, "by": by, "holds": holds, "reason": reason},
         )
 
     async def reflect(

@@ -29,6 +29,7 @@ HELP = {
     "surface": "Print memories about a line or a path, for an editor's hook. Prints nothing when none fits; starts no server.",
     "follow": "Print each change of a memory, a relation, a review or a project as it is committed, until Ctrl-C.",
     "cypher": "Query the graph with Cypher.",
+    "confirm": "Record that an old memory still holds: it is no longer stale, and its confidence is as it was given.",
     "forget": "Hide a memory, or all that are unchanged for some days; or delete them permanently.",
     "revert": "Restore an earlier version of a memory, as a new version.",
     "decay": "Count memories whose confidence has decayed; archive those below a threshold.",

@@ -49,6 +49,7 @@ PANELS: dict[str, dict[str, str]] = {
         "cypher": "graph:cypher",
     },
     "Forget and undo": {
+        "confirm": "temporal:confirm",
         "forget": "temporal:forget",
         "revert": "temporal:revert",
         "decay": "temporal:decay",

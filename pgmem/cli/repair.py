@@ -23,6 +23,8 @@ def repair_command(verb: str, arguments: Mapping[str, object], project: str | No
             words = ["merge", given["entity"], given["into"]]
         case "supersede":
             words = ["supersede", given["old"], given["new"]]
+        case "confirm":
+            words = ["confirm", given["id"]]
         case "forget":
             words = ["forget", given["label"], given["key"]]
         case "archive_card":

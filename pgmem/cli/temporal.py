@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
 
 import typer
 
@@ -43,6 +44,16 @@ def decay(call: Call) -> None:
     typer.echo(
         f"{counted(done.affected, 'memory has', 'memories have')} faded, {done.archived} archived{left}."
     )
+
+
+@store_command
+def confirm(
+    store: Store, memory: Annotated[UUID, typer.Argument(metavar="ID", help="The id of a memory.")]
+) -> None:
+    """Record that an old memory still holds: it is no longer stale, and its confidence is as it was given."""
+    done = store.run(lambda m: m.confirm(memory))
+    if not store.print_json(done):
+        typer.echo(f"{done.label} {visible(done.title)}: confirmed.")
 
 
 @store_command

@@ -233,7 +233,7 @@ class PgGraphStore(_OnDatabase):
             return []
 
     async def decay_scores(self, max_age_days: int = 90, decay_rate: float = 0.01) -> int:
-        """Let confidence decay at this rate from this age on; returns how many memories have decayed."""
+        """Return how many memories have decayed by the rate and the age of the store; others are an error."""
         row = (await self.rows("decay_scores", 600, max_age_days=max_age_days, decay_rate=decay_rate))[0]
         return int(row["affected"])
 

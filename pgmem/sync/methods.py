@@ -76,6 +76,7 @@ class Verbs(Portal):
     feedback = waiting(methods.Verbs.feedback)
     run_hygiene = waiting(methods.Verbs.run_hygiene)
     memory_freshness = waiting(methods.Verbs.memory_freshness)
+    confirm = waiting(methods.Verbs.confirm)
     memory_surface = waiting(methods.Verbs.memory_surface)
     list_conflicts = waiting(methods.Verbs.list_conflicts)
     reflect = waiting(methods.Verbs.reflect)

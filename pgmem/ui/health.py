@@ -15,6 +15,7 @@ from pgmem.ui.visit import Page, Redirect, Visit
 _REPAIRS = {
     "merge_entities": ("Merge two names of one entity", ("entity", "into")),
     "supersede": ("Supersede a decision", ("old", "new")),
+    "confirm": ("Confirm that a memory holds", ("id",)),
     "forget": ("Forget a memory", ("label", "key")),
     "archive_card": ("Archive a card", ("card_id",)),
     "retry_save": ("Retry a failed save", ("save_id",)),
@@ -86,7 +87,9 @@ async def preview(visit: Visit) -> Page:
     arguments = _arguments(verb, visit.query)
     pair = []
     rows: list[Any] = []
-    ids = [value for name, value in arguments.items() if name in ("entity", "into", "old", "new", "key")]
+    ids = [
+        value for name, value in arguments.items() if name in ("entity", "into", "old", "new", "key", "id")
+    ]
     for value in ids:
         try:
             pair.append(await visit.memory.find_memory(UUID(value)))
@@ -121,6 +124,8 @@ async def repair(visit: Visit) -> Redirect:
             done = await memory.merge_entities(given["entity"], given["into"], by=visit.name)
         said = f"{done.title}: {done.status}, replaced by {done.into_title}."
         undo = (f"/memory/{done.id}/revert", {"version": str(done.version - 1)})
+    elif verb == "confirm":
+        said = f"{(await memory.confirm(UUID(given['id']))).title}: confirmed."
     elif verb == "forget":
         gone = await memory.forget(given["label"], given["key"])
         said = f"{gone.title} was archived; its history stays."

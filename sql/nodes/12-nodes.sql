@@ -165,6 +165,27 @@ comment on function pgmem.set_status is
   'Give a node a status that is not live, and an end at p_close_at unless it ends before. The caller holds its scope lock.';
 
 
+create or replace function pgmem.confirm_node(p_seq bigint) returns timestamptz
+language sql set search_path = pgmem, pg_temp as $$
+  update pgmem.node n set updated_at = greatest(pgmem.now(), n.updated_at) where n.seq = p_seq returning n.updated_at;
+$$;
+comment on function pgmem.confirm_node is
+  'Record that a memory still holds: its time alone changes, from which freshness, hygiene and decay count.';
+
+
+create or replace function pgmem.validated_at(
+  p_since timestamptz,
+  p_created_at timestamptz,
+  p_updated_at timestamptz
+) returns timestamptz
+language sql immutable parallel safe
+begin atomic
+  select greatest(p_since, nullif(p_updated_at, p_created_at));
+end;
+comment on function pgmem.validated_at is
+  'When a memory was last known to hold: as its save said, or by a later confirmation or change.';
+
+
 -- Edges, versions and near-duplicate entries hang on the row and go with it; triggers take it out of the graph.
 create or replace function pgmem.delete_node(p_seq bigint, out edges integer, out versions integer, out vectors integer)
 language plpgsql set search_path = pgmem, pg_temp as $$

@@ -93,12 +93,12 @@ language sql stable set search_path = pgmem, pg_temp as $$
   select n.seq from pgmem.hygiene_node n
   where n.label = 'Decision'
     and (p_project_seq is null or n.project_seq = p_project_seq) and (p_scope is null or n.scope = p_scope)
-    and coalesce((n.props ->> 'date')::date, n.created_at::date)
+    and pgmem.validated_at(coalesce((n.props ->> 'date')::date, n.created_at::date), n.created_at, n.updated_at)::date
         < (pgmem.now()::date - pgmem.setting_int('hygiene_decision_days'))
     and not exists (select from pgmem.edge e where e.src = n.seq and e.rel = 'SUPERSEDES');
 $$;
 comment on function pgmem.outdated_decisions is
-  'Live decisions older than hygiene_decision_days (180) that superseded nothing.';
+  'Live decisions older than hygiene_decision_days (180) that superseded nothing and were not confirmed since.';
 
 
 create or replace function pgmem.obsolete_patterns(p_project_seq bigint, p_scope text) returns table (
@@ -108,7 +108,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
   select n.seq from pgmem.hygiene_node n
   where n.label = 'Pattern'
     and (p_project_seq is null or n.project_seq = p_project_seq) and (p_scope is null or n.scope = p_scope)
-    and (n.props ->> 'last_validated_at')::timestamptz
+    and pgmem.validated_at((n.props ->> 'last_validated_at')::timestamptz, n.created_at, n.updated_at)
         < pgmem.now() - make_interval(days => pgmem.setting_int('hygiene_pattern_days'));
 $$;
 comment on function pgmem.obsolete_patterns is
@@ -163,6 +163,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
         when p_check = 'entity_drift' or p_check = 'duplicates' and a.label = 'EntityFact' then 'merge_entities'
         when p_check = 'duplicates' and a.label = 'Decision' then 'supersede'
         when p_check = 'duplicates' and a.label = 'Card' then 'archive_card'
+        when p_check in ('outdated_decisions', 'obsolete_patterns') then 'confirm'
         else 'forget' end as verb
   ) chosen
   cross join lateral (
@@ -180,8 +181,8 @@ language sql stable set search_path = pgmem, pg_temp as $$
         when p_check = 'duplicates'
           then 'Two memories that say the same: forget the newer.'
         when p_check = 'outdated_decisions'
-          then 'An old decision: save the present one (a near title supersedes it), or forget it if it no longer holds.'
-        else 'A pattern not validated for long: if it still works, forget it and save it again; else forget it.'
+          then 'An old decision: confirm it if it still holds; else save the new one with supersedes, or forget it.'
+        else 'A pattern not validated for long: confirm it if it still works; else forget it.'
       end as what,
       case chosen.verb
         when 'merge_entities' then case when (a.updated_at, a.seq) > (b.updated_at, b.seq)
@@ -189,6 +190,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
           else jsonb_build_object('entity', a.id, 'into', b.id) end
         when 'supersede' then jsonb_build_object('old', a.id, 'new', b.id)
         when 'archive_card' then jsonb_build_object('card_id', b.id)
+        when 'confirm' then jsonb_build_object('id', a.id)
         else jsonb_build_object('label', a.label, 'key', coalesce(b.id, a.id)) end as arguments
   ) advice
   where a.seq = p_first;

@@ -73,7 +73,7 @@ begin
   v_answer.next_step := case
     when v_answer.next_offset is not null
       then format('%s are stale: go on with offset %s.', v_answer.stale_count, v_answer.next_offset)
-    when v_answer.stale_count > 0 then 'Confirm what still holds by saving it anew; forget what does not.'
+    when v_answer.stale_count > 0 then 'confirm what still holds, by its id; forget what does not.'
     else 'Nothing is stale.' end;
   return v_answer;
 end;
@@ -92,6 +92,54 @@ $$;
 select pgmem.declare_verb('memory_freshness', p_rights => 'reader', p_effect => 'read', p_answer => 'FreshnessReport',
   p_toolset => 'core,quality', p_hidden => '{offset}',
   p_description => 'How many memories are current, recent, stale; the stale ones, oldest first.');
+
+
+select pgmem.declare_answer('confirmed', $$
+A memory that still holds, and since when that is known.
+
+like labelled_memory
+confirmed_at timestamptz
+$$);
+
+create or replace function pgmem.confirm(p_id uuid) returns pgmem.confirmed
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
+declare
+  v_answer pgmem.confirmed;
+  v_caller pgmem.caller := pgmem.require_writer();
+  v_node   pgmem.node;
+begin
+  select n.* into v_node from pgmem.visible_node n where n.id = p_id and pgmem.is_memory(n.label);
+  if v_node.seq is null then
+    raise exception using errcode = 'PM002', message = format('No memory %s found; search_memory shows ids.', coalesce(p_id::text, 'without an id'));
+  end if;
+  perform pgmem.require_own(v_node, v_caller);
+  perform pgmem.lock_scope(v_node.scope_key);
+  select n.* into v_node from pgmem.visible_node n where n.seq = v_node.seq;
+  if not pgmem.is_live_status(v_node.status) then
+    raise exception using errcode = 'PM001', message = format(
+      '%s %s is %s: only a memory that holds can be confirmed; save what holds now.',
+      v_node.label, pgmem.short_name(v_node.title), coalesce(v_node.status, 'gone'));
+  end if;
+  v_answer.id := v_node.id;
+  v_answer.label := v_node.label;
+  v_answer.title := v_node.title;
+  v_answer.confirmed_at := pgmem.confirm_node(v_node.seq);
+  return v_answer;
+end;
+$$;
+comment on function pgmem.confirm is $$
+Record that a memory still holds: freshness, hygiene and the decay of confidence count from now on.
+
+Its text, trust and history stay as they are. Saving the same content again confirms it too.
+
+id: The memory.
+
+MemoryNotFound: no such memory is visible to the caller.
+InvalidArgument: the memory was forgotten or replaced.
+NotPermitted: the memory belongs to all tenants.
+$$;
+select pgmem.declare_verb('confirm', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Confirmed',
+  p_toolset => 'core,quality', p_description => 'Record that an old memory still holds.');
 
 
 -- A hook has a path, an identifier or a command. camelCase, snake_case and paths are taken apart, and kept whole too.

@@ -19,7 +19,9 @@ create or replace function pgmem.context_item(
 ) returns jsonb
 language sql stable parallel safe
 begin atomic
-  select (p_node).props || jsonb_build_object(
+  select (p_node).props || case (p_node).label when 'Pattern' then jsonb_build_object('last_validated_at', pgmem.validated_at(
+      ((p_node).props ->> 'last_validated_at')::timestamptz, (p_node).created_at, (p_node).updated_at)) else '{}' end
+    || jsonb_build_object(
     'id', (p_node).id,
     'label', (p_node).label,
     'key', (p_node).key,

@@ -367,6 +367,13 @@ begin
     raise exception using errcode = 'PM001',
       message = 'decay_rate and max_age_days are 0 or more, archive_below is from 0 to 1, limit from 1 to 5000.';
   end if;
+  if coalesce(p_archive_below, 0) = 0 and not p_dry_run
+      and (v_rate, v_days) <> (pgmem.setting_float('decay_rate'), pgmem.setting_int('decay_max_age_days')) then
+    raise exception using errcode = 'PM001', message = format(
+      'A rate or an age would change nothing here: confidence is computed when it is read, by the settings decay_rate (%s) '
+      'and decay_max_age_days (%s). Change these (set_setting), or send archive_below or dry_run.',
+      pgmem.setting_float('decay_rate'), pgmem.setting_int('decay_max_age_days'));
+  end if;
   v_before := pgmem.now() - make_interval(days => v_days);
   select count(*) into v_answer.affected
   from pgmem.node n
@@ -404,8 +411,8 @@ Count the memories whose confidence has decayed; archive those below a threshold
 
 Decisions and standing instructions do not decay: they hold until they are replaced.
 
-A rate or an age that is sent holds for this call alone: reads compute confidence by the settings decay_rate and
-decay_max_age_days, which set_setting changes. Without an identity all tenants are meant, else the caller's tenant and
+Reads compute confidence by the settings decay_rate and decay_max_age_days, which set_setting changes. Another rate or age
+holds for this call alone, with archive_below or dry_run; without them it would change nothing and is refused. Without an identity all tenants are meant, else the caller's tenant and
 what its organisation shares. A call archives one batch and
 returns how many remain; the method in Python goes on until none does.
 
@@ -414,7 +421,7 @@ decay_rate: The rate of the decay by day, 0 or more; unset: the setting decay_ra
 archive_below: Archive what has less confidence than this, 0 to 1; unset or 0: archive nothing.
 limit: How many memories a batch archives at most, 1 to 5000.
 
-InvalidArgument: a number is out of bounds.
+InvalidArgument: a number is out of bounds, or a rate or an age that would change nothing.
 WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('decay_scores', p_rights => 'reviewer', p_effect => 'remove', p_answer => 'Decay',

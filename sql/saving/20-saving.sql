@@ -170,7 +170,7 @@ begin
   if p_node.content_hash is not null then
     v_repeat := pgmem.find_repeat(p_node);
     if v_repeat is not null then
-      return pgmem.saved(v_repeat, 'duplicate_skip', v_repeat, format('Duplicate %s skipped.', lower(p_node.label)));
+      return pgmem.repeated(v_repeat, format('Duplicate %s skipped.', lower(p_node.label)));
     end if;
   end if;
   p_node := pgmem.insert_node(p_node);
@@ -180,6 +180,18 @@ end;
 $$;
 comment on function pgmem.store_node is
   'Store a new memory of a kind that is compared by its content hash or not at all; p_outcome: of one that is stored.';
+
+
+-- Whoever changes the row meanwhile says more than a confirmation, so that nobody waits and no two batches deadlock.
+create or replace function pgmem.repeated(p_id uuid, p_message text) returns pgmem.save_result
+language plpgsql as $$
+begin
+  perform pgmem.confirm_node(held.seq)
+  from (select n.seq from pgmem.node n where n.id = p_id for no key update skip locked) held;
+  return pgmem.saved(p_id, 'duplicate_skip', p_id, p_message);
+end;
+$$;
+comment on function pgmem.repeated is 'The result of a save that met an equal memory, which it confirms.';
 
 
 create or replace function pgmem.find_repeat(p_node pgmem.node) returns uuid

@@ -137,7 +137,7 @@ begin
       v_earlier := pgmem.decision_to_replace(v_named, v_node, p_caller);
     end if;
     if v_earlier.seq is null or v_earlier.id = v_repeat then
-      return pgmem.saved(v_repeat, 'duplicate_skip', v_repeat, 'Duplicate detected: the existing record is returned.');
+      return pgmem.repeated(v_repeat, 'Duplicate detected: the existing record is returned.');
     end if;
     perform pgmem.set_status(v_earlier.seq, 'superseded', pgmem.now());
     perform pgmem.insert_edge(n.seq, 'SUPERSEDES', v_earlier.seq) from pgmem.visible_node n where n.id = v_repeat;

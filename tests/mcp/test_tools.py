@@ -104,8 +104,17 @@ async def test_every_tool_of_core_and_graph_is_called_here(settings: Settings) -
     day = [tool for tool, _, _ in DAY]
     assert {tool.name for tool in listed} >= set(day)
     core = {tool.name for tool in await tools_of(settings.model_copy(update={"toolsets": ("core",)}))}
-    # One reads the cards of a repository, the other takes an id: tests/cards, tests/recall.
-    assert core - {"get_relevant_memory", "feedback"} <= set(day)
+    # One reads the cards of a repository, the others take an id: tests/cards, tests/recall and the next test.
+    assert core - {"get_relevant_memory", "feedback", "confirm"} <= set(day)
+
+
+async def test_an_agent_confirms_what_it_found(client: Client, answer: Answer) -> None:
+    await answer("save_session", objective="Open the shop", project_id="shop")
+    made = await answer("save_decision", title="Sell tea", rationale="We like it", project_id="shop")
+    done = await answer("confirm", id=made["artifact_id"])
+    (tool,) = [tool for tool in (await client.list_tools()).tools if tool.name == "confirm"]
+    Draft202012Validator(tool.output_schema or {"not": {}}).validate(done)
+    assert (done["id"], done["title"]) == (made["artifact_id"], "Sell tea")
 
 
 async def test_every_tool_says_what_it_does_to_the_world_and_what_it_answers(client: Client) -> None:
@@ -137,7 +146,7 @@ async def test_an_output_schema_refuses_what_no_tool_answers(client: Client, ans
             Draft202012Validator(tool.output_schema).validate(broken)
 
 
-@pytest.mark.parametrize(("toolsets", "tokens"), [(None, 4500), ("core,graph", 5000), ("all", 6550)])
+@pytest.mark.parametrize(("toolsets", "tokens"), [(None, 4500), ("core,graph", 5050), ("all", 6600)])
 async def test_the_list_of_tools_leaves_the_agent_its_context(
     settings: Settings, toolsets: str | None, tokens: int
 ) -> None:

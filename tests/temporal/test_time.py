@@ -15,7 +15,7 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow
 
-from pgmem import Memory
+from pgmem import InvalidArgument, Memory
 from pgmem.settings import Settings
 from tests.conftest import Call, GraphDifferences, past_the_pooler
 from tests.fixtures.verbs import ActAs, Each, Rows
@@ -323,9 +323,18 @@ async def test_a_rate_given_to_decay_holds_for_that_call_alone(memory: Memory) -
     """A call that counts or archives changes no setting of the owner's."""
     before = await memory.list_settings()
     await memory.decay_scores()
-    await memory.decay_scores(max_age_days=30, decay_rate=0.02)
+    await memory.decay_scores(max_age_days=30, decay_rate=0.02, dry_run=True)
     await memory.decay_scores(max_age_days=30, decay_rate=0.02, archive_below=0.5)
     assert await memory.list_settings() == before
+
+
+@pytest.mark.anyio
+async def test_a_rate_that_would_change_nothing_is_refused_with_the_setting_that_counts(
+    memory: Memory,
+) -> None:
+    with pytest.raises(InvalidArgument, match=r"decay_rate \(0\.01\).*set_setting"):
+        await memory.decay_scores(decay_rate=0.05)
+    await memory.decay_scores(decay_rate=0.01)  # the store's own
 
 
 def test_a_time_to_live_archives_or_purges_what_nobody_touched(
