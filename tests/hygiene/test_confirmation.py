@@ -15,7 +15,6 @@ from tests.fixtures.verbs import ActAs, Rows
 Clock = Callable[[str], None]
 DECISION = {"title": "Sell tea", "rationale": "We like it", "project_id": "shop"}
 PATTERN = {"trigger": "Morning", "repeatable_steps": ["Open"], "project_id": "shop"}
-NOTE = {"content": "The gate squeaks", "topic": "gate", "project_id": "shop"}
 FACT = {"entity_name": "Ada", "fact": "Keeps the till", "project_id": "shop"}
 
 
@@ -43,7 +42,7 @@ def test_a_confirmed_memory_is_current_again_with_its_text_and_history_as_they_w
 
 @pytest.mark.parametrize(
     ("verb", "arguments"),
-    [("save_decision", DECISION), ("save_pattern", PATTERN), ("save_context", NOTE), ("upsert_entity", FACT)],
+    [("save_decision", DECISION), ("save_pattern", PATTERN), ("upsert_entity", FACT)],
 )
 def test_saving_the_same_again_confirms_it(
     call: Call, clock: Clock, shop: str, verb: str, arguments: dict[str, Any]
@@ -51,11 +50,10 @@ def test_saving_the_same_again_confirms_it(
     clock("2026-01-01")
     first = call(verb, **arguments)
     clock("2026-06-01")
-    call("save_session", objective="open the shop again", project_id=shop)
-    assert len(stale(call)) == 2  # it and the session
+    assert len(stale(call)) == 1
     again = call(verb, **arguments)
     assert again["artifact_id"] == first["artifact_id"]
-    assert len(stale(call)) == 1
+    assert stale(call) == []
 
 
 def test_a_pattern_that_is_confirmed_was_last_validated_then(

@@ -76,7 +76,7 @@ def test_a_pattern_validated_91_days_ago_is_obsolete_and_one_of_89_is_not(
     call("save_pattern", trigger="Hotfix", last_validated_at="2026-04-02T12:00:00Z", **steps)
     report = call("run_hygiene", project_id=shop)
     assert ids_of(report, "obsolete_patterns") == [[str(old)]]
-    assert report["findings"][0]["verb"] == "forget"
+    assert report["findings"][0]["verb"] == "confirm"
 
 
 def test_two_spellings_of_one_entity_are_drift_and_the_newest_fact_is_kept(call: Call, shop: str) -> None:
