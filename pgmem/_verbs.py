@@ -1186,7 +1186,7 @@ VERBS = {
             "writer",
             toolsets=("core", "quality"),
             description="Record that an old memory still holds.",
-            arguments={"id": "The memory."},
+            arguments={"id": Argument("The memory.", type="uuid", required=True)},
         ),
         Verb(
             "memory_surface",
