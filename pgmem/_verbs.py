@@ -1227,12 +1227,6 @@ VERBS = {
             },
         ),
         Verb(
-            "confirm",
-            "write",
-            "reviewer",
-            arguments={"id": Argument("The id of the memory.", type="uuid", required=True)},
-        ),
-        Verb(
             "list_conflicts",
             "look",
             "reader",

@@ -49,6 +49,7 @@ __all__ = [
     "CompletedName",
     "Confirmed",
     "Conflict",
+    "ConflictEntry",
     "Conflicts",
     "ContextBundle",
     "ContextItem",
@@ -977,6 +978,26 @@ class Repair(Answer):
     into_version: int
 
 
+class ConflictEntry(Answer):
+    """Two live memories that contradict each other; neither is preferred until a person decides."""
+
+    id: UUID
+    label: str
+    title: str
+    project: str | None = None
+    with_id: UUID
+    with_label: str
+    with_title: str
+    with_project: str | None = None
+    created_at: datetime
+
+
+class TitledMemory(LabelledMemory):
+    """A memory by its id and title, with its status."""
+
+    status: str
+
+
 class ProposedInsight(Answer):
     """An insight that a reflection proposes."""
 
@@ -1134,12 +1155,6 @@ class MemoryCounts(Answer):
     first_at: datetime | None = None
     last_at: datetime | None = None
     growth: list[TimelineCount] | None = None
-
-
-class TitledMemory(LabelledMemory):
-    """A memory by its id and title, with its status."""
-
-    status: str
 
 
 class DrawnNode(TitledMemory):

@@ -32,7 +32,6 @@ class Admin(Operators):
     embedding_status = of(Verbs.embedding_status)
     supersede = of(Verbs.supersede)
     merge_entities = of(Verbs.merge_entities)
-    confirm = of(Verbs.confirm)
     settle_conflict = of(Verbs.settle_conflict)
     edit_memory = of(Verbs.edit_memory)
     approve_card = of(Verbs.approve_card)

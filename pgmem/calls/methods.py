@@ -37,6 +37,7 @@ from pgmem.models import (
     ClaimCheck,
     CompletedName,
     Confirmed,
+    ConflictEntry,
     ContextBundle,
     ConversationEntry,
     Decay,
@@ -111,6 +112,7 @@ from pgmem.models import (
     Sweep,
     Tenant,
     TenantRole,
+    TitledMemory,
     Version,
     Waiting,
 )
@@ -2343,6 +2345,62 @@ class Verbs:
             "merge_entities",
             Repair,
             {"entity": entity, "into": into, "project_id": project_id, "fact": fact, "by": by},
+        )
+
+    async def list_conflicts(
+        self,
+        project_id: str | None = None,
+        id: UUID | None = None,
+        limit: RowLimit = 50,
+    ) -> list[ConflictEntry]:
+        """List the pairs of live memories that contradict each other, the oldest conflict first.
+
+        Args:
+            project_id: Only of this project; unset: of all.
+            id: Only those of this memory; unset: of all.
+            limit: How many at most, 1 to 1000.
+
+        Raises:
+            MemoryNotFound: no such project is visible here.
+            InvalidArgument: the limit is not from 1 to 1000.
+        """
+        return await self.caller.all(
+            "list_conflicts", ConflictEntry, {"project_id": project_id, "id": id, "limit": limit}
+        )
+
+    async def settle_conflict(
+        self,
+        id: UUID,
+        with_id: UUID,
+        by: str,
+        holds: UUID | None = None,
+        reason: str | None = None,
+    ) -> TitledMemory:
+        """Decide a conflict: which of two memories holds, or that both do.
+
+        The answer is the one that does not hold, or the first where both do.
+
+        Of two decisions the one that holds supersedes the other. Of other memories it outdates the other,
+        which stays and is found after it. Where both hold they are joined by SIMILAR_TO with the reason,
+        and do not conflict again.
+
+        Args:
+            id: The id of one of the two.
+            with_id: The id of the other.
+            by: The name of the person who decides.
+            holds: The id of the one that holds; unset: both do.
+            reason: Why; needed where both hold.
+
+        Raises:
+            NotPermitted: the login is neither owner nor reviewer, or a memory is not the caller's.
+            MemoryNotFound: one of the two is not visible here.
+            InvalidArgument: no open conflict joins them, holds is neither of them, or the reason is
+                missing.
+        """
+        return await self.caller.one(
+            "settle_conflict",
+            TitledMemory,
+            {"id": id, "with_id": with_id, "by": by, "holds": holds, "reason": reason},
         )
 
     async def reflect(

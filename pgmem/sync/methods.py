@@ -139,7 +139,6 @@ class Admin(Operations):
     embedding_status = waiting(methods.Verbs.embedding_status)
     supersede = waiting(methods.Verbs.supersede)
     merge_entities = waiting(methods.Verbs.merge_entities)
-    confirm = waiting(methods.Verbs.confirm)
     settle_conflict = waiting(methods.Verbs.settle_conflict)
     edit_memory = waiting(methods.Verbs.edit_memory)
     approve_card = waiting(methods.Verbs.approve_card)

@@ -175,54 +175,6 @@ like labelled_memory
 status text
 $$);
 
-select pgmem.declare_answer('confirmed_memory', $$
-A memory after a person has said that it still holds.
-
-like titled_memory
-version integer
-$$);
-
-create or replace function pgmem.confirm(p_id uuid) returns pgmem.confirmed_memory
-language plpgsql security definer set search_path = pgmem, pg_temp as $$
-declare
-  v_caller pgmem.caller := pgmem.require_writer();
-  v_node   pgmem.node;
-begin
-  perform pgmem.require_reviewer('confirm');
-  select n.* into v_node from pgmem.visible_node n where n.id = p_id and pgmem.is_memory(n.label);
-  if v_node.seq is null then
-    raise exception using errcode = 'PM002', message = format('No memory %s found.', p_id);
-  end if;
-  perform pgmem.require_forgettable(v_node, v_caller);
-  perform pgmem.lock_scope(v_node.scope_key);
-  select n.* into v_node from pgmem.visible_node n where n.id = p_id;
-  if not pgmem.is_live_status(v_node.status) then
-    raise exception using errcode = 'PM001',
-      message = format('The memory is %s; only a live one is confirmed. revert brings it back.', v_node.status);
-  end if;
-  if v_node.label = 'Pattern' then
-    v_node.props := v_node.props || jsonb_build_object('last_validated_at', pgmem.now());
-  end if;
-  v_node := pgmem.update_node(v_node);
-  return row(v_node.id, v_node.label, v_node.title, v_node.status, v_node.version)::pgmem.confirmed_memory;
-end;
-$$;
-comment on function pgmem.confirm is $$
-Say that a live memory still holds: its age, and a pattern's validation, count from now.
-
-Its text, its writer and its trust stay.
-
-id: The id of the memory.
-
-NotPermitted: the login is neither owner nor reviewer, or the memory belongs to all tenants.
-MemoryNotFound: no such memory is visible to the caller.
-InvalidArgument: it is not live.
-RelationNotAllowed: the memory is a card, which a refresh confirms.
-$$;
-select pgmem.declare_verb('confirm', p_rights => 'reviewer', p_effect => 'write', p_answer => 'ConfirmedMemory',
-  p_reach => 'caller');
-
-
 select pgmem.declare_answer('conflict_entry', $$
 Two live memories that contradict each other; neither is preferred until a person decides.
 
