@@ -24,6 +24,7 @@ WRITERS = {
     "insert_node": "the one way in which a node is made; the tenant was stamped by new_node",
     "update_node": "the one way in which a node changes",
     "set_status": "the one way out of live",
+    "confirm_node": "the time of a memory alone: of one that confirm has checked, or that a save of the same tenant met",
     "delete_node": "the one way in which a node goes",
     "insert_edge": "the one way in which an edge is made",
     "record_version": "the trigger that keeps every earlier state",
