@@ -97,6 +97,24 @@ comment on column pgmem.card.evidence_count is 'How many pieces of evidence it h
 comment on column pgmem.card.created_at is 'When it was drafted or found.';
 
 
+select pgmem.declare_view('memory_change', $$
+  select s.ingested_at as at, case when s.version = 1 then 'saved' else 'changed' end as kind, s.id, s.label, s.title,
+         s.version, s.status, s.project, s.source, s.agent_id, s.session_id
+  from pgmem.recorded_state s where pgmem.is_memory(s.label) and s.label <> 'Turn'
+$$);
+comment on view pgmem.memory_change is 'Who changed what, and when: a row for each recorded state of a memory.';
+comment on column pgmem.memory_change.at is 'When the state was recorded.';
+comment on column pgmem.memory_change.kind is 'saved: the first state; changed: a later one.';
+comment on column pgmem.memory_change.label is 'The kind of memory, such as Decision.';
+comment on column pgmem.memory_change.title is 'Its title in this state.';
+comment on column pgmem.memory_change.version is 'The number of the state, from 1 on.';
+comment on column pgmem.memory_change.status is 'Its status in this state.';
+comment on column pgmem.memory_change.agent_id is
+  'The agent that made the change, as it named itself; null: it named none, or a later change replaced the state.';
+comment on column pgmem.memory_change.session_id is
+  'The session in which it was made; null: none was named, or a later change replaced the state.';
+
+
 select pgmem.declare_view('conflict', $$
   select a.id, a.label, a.title, b.id as with_id, b.label as with_label, b.title as with_title,
          a.project, b.project as with_project, a.status, b.status as with_status, e.created_at
@@ -224,7 +242,9 @@ comment on column pgmem.memory.version is 'The number of its states so far.';
 select pgmem.declare_view('memory_by_day', $$
   with memory as materialized (
     select n.seq, coalesce(n.project, '') as project, n.label::text, n.created_at::date as day
-    from pgmem.visible_node n where pgmem.is_memory(n.label)
+    from pgmem.visible_node n
+    where pgmem.is_memory(n.label) and n.label not in ('Turn', 'Card')
+      and n.status not in ('stub', 'draft', 'pending', 'captured', 'dismissed')
   ), event as (
     select m.project, m.label, m.day, 1 as saved, 0 as changed from memory m
     union all
@@ -244,13 +264,33 @@ select pgmem.declare_view('memory_by_day', $$
   left join sum s on s.project = p.project and s.label = p.label and s.day = d.day::date
 $$);
 comment on view pgmem.memory_by_day is
-  'How memory grows: a row for each day, project and kind, from the first memory of that kind to today, without gaps.';
+  'How memory grows: a row for each day, project and kind, from the first memory of that kind to today, without gaps. '
+  'Turns of conversations, cards and insights that nobody has approved do not count.';
 comment on column pgmem.memory_by_day.day is 'The day, in the time zone of the session.';
 comment on column pgmem.memory_by_day.project is 'The project; null: memories that belong to none.';
 comment on column pgmem.memory_by_day.label is 'The kind of memory, such as Decision.';
 comment on column pgmem.memory_by_day.saved is 'How many memories were first saved on that day.';
 comment on column pgmem.memory_by_day.changed is 'How many earlier states were replaced on that day.';
 comment on column pgmem.memory_by_day.total is 'How many memories of the kind had been saved by the end of that day.';
+
+
+create or replace function pgmem.memory_at(p_day date default current_date)
+returns table (
+  id uuid, label text, name text, title text, properties jsonb, project text, scope text, focus text, status text,
+  source text, trust_level float8, version integer, valid_from timestamptz, valid_to timestamptz, recorded_at timestamptz
+)
+language sql stable security definer set search_path = pgmem, pg_temp as $$
+  select s.id, s.label, s.key, s.title, s.props, s.project, s.scope, s.focus, s.status, s.source, s.trust_level,
+         s.version, s.begins_at, s.valid_to, s.ingested_at
+  from pgmem.states_at((p_day + 1)::timestamptz - interval '1 microsecond', null) s where pgmem.is_memory(s.label)
+$$;
+comment on function pgmem.memory_at is $$
+What was true at the end of a day, as far as is known now: select * from memory_at('2026-09-01') where project = 'shop'.
+
+A memory that was replaced since is there in the state that was true then.
+
+p_day: The day, in the time zone of the session.
+$$;
 
 
 select pgmem.declare_view('project', $$

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date
 
 import psycopg
@@ -23,7 +24,7 @@ COLUMNS = """
 def test_every_column_of_a_view_is_explained_and_has_a_plain_type(rows: Rows) -> None:
     """Three of 367 columns had comments, and domain types are a risk in BI tools."""
     found = rows(COLUMNS)
-    assert len({row["view"] for row in found}) == 18
+    assert len({row["view"] for row in found}) == 19
     assert [f"{row['view']}.{row['column']}" for row in found if not row["comment"]] == []
     assert [f"{row['view']}.{row['column']} {row['type']}" for row in found if row["kind"] != "b"] == []
 
@@ -74,3 +75,41 @@ def test_a_series_by_day_has_no_gaps(call: Call, rows: Rows, connection: psycopg
     ]
     sessions = rows("select day, total from pgmem.memory_by_day where label = 'Session' order by day")
     assert [row["total"] for row in sessions] == [1, 1, 1, 2]
+
+
+def test_what_was_true_on_a_day_is_a_table(call: Call, rows: Rows, clock: Callable[[str], None]) -> None:
+    """`retrieve_context` gives one JSON of the newest ten."""
+    clock("2026-09-01 10:00+00")
+    call("save_session", objective="Open the shop", project_id="shop")
+    call("upsert_entity", entity_name="Redis", fact="a cache", project_id="shop")
+    clock("2026-09-03 10:00+00")
+    call("upsert_entity", entity_name="Redis", fact="a queue", project_id="shop")
+
+    def facts(day: str) -> list[str]:
+        found = rows(
+            "select properties ->> 'fact' as fact from pgmem.memory_at(%s) where name = 'Redis'", day
+        )
+        return [row["fact"] for row in found]
+
+    assert facts("2026-08-31") == []
+    assert facts("2026-09-01") == facts("2026-09-02") == ["a cache"]
+    assert facts("2026-09-03") == ["a queue"]
+    changed = rows(
+        "select kind, version, at::date::text as day from pgmem.memory_change where title = 'Redis' order by at"
+    )
+    assert [tuple(row.values()) for row in changed] == [
+        ("saved", 1, "2026-09-01"),
+        ("changed", 2, "2026-09-03"),
+    ]
+
+
+def test_growth_does_not_count_turns_cards_and_unread_insights(call: Call, rows: Rows) -> None:
+    call("save_session", objective="Open the shop", project_id="shop")
+    call(
+        "capture_turns",
+        client="codex",
+        session_id="s",
+        project_id="shop",
+        turns=[{"id": "1", "role": "user", "content": "Hello there"}],
+    )
+    assert [row["label"] for row in rows("select distinct label from pgmem.memory_by_day")] == ["Session"]
