@@ -78,6 +78,11 @@ async def one(visit: Visit) -> Page:
         "beside": [part for part in shown if part[0] in _BESIDE],
         "sources": [part for part in shown if part[0] in _SOURCES],
         "changes": changes,
+        "first_texts": [
+            (name, words.cut(value, 2000)[0])
+            for name, value in words.texts(history.versions[0].properties if history.versions else {})
+            if value != history.versions[0].title
+        ],
         "ego": drawing.ego(around, str(node.id)),
         "line": drawing.lines([line], str(node.id)) if len(line) > 1 else None,
         "replaced": [entry for entry in line if entry.replaced_by == node.id],
