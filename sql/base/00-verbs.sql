@@ -108,7 +108,8 @@ begin
       (select string_agg('add attribute ' || c, ', ') from unnest(v_columns[cardinality(v_known) + 1:]) c));
   end if;
   execute format('comment on %s pgmem.%I is %L', case v_kind when 'v' then 'view' else 'type' end, p_name,
-    array_to_string(v_parts[:cardinality(v_parts) - 1] || ('[' || v_head || ']'), e'\n\n'));
+    case when v_kind = 'v' then 'Internal: ' else '' end
+      || array_to_string(v_parts[:cardinality(v_parts) - 1] || ('[' || v_head || ']'), e'\n\n'));
   execute v_meaning;
 end;
 $$;

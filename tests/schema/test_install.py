@@ -83,12 +83,12 @@ def test_a_changed_view_is_replaced_with_all_that_reads_it(empty: str, sql_folde
     works(empty)
     view = sql_folder / "base/07-visible.sql"
     view.write_text(
-        view.read_text(encoding="utf-8").replace("select n.*", "select n.*, 1 as one", 1), encoding="utf-8"
+        view.read_text(encoding="utf-8").replace("select e.*", "select e.*, 1 as one", 1), encoding="utf-8"
     )
     before = schema_of(empty)
     assert schema.upgrade(empty).changed is True
     after = schema_of(empty)
-    assert after.keys() - before.keys() >= {"column pgmem.visible_node.one"}
+    assert after.keys() - before.keys() >= {"column pgmem.visible_edge.one"}
     assert before.keys() <= after.keys()
 
 
