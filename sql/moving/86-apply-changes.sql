@@ -136,7 +136,8 @@ begin
   v_last := v_states[cardinality(v_states)];
   v_wins := (v_last ->> 'arrived')::boolean;
   perform pgmem.require_arrival(p_record, p_node, p_caller);
-  if (v_wins or v_later) and pgmem.outranked(p_node.trust_level, p_caller) then
+  -- An earlier state too: it would change what the memory said at that time.
+  if pgmem.outranked(p_node.trust_level, p_caller) then
     raise exception using errcode = 'PM004', message = format(
       'It has trust %s here and the caller %s: a person decides.', p_node.trust_level, p_caller.trust_level);
   end if;
@@ -389,7 +390,7 @@ begin
           v_done := case v_line.record ->> 'type'
             when 'node' then pgmem.apply_node(v_nodes[v_line.place], v_line.record, v_owner, v_caller, v_since)
             when 'purge' then pgmem.apply_purge(v_line.record, v_owner, v_caller)
-            when 'edge' then pgmem.import_edge(v_line.record, v_caller, false)
+            when 'edge' then pgmem.apply_edge(v_line.record, v_caller)
             when 'unrelated' then pgmem.remove_edge(v_line.record, v_caller)
             when 'save' then pgmem.apply_review(v_line.record, v_owner, v_caller)
             when 'label' then pgmem.import_word(v_line.record)
@@ -449,6 +450,40 @@ select pgmem.declare_verb('apply_changes', p_rights => 'writer', p_effect => 're
   p_answer => 'list[Arrival]', p_patience => 'report');
 
 
+create or replace function pgmem.require_link(
+  p_src pgmem.node,
+  p_rel text,
+  p_dst pgmem.node,
+  p_caller pgmem.caller
+) returns void
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  if p_rel in ('SUPERSEDES', 'OUTDATES', 'MERGES_INTO', 'CONFLICTS_WITH', 'SIMILAR_TO')
+      and pgmem.outranked(greatest(p_src.trust_level, p_dst.trust_level), p_caller) then
+    raise exception using errcode = 'PM004', message = format(
+      '%s says which memory holds, and one of the two has more trust than the caller: a person decides.', p_rel);
+  end if;
+end;
+$$;
+comment on function pgmem.require_link is
+  'An error where a caller may not make or remove a relation that says which of two memories holds, or that both do.';
+
+
+create or replace function pgmem.apply_edge(p_record jsonb, p_caller pgmem.caller) returns text
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_src pgmem.node := pgmem.imported_node((p_record ->> 'src')::uuid, p_caller);
+  v_dst pgmem.node := pgmem.imported_node((p_record ->> 'dst')::uuid, p_caller);
+begin
+  if not exists (select from pgmem.edge e where e.rel = p_record ->> 'rel' and e.src = v_src.seq and e.dst = v_dst.seq) then
+    perform pgmem.require_link(v_src, p_record ->> 'rel', v_dst, p_caller);
+  end if;
+  return pgmem.import_edge(p_record, p_caller, false);
+end;
+$$;
+comment on function pgmem.apply_edge is 'Join two memories as they are joined in another store.';
+
+
 create or replace function pgmem.remove_edge(p_record jsonb, p_caller pgmem.caller) returns text
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
@@ -461,6 +496,7 @@ begin
   if v_dst.tenant not in (p_caller.tenant, pgmem.tenant_of(p_caller.org_id)) then
     perform pgmem.require_own(v_src, p_caller);
   end if;
+  perform pgmem.require_link(v_src, p_record ->> 'rel', v_dst, p_caller);
   delete from pgmem.edge e where e.rel = p_record ->> 'rel'
     and (e.src, e.dst) in ((v_src.seq, v_dst.seq), (v_dst.seq, v_src.seq))
     and (e.src = v_src.seq or (select r.undirected from pgmem.relation r where r.name = e.rel));

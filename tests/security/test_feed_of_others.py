@@ -67,6 +67,45 @@ def test_what_a_writer_sends_as_changes_gains_nothing(alice: Session, carol: Ses
     assert rows("select title from pgmem.node where id = %s", of_carol["artifact_id"]) == [{"title": "Hers"}]
 
 
+def test_changes_of_low_trust_do_not_say_what_became_of_a_persons_decision(
+    alice: Session, rows: Rows
+) -> None:
+    """Neither by a relation that is made or removed, nor by a state in its past."""
+
+    def save(title: str) -> str:
+        return str(
+            caller(alice)("save_decision", title=title, rationale="x", project_id="proj-alice")["artifact_id"]
+        )
+
+    persons, own, rival = save("Pay by invoice"), save("Serve tea at noon"), save("Keep the blue lamp")
+    assert rows("update pgmem.node set trust_level = 1.0 where id = %s returning 1 as n", persons) == [
+        {"n": 1}
+    ]
+    links = "select e.rel from pgmem.edge e join pgmem.node n on n.seq in (e.src, e.dst) where n.id = %s and e.rel = any(%s)"
+    said = ["SUPERSEDES", "OUTDATES", "MERGES_INTO", "CONFLICTS_WITH", "SIMILAR_TO"]
+    for rel in said:
+        for src, dst in ((own, persons), (persons, own)):
+            edge = {"type": "edge", "src": src, "rel": rel, "dst": dst, "props": {"reason": "both hold"}}
+            assert "a person decides" in str(sent(alice, edge)[0]["reason"]), (rel, src == own)
+    assert rows(links, persons, said) == []
+    assert (
+        sent(alice, {"type": "edge", "src": own, "rel": "CONFLICTS_WITH", "dst": rival})[0]["outcome"]
+        == "taken"
+    )
+    rows("update pgmem.node set trust_level = 1.0 where id = %s returning 1 as n", rival)
+    gone = {"type": "unrelated", "src": own, "rel": "CONFLICTS_WITH", "dst": rival}
+    assert "a person decides" in str(sent(alice, gone)[0]["reason"])
+    assert rows(links, rival, said) == [{"rel": "CONFLICTS_WITH"}]
+    record = next(
+        change["record"]
+        for change in caller(alice)("changes", content=True)["changes"]
+        if change["id"] == persons and "record" in change
+    )
+    backdated = {**record, "recorded_at": "2020-01-01T00:00:00+00:00", "title": "Pay nobody"}
+    assert "a person decides" in str(sent(alice, backdated)[0]["reason"])
+    assert rows("select v.title from pgmem.node_version v where v.title = 'Pay nobody'") == []
+
+
 def test_no_verb_names_an_address(call: Call, rows: Rows) -> None:
     call("list_settings")
     assert rows("select name from pgmem.setting where name ~ '(url|webhook|address)'") == []
