@@ -938,10 +938,12 @@ create table pgmem.installing as
 select revision, number from (values {known}) as known(revision, number);
 do $$
 begin
-  if to_regclass('pgmem.schema_version') is not null and exists (
-      select from pgmem.schema_version v
-      where string_to_array(substring(v.release from '^\d+(?:\.\d+)*'), '.')::integer[] > '{{{numbers}}}') then
-    raise exception 'A newer release of pgmem wrote this store: use its script.';
+  if to_regclass('pgmem.schema_version') is not null then  -- a new store has no such table yet
+    if exists (
+        select from pgmem.schema_version v
+        where string_to_array(substring(v.release from '^\d+(?:\.\d+)*'), '.')::integer[] > '{{{numbers}}}') then
+      raise exception 'A newer release of pgmem wrote this store: use its script.';
+    end if;
   end if;
   if exists (
       select from pgmem.alembic_version v where v.version_num not in (select revision from pgmem.installing)) then

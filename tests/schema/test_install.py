@@ -152,9 +152,9 @@ def test_an_empty_database_and_an_outdated_one_get_different_errors(empty: str) 
     schema.upgrade(empty)
     with psycopg.connect(empty) as connection:
         schema.check_version(connection)
-        connection.execute("update pgmem.schema_version set release = '9.9', digest = 'another'")
+        connection.execute("update pgmem.schema_version set release = '0.1', digest = 'another'")
         with pytest.raises(
-            SchemaOutdated, match=r"holds pgmem schema 9.9, this program is .* Run: pgmem init"
+            SchemaOutdated, match=r"holds pgmem schema 0.1, this program is .* Run: pgmem init"
         ):
             schema.check_version(connection)
         connection.execute("update pgmem.schema_version set release = %s", (schema.release(),))
