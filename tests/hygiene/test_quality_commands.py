@@ -32,13 +32,11 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 @pytest.fixture
 def kept(call: Call, shop: str) -> str:
     """A project with something of everything that a report shows."""
+    earlier = None
     for number in (15, 16, 17):
-        call(
-            "save_decision",
-            title=f"Keep the orders of the shop in PostgreSQL {number}",
-            rationale="r",
-            project_id=shop,
-        )
+        title = f"Keep the orders of the shop in PostgreSQL {number}"
+        call("save_decision", title=title, rationale="r", project_id=shop, supersedes=earlier)
+        earlier = title
     nasty = 'Never cache <script>alert("x")</script> & prices'
     for title in ("Cache pages for an hour", nasty):
         call("save_decision", title=title, rationale="r", project_id=shop, confidence=0.4)
@@ -74,7 +72,7 @@ def test_hygiene_shows_counts_and_what_to_do_and_as_json_everything(run: Any, ke
     shown = run("hygiene", "-p", kept)
     assert shown.exit_code == 0, shown.output
     assert re.search(r"duplicates\s+1", shown.output)
-    assert "merge_entities" in shown.output
+    assert "pgmem merge" in shown.output
     report = json.loads(run("hygiene", "-p", kept, "--json").output)
     assert (report["duplicates_found"], report["entity_drift_count"], len(report["findings"])) == (
         1,
