@@ -8,6 +8,12 @@ from benchmarks.databases import Progress, connect_as, filled_database
 from benchmarks.timing import SpeedRow, time_row
 
 # Decays so fast that any memory older than ten seconds is archived; the databases hold memories days old.
+# Decisions hold until they are replaced, so they become notes first.
+_NOTES = """
+alter table pgmem.node disable trigger user;
+update pgmem.node set label = 'Context' where label = 'Decision';
+alter table pgmem.node enable trigger user
+"""
 _ARCHIVE = "select archived, remaining from pgmem.decay_scores(0, 100, 0.99, p_limit => %s)"
 
 
@@ -15,6 +21,7 @@ def decay_rows(server: str, size: int, batch: int, progress: Progress) -> list[S
     """Archive the memories of a store in batches, in a session that has saved before."""
     times: list[float] = []
     with filled_database(server, size, vectors=True, progress=progress) as dsn, connect_as(dsn) as connection:
+        connection.execute(_NOTES)
         connection.execute(
             "select pgmem.upsert_entity('api', 'port ' || n, 'bench') from generate_series(1, 10) n"
         )

@@ -117,7 +117,7 @@ $$;
 
 -- What a front is made of. Names of types are written with their schema.
 create or replace function pgmem.signatures() returns jsonb
-language sql stable set search_path = pg_catalog as $$
+language sql stable set search_path = pg_catalog, pg_temp as $$
   with shapes as (
     select t.oid, t.typname, t.typtype, t.typrelid,
       case when t.typtype = 'd' then format_type(t.typbasetype, t.typtypmod) else format_type(t.oid, null) end as plain

@@ -36,7 +36,7 @@ def test_no_function_has_a_schema_in_its_path_where_others_may_create(rows: Rows
         " cross join unnest(string_to_array(substr(c.setting, 13), ', ')) as s(name)"
         " where p.pronamespace = 'pgmem'::regnamespace and c.setting like 'search_path=%'"
     )
-    assert {row["name"] for row in paths} <= {"pgmem", "ag_catalog", "pg_temp"}
+    assert {row["name"] for row in paths} <= {"pgmem", "ag_catalog", "pg_catalog", "pg_temp"}
 
 
 def test_every_function_that_runs_code_pins_its_path_or_is_bound_when_it_is_made(rows: Rows) -> None:
