@@ -73,7 +73,7 @@ comment on function pgmem.statement_words is 'The words of a sentence without th
 
 
 create or replace function pgmem.verb_place(p_words text[]) returns integer
-language plpgsql immutable parallel safe as $$
+language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
 declare
   v_before text := '';
   v_word   text;
@@ -96,7 +96,7 @@ comment on function pgmem.verb_place is 'The place of the verb of state in the w
 
 -- Most texts are refused by their first word or for want of a verb, before anything dear is done.
 create or replace function pgmem.statement(p_text text) returns text
-language plpgsql immutable strict parallel safe as $$
+language plpgsql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
 declare
   v_words  text[];
   v_verb   integer;

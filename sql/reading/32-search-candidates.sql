@@ -168,7 +168,8 @@ declare
   v_last  bigint;
   v_texts text;
 begin
-  select w.last_seq into v_last from pgmem.word_count w where w.tenant = p_tenant;
+  -- Null where the transaction that counts first is still open.
+  v_last := coalesce((select w.last_seq from pgmem.word_count w where w.tenant = p_tenant), 0);
   v_texts := format(
     'select n.tsv from pgmem.node n where pgmem.is_memory(n.label)'
     ' and pgmem.is_searched(n.status, ''{Turn}'')'

@@ -48,7 +48,7 @@ $$,
 
 
 create or replace function pgmem.replacing_decision(p_node pgmem.node) returns pgmem.node
-language plpgsql stable as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_old  pgmem.node;
   v_head pgmem.node;
