@@ -60,7 +60,7 @@ begin
   order by n.seq desc limit 1;
   if v_old.seq is not null and not exists (
       select from pgmem.live_node n
-      where n.scope_key = p_node.scope_key and n.label = 'Decision'
+      where n.scope_key = p_node.scope_key and n.tenant = p_node.tenant and n.label = 'Decision'
         and pgmem.name_hash(coalesce(n.key, n.title)) = pgmem.name_hash(p_node.title)
         and pgmem.folded(n.title) = pgmem.folded(p_node.title)) then
     v_head := pgmem.review_head(v_old.id);

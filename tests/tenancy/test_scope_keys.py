@@ -18,6 +18,8 @@ ALLOWED = {
     "near_duplicate": "candidates; the next statement compares the tenant of each",
     "unindex_title": "rows of one node, by its number",
     "adopt": "rows of the nodes of one tenant, by their numbers",
+    "apply_changes": "locks the scopes of rows that it holds, whose tenants were compared",
+    "settle": "index rows of the nodes of one organisation, by their numbers",
 }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -216,9 +215,10 @@ def test_a_failed_save_is_tried_again_or_dropped(pages: Pages, agent: Call) -> N
     assert blocked["status"] in ("blocked_scope", "failed"), blocked
     agent("save_session", objective="Begin", project_id="nowhere")
     page = pages.page("/decide/saves")
-    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_label("Project").last).to_have_value("nowhere")
+    page.get_by_role("button", name="Save into this project").click()
     expect(page.get_by_role("status")).to_contain_text("saved")
-    expect(page.get_by_text("No failed saves.")).to_be_visible()
+    expect(page.get_by_text("No open saves.")).to_be_visible()
 
 
 def issued(page: Page, **fields: str) -> str:
@@ -373,38 +373,6 @@ def test_one_of_two_in_conflict_holds_or_both_do_for_a_reason(
         "superseded",
     }
     assert agent("count_waiting")["conflicts"] == 0
-
-
-def test_what_an_insight_asks_about_is_renewed_or_forgotten_many_at_once(
-    pages: Pages, store: dict[str, Any], agent: Call, clock: Callable[[str], None]
-) -> None:
-    clock("2025-01-01")
-    agent("save_session", objective="Begin", project_id="old")
-    ids = [
-        agent("save_pattern", trigger=f"Alarm {n} rings", repeatable_steps=["Look"], project_id="old")[
-            "artifact_id"
-        ]
-        for n in range(3)
-    ]
-    clock("2026-06-01")
-    agent("reflect")
-    page = pages.page("/decide/insights")
-    asked = page.locator("section", has_text="still hold?")
-    asked.filter(has_text="Alarm 0").get_by_role("button", name="Not any more").click()
-    expect(page.get_by_role("status")).to_contain_text("forgotten")
-    assert status_of(agent, ids[0])["status"] == "archived"
-    for n in (1, 2):
-        asked.filter(has_text=f"Alarm {n}").get_by_role("checkbox").check()
-    page.get_by_role("button", name="They hold").click()
-    expect(page.get_by_role("status")).to_contain_text("2 insights: confirmed")
-    for identity in ids[1:]:
-        node = status_of(agent, identity)
-        assert (node["status"], node["version"]) == ("active", 2)
-        assert str(node["updated_at"]) > "2026-05-31"
-    live = page.request.get(f"{pages.address}/ui/memories.json?labels=Insight&status=approved").json()[
-        "memories"
-    ]
-    assert live == []
 
 
 def test_a_save_into_a_misspelt_project_is_saved_into_the_right_one(
