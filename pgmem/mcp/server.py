@@ -60,7 +60,6 @@ class Server(MCPServer[App]):
         return [
             tool.model_copy(
                 update={
-                    "title": None,  # it would repeat the name
                     "input_schema": listed_arguments(tool.name, tool.input_schema),
                     "output_schema": tool.output_schema and listed_answer(tool.output_schema),
                 }

@@ -59,7 +59,6 @@ def add(server: MCPServer[App], app: App, toolset: str) -> None:
             source = Annotated[Memory, Resolve(serverless)] if verb.name in SERVERLESS else opened(app)
             server.add_tool(
                 _tool(verb, app, source),
-                title=verb.name.replace("_", " ").capitalize(),
                 annotations=_hints(verb),
             )
             _answers_as_it_is(server, verb.name)

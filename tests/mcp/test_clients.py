@@ -24,7 +24,7 @@ from tests.serving import serving
 pytestmark = pytest.mark.anyio
 
 COMMAND = ["-m", "pgmem", "mcp"]
-TOOLS = 20
+TOOLS = 23
 
 
 @asynccontextmanager

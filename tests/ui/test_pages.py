@@ -102,7 +102,7 @@ def test_a_page_twice_as_large_is_not_wider_than_the_screen(pages: Pages, store:
 def test_an_empty_store_says_what_to_do_first(pages: Pages) -> None:
     page = pages.page("/")
     expect(page.get_by_role("heading", level=1)).to_have_text("An empty memory")
-    expect(page.get_by_text("pgmem mcp", exact=True)).to_be_visible()
+    expect(page.get_by_text("pgmem connect claude-code", exact=True)).to_be_visible()
     for path in PLAIN:
         page.goto(f"{pages.address}/ui{path}")
         expect(page.locator("h1")).to_be_visible()
@@ -118,7 +118,7 @@ def test_search_marks_the_words_and_draws_the_parts_of_the_score(pages: Pages, s
     expect(first.locator("mark").first).to_have_text(re.compile("mail", re.IGNORECASE))
     assert first.locator(".score svg rect").count() >= 1
     first.locator("summary").click()
-    expect(first.locator("dl")).to_contain_text("together")
+    expect(first.locator("details dl")).to_contain_text("together")
     page.keyboard.press("Escape")
     page.locator("body").click(position={"x": 1, "y": 1})
     page.keyboard.press("ArrowDown")
