@@ -20,7 +20,7 @@ from psycopg.rows import DictRow, dict_row
 
 from tests.conftest import new_database
 
-WORDS = ["a", "b", "c", "d", "e", "f", "g", "é", "naïve", "日本", "x1", "42", "under_score", "ß"]
+WORDS = ["a", "b", "c", "d", "e", "f", "g", "é", "naïve", "日本", "xy", "zwei", "under_score", "ß"]
 BORING = ["the", "of"]
 SIGNS = ["!", "-", " … ", "🚀", "'"]
 
