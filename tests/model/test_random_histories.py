@@ -10,6 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 import psycopg
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg.rows import DictRow
@@ -32,6 +33,7 @@ step = st.one_of(
 )
 
 
+@pytest.mark.long
 @settings(
     max_examples=40,
     deadline=None,

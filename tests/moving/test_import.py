@@ -135,7 +135,10 @@ def test_imported_memories_are_found_retrieved_and_met_by_new_saves(
         )
         assert again["dedup_outcome"] == "duplicate_skip"
         newer = there(
-            "save_decision", title="Keep the orders in PostgreSQL 18", rationale="One system", project_id=shop
+            "save_decision",
+            title="Keep all the orders in PostgreSQL 17",
+            rationale="One system",
+            project_id=shop,
         )
         assert newer["dedup_outcome"] == "supersede"
         if tier(connection) in GRAPH_TIERS:
