@@ -40,6 +40,7 @@ class Recorder:
     def __init__(self) -> None:
         self._waiting: deque[tuple[Memory, dict[str, Any]]] = deque(maxlen=_MOST)
         self._more = anyio.Event()
+        self._writing = anyio.Lock()
         self._said = False
 
     def add(self, memory: Memory, arguments: dict[str, Any]) -> None:
@@ -55,18 +56,19 @@ class Recorder:
             await self.write()
 
     async def write(self) -> None:
-        """Record what waits."""
-        while self._waiting:
-            memory, arguments = self._waiting.popleft()
-            try:
-                await memory.record_recall(**arguments)
-            except (PgmemError, psycopg.Error) as error:
-                log.log(
-                    logging.DEBUG if self._said else logging.WARNING,
-                    "an answer was not recorded: %s",
-                    summary(error),
-                )
-                self._said = True
+        """Record what waits; when it returns, what another task was recording is recorded too."""
+        async with self._writing:
+            while self._waiting:
+                memory, arguments = self._waiting.popleft()
+                try:
+                    await memory.record_recall(**arguments)
+                except (PgmemError, psycopg.Error) as error:
+                    log.log(
+                        logging.DEBUG if self._said else logging.WARNING,
+                        "an answer was not recorded: %s",
+                        summary(error),
+                    )
+                    self._said = True
 
 
 async def note(

@@ -54,7 +54,7 @@ begin
       select case when n.label = 'Turn' then regexp_replace(n.props ->> 'content', '\s+', ' ', 'g')
         when n.seq is not null then pgmem.search_text(n.label, n.title, n.props) end as said) s
   )
-  select case when l.label = 'Turn' or l.quote is not null then 'turn' when pgmem.is_uuid(l.target) then 'memory'
+  (select case when l.label = 'Turn' or l.quote is not null then 'turn' when pgmem.is_uuid(l.target) then 'memory'
            when l.target ~* '^https?://' then 'url' when l.target ~ '^[A-Za-z]*[-#][0-9]+$' then 'ticket'
            else 'file' end,
          l.target,
@@ -65,13 +65,14 @@ begin
          case when pgmem.is_uuid(l.target) then pgmem.now() end, l.quote,
          nullif(l.begins, 0), case when l.begins > 0 then l.begins + l.long - 1 end, l.said
   from looked l
+  order by l.place)
   union all
   -- Of a card: its files as the last run over the repository saw them.
-  select case e.kind when 'external_url' then 'url' else 'file' end, e.ref,
+  (select case e.kind when 'external_url' then 'url' else 'file' end, e.ref,
          case when e.digest is null then 'UNCHECKABLE' when e.seen_digest is null then 'GONE'
            when e.seen_digest = e.digest then 'FRESH' else 'STALE' end,
          null, null, null, null, null
-  from pgmem.card_evidence e where e.node_seq = v_node.seq;
+  from pgmem.card_evidence e where e.node_seq = v_node.seq order by e.kind, e.ref);
 end;
 $$;
 comment on function pgmem.get_sources is $$
