@@ -159,9 +159,9 @@ def server(pytestconfig: pytest.Config) -> Iterator[str]:
         return
     from pgmem.server.embedded import EmbeddedServer
 
-    # A server for each worker, because a test that is one long transaction holds back the feed of every database of its
-    # server; in a separate folder: where root runs the tests, pytest closes its own to the system user of the server.
-    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", uuid4().hex) + os.environ.get("PYTEST_XDIST_WORKER", "")
+    # One server for all workers of a run, in a separate folder: where root runs the tests, pytest closes its own
+    # folder to the system user that the server runs as. The last worker takes it away.
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or uuid4().hex
     folder = roomy_place() / f"pgmem-tests-{run}"
     with EmbeddedServer(folder) as embedded:
         dsn = embedded.start()

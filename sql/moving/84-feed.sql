@@ -7,8 +7,9 @@
 -- transaction that wrote it, or the last one that had ended by then, if that is later. Two things follow. Whoever has
 -- seen a committed change writes behind it (the stamp is not less, and the sequence is greater), so that the order
 -- (stamp, seq) agrees with the order of commits, for each memory and between memories. And a transaction that has not
--- ended writes no stamp below its own number, so that all below pg_snapshot_xmin is final: a reader that stops there
--- misses nothing and reads nothing twice. docs/explanation/order-of-commits.md has the proof.
+-- ended writes no stamp below its own number, so that all below the oldest transaction of this database that is still
+-- running is final: a reader that stops there (feed_horizon) misses nothing and reads nothing twice.
+-- docs/explanation/order-of-commits.md has the proof.
 --
 -- A notification takes a lock at commit, so a writer notifies only while somebody listens: listen_changes keeps a row in
 -- pgmem.listener for a few minutes, and a listener calls it again before they are over. A listener that was killed costs
@@ -144,6 +145,33 @@ $$;
 comment on function pgmem.feed_name is 'What the cursors of this feed begin with: it differs in every store and copy.';
 
 
+create or replace function pgmem.feed_horizon() returns xid8
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+declare
+  v_snapshot pg_snapshot := pg_current_snapshot();
+  v_elsewhere integer[];
+begin
+  if not exists (select from pgmem.change c where c.stamp >= pg_snapshot_xmin(v_snapshot)) then
+    return pg_snapshot_xmin(v_snapshot);
+  end if;
+  -- A snapshot has the transactions of the whole server; those of other databases write nothing here. The sessions are
+  -- read before the locks: one that still holds the lock of its transaction then has had its number since the snapshot,
+  -- and a transaction that has ended meanwhile, or was prepared, counts as one of this database.
+  perform pg_stat_clear_snapshot();
+  v_elsewhere := array(select a.pid from pg_stat_activity a
+    where a.datid <> (select d.oid from pg_database d where d.datname = current_database()));
+  return least(pg_current_xact_id_if_assigned(), coalesce(
+    (select min(x) from pg_snapshot_xip(v_snapshot) x
+     where x::xid not in (select l.transactionid from pg_locks l
+                          where l.locktype = 'transactionid' and l.mode = 'ExclusiveLock' and l.granted
+                            and l.pid = any (v_elsewhere))),
+    pg_snapshot_xmax(v_snapshot)));
+end;
+$$;
+comment on function pgmem.feed_horizon is
+  'The stamp below which the feed is final: the oldest transaction of this database that runs; on a standby, of the server.';
+
+
 create or replace function pgmem.feed_place(p_after text, out stamp xid8, out seq bigint)
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
@@ -154,7 +182,7 @@ declare
 begin
   select * into strict v_feed from pgmem.feed;
   if p_after = 'now' then
-    stamp := pg_snapshot_xmin(pg_current_snapshot());
+    stamp := pgmem.feed_horizon();
     seq := 0;
   elsif p_after is null then
     stamp := v_feed.kept_stamp;
@@ -214,7 +242,7 @@ declare
   -- Null: all of them.
   v_tenants text[] := case when p_all_tenants then null else pgmem.visible_tenants() end;
   v_project text := pgmem.clean_key(p_project_id, 'project_id');
-  v_horizon xid8 := pg_snapshot_xmin(pg_current_snapshot());
+  v_horizon xid8 := pgmem.feed_horizon();
   v_from    record;
   v_rows    pgmem.change[];
   v_last    pgmem.change;
@@ -370,7 +398,7 @@ create or replace function pgmem.changed_tenants(
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
-  v_horizon xid8 := pg_snapshot_xmin(pg_current_snapshot());
+  v_horizon xid8 := pgmem.feed_horizon();
   v_from    record;
 begin
   if not pgmem.is_trusted() then

@@ -294,8 +294,10 @@ def read_until(writers: Sequence[Writer], enough: Callable[[Writer, bytes], bool
             assert ready, "the writers have stopped"
             for key, _ in ready:
                 put_out = os.read(key.fd, 65536)
-                assert put_out, key.data.log.read_text()
-                if enough(key.data, put_out):
+                if not put_out:  # it has done its part
+                    assert key.data.process.wait(TIMEOUT) == 0, key.data.log.read_text()
+                    selector.unregister(key.fileobj)
+                elif enough(key.data, put_out):
                     return
 
 

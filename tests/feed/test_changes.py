@@ -8,10 +8,11 @@ from uuid import UUID
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 from psycopg.rows import DictRow
 
 from tests.concurrency.conftest import OpenSession
-from tests.conftest import Call, past_the_pooler
+from tests.conftest import Call, as_admin, past_the_pooler
 from tests.feed.conftest import Read
 from tests.fixtures.verbs import ActAs, Rows
 
@@ -110,6 +111,30 @@ def test_an_overtaken_transaction_holds_the_reader_back_and_nothing_is_missed_or
     assert len(page["changes"]) == 2
     assert not page["held"]
     assert read(page["cursor"]) == []
+
+
+def test_a_transaction_of_another_database_holds_nobody(call: Call, read: Read, dsn: str) -> None:
+    start = now(call)
+    with psycopg.connect(make_conninfo(as_admin(dsn), dbname="postgres")) as elsewhere:
+        elsewhere.execute("select pg_current_xact_id()")
+        call("save_session", objective="open", project_id="shop")
+        page = call("changes", after=start)
+        assert (len(page["changes"]), page["held"]) == (2, False)
+        assert read(now(call)) == []
+
+
+def test_a_reader_does_not_pass_what_it_has_not_committed_itself(
+    call: Call, read: Read, session: OpenSession
+) -> None:
+    call("save_session", objective="open", project_id="shop")
+    start = now(call)
+    ann = session("ann")
+    assert ann.call("save_context", content="ann", project_id="shop")["status"] == "saved"
+    page = ann.call("changes", after=start)
+    ann.rollback()
+    call("save_context", content="bob", project_id="shop")
+    assert page["changes"] == []
+    assert len(read(page["cursor"])) == 1
 
 
 def test_a_transaction_that_rolls_back_leaves_no_entry_and_holds_nobody(

@@ -30,7 +30,7 @@ from tests.tenancy.test_http import token
 __all__ = ["token"]
 
 pytestmark = pytest.mark.anyio
-WITHIN_S = 5.0  # of a machine that runs other tests; the benchmark measures 200 ms
+WITHIN_S = 20.0  # of a machine that runs other tests, where a pooler lets no notification through
 
 
 async def test_a_program_follows_from_a_cursor_and_another_run_goes_on(memory: Memory) -> None:
