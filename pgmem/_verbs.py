@@ -1931,6 +1931,9 @@ VERBS = {
                     default="False",
                 ),
                 "vectors": Argument("Whether the content holds vectors.", type="boolean", default="False"),
+                "without": Argument(
+                    "What the cursors of another store begin with: what came from there and is here as it is there is left out."
+                ),
             },
         ),
         Verb("listen_changes", "repeat", "reader"),
@@ -1958,7 +1961,9 @@ VERBS = {
                     type="pgmem.objects",
                     required=True,
                 ),
-                "peer": Argument("What the cursors of the other store begin with."),
+                "peer": Argument(
+                    "What the cursors of the other store begin with; `changes` without it leaves out what came from there."
+                ),
                 "cursor": Argument("The cursor of the page, kept for known_peer."),
                 "since": Argument(
                     "The cursor of this feed up to which the other store knows it; unset: near titles are not compared."

@@ -3534,6 +3534,7 @@ class Verbs:
         content: bool = False,
         all_tenants: bool = False,
         vectors: bool = False,
+        without: str | None = None,
     ) -> ChangePage:
         """Read a page of the feed: what changed, in the order of commits, in what the caller sees.
 
@@ -3552,6 +3553,8 @@ class Verbs:
                 its last change.
             all_tenants: The changes of every tenant, instead of what the caller sees.
             vectors: Whether the content holds vectors.
+            without: What the cursors of another store begin with: what came from there and is here as it is
+                there is left out.
 
         Raises:
             CursorLost: The cursor is of another store, ahead of this one, or older than feed_days.
@@ -3569,6 +3572,7 @@ class Verbs:
                 "content": content,
                 "all_tenants": all_tenants,
                 "vectors": vectors,
+                "without": without,
             },
         )
 
@@ -3621,7 +3625,8 @@ class Verbs:
 
         Args:
             changes: The changes of a page that `changes` returned with content, or lines of an export.
-            peer: What the cursors of the other store begin with.
+            peer: What the cursors of the other store begin with; `changes` without it leaves out what came
+                from there.
             cursor: The cursor of the page, kept for known_peer.
             since: The cursor of this feed up to which the other store knows it; unset: near titles are not
                 compared.

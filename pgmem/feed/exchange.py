@@ -70,7 +70,7 @@ class Exchange:
         head = (await self._here.changes("now"))["cursor"]
         # Their changes come first: what goes there then is what both sides make of it.
         pulled = 0
-        async for page, cursor in pages(there, mine.pulled):
+        async for page, cursor in pages(there, mine.pulled, without=mine.feed):
             options = {"peer": other.feed, "cursor": cursor, "since": mine.pushed, "until": head}
             arrivals = await self._here.apply(page, **options, dry_run=self._dry_run)
             self._note(page, arrivals)
@@ -80,7 +80,7 @@ class Exchange:
         async for page, cursor in pages(self._here, mine.pushed):
             page = [change for change in page if _known_by(change) not in self._arrived]
             if page:
-                self.done.count("there", await there.apply(page, dry_run=self._dry_run))
+                self.done.count("there", await there.apply(page, peer=mine.feed, dry_run=self._dry_run))
                 self._progress("sent", told := told + len(page))
             if cursor and not self._dry_run:
                 await self._noted(other.feed, cursor)
@@ -140,13 +140,18 @@ class Exchange:
         await self._here.apply([], peer=peer, pushed=cursor)
 
 
-async def pages(store: Peer, after: str | None) -> AsyncIterator[tuple[list[Record], str | None]]:
-    """Yield what changed in a store after a cursor, and the cursor to keep with each page; all of it without one."""
+async def pages(
+    store: Peer, after: str | None, without: str | None = None
+) -> AsyncIterator[tuple[list[Record], str | None]]:
+    """Yield what changed in a store after a cursor, and the cursor to keep with each page; all of it without one.
+
+    What came there from the store with the feed `without` is left out.
+    """
     for row in [await store.records("vocabulary", None)]:
         yield [each["record"] for each in row], None
     if after is not None:
         try:
-            page = await store.changes(after)
+            page = await store.changes(after, without)
         except CursorLost:
             after = None
     if after is None:
@@ -163,7 +168,7 @@ async def pages(store: Peer, after: str | None) -> AsyncIterator[tuple[list[Reco
                 if len(rows) < PAGE:
                     break
                 place = rows[-1]["place"]
-        page = await store.changes(after)
+        page = await store.changes(after, without)
     while True:
         yield (
             [each for each in page["changes"] if each.get("record") or each["kind"] == "unrelated"],
@@ -171,7 +176,7 @@ async def pages(store: Peer, after: str | None) -> AsyncIterator[tuple[list[Reco
         )
         if not page["more"]:
             return
-        page = await store.changes(page["cursor"])
+        page = await store.changes(page["cursor"], without)
 
 
 def _known_by(change: Record) -> tuple[str, Any]:

@@ -35,8 +35,11 @@ class Peer(Protocol):
         """Return its feed, release and clock; and how far it is in step with `peer`."""
         ...
 
-    async def changes(self, after: str) -> dict[str, Any]:
-        """Return the page of its feed after a cursor: changes with their records, cursor, more."""
+    async def changes(self, after: str, without: str | None = None) -> dict[str, Any]:
+        """Return the page of its feed after a cursor: changes with their records, cursor, more.
+
+        `without` leaves out what came from the store with this feed.
+        """
         ...
 
     async def records(self, part: str, place: list[str] | None) -> list[dict[str, Any]]:
@@ -62,9 +65,9 @@ class StorePeer:
         """Return its feed, release and clock; and how far it is in step with `peer`."""
         return await self.memory.known_peer(peer)
 
-    async def changes(self, after: str) -> dict[str, Any]:
+    async def changes(self, after: str, without: str | None = None) -> dict[str, Any]:
         """Return the page of its feed after a cursor."""
-        page = await self.memory.changes(after, limit=PAGE, content=True)
+        page = await self.memory.changes(after, limit=PAGE, content=True, without=without)
         return asdict(page)
 
     async def records(self, part: str, place: list[str] | None) -> list[dict[str, Any]]:
@@ -133,9 +136,9 @@ class HttpPeer:
         found["at"] = datetime.fromisoformat(found["at"])
         return PeerState(**found)
 
-    async def changes(self, after: str) -> dict[str, Any]:
+    async def changes(self, after: str, without: str | None = None) -> dict[str, Any]:
         """Return the page of its feed after a cursor."""
-        return dict(await self._ask("GET", {"after": after, "content": "1"}))
+        return dict(await self._ask("GET", {"after": after, "without": without}))
 
     async def records(self, part: str, place: list[str] | None) -> list[dict[str, Any]]:
         """Return a page of a part of its export."""

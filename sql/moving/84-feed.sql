@@ -234,7 +234,8 @@ create or replace function pgmem.changes(
   p_project_id text default null,
   p_content boolean default false,
   p_all_tenants boolean default false,
-  p_vectors boolean default false
+  p_vectors boolean default false,
+  p_without text default null
 ) returns pgmem.change_page
 language plpgsql stable security definer set search_path = pgmem, pg_temp set timezone = 'UTC' as $$
 declare
@@ -257,6 +258,7 @@ begin
     where (c.stamp, c.seq) > (v_from.stamp, v_from.seq) and c.stamp < v_horizon
       and (v_tenants is null or c.tenant = any (v_tenants))
       and (v_project is null or pgmem.folded(c.project) = pgmem.folded(v_project))
+      and (p_without is null or c.origin is distinct from p_without)
     order by c.stamp, c.seq limit p_limit);
   v_answer.more := cardinality(v_rows) = p_limit;
   v_answer.held := not v_answer.more and exists (
@@ -267,20 +269,20 @@ begin
   v_answer.cursor := format('%s.%s.%s', pgmem.feed_name(),
     case when v_answer.more then v_last.stamp else greatest(v_horizon, v_from.stamp) end,
     case when v_answer.more then v_last.seq when v_from.stamp > v_horizon then v_from.seq else 0 end);
-  select coalesce(jsonb_agg(jsonb_strip_nulls(to_jsonb(r) - '{stamp,seq,tenant}'::text[])
+  select coalesce(jsonb_agg(jsonb_strip_nulls(to_jsonb(r) - '{stamp,seq,tenant,origin}'::text[])
       || jsonb_build_object('cursor', format('%s.%s.%s', split_part(v_answer.cursor, '.', 1), r.stamp, r.seq))
       || case when p_content and r.place = r.last_place
            then jsonb_build_object('record', pgmem.change_record(row(r.stamp, r.seq, r.subject, r.kind, r.id,
-             r.other_id, r.label, r.version, r.project, r.tenant, r.at)::pgmem.change, v_tenants, p_vectors)) else '{}' end
+             r.other_id, r.label, r.version, r.project, r.tenant, r.at, r.origin)::pgmem.change, v_tenants, p_vectors)) else '{}' end
       - '{place,last_place}'::text[]
     order by r.place), '[]')
   into v_answer.changes
   from (select c.*, u.place, max(u.place) over (partition by c.subject, c.id, c.other_id,
                                                 case when c.subject = 'edge' then c.label end) as last_place
         from unnest(v_rows) with ordinality as u(stamp, seq, subject, kind, id, other_id, label, version, project,
-                                                 tenant, at, place)
+                                                 tenant, at, origin, place)
         cross join lateral (select u.stamp, u.seq, u.subject, u.kind, u.id, u.other_id, u.label, u.version, u.project,
-                                   u.tenant, u.at) c) r;
+                                   u.tenant, u.at, u.origin) c) r;
   return v_answer;
 end;
 $$;
@@ -296,6 +298,7 @@ after: The cursor of the page before; unset: from the oldest change that is kept
 content: The present state of each memory, edge or review too, as a line of an export, beside its last change.
 all_tenants: The changes of every tenant, instead of what the caller sees.
 vectors: Whether the content holds vectors.
+without: What the cursors of another store begin with: what came from there and is here as it is there is left out.
 
 CursorLost: The cursor is of another store, ahead of this one, or older than feed_days.
 InvalidArgument: after is no cursor.

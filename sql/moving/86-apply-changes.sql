@@ -191,12 +191,13 @@ begin
             from unnest(v_states) with ordinality as t(state, place)) s
       where s.next is not null), p_owner);
   end if;
-  return case when v_arrived > 0 and v_unseen > 0 and v_differs and pgmem.is_memory(p_node.label) then 'conflict'
-    else 'updated' end;
+  return case when v_unseen = 0 then 'updated'
+    when v_arrived > 0 and v_differs and pgmem.is_memory(p_node.label) then 'conflict'
+    else 'joined' end;
 end;
 $$;
 comment on function pgmem.join_states is
-  'Join the states of a memory here with those of a record: present, updated, or conflict if both sides had changed it.';
+  'Join the states of a memory here with those of a record: present; updated, as there; joined or conflict, not as there.';
 
 
 create or replace function pgmem.apply_node(
@@ -359,6 +360,7 @@ declare
   v_rows   jsonb[] := '{}';
   v_row    jsonb;
   v_done   text;
+  v_same   jsonb[] := '{}';
 begin
   if jsonb_typeof(p_changes) is distinct from 'array' then
     raise exception using errcode = 'PM001',
@@ -400,7 +402,10 @@ begin
             raise exception using errcode = 'PM001', message = format(
               'Its type %s is not known to this release: upgrade pgmem.', left(v_line.record ->> 'type', 80));
           end if;
-          v_rows[v_line.place] := jsonb_build_object('outcome', v_done);
+          v_rows[v_line.place] := jsonb_build_object('outcome', case v_done when 'joined' then 'updated' else v_done end);
+          if v_done in ('taken', 'updated') then
+            v_same := v_same || v_line.record;
+          end if;
         exception
           when integrity_constraint_violation or data_exception or program_limit_exceeded or sqlstate 'PM001'
             or sqlstate 'PM002' or sqlstate 'PM004' or sqlstate 'PM011' or sqlstate 'PM099' then
@@ -408,6 +413,16 @@ begin
         end;
       end loop;
     end loop;
+    -- What is here now as it is there: the peer need not read it.
+    update pgmem.change c set origin = p_peer
+    where p_peer is not null and c.stamp >= pg_current_xact_id()
+      and (c.id, coalesce(c.other_id, c.id)) in (
+        select (r ->> 'id')::uuid, (r ->> 'id')::uuid from unnest(v_same) r where r ->> 'type' = 'node'
+        union all
+        select e.id, e.other from unnest(v_same) r
+        cross join lateral (values (r ->> 'src', r ->> 'dst'), (r ->> 'dst', r ->> 'src')) v(src, dst)
+        cross join lateral (select v.src::uuid as id, v.dst::uuid as other) e
+        where r ->> 'type' = 'edge');
     if p_peer is not null and coalesce(p_cursor, p_pushed) is not null then
       insert into pgmem.peer as p (tenant, name, pulled, pushed, synced_at)
       values (v_caller.tenant, p_peer, p_cursor, p_pushed, pgmem.now())
@@ -437,7 +452,7 @@ conflict (changed on both sides: both states are kept, the later one stands), re
 here), purged, or refused, with the reason.
 
 changes: The changes of a page that `changes` returned with content, or lines of an export.
-peer: What the cursors of the other store begin with.
+peer: What the cursors of the other store begin with; `changes` without it leaves out what came from there.
 cursor: The cursor of the page, kept for known_peer.
 since: The cursor of this feed up to which the other store knows it; unset: near titles are not compared.
 until: The cursor of this feed when the exchange began.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -14,7 +15,8 @@ from psycopg.rows import DictRow, dict_row
 
 from pgmem import InvalidArgument, Memory
 from pgmem.feed.connecting import exchange
-from pgmem.feed.exchange import Exchanged
+from pgmem.feed.exchange import Exchange, Exchanged
+from pgmem.feed.peers import StorePeer
 from pgmem.settings import Settings
 from tests.conftest import new_database
 from tests.serving import serving
@@ -129,6 +131,32 @@ async def test_a_change_on_both_sides_keeps_both_states_and_the_later_stands(pai
         assert [version[3]["fact"] for version in port["versions"]] == ["5432", "5433"]
     again = await in_step(pair)
     assert not again.shown
+
+
+async def test_what_was_sent_is_not_read_back_but_what_others_made_of_it_is(pair: Pair) -> None:
+    laptop, server = pair
+    await laptop.save_session("open", "shop")
+    await laptop.save_decision("Pay by invoice", "Firms ask for it.", "shop")
+    await laptop.upsert_entity("Port", "5432", project_id="shop")
+    await laptop.relate("EntityFact", "Port", "RELATED_TO", "Decision", "Pay by invoice", project_id="shop")
+    await in_step(pair)
+    again = await in_step(pair)
+    assert again.here + again.there == Counter()
+    await laptop.upsert_entity("Port", "5433", project_id="shop")
+
+    class ChangedMeanwhile(StorePeer):
+        async def changes(self, after: str, without: str | None = None) -> dict[str, Any]:
+            page = await super().changes(after, without)
+            await server.upsert_entity("Port", "5434", project_id="shop")
+            return page
+
+    done = await Exchange(StorePeer(laptop)).with_store(ChangedMeanwhile(server), "server")
+    assert done.there["conflict"] == 1
+    done = await in_step(pair)
+    assert done.here["updated"] == 1
+    equal(pair)
+    again = await in_step(pair)
+    assert again.here + again.there == Counter()
 
 
 async def test_the_same_decision_on_both_sides_is_one_with_an_alias(pair: Pair) -> None:

@@ -72,9 +72,9 @@ class Cut(StorePeer):
         if self.left < 0:
             raise DatabaseUnavailable("the line is cut")
 
-    async def changes(self, after: str) -> dict[str, Any]:
+    async def changes(self, after: str, without: str | None = None) -> dict[str, Any]:
         await self._step()
-        return await super().changes(after)
+        return await super().changes(after, without)
 
     async def apply(self, changes: Any, **options: Any) -> Any:
         await self._step()

@@ -33,6 +33,7 @@ class Receiver(ThreadingHTTPServer):
         self.statuses = statuses
         self.got: list[dict[str, Any]] = []
         self.ids: list[str] = []
+        self.arrived = threading.Condition()
 
 
 class Answer(BaseHTTPRequestHandler):
@@ -48,7 +49,9 @@ class Answer(BaseHTTPRequestHandler):
         self.server.ids.append(identity)
         status = self.server.statuses.pop(0) if self.server.statuses else 204
         if status == 204:
-            self.server.got.append(json.loads(body))
+            with self.server.arrived:
+                self.server.got.append(json.loads(body))
+                self.server.arrived.notify_all()
         self.send_response(status)
         self.end_headers()
 
@@ -75,9 +78,11 @@ def settings(receiver: Receiver, memory: Memory) -> Settings:
 
 
 async def until_got(receiver: Receiver, count: int) -> None:
-    with anyio.fail_after(30):
-        while len(receiver.got) < count:
-            await anyio.lowlevel.checkpoint()
+    def wait() -> bool:
+        with receiver.arrived:
+            return receiver.arrived.wait_for(lambda: len(receiver.got) >= count, timeout=60)
+
+    assert await anyio.to_thread.run_sync(wait)
 
 
 async def test_each_change_is_sent_signed_and_once_accepted_and_another_run_goes_on(

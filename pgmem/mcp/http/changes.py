@@ -123,7 +123,7 @@ async def page(memory: Memory, body: bytes, scope: Scope, receive: Receive, send
 
     Args:
         memory: of the tenant.
-        body: of a POST: {changes, dry_run}.
+        body: of a POST: {changes, peer, dry_run}.
         scope: of the request.
         receive: of the request.
         send: takes the answer.
@@ -135,7 +135,12 @@ async def page(memory: Memory, body: bytes, scope: Scope, receive: Receive, send
             sent = parse(body.decode(), "The body")
             if not isinstance(sent, dict) or not isinstance(sent.get("changes"), list):
                 raise InvalidArgument("Send an object with changes, a list.")
-            rows = await store.apply(sent["changes"], dry_run=sent.get("dry_run") is True)
+            peer = sent.get("peer")
+            rows = await store.apply(
+                sent["changes"],
+                peer=peer if isinstance(peer, str) else None,
+                dry_run=sent.get("dry_run") is True,
+            )
             found = [asdict(row) for row in rows]
         elif "state" in query:
             found = asdict(await store.state(query["state"] or None))
@@ -143,7 +148,7 @@ async def page(memory: Memory, body: bytes, scope: Scope, receive: Receive, send
             place = json.loads(query["place"]) if "place" in query else None
             found = await store.records(query["part"], place)
         else:
-            found = await store.changes(query.get("after") or "now")
+            found = await store.changes(query.get("after") or "now", query.get("without"))
     except (PgmemError, ValueError) as error:
         if isinstance(error, DatabaseUnavailable | Busy):
             raise
