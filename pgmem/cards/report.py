@@ -127,12 +127,13 @@ def _reason(reason: Mapping[str, Any]) -> dict[str, Any]:
 def _note(
     path: str, record_type: str, status: str, statement: str, facet: str, names: list[str]
 ) -> dict[str, Any]:
-    text = "".join(letter for letter in statement if letter.isprintable())[:900]
+    printable = statement.isprintable()  # nearly always, and much quicker than letter by letter
+    text = statement if printable else "".join(letter for letter in statement if letter.isprintable())
     return {
         "path": path,
         "type": record_type,
         "status": status,
-        "statement": text.encode(errors="replace").decode(),
+        "statement": text[:900].encode(errors="replace").decode(),
         "facet": facet,
         "names": names,
     }

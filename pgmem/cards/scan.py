@@ -101,6 +101,18 @@ def settled(
     return made
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without the collector of cycles, which walks a growing cache or syntax tree again and again for nothing."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
 class Reading:
     """A repository as it is now.
 
@@ -151,6 +163,7 @@ class Reading:
         """The branch that is checked out; None: the default one, none, or no repository."""
         return self.git.branch if self.git else None
 
+    @_uncollected()
     def report(self, base: str | None = None) -> dict[str, Any]:
         """The report, or what differs from the report with a fingerprint, if the cache knows that.
 
@@ -186,8 +199,7 @@ class Reading:
         """What every file says of itself; those of another digest than the cache knows are parsed."""
         kept = {**self._cache.load("parsed"), **(recent := self._cache.load("recent"))}
         made: dict[str, Any] = {}
-        with _uncollected():
-            self._parse(kept, made)
+        self._parse(kept, made)
         # A few changed files are kept beside the others, because writing all of them takes longer than an answer may.
         if made and len(recent) + len(made) <= _RECENT:
             self._cache.store("recent", {**recent, **made})
@@ -308,18 +320,6 @@ class Reading:
             return []
         self._cache.store("commits", {"head": self.git.commit, "commits": [_row(commit) for commit in log]})
         return log
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Without the collector of cycles, which walks the growing syntax trees again and again and finds nothing."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 def _row(commit: Commit) -> list[Any]:
