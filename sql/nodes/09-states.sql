@@ -165,6 +165,9 @@ declare
   v_version integer;
   v_state   record;
 begin
+  if not pgmem.is_live_status(p_node.status) then
+    return p_node;
+  end if;
   select r.version into v_version from pgmem.state_regions(p_node.seq) r
   where r.region @> p_from or not r.dated and r.version = p_node.version
     and r.region && tstzmultirange(tstzrange(p_from, p_to, '[]'))
