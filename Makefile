@@ -30,6 +30,7 @@ test: $(VENV)/.installed  ## run the tests
 
 test-long: $(VENV)/.installed  ## run the tests that take minutes
 	$(BIN)/python -m pytest -m long $(ARGS)
+	PGMEM_HISTORIES=5000 $(BIN)/python -m pytest tests/model
 
 test-security: $(VENV)/.installed  ## run the attacks that must fail
 	$(BIN)/python -m pytest tests/security $(ARGS)

@@ -7,10 +7,14 @@ that was said before and begins later, and ends the open ones that begin before 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+HISTORIES = int(os.environ.get("PGMEM_HISTORIES", "200"))
+"""How many histories each test tells; make test-long sets more."""
 
 ALWAYS = datetime.min.replace(tzinfo=UTC)
 NOW = datetime.max.replace(tzinfo=UTC)

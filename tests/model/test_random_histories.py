@@ -10,13 +10,13 @@ from typing import Any
 from uuid import uuid4
 
 import psycopg
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg.rows import DictRow
 
 from tests.conftest import Call
-from tests.model.facts import NOW, Thing
+from tests.fixtures.verbs import ActAs
+from tests.model.facts import HISTORIES, NOW, Thing
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 days = st.integers(-40, 80)
@@ -33,9 +33,8 @@ step = st.one_of(
 )
 
 
-@pytest.mark.long
 @settings(
-    max_examples=40,
+    max_examples=HISTORIES,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     derandomize=True,
@@ -48,9 +47,11 @@ def test_what_was_recorded_can_always_be_asked_for_again(
     call: Call,
     connection: psycopg.Connection[DictRow],
     clock: Callable[[str], None],
+    act_as: ActAs,
     steps: list[tuple[tuple[Any, ...], int]],
     extra: list[datetime],
 ) -> None:
+    act_as(f"history {uuid4()}")
     name, model, now = f"thing {uuid4()}", Thing("Concept", ""), START
     moments = {START - timedelta(days=1), *extra}
     for action, wait in steps:

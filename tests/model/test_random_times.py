@@ -14,7 +14,7 @@ import pytest
 from psycopg.rows import DictRow
 
 from tests.conftest import Call
-from tests.model.facts import LIVE, Fact, Thing, answer
+from tests.model.facts import HISTORIES, LIVE, Fact, Thing, answer
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 LABELS = ("Technology", "EntityFact", "Decision")
@@ -412,14 +412,6 @@ def histories(
 def test_a_question_about_the_past_is_answered_as_the_facts_answer_it(
     histories: Callable[[int, int], Iterator[History]],
 ) -> None:
-    """200 histories of saves, edits, closings, reverts, merges, forgetting and moving."""
-    for history in histories(0, 200):
-        play(history)
-
-
-@pytest.mark.long
-def test_a_question_about_the_past_is_answered_as_the_facts_answer_it_in_2000_histories(
-    histories: Callable[[int, int], Iterator[History]],
-) -> None:
-    for history in histories(200, 2200):
+    """Histories of saves, edits, closings, reverts, merges, forgetting and moving."""
+    for history in histories(0, HISTORIES):
         play(history)

@@ -115,6 +115,16 @@ def test_a_relation_brings_no_forgotten_node_back(call: Call, shop: str) -> None
     assert answer["did_you_mean"] == [{"relation": "ABOUT", "name": "secret plan", "candidates": []}]
 
 
+@pytest.mark.parametrize("valid_from", [None, "2020-01-01"])
+def test_a_forgotten_thing_that_is_named_again_has_its_properties_again(
+    call: Call, valid_from: str | None
+) -> None:
+    call("remember", label="Technology", properties={"name": "AGE", "summary": "a graph"})
+    call("forget", label="Technology", key="AGE")
+    call("remember", label="Technology", properties={"name": "AGE"}, valid_from=valid_from)
+    assert call("get_node", label="Technology", key="AGE")["properties"]["summary"] == "a graph"
+
+
 @pytest.mark.parametrize("label", ["Decision", "EntityFact", "Project", "GovernanceToken", "Insight"])
 def test_a_label_with_a_separate_verb_is_refused_by_name(call: Call, label: str) -> None:
     state, message = refusal(call, "remember", label=label, properties={"name": "x", "title": "x"})
