@@ -1136,6 +1136,21 @@ VERBS = {
             },
         ),
         Verb(
+            "list_recall",
+            "look",
+            "reader",
+            arguments={
+                "project_id": Argument("Only what was asked about this project; unset: everything."),
+                "session_id": Argument("Only what this conversation or session got."),
+                "after": Argument(
+                    "The seq of the last entry of the page before; unset: the first page.", type="bigint"
+                ),
+                "limit": Argument(
+                    "How many at most, 1 to 1000.", type="integer", default="100", least=1.0, most=1000.0
+                ),
+            },
+        ),
+        Verb(
             "run_hygiene",
             "repeat",
             "writer",

@@ -133,6 +133,8 @@ __all__ = [
     "ProjectEntry",
     "Proposal",
     "ProposedInsight",
+    "RecallEntry",
+    "RecalledMemory",
     "RecordCoverage",
     "RecordedSession",
     "Reflection",
@@ -879,6 +881,33 @@ class Feedback(Answer):
     wrong: int
     outdated: int
     next_step: str | None = None
+
+
+class RecalledMemory(Answer):
+    """A memory that was brought to an agent; verdict: used, wrong or outdated, the last word on it since."""
+
+    id: UUID
+    label: str | None = None
+    title: str | None = None
+    status: str | None = None
+    verdict: str | None = None
+
+
+class RecallEntry(Answer):
+    """An answer that brought memories to an agent, or a word on one; tokens is None where it is a word.
+
+    A memory without a title was purged, or is not visible any more.
+    """
+
+    seq: int
+    at: datetime
+    act: str
+    by: str
+    project: str | None = None
+    session_id: str | None = None
+    agent_id: str | None = None
+    tokens: int | None = None
+    memories: list[RecalledMemory]
 
 
 class Finding(Answer):

@@ -86,6 +86,7 @@ from pgmem.models import (
     PeerState,
     ProjectEntry,
     Proposal,
+    RecallEntry,
     Reflection,
     RelatedEntity,
     RelevantMemory,
@@ -2171,6 +2172,33 @@ class Verbs:
             WrongIsolation: the transaction is not READ COMMITTED.
         """
         return await self.caller.one("feedback", Feedback, {"id": id, "verdict": verdict})
+
+    async def list_recall(
+        self,
+        project_id: str | None = None,
+        session_id: str | None = None,
+        after: int | None = None,
+        limit: RowLimit = 100,
+    ) -> list[RecallEntry]:
+        """List what tools and hooks brought to agents, and the words on it, the latest first.
+
+        A word is used, wrong or outdated. All of it is kept for recall_days.
+
+        Args:
+            project_id: Only what was asked about this project; unset: everything.
+            session_id: Only what this conversation or session got.
+            after: The seq of the last entry of the page before; unset: the first page.
+            limit: How many at most, 1 to 1000.
+
+        Raises:
+            MemoryNotFound: no such project is visible here.
+            InvalidArgument: the limit is not from 1 to 1000.
+        """
+        return await self.caller.all(
+            "list_recall",
+            RecallEntry,
+            {"project_id": project_id, "session_id": session_id, "after": after, "limit": limit},
+        )
 
     async def run_hygiene(
         self,

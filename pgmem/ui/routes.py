@@ -7,7 +7,19 @@ from collections.abc import Awaitable, Callable
 from starlette.responses import Response
 from starlette.routing import Match, Route
 
-from pgmem.ui import activity, ask, conversations, decide, graph, health, home, memories, moment, tenants
+from pgmem.ui import (
+    activity,
+    ask,
+    conversations,
+    decide,
+    graph,
+    health,
+    home,
+    memories,
+    moment,
+    recall,
+    tenants,
+)
 from pgmem.ui.visit import Page, Parts, Redirect, Visit
 
 Handler = Callable[[Visit], Awaitable[Page | Redirect | Response]]
@@ -54,6 +66,7 @@ ROUTES = (
     Route("/health/repair", health.repair, methods=["POST"]),
     Route("/activity", activity.activity, methods=["GET"]),
     Route("/activity/live", activity.live, methods=["GET"]),
+    Route("/recall", recall.recalled, methods=["GET"]),
     Route("/tenants", tenants.tenants, methods=["GET"]),
     Route("/tenants/tokens", tenants.issue, methods=["POST"]),
     Route("/tenants/tokens/{id:uuid}", tenants.revoke, methods=["POST"]),

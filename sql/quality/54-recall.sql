@@ -150,3 +150,68 @@ InvalidArgument: the verdict is another word.
 $$;
 select pgmem.declare_verb('feedback', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Feedback',
   p_toolset => 'core', p_description => 'Say of a memory that it was used, is wrong, or outdated.');
+
+
+select pgmem.declare_answer('recalled_memory', $$
+A memory that was brought to an agent; verdict: used, wrong or outdated, the last word on it since.
+
+id uuid, label text?, title text?, status text?, verdict text?
+$$);
+
+select pgmem.declare_answer('recall_entry', $$
+An answer that brought memories to an agent, or a word on one; tokens is None where it is a word.
+
+A memory without a title was purged, or is not visible any more.
+
+seq bigint, at timestamptz, act text, by text, project text?, session_id text?, agent_id text?, tokens integer?
+memories recalled_memory[]
+$$);
+
+create or replace function pgmem.list_recall(
+  p_project_id text default null,
+  p_session_id text default null,
+  p_after bigint default null,
+  p_limit pgmem.row_limit default 100
+) returns setof pgmem.recall_entry
+language plpgsql stable security definer set search_path = pgmem, pg_temp
+set plan_cache_mode = force_custom_plan as $$
+declare
+  v_tenants text[] := pgmem.visible_tenants();
+  v_project text := (select p.title from pgmem.visible_node p where p.seq = pgmem.find_project(p_project_id));
+  v_before  timestamptz := (select e.at from pgmem.recall_event e where e.seq = p_after and e.tenant = any (v_tenants));
+begin
+  return query
+  select r.seq, r.at, r.act, r.by, r.project, r.session_id, r.agent_id, r.tokens,
+    (select jsonb_agg(jsonb_build_object('id', m.id, 'label', n.label, 'title', left(n.title, 200), 'status', n.status,
+              'verdict', said.act) order by m.place)
+     from unnest(r.memory_ids) with ordinality as m(id, place)
+     left join pgmem.visible_node n on n.id = m.id
+     left join lateral (
+       select e.act from pgmem.recall_event e
+       where e.memory_ids[1] = m.id and e.tenant = r.tenant and e.act in ('used', 'wrong', 'outdated') and e.at >= r.at
+       order by e.at desc, e.seq desc limit 1) said on true)
+  from (
+    select found.* from unnest(v_tenants) as t(tenant)
+    cross join lateral (
+      select e.* from pgmem.recall_event e
+      where e.tenant = t.tenant and (p_session_id is null or e.session_id = p_session_id)
+        and (v_project is null or pgmem.folded(e.project) = pgmem.folded(v_project))
+        and (v_before is null or e.at <= v_before and (e.at, e.seq) < (v_before, p_after))
+      order by e.at desc, e.seq desc limit p_limit) found
+    order by found.at desc, found.seq desc limit p_limit) r
+  order by r.at desc, r.seq desc;
+end;
+$$;
+comment on function pgmem.list_recall is $$
+List what tools and hooks brought to agents, and the words on it, the latest first.
+
+A word is used, wrong or outdated. All of it is kept for recall_days.
+
+project_id: Only what was asked about this project; unset: everything.
+session_id: Only what this conversation or session got.
+after: The seq of the last entry of the page before; unset: the first page.
+
+MemoryNotFound: no such project is visible here.
+InvalidArgument: the limit is not from 1 to 1000.
+$$;
+select pgmem.declare_verb('list_recall', p_rights => 'reader', p_effect => 'look', p_answer => 'list[RecallEntry]');

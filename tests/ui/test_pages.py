@@ -36,6 +36,8 @@ PLAIN = (
     "/graph?labels=Decision",
     "/health",
     "/activity",
+    "/recall",
+    "/recall?session=claude-code:s1",
     "/tenants",
 )
 
@@ -309,6 +311,46 @@ def test_what_was_said_is_a_conversation_and_no_memory(
     page.goto(f"{pages.address}/ui/conversations")
     expect(page.locator(".list > li")).to_have_count(1)
     expect(page.locator(".list > li")).to_contain_text("17 turns")
+
+
+def test_what_sessions_got_is_shown_by_session_with_tokens_and_the_words_on_it(
+    pages: Pages, agent: Call, store: dict[str, Any]
+) -> None:
+    def brought(act: str, by: str, session: str, ids: list[str], tokens: int) -> None:
+        agent(
+            "record_recall",
+            by=by,
+            memory_ids=[str(one) for one in ids],
+            act=act,
+            tokens=tokens,
+            project_id="harbour",
+            client="claude-code",
+            session_id=session,
+        )
+
+    brought("injected", "UserPromptSubmit", "s1", [store["queue"], store["kept"]], 61)
+    brought("retrieved", "search_memory", "s2", [store["mail"]], 1240)
+    agent("feedback", id=store["kept"], verdict="wrong")
+    agent("forget", label="EntityFact", key=str(store["mail"]), purge=True)
+    page = pages.page("/")
+    page.get_by_role("link", name="What sessions got").click()
+    one, two = (page.locator(".stretch", has_text=f"Session claude-code:{name}") for name in ("s1", "s2"))
+    expect(one.locator("h2")).to_contain_text("61 tokens")
+    expect(one.locator(".got")).to_contain_text("injected")
+    expect(one.locator(".plainly > li").first).to_contain_text("Send mail from the web request later")
+    expect(one.locator(".plainly > li").last).to_contain_text("named wrong")
+    expect(two.locator(".got")).to_contain_text("asked for")
+    expect(two.locator(".got")).to_contain_text("not here any more")
+    expect(two.locator("h2")).to_contain_text("1\u202f240 tokens")
+    one.get_by_role("link", name="Session claude-code:s1").click()
+    expect(page.locator(".stretch")).to_have_count(1)
+    page.goto(f"{pages.address}/ui/recall?limit=1")
+    expect(page.locator(".got")).to_have_count(1)
+    page.get_by_role("link", name="Earlier answers").click()
+    expect(page.locator(".got")).to_have_count(2)
+    expect(page.locator(".got .plainly").last).to_contain_text("Send mail from the web request later")
+    page.goto(f"{pages.address}/ui/recall?project=elsewhere")
+    expect(page.locator("h1")).to_be_visible()
 
 
 def test_a_result_shows_its_texts_by_name_and_what_outdates_it(
