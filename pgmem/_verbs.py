@@ -1764,7 +1764,7 @@ VERBS = {
             patience="rebuild",
             arguments={
                 "report": Argument(
-                    "An object with modules, and optionally tests, documents, files, fingerprint, commit, complete and skipped; docs/how-to/keep-engineering-cards.md shows one.",
+                    "An object with modules, and optionally tests, files, fingerprint, commit, complete and skipped; docs/how-to/keep-engineering-cards.md shows one.",
                     type="jsonb",
                     required=True,
                 ),

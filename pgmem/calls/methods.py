@@ -3277,8 +3277,8 @@ class Verbs:
         reject. It changes no other card, file or link, whatever the report claims.
 
         Args:
-            report: An object with modules, and optionally tests, documents, files, fingerprint, commit,
-                complete and skipped; docs/how-to/keep-engineering-cards.md shows one.
+            report: An object with modules, and optionally tests, files, fingerprint, commit, complete and
+                skipped; docs/how-to/keep-engineering-cards.md shows one.
             project_id: Project name.
             dry_run: Only report what it would do.
             share: Whose it is: private or org; unset: private where there is a user.

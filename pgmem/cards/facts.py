@@ -10,7 +10,7 @@ from typing import Any
 from pgmem.cards import decisions, python
 from pgmem.cards.companions import Companions
 from pgmem.cards.covering import Covering, is_test
-from pgmem.cards.files import GENERATED, VENDORED, odd
+from pgmem.cards.files import DOCUMENTS, GENERATED, VENDORED, odd
 from pgmem.cards.history import Timeline, Work, explanation, month
 from pgmem.cards.imports import IMPORTED, Imports
 from pgmem.cards.source import Source
@@ -43,7 +43,7 @@ def learned(
     files: list[str],
     log: list[Commit],
     coverage: Mapping[str, Mapping[str, float]],
-    packages: Mapping[str, Mapping[str, str]] | None = None,
+    packages: Mapping[str, str] | None = None,
     sweeps: Collection[str] = (),
 ) -> Learned:
     """Learn from all files and the history together.
@@ -53,7 +53,7 @@ def learned(
         files: all paths, also of files that are not parsed.
         log: the commits, newest first.
         coverage: for each file the share of its lines that each test runs.
-        packages: for each kind of manifest the names of packages by their folder.
+        packages: the folders of packages by the name in their package.json.
         sweeps: commits that are sweeps whatever they hold.
     """
     sources = {
@@ -91,9 +91,9 @@ def facts(
         taken_back: the reverting commits, with the files in which what they revert is gone.
 
     Returns:
-        {names, modules, imports, covering, documents, rules, facts, reasons, renames, work, added, run}: dotted names
-        and imported files by path; files that each test covers; modules that each document names; rules with their
-        folders; tests, companions, owners, reverts, fixes and dependents by path; what messages explain; names of
+        {names, modules, imports, covering, deciding, rules, facts, reasons, renames, work, added, run}: dotted names
+        and imported files by path; files that each test covers; modules that each decision record names; rules with
+        their folders; tests, companions, owners, reverts, fixes and dependents by path; what messages explain; names of
         before by the name of today; the newest commits that are pieces of work; the folder in which most commits add
         a file; how the tests are run.
     """
@@ -101,7 +101,7 @@ def facts(
     changed = {
         path
         for path, row in parsed.items()
-        if "words" not in row and not known.covering.is_test(path) and not row.get("generated")
+        if not path.endswith(DOCUMENTS) and not known.covering.is_test(path) and not row.get("generated")
     }
     runs = sorted((*row["runs"], path) for path, row in parsed.items() if row.get("runs"))
     return {
@@ -113,7 +113,7 @@ def facts(
             for test, row in parsed.items()
             if known.covering.is_test(test) and "source" in row
         },
-        "documents": _documents(parsed, known),
+        "deciding": _deciding(parsed, known),
         "rules": _rules(parsed),
         "facts": _by_path(parsed, known, decisions.Owners(list(decisions.code_owners(owners))), taken_back),
         "reasons": [asdict(one) for one in timeline.reasons(changed, sizes)],
@@ -172,8 +172,8 @@ def _above(path: str) -> Iterator[str]:
         yield path
 
 
-def _documents(parsed: Mapping[str, dict[str, Any]], known: Learned) -> dict[str, list[str]]:
-    """The modules that each document names, by its path."""
+def _deciding(parsed: Mapping[str, dict[str, Any]], known: Learned) -> dict[str, list[str]]:
+    """The modules that each decision record names, by its path."""
     is_module = frozenset(known.modules)
     by_name = {name: path for path, name in reversed(known.names.items()) if path in is_module}
     by_name.update((path, path) for path in known.modules)

@@ -32,31 +32,20 @@ _OTHERS = re.compile(
 """Files that are not parsed, and of which the history says what changes with them."""
 
 
-def owner_text(root: Path, path: str) -> str:
-    """The text of a CODEOWNERS file; empty where it is not a plain file."""
+def plain_text(root: Path, path: str) -> str:
+    """The beginning of a file's text; empty where it is not a plain file."""
     file = root / path
     return file.read_text(errors="replace")[:200_000] if file.is_file() and not file.is_symlink() else ""
 
 
-_MANIFESTS = {
-    "go.mod": re.compile(r"^module\s+(\S+)", re.MULTILINE),
-    "Cargo.toml": re.compile(r"^\[package\][^\[]*?^name\s*=\s*\"([^\"]+)\"", re.MULTILINE | re.DOTALL),
-    "package.json": re.compile(r"^(?: {0,4}|\t)\"name\"\s*:\s*\"([^\"]+)\"", re.MULTILINE),
-}
-"""Files that say how others import what is in their folder, with where the name is."""
+_PACKAGE = re.compile(r"^(?: {0,4}|\t)\"name\"\s*:\s*\"([^\"]+)\"", re.MULTILINE)
 
 
-def packages(root: Path, files: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Names of the packages of each kind of manifest, by the folder that each lies in."""
-    found: dict[str, dict[str, str]] = {kind: {} for kind in _MANIFESTS}
-    for path in files:
-        folder, _, kind = path.rpartition("/")
-        file = root / path
-        if kind in _MANIFESTS and not VENDORED.search(path) and file.is_file() and not file.is_symlink():
-            text = file.read_text(errors="replace")[:100_000]
-            if match := _MANIFESTS[kind].search(text):
-                found[kind][folder] = match[1]
-    return found
+def packages(root: Path, files: Iterable[str]) -> dict[str, str]:
+    """The folders of the packages that others import by the name in a package.json, by that name."""
+    manifests = (path for path in files if f"/{path}".endswith("/package.json") and not VENDORED.search(path))
+    named = ((path.rpartition("/")[0], _PACKAGE.search(plain_text(root, path))) for path in manifests)
+    return {match[1]: folder for folder, match in named if match}
 
 
 def is_read(path: str) -> bool:

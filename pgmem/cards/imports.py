@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from pgmem.cards.source import Import, Source
 
 _SCRIPT = (".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts", ".vue", ".svelte")
-IMPORTED = (".py", ".rs", *_SCRIPT)
-"""Files whose users their imports say; in other languages a package is imported, or nothing is written."""
+IMPORTED = (".py", *_SCRIPT)
+"""Files whose users their imports say."""
 _DEPTH = 6
 
 
@@ -21,32 +20,24 @@ class Imports:
     Args:
         sources: the parsed files by path.
         names: dotted names of the Python files by path.
-        packages: for go.mod, Cargo.toml and package.json the names of packages by their folder.
+        packages: the folders of packages by the name in their package.json.
     """
 
     def __init__(
         self,
         sources: Mapping[str, Source],
         names: Mapping[str, str],
-        packages: Mapping[str, Mapping[str, str]],
+        packages: Mapping[str, str],
     ) -> None:
         self._sources = sources
         self._names = names
-        self._go = packages.get("go.mod", {})
-        self._crates = {name.replace("-", "_"): at for at, name in packages.get("Cargo.toml", {}).items()}
-        self._scripts = {name: at for at, name in packages.get("package.json", {}).items()}
+        self._packages = packages
         self._known: dict[str, str] = {}
         for path, name in names.items():
             self._known.setdefault(name, path)
         self._by_end: defaultdict[str, list[str]] = defaultdict(list)
-        self._by_folder: defaultdict[str, list[str]] = defaultdict(list)
-        self._by_space: defaultdict[str, list[str]] = defaultdict(list)
-        for path, source in sources.items():
-            folder, _, file = path.rpartition("/")
-            self._by_end[file].append(path)
-            self._by_folder[folder].append(path)
-            if source.namespace:
-                self._by_space[source.namespace].append(path)
+        for path in sources:
+            self._by_end[path.rpartition("/")[2]].append(path)
         self._relays: dict[str, dict[str, tuple[str, str]]] = {}
         self._stars: dict[str, list[str]] = {}
         self._resolved = {path: list(self._resolve(path, source)) for path, source in sources.items()}
@@ -104,95 +95,37 @@ class Imports:
 
     def _targets(self, path: str, suffix: str, one: Import) -> Iterable[str]:
         folder = path.rpartition("/")[0]
-        if suffix in ("go",):
-            return self._go_package(one.target)
-        if suffix == "rs":
-            return self._rust(path, one)
-        if suffix in ("java", "php"):
-            return self._class(one.target.replace("\\", ".").removesuffix(".*"), suffix)
-        if suffix == "cs":
-            return self._by_space.get(one.target, ())
-        if suffix in ("rb",):
-            return self._beside(folder, one.target, (".rb",), by_end=True)
         if f".{suffix}" in _SCRIPT:
             return self._script(folder, one.target)
-        return self._beside(folder, one.target, ("",), by_end=True)
+        return self._named(folder, one.target)
 
     def _script(self, folder: str, target: str) -> list[str]:
         """The file that a relative path means, or the path within a package of the repository, or below its root."""
-        if not target.startswith("."):
-            name = next((name for name in self._scripts if f"{target}/".startswith(f"{name}/")), None)
-            if name is not None:
-                inner = target[len(name) :].strip("/")
-                tries = [f"{self._scripts[name]}/{below}{inner}" for below in ("", "src/", "lib/")]
-            elif target.startswith(("@/", "~/")):
-                above = folder.split("/")
-                tops = ["/".join(above[:depth]) for depth in range(len(above), -1, -1)]
-                tries = [f"{top}/{below}{target[2:]}" for top in tops for below in ("src/", "")]
-            else:
-                return []
-            found = (self._beside("", f"./{one.strip('/')}", _SCRIPT, by_end=False) for one in tries)
-            return next((files for files in found if files), [])
-        return self._beside(folder, target, _SCRIPT, by_end=False)
-
-    def _beside(self, folder: str, target: str, suffixes: tuple[str, ...], *, by_end: bool) -> list[str]:
-        """The file that a relative path means, with or without its suffix; else one with that end, if asked for."""
-        if target.startswith(".") or by_end:
-            base = posixpath.normpath(posixpath.join(folder, target))
-            tries = [base, *(base + one for one in suffixes), *(f"{base}/index{one}" for one in suffixes)]
-            stem, dot, end = base.rpartition(".")
-            if dot and f".{end}" in _SCRIPT:  # TypeScript imports ./a.js and means ./a.ts
-                tries += [stem + one for one in suffixes]
-            for one in tries:
-                if one in self._sources:
-                    return [one]
-        if by_end:
-            file = target.rpartition("/")[2]
-            for suffix in suffixes:
-                ends = [
-                    one for one in self._by_end[file + suffix] if f"/{one}".endswith(f"/{target}{suffix}")
-                ]
-                if len(ends) == 1:
-                    return ends
-        return []
-
-    def _go_package(self, target: str) -> list[str]:
-        for folder, module in self._go.items():
-            if target == module or target.startswith(f"{module}/"):
-                inner = target[len(module) :].strip("/")
-                where = posixpath.normpath(posixpath.join(folder, inner)).removeprefix("./").strip(".")
-                return [one for one in self._by_folder[where] if one.endswith(".go")]
-        return []
-
-    def _rust(self, path: str, one: Import) -> list[str]:
-        parts = [part for part in one.target.split("::") if part]
-        folder, _, file = path.rpartition("/")
-        own = folder if file in ("mod.rs", "lib.rs", "main.rs") else path.removesuffix(".rs")
-        if parts[:1] == ["crate"]:
-            source = re.match(r"(.*?\bsrc)(?:/|$)", folder)
-            base = source[1] if source else folder
-        elif parts[:1] == ["super"]:
-            base = own.rpartition("/")[0]
-        elif parts[:1] == ["self"]:
-            base = own
-        elif parts and parts[0] in self._crates:
-            base = f"{self._crates[parts[0]]}/src".strip("/")
+        if target.startswith("."):
+            return self._beside(posixpath.join(folder, target))
+        name = next((name for name in self._packages if f"{target}/".startswith(f"{name}/")), None)
+        if name is not None:
+            tries = [f"{self._packages[name]}/{below}{target[len(name) :]}" for below in ("", "src/", "lib/")]
+        elif target.startswith(("@/", "~/")):
+            above = folder.split("/")
+            tops = ["/".join(above[:depth]) for depth in range(len(above), -1, -1)]
+            tries = [f"{top}/{below}{target[2:]}" for top in tops for below in ("src/", "")]
         else:
             return []
-        parts = [*parts[1:], *(name for name in one.names if name != "*")]
-        for length in range(len(parts), -1, -1):
-            stem = "/".join([base, *parts[:length]]).strip("/")
-            for tried in (f"{stem}.rs", f"{stem}/mod.rs", f"{stem}/lib.rs"):
-                if tried in self._sources:
-                    return [tried]
-        return []
+        return next((files for one in tries if (files := self._beside(one.strip("/")))), [])
 
-    def _class(self, target: str, suffix: str) -> list[str]:
-        """The file of a class by its full name; of several with the same end the one whose namespace fits."""
-        space, _, name = target.rpartition(".")
-        ends = self._by_end[f"{name}.{suffix}"]
-        fitting = [one for one in ends if (self._sources[one].namespace or "").replace("\\", ".") == space]
-        return fitting or (self._by_space.get(target, []) if not ends else [])
+    def _beside(self, path: str) -> list[str]:
+        """The file of a path with or without its suffix, or the index of a folder."""
+        base = posixpath.normpath(path)
+        stem = base.rpartition(".")[0] if base.endswith(_SCRIPT) else base  # ./a.js means ./a.ts
+        tries = (base, *(one + end for one in (base, f"{base}/index", stem) for end in _SCRIPT))
+        return next(([one] for one in tries if one in self._sources), [])
+
+    def _named(self, folder: str, target: str) -> list[str]:
+        """The file that a script names by its path from there, or by the end of its path."""
+        base = posixpath.normpath(posixpath.join(folder, target))
+        ends = [one for one in self._by_end[target.rpartition("/")[2]] if f"/{one}".endswith(f"/{target}")]
+        return [base] if base in self._sources else ends if len(ends) == 1 else []
 
     def _python(self, path: str, one: Import) -> Iterator[tuple[Import, list[str]]]:
         """`from a import b` is module a.b if it exists, else b of a; `import a.b.c` is its longest known prefix."""

@@ -1,14 +1,15 @@
 """Source files of other languages, parsed by tree-sitter where the extra `languages` is installed.
 
-Each language is a few rules over its syntax tree: what imports, what defines and what makes a definition public. A
-file with errors gives what its whole parts say, because tree-sitter goes on after an error.
+Their definitions are read alike, and of JavaScript and TypeScript also the imports and exports: in other languages the
+names of tests and the history say what belongs together. A file with errors gives what its whole parts say, because
+tree-sitter goes on after an error.
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -22,6 +23,7 @@ _JAVASCRIPT, _TYPESCRIPT, _CPP = (
     ("ts", "mts", "cts"),
     ("h", "cc", "cpp", "cxx", "hpp"),
 )
+_SCRIPTS = frozenset((*_JAVASCRIPT, *_TYPESCRIPT, "tsx"))
 _GRAMMARS = {
     **dict.fromkeys(_JAVASCRIPT, ("tree_sitter_javascript", "language")),
     **dict.fromkeys(_TYPESCRIPT, ("tree_sitter_typescript", "language_typescript")),
@@ -91,8 +93,6 @@ def is_missing(suffix: str) -> bool:
 class _Found:
     imports: list[Import]
     exports: dict[str, None]
-    spans: list[tuple[str, int, int]]
-    namespace: str | None = None
 
 
 def _parsed(suffix: str, data: bytes) -> Any:
@@ -115,17 +115,20 @@ def read(suffix: str, data: bytes) -> Source:
         Unreadable: it takes too long: a grammar may go back over a text again and again.
     """
     root = _parsed(suffix, data).root_node
-    found = _Found([], {}, [])
-    rules = _RULES.get(suffix, _c)
+    found = _Found([], {})
+    spans: list[tuple[str, int, int]] = []
     for node in root.children:
-        _definitions(node, "", found.spans, depth=0)
-    rules(root, found)
+        _definitions(node, "", spans, depth=0)
+    if suffix in _SCRIPTS:
+        _javascript(root, found)
+    else:
+        # The methods that a file of C++ defines are those of its classes.
+        found.exports = dict.fromkeys(name.partition("::")[0] for name, _, _ in spans if "." not in name)
     return Source(
         doc=plain.read(data) or _main_doc(root),
         imports=tuple(found.imports),
         exports=tuple(found.exports),
-        symbols=digests(data, found.spans, hashes=suffix == "rb"),
-        namespace=found.namespace,
+        symbols=digests(data, spans, hashes=suffix == "rb"),
     )
 
 
@@ -194,15 +197,6 @@ def _all(node: Any, kinds: frozenset[str], depth: int = 6) -> Iterator[Any]:
             yield from _all(child, kinds, depth - 1)
 
 
-def _public(root: Any, found: _Found, is_public: Callable[[Any, str], bool]) -> None:
-    for node in root.named_children:
-        spans: list[tuple[str, int, int]] = []
-        _definitions(node, "", spans, depth=0)
-        for name, _, _ in spans:
-            if "." not in name and is_public(node, name):
-                found.exports[name] = None
-
-
 def _javascript(root: Any, found: _Found) -> None:
     for node in root.named_children:
         source = node.child_by_field_name("source")
@@ -246,110 +240,3 @@ def _javascript_export(node: Any, source: Any, found: _Found) -> None:
         found.exports.update((name, None) for name, _, _ in spans if "." not in name)
     elif not relay and _text(node).startswith("export default"):
         found.exports["default"] = None
-
-
-def _go(root: Any, found: _Found) -> None:
-    for node in _all(root, frozenset({"import_spec"})):
-        found.imports.append(Import(_unquoted(node.child_by_field_name("path")), ("*",)))
-    for node in root.named_children:
-        if node.type == "package_clause":
-            found.namespace = _text(node).removeprefix("package").strip()
-    _public(root, found, lambda _, name: name[:1].isupper())
-
-
-def _rust(root: Any, found: _Found) -> None:
-    for node in _all(root, frozenset({"use_declaration", "mod_item"}), depth=2):
-        if node.type == "mod_item":
-            if node.child_by_field_name("body") is None:
-                found.imports.append(Import(f"self::{_text(node.child_by_field_name('name'))}"))
-            continue
-        public = _text(node).startswith("pub")
-        for path in _rust_paths(_text(node.child_by_field_name("argument"))):
-            head, _, name = path.rpartition("::")
-            relay = ((name, name),) if public and name != "*" else (("*", "*"),) if public else ()
-            found.imports.append(Import(head or path, (name,) if head else (), relay=relay))
-    _public(root, found, lambda node, _: _text(node).startswith("pub"))
-
-
-def _rust_paths(text: str) -> list[str]:
-    """The paths of a use: a::{b, c::{d}} is a::b and a::c::d."""
-    text = "".join(re.sub(r"\s+as\s+\w+", "", text).split())
-    opened = text.find("{")
-    if opened < 0:
-        return [text]
-    parts, depth, start = [], 0, opened + 1
-    for place in range(opened + 1, len(text)):
-        if text[place] == "{":
-            depth += 1
-        elif text[place] in ",}" and depth == 0:
-            parts.append(text[start:place])
-            start = place + 1
-        elif text[place] == "}":
-            depth -= 1
-    return [
-        (text[:opened] + one).removesuffix("::self") for part in parts if part for one in _rust_paths(part)
-    ]
-
-
-def _java(root: Any, found: _Found) -> None:
-    for node in root.named_children:
-        text = _text(node).rstrip(";").strip()
-        if node.type == "package_declaration":
-            found.namespace = text.removeprefix("package").strip()
-        elif node.type == "import_declaration":
-            target = text.removeprefix("import").strip().removeprefix("static ").strip()
-            found.imports.append(Import(target, ("*",)))
-    _public(root, found, lambda node, _: "public" in _text(node)[:200].split("{")[0])
-
-
-def _c(root: Any, found: _Found) -> None:
-    for node in _all(root, frozenset({"preproc_include"})):
-        path = node.child_by_field_name("path")
-        if path is not None and path.type == "string_literal":
-            found.imports.append(Import(_unquoted(path), ("*",)))
-    _public(root, found, lambda node, _: not _text(node).startswith("static"))
-    # The methods that a file defines are those of its classes.
-    found.exports = dict.fromkeys(name.partition("::")[0] for name in found.exports)
-
-
-def _c_sharp(root: Any, found: _Found) -> None:
-    for node in _all(root, frozenset({"using_directive"})):
-        found.imports.append(
-            Import(_text(node).rstrip(";").removeprefix("using").split("=")[-1].strip(), ("*",))
-        )
-    for node in _all(root, frozenset({"namespace_declaration", "file_scoped_namespace_declaration"})):
-        found.namespace = _text(node.child_by_field_name("name"))
-        _public(node.child_by_field_name("body") or node, found, lambda one, _: "public" in _text(one)[:200])
-    _public(root, found, lambda node, _: "public" in _text(node)[:200].split("{")[0])
-
-
-def _ruby(root: Any, found: _Found) -> None:
-    for node in _all(root, frozenset({"call"}), depth=3):
-        method, given = node.child_by_field_name("method"), node.child_by_field_name("arguments")
-        if given is not None and _text(method) in ("require", "require_relative"):
-            target = _unquoted(given.named_children[0]) if given.named_children else ""
-            found.imports.append(
-                Import(f"./{target}" if _text(method) == "require_relative" else target, ("*",))
-            )
-    _public(root, found, lambda _, __: True)
-
-
-def _php(root: Any, found: _Found) -> None:
-    for node in _all(root, frozenset({"namespace_use_declaration", "namespace_definition"}), depth=2):
-        if node.type == "namespace_definition":
-            found.namespace = _text(node.child_by_field_name("name"))
-            continue
-        for clause in _all(node, frozenset({"namespace_use_clause"})):
-            found.imports.append(Import(_text(clause).split(" as ")[0].strip().lstrip("\\"), ("*",)))
-    _public(root, found, lambda _, __: True)
-
-
-_RULES: dict[str, Callable[[Any, _Found], None]] = {
-    **dict.fromkeys((*_JAVASCRIPT, *_TYPESCRIPT, "tsx"), _javascript),
-    "go": _go,
-    "rs": _rust,
-    "java": _java,
-    "cs": _c_sharp,
-    "rb": _ruby,
-    "php": _php,
-}

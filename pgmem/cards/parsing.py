@@ -31,14 +31,13 @@ _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _MOST = 200_000
 _TERMS = 120
 """Words of a file that a search for files knows, those that it uses most."""
-_HEADING = re.compile(r"^(?:#+|=+)\s+(.+?)\s*#*$")
 
 
 def parse(path: str, data: bytes) -> dict[str, Any]:
     """The facts of one file, in the form of JSON.
 
     Returns:
-        {source, generated, tested, test, title, words, decision, rules, runs, terms, error}, without what the file
+        {source, generated, tested, test, words, decision, rules, runs, terms, error}, without what the file
         does not have; tested: it holds its own tests, as files of Rust do; test: it defines tests, whatever its name.
     """
     if VENDORED.search(path):
@@ -54,13 +53,10 @@ def _parsed(path: str, data: bytes) -> dict[str, Any]:
     suffix = path.rpartition(".")[2]
     if path.endswith(DOCUMENTS):
         text = data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
-        words = {word.strip("./-") for word in _WORD.findall(text)}
-        made: dict[str, Any] = {
-            "title": _title(text),
-            "words": sorted(w for w in words if "." in w or "/" in w),
-        }
+        made: dict[str, Any] = {}
         if (record := decisions.decision(path, text)) is not None:
-            made["decision"] = asdict(record)
+            words = {word.strip("./-") for word in _WORD.findall(text)}
+            made = {"decision": asdict(record), "words": sorted(w for w in words if "." in w or "/" in w)}
         if rules := decisions.rules(path, text):
             made["rules"] = rules
         return made
@@ -105,7 +101,6 @@ def face(parsed: Mapping[str, Any]) -> list[Any]:
     return [
         source.get("imports"),
         source.get("exports"),
-        source.get("namespace"),
         parsed.get("words"),
         parsed.get("generated"),
         parsed.get("tested"),
@@ -113,16 +108,6 @@ def face(parsed: Mapping[str, Any]) -> list[Any]:
         parsed.get("runs"),
         [names for _, names in parsed.get("rules", ())],
     ]
-
-
-def _title(text: str) -> str | None:
-    lines = text.splitlines()[:40]
-    for line, below in zip(lines, [*lines[1:], ""], strict=False):  # an empty document has no lines
-        if match := _HEADING.match(line[:400]):
-            return match[1]
-        if line.strip() and len(below) >= 3 and set(below.strip()) in ({"="}, {"-"}, {"~"}):
-            return line.strip()
-    return None
 
 
 def terms(data: bytes) -> list[str]:

@@ -1,4 +1,4 @@
-"""The parts of a report of a repository: modules, tests, documents and notes, by path."""
+"""The parts of a report of a repository: modules, tests and notes, by path."""
 
 from __future__ import annotations
 
@@ -29,12 +29,7 @@ def entries_of(
         entry: dict[str, Any] = {"digest": digests[path]}
         fact = known["facts"].get(path, {})
         commit = {"last_commit": fact["last_commit"]} if "last_commit" in fact else {}
-        if "words" in row:
-            named = known["documents"][path]
-            entry["documents"] = (
-                [{"path": path, "title": row["title"], "names": named, **commit}] if named else []
-            )
-        elif path in modules:
+        if path in modules:
             entry["modules"] = [_module(path, row, known, fact, docs)]
         elif path in known["covering"]:
             name = {"module": known["names"][path]} if path in known["names"] else {}
@@ -58,7 +53,7 @@ def entries_of(
 
 def gathered(entries: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     """The parts of the report, from those of all paths."""
-    parts: dict[str, list[Any]] = {"modules": [], "tests": [], "documents": [], "notes": []}
+    parts: dict[str, list[Any]] = {"modules": [], "tests": [], "notes": []}
     for entry in entries.values():
         for name, found in parts.items():
             found += entry.get(name, [])
@@ -98,8 +93,8 @@ def _module(
 def _written(path: str, row: Mapping[str, Any], known: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The notes of a document: the decision that it records, and the rules that it states."""
     notes = []
-    named = [name for name in known.get("documents", {}).get(path, []) if name != path][:20]
     if record := row.get("decision"):
+        named = [name for name in known["deciding"][path] if name != path][:20]
         state = {"accepted": "active", "superseded": "superseded"}.get(record["state"], "draft")
         if record["state"] != "rejected":
             after = {"superseded_by": record["superseded_by"]} if record["superseded_by"] else {}

@@ -28,7 +28,7 @@ from pgmem.workspace.git import MOST_COMMITS, Commit, Git, GitUnavailable
 SCHEMA = "pgmem.cards/1"
 """The schema of a report; `refresh_from_run` refuses any other."""
 
-_READER = "7"
+_READER = "8"
 """Part of the fingerprint: a reader that sees more reads every repository again."""
 _REVERTS = 300
 """Newest reverting commits whose patches are read."""
@@ -243,7 +243,7 @@ class Reading:
         faces = [(path, row["face"]) for path, row in self._files.items()]
         packages = files.packages(self._root, self._listed)
         owners = {
-            path: files.owner_text(self._root, path) for path in decisions.OWNER_FILES if path in self._listed
+            path: files.plain_text(self._root, path) for path in decisions.OWNER_FILES if path in self._listed
         }
         coverage = [
             (path, (self._root / path).stat().st_mtime_ns)
@@ -251,7 +251,7 @@ class Reading:
             if (self._root / path).is_file()
         ]
         unmerged = self.git.unmerged() if self.git else []
-        sweeps = files.owner_text(self._root, ".git-blame-ignore-revs").split()
+        sweeps = files.plain_text(self._root, ".git-blame-ignore-revs").split()
         key = json_digest(
             [commit, faces, owners, coverage, json_digest(self._listed), unmerged, sweeps, packages]
         )

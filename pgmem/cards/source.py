@@ -35,8 +35,6 @@ class Source:
     exports: tuple[str, ...] = ()
     symbols: Mapping[str, str] = field(default_factory=dict)
     """Digest of the syntax of each function, class and method, without comments, positions and formatting."""
-    namespace: str | None = None
-    """The package or namespace that the file declares, in languages that have one."""
 
     def as_json(self) -> dict[str, Any]:
         """The file as JSON holds it."""
@@ -49,7 +47,6 @@ class Source:
             ],
             "exports": self.exports,
             "symbols": self.symbols,
-            "namespace": self.namespace,
         }
 
     @classmethod
@@ -59,7 +56,7 @@ class Source:
             Import(one["target"], tuple(one["names"]), one["level"], tuple(map(tuple, one["relay"])))
             for one in data["imports"]
         )
-        return cls(data["doc"], imports, tuple(data["exports"]), data["symbols"], data["namespace"])
+        return cls(data["doc"], imports, tuple(data["exports"]), data["symbols"])
 
 
 _HASH_COMMENT = re.compile(

@@ -132,7 +132,7 @@ def _show_refresh(result: CardRefresh, report: dict[str, Any]) -> None:
     for card in result.cards or []:
         console.print(Text.assemble((f"{card.type:16}", "dim"), card.statement), soft_wrap=True)
     console.print(
-        ", ".join(counted(len(report[f"{part}s"]), part) for part in ("module", "test", "document"))
+        ", ".join(counted(len(report[f"{part}s"]), part) for part in ("module", "test"))
         + ": "
         + ", ".join(
             f"{count} {name.replace('_', ' ')}" for name, count in sorted(result.counts.items()) if count

@@ -113,7 +113,7 @@ class Module(TypedDict):
 
 @with_config(_OPEN)
 class Report(TypedDict):
-    """What a scan of a repository saw; its tests, documents and digests may be sent too."""
+    """What a scan of a repository saw; its tests and digests may be sent too."""
 
     modules: list[Module]
 

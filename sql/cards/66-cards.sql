@@ -87,7 +87,7 @@ begin
       and n.props ->> 'origin' = 'system'
       and not n.props ? 'approved_by' and n.status in ('active', 'stale', 'historical')
     order by array_position(array['historical', 'stale', 'active'], n.status),
-      coalesce(array_position(array['document', 'owners', 'role', 'history', 'cochange'],
+      coalesce(array_position(array['owners', 'role', 'history', 'cochange'],
         n.props ->> 'facet'), 9), n.updated_at, n.seq
     limit p_new
   loop

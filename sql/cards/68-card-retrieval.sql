@@ -100,7 +100,7 @@ language sql immutable parallel safe set search_path = pgmem, pg_temp as $$
     when p_props ->> 'facet' ~ '^reason:' then 'why'
     when p_props ->> 'record_type' in ('architecture_decision', 'protocol_rule', 'contract_note') then 'decision'
     when p_props ->> 'facet' = 'cochange' then 'changes_with'
-    when p_props ->> 'facet' in ('history', 'tests', 'owners', 'role', 'document') then p_props ->> 'facet'
+    when p_props ->> 'facet' in ('history', 'tests', 'owners', 'role') then p_props ->> 'facet'
     else 'risk' end;
 $$;
 comment on function pgmem.card_kind is 'What a card tells of a file, in the word that a digest shows.';
@@ -145,7 +145,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
         'unproven_rule', 'owners', 'risk', 'role', 'unproven'], r.kind) as rank,
       case r.kind when 'why' then 650 when 'history' then 600 else 400 end as most
     from ranked r
-    where r.kind <> 'document' and r.place <= case r.kind when 'approved' then 5 when 'decision' then 3
+    where r.place <= case r.kind when 'approved' then 5 when 'decision' then 3
       when 'risk' then 3 when 'unproven' then 2 when 'why' then 2 when 'unproven_rule' then 2 else 1 end
       -- Of a guide of the whole repository one rule is enough: all files have it.
       and (r.kind <> 'unproven_rule' or r.place = 1 or r.depth > 0)

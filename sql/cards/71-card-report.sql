@@ -1,11 +1,11 @@
 -- Card report
 --
 -- A report says what a scan of a repository saw: modules with their imports and exports, tests with the modules they
--- anchor, documents with the modules they name, what the history says about each file (facts), what people have written
--- down already (notes), and the digests of all files. Its cards follow from it alone: no function here looks at the
+-- anchor, what the history says about each file (facts), what people have written down already (notes), and the digests
+-- of all files. Its cards follow from it alone: no function here looks at the
 -- clock or at the store, so the same report gives the same cards, byte for byte.
 --
--- A card from a report is identified by type, path and facet (role, tests, cochange, owners, history, decision, document,
+-- A card from a report is identified by type, path and facet (role, tests, cochange, owners, history, decision,
 -- generated, and one for each rule and reason); its fingerprint is the digest of what it says. Cards
 -- come in the order of their value, because the last ones are left out where a project is full. A file of which a
 -- report knows nothing has no card. All arrays are sorted by bytes, because the order of a collation may change.
@@ -21,7 +21,6 @@ begin
   if jsonb_typeof(p_report) is distinct from 'object'
       or jsonb_typeof(p_report -> 'modules') is distinct from 'array'
       or jsonb_typeof(coalesce(p_report -> 'tests', '[]')) <> 'array'
-      or jsonb_typeof(coalesce(p_report -> 'documents', '[]')) <> 'array'
       or jsonb_typeof(coalesce(p_report -> 'notes', '[]')) <> 'array'
       or jsonb_typeof(coalesce(p_report -> 'facts', '{}')) <> 'object'
       or jsonb_typeof(coalesce(p_report -> 'renames', '{}')) <> 'object'
@@ -29,7 +28,7 @@ begin
       or jsonb_typeof(coalesce(p_report -> 'files', '{}')) <> 'object' then
     raise exception using errcode = 'PM010', message = 'refresh_from_run requires a report: '
       '{"modules": [{"path", "module", "doc", "imports": [paths], "exports": [names], "last_commit"}], '
-      '"tests": [{"path", "anchors": [paths]}], "documents": [{"path", "title", "names": [paths]}], '
+      '"tests": [{"path", "anchors": [paths]}], '
       '"files": {path: digest}, "complete": false}. Only modules and their path are required. '
       'pgmem cards init makes one from a repository.';
   end if;
@@ -37,14 +36,14 @@ begin
     raise exception using errcode = 'PM010',
       message = format('Report schema %s is not known; send pgmem.cards/1.', left(p_report ->> 'schema', 80));
   end if;
-  v_parts := (p_report -> 'modules') || coalesce(p_report -> 'tests', '[]') || coalesce(p_report -> 'documents', '[]');
+  v_parts := (p_report -> 'modules') || coalesce(p_report -> 'tests', '[]');
   if exists (
       select from jsonb_array_elements(v_parts) e
       where jsonb_typeof(e) <> 'object' or jsonb_typeof(e -> 'path') is distinct from 'string'
-        or jsonb_typeof(coalesce(e -> 'imports', e -> 'anchors', e -> 'names', '[]')) not in ('array', 'null')
+        or jsonb_typeof(coalesce(e -> 'imports', e -> 'anchors', '[]')) not in ('array', 'null')
         or jsonb_typeof(coalesce(e -> 'exports', '[]')) not in ('array', 'null')) then
-    raise exception using errcode = 'PM010', message = 'Every module, test and document of a report is an object with '
-      'path; imports, exports, anchors and names are lists.';
+    raise exception using errcode = 'PM010', message = 'Every module and test of a report is an object with '
+      'path; imports, exports and anchors are lists.';
   end if;
   perform pgmem.clean_path(e ->> 'path') from jsonb_array_elements(v_parts) e;
   if exists (
@@ -113,29 +112,6 @@ $$;
 comment on function pgmem.report_modules is 'The modules of a report, each path once and in its one spelling.';
 
 
-create or replace function pgmem.report_links(p_report jsonb, p_part text, p_list text) returns table (
-  path text,
-  title text,
-  last_commit text,
-  modules text[],
-  paths text[]
-)
-language sql immutable set search_path = pgmem, pg_temp as $$
-  select pgmem.clean_path(e ->> 'path'),
-         case p_part when 'documents' then nullif(btrim(e ->> 'title'), '') end,
-         e ->> 'last_commit',
-         array_agg(distinct m.module collate "C" order by m.module collate "C"),
-         array_agg(distinct m.path collate "C" order by m.path collate "C")
-  from jsonb_array_elements(coalesce(p_report -> p_part, '[]')) e
-  cross join lateral jsonb_array_elements_text(
-    case jsonb_typeof(e -> p_list) when 'array' then e -> p_list else '[]' end) as listed(path)
-  join pgmem.report_modules(p_report) m on m.path = listed.path
-  group by 1, 2, 3;
-$$;
-comment on function pgmem.report_links is
-  'The tests or documents of a report with the modules they list; those that list none are left out.';
-
-
 create or replace function pgmem.module_cards(p_report jsonb) returns setof pgmem.found_card
 language sql immutable set search_path = pgmem, pg_temp as $$
   with module as materialized (
@@ -163,21 +139,6 @@ language sql immutable set search_path = pgmem, pg_temp as $$
   where m.doc is not null or said.users is not null;
 $$;
 comment on function pgmem.module_cards is 'The cards of the modules of a report: what they are, and who uses them.';
-
-
-create or replace function pgmem.document_cards(p_report jsonb) returns setof pgmem.found_card
-language sql immutable set search_path = pgmem, pg_temp as $$
-  select 9, 'document_link', l.path, 'document', 'doc', 'doc', l.last_commit,
-    l.path || coalesce(' (' || left(l.title, 80) || ')', '') || ' names ' || pgmem.name_list(l.modules, 150) || '.',
-    jsonb_build_array(jsonb_build_object('kind', 'doc', 'key', l.path, 'relation', 'about', 'match', l.path))
-      || (select jsonb_agg(jsonb_build_object('kind', 'path', 'key', p, 'relation', 'documents', 'match', p)
-                           order by p collate "C") from unnest(l.paths[1:50]) p),
-    (select jsonb_agg(jsonb_build_object('rel', 'DOCUMENTS', 'path', p) order by p collate "C")
-     from unnest(l.paths) p),
-    jsonb_build_object('modules', cardinality(l.paths))
-  from pgmem.report_links(p_report, 'documents', 'names') l;
-$$;
-comment on function pgmem.document_cards is 'The cards of the documents of a report that name modules.';
 
 
 create or replace function pgmem.report_tests(p_report jsonb) returns table (
@@ -319,7 +280,6 @@ create or replace function pgmem.report_cards(p_report jsonb) returns setof pgme
 language sql immutable set search_path = pgmem, pg_temp as $$
   with made as materialized (
     select * from pgmem.module_cards(p_report)
-    union all select * from pgmem.document_cards(p_report)
     union all select * from pgmem.fact_cards(p_report)
   ), every as (
     select m.rank, m.record_type, m.path, m.facet, m.ingest_source, 'active' as status, m.statement, m.subjects,
@@ -346,4 +306,4 @@ language sql immutable set search_path = pgmem, pg_temp as $$
 $$;
 comment on function pgmem.report_cards is
   'The cards of a report in the order of their value: decisions, tests, what changes together, reverts, what messages '
-  'explain, roles, owners, documents, drafts.';
+  'explain, roles, owners, drafts.';

@@ -4,7 +4,7 @@
 -- ones are inserted, changed ones rewritten, approved ones that now contradict the repository made stale, and those
 -- that a person took out of use left alone. Then every card follows its anchors, the digests of the files it rests
 -- on: an equal digest keeps or restores it, another one makes it stale, a file that is gone makes it historical. At
--- last the edges between modules, tests and documents are brought to the report. A run is one transaction: all of it
+-- last the edges between modules and tests are brought to the report. A run is one transaction: all of it
 -- or nothing.
 --
 -- Without `complete` a report speaks only of the files it holds, and of those that it calls `removed`, if it does; with
@@ -242,8 +242,7 @@ begin
   left join jsonb_each(coalesce(p_report -> 'terms', '{}')) t on t.key = e.key and jsonb_typeof(t.value) = 'array'
   left join (
     select distinct on (m.path) m.*
-    from jsonb_to_recordset((p_report -> 'modules') || coalesce(p_report -> 'tests', '[]')
-      || coalesce(p_report -> 'documents', '[]')) as m(path text, module text, last_commit text, symbols jsonb)
+    from jsonb_to_recordset((p_report -> 'modules') || coalesce(p_report -> 'tests', '[]')) as m(path text, module text, last_commit text, symbols jsonb)
     order by m.path, m.module nulls last) m on m.path = e.key
   on conflict (tenant, project_seq, path) do update
     set digest = excluded.digest, module = excluded.module, last_commit = excluded.last_commit,
@@ -485,7 +484,7 @@ begin
 end;
 $$;
 comment on function pgmem.refresh_links is
-  'Bring DEPENDS_ON between modules, TESTS and DOCUMENTS to a report; links that callers of relate made stay.';
+  'Bring DEPENDS_ON between modules and TESTS to a report; links that callers of relate made stay.';
 
 
 create or replace function pgmem.refresh_report(
@@ -611,7 +610,7 @@ decision, over capacity, stale or historical, and how many links were made and r
 What an agent reports, over MCP or as a bound login, becomes drafts for a person to approve or reject. It changes no
 other card, file or link, whatever the report claims.
 
-report: An object with modules, and optionally tests, documents, files, fingerprint, commit,
+report: An object with modules, and optionally tests, files, fingerprint, commit,
   complete and skipped; docs/how-to/keep-engineering-cards.md shows one.
 
 ContractError: the report cannot be read (the message describes one); no such project.

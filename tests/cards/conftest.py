@@ -109,7 +109,7 @@ def setting(connection: psycopg.Connection[DictRow]) -> Set:
 
 
 def report(**changes: Any) -> dict[str, Any]:
-    """A complete report of a small repository: two modules, one importing the other, a test, a document."""
+    """A complete report of a small repository: two modules, one importing the other, and a test."""
     return {
         "schema": "pgmem.cards/1",
         "complete": True,
@@ -128,7 +128,6 @@ def report(**changes: Any) -> dict[str, Any]:
             {"path": "pkg/b.py", "module": "pkg.b", "doc": "Counts things.", "imports": []},
         ],
         "tests": [{"path": "tests/test_a.py", "anchors": ["pkg/a.py"]}],
-        "documents": [{"path": "docs/guide.md", "title": "Guide", "names": ["pkg/b.py"]}],
         "skipped": [],
         **changes,
     }
@@ -142,7 +141,6 @@ def without(path: str) -> dict[str, Any]:
     for module in made["modules"]:
         module["imports"] = [name for name in module["imports"] if name != path]
     made["tests"] = [test for test in made["tests"] if path not in test["anchors"]]
-    made["documents"] = [document for document in made["documents"] if path not in document["names"]]
     return made
 
 

@@ -56,7 +56,7 @@ async def test_cards_missing_and_the_default_policy_makes_them_from_the_reposito
     found = await answer(agent, "get_relevant_memory", scope=SCOPE)
     assert found["memory_sync"]["auto"] == "bootstrapped"
     assert found["digests"][0]["cards"]
-    assert query("status")["record_count"] == 5
+    assert query("status")["record_count"] == 4
 
 
 @pytest.mark.anyio
@@ -102,7 +102,7 @@ def test_at_max_records_init_skips_or_rejects_as_the_store_says(
 
 def test_init_needs_no_report_made_before_it_reads_the_repository_itself(run: Run, tree: Path) -> None:
     made = run("init", "--json")
-    assert (made.exit_code, json.loads(made.stdout)["counts"]["inserted"]) == (0, 5)
+    assert (made.exit_code, json.loads(made.stdout)["counts"]["inserted"]) == (0, 4)
 
 
 def test_init_of_a_path_that_is_not_a_folder_fails_in_one_line(run: Run) -> None:
@@ -129,7 +129,7 @@ def test_git_unavailable_leaves_out_commits_and_init_goes_on(
     made = run("init")
     assert made.exit_code == 0, made.output
     assert "skipped: git: git is not installed" in made.stdout
-    assert query("status")["records_by_status"] == {"active": 5}
+    assert query("status")["records_by_status"] == {"active": 4}
     evidence = [
         item["kind"]
         for card in query("for_path", path="pkg/till.py", detail_level="full")["records"]

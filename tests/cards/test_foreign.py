@@ -54,24 +54,10 @@ def test_a_script_without_suffix_is_a_module_and_names_what_it_runs(tmp_path: Pa
     assert "LICENSE" in made["files"]
 
 
-@pytest.mark.skipif(not languages.available("rs"), reason="the extra languages is not installed")
-def test_a_file_of_rust_may_hold_its_tests_and_crates_of_one_repository_know_each_other(
-    tmp_path: Path,
-) -> None:
-    made = scanned(
-        tmp_path,
-        {
-            "till/Cargo.toml": '[package]\nedition = "2021"\nname = "shop-till"\n',
-            "till/src/lib.rs": "mod pay;\npub use crate::pay::Coin;\n",
-            "till/src/pay.rs": "pub struct Coin;\n\n#[cfg(test)]\nmod tests {}\n",
-            "till/tests/whole.rs": "use shop_till::Coin;\n",
-            "stock/Cargo.toml": '[package]\nname = "stock"\n\n[[bin]]\nname = "other"\n',
-            "stock/src/lib.rs": "use shop_till::Coin;\n",
-        },
-    )
-    assert covering(made, "till/src/pay.rs") == ["till/src/pay.rs", "till/tests/whole.rs"]
-    assert made["facts"]["till/src/pay.rs"]["tests"][0]["why"] == ["in the file itself"]
-    assert made["facts"]["till/src/pay.rs"]["dependents"] == ["stock/src/lib.rs", "till/src/lib.rs"]
+def test_a_file_of_rust_may_hold_its_tests(tmp_path: Path) -> None:
+    made = scanned(tmp_path, {"src/pay.rs": "pub struct Coin;\n\n#[cfg(test)]\nmod tests {}\n"})
+    assert covering(made, "src/pay.rs") == ["src/pay.rs"]
+    assert made["facts"]["src/pay.rs"]["tests"][0]["why"] == ["in the file itself"]
 
 
 @pytest.mark.skipif(not languages.available("ts"), reason="the extra languages is not installed")
@@ -239,7 +225,7 @@ def test_a_role_is_a_sentence_whatever_is_known(refresh: Refresh, query: Query) 
         {"path": "pkg/c.py", "module": "pkg.c"},
     ]
     facts = {"pkg/c.py": {"dependents": ["pkg/a.py"], "dependent_count": 1}}
-    refresh(report(modules=modules, tests=[], documents=[], facts=facts))
+    refresh(report(modules=modules, tests=[], facts=facts))
 
     def role(path: str) -> str:
         found = query("for_path", path=path, filters={"types": ["module_role"]}, detail_level="full")

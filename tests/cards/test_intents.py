@@ -200,4 +200,4 @@ def test_vacuum_removes_the_cards_of_deleted_files(
     refresh()
     refresh(without("pkg/b.py"))
     clock("2027-01-02")
-    assert call("vacuum_cards", project_id=shop)["removed"] == {"historical": 1, "stale": 1}
+    assert call("vacuum_cards", project_id=shop)["removed"] == {"historical": 1}

@@ -1,4 +1,4 @@
-"""What source files of other languages say: imports that are resolved to files, what is public, symbols."""
+"""What source files of other languages say: definitions, symbols, and of scripts what they import and offer."""
 
 from __future__ import annotations
 
@@ -10,53 +10,33 @@ from pgmem.cards import decisions, languages, measured, scan
 from pgmem.cards.imports import Imports
 from pgmem.cards.source import Source
 
-TREES: dict[str, dict[str, str]] = {
-    "ts": {
-        "src/till.ts": "import { Stock } from './stock'\n/** Pays. */\nexport const pay = () => 1\nexport class Till { open() {} }\n",
-        "src/stock.ts": "export interface Stock { n: number }\n",
-    },
-    "go": {
-        "till/till.go": 'package till\n\nimport "example.com/shop/stock"\n\nfunc Pay() int { return stock.N }\nfunc hidden() {}\n',
-        "stock/stock.go": "package stock\n\nvar N = 1\n",
-        "go.mod": "module example.com/shop\n",
-    },
-    "rs": {
-        "src/till.rs": "use crate::stock::{Stock, count};\npub fn pay() -> u8 { 1 }\nfn hidden() {}\n",
-        "src/stock.rs": "pub struct Stock;\npub fn count() {}\n",
-    },
-    "java": {
-        "src/main/java/shop/Till.java": "package shop;\nimport shop.goods.Stock;\npublic class Till { int pay() { return 1; } }\n",
-        "src/main/java/shop/goods/Stock.java": "package shop.goods;\npublic class Stock {}\n",
-    },
-    "c": {
-        "src/till.c": '#include "stock.h"\nint pay(void) { return 1; }\nstatic int hidden(void) { return 0; }\n',
-        "src/stock.h": "int count(void);\n",
-    },
-    "cs": {
-        "Till.cs": "using Shop.Goods;\nnamespace Shop { public class Till { public int Pay() { return 1; } } }\n",
-        "Stock.cs": "namespace Shop.Goods { public class Stock {} }\n",
-    },
-    "rb": {
-        "lib/till.rb": "require_relative 'stock'\nclass Till\n  def pay\n    1 # why\n  end\nend\n",
-        "lib/stock.rb": "class Stock\nend\n",
-    },
-    "php": {
-        "src/Till.php": "<?php\nnamespace Shop;\nuse Shop\\Goods\\Stock;\nclass Till { function pay() { return 1; } }\n",
-        "src/Goods/Stock.php": "<?php\nnamespace Shop\\Goods;\nclass Stock {}\n",
-    },
+TILLS: dict[str, str] = {
+    "ts": "/** Pays. */\nexport const pay = () => 1\nexport class Till { open() {} }\n",
+    "go": "package till\n\nfunc Pay() int { return 1 }\n",
+    "rs": "pub fn pay() -> u8 { 1 }\n",
+    "java": "package shop;\npublic class Till { int pay() { return 1; } }\n",
+    "c": "int pay(void) { return 1; }\n",
+    "cpp": "int Till::pay() { return 1; }\n",
+    "cs": "namespace Shop { public class Till { public int Pay() { return 1; } } }\n",
+    "rb": "class Till\n  def pay\n    1 # why\n  end\nend\n",
+    "php": "<?php\nnamespace Shop;\nclass Till { function pay() { return 1; } }\n",
 }
 
 
-@pytest.mark.parametrize("suffix", list(TREES))
-def test_imports_and_public_names_of_a_language(suffix: str, tmp_path: Path) -> None:
-    for name, text in TREES[suffix].items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    till = next(one for one in scan(tmp_path)["modules"] if "till" in one["path"].lower())
-    assert [path.rpartition("/")[2].partition(".")[0].lower() for path in till["imports"]] == ["stock"]
-    assert {name.lower() for name in till["exports"]} & {"pay", "till"}
-    assert "hidden" not in till["exports"]
-    assert any(name.lower().endswith("pay") for name in till["symbols"])
+@pytest.mark.parametrize("suffix", list(TILLS))
+def test_definitions_of_a_language_are_offered_and_have_digests(suffix: str) -> None:
+    found = languages.read(suffix, TILLS[suffix].encode())
+    assert {name.lower() for name in found.exports} & {"pay", "till"}
+    assert any(name.lower().endswith("pay") for name in found.symbols)
+
+
+def test_a_script_offers_only_what_it_exports(tmp_path: Path) -> None:
+    (tmp_path / "till.ts").write_text(
+        "import { Stock } from './stock.js'\nexport class Till {}\nconst hidden = 1\n", encoding="utf-8"
+    )
+    (tmp_path / "stock.ts").write_text("export interface Stock { n: number }\n", encoding="utf-8")
+    till = next(one for one in scan(tmp_path)["modules"] if one["path"] == "till.ts")
+    assert (till["imports"], till["exports"]) == (["stock.ts"], ["Till"])
 
 
 def test_a_name_is_found_where_it_is_defined_through_files_that_pass_it_on() -> None:
@@ -81,7 +61,7 @@ def test_comments_and_formatting_do_not_change_the_digest_of_a_symbol() -> None:
 
 
 def test_a_parsed_file_is_the_same_after_the_cache() -> None:
-    source = languages.read("ts", TREES["ts"]["src/till.ts"].encode())
+    source = languages.read("ts", TILLS["ts"].encode())
     assert Source.from_json(source.as_json()) == source
 
 

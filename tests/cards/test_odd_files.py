@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pgmem import Memory
-from pgmem.cards import languages, parsing, scan
+from pgmem.cards import decisions, languages, scan
 from pgmem.settings import load
 from pgmem.workspace.git import Git as Repository
 from tests.cards.conftest import Committed, Git
@@ -77,10 +77,10 @@ def test_names_that_no_card_can_be_about_are_listed_once(shop_tree: Path) -> Non
 def test_a_file_that_a_parser_cannot_bear_is_a_line_and_no_end(
     shop_tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(text: str) -> None:
-        raise ZeroDivisionError(text)
+    def broken(path: str, text: str) -> None:
+        raise ZeroDivisionError(path + text)
 
-    monkeypatch.setattr(parsing, "_title", broken)
+    monkeypatch.setattr(decisions, "rules", broken)
     (shop_tree / "NOTES.md").write_text("# Notes\n", encoding="utf-8")
     made = scan(shop_tree)
     assert "NOTES.md: cannot be parsed (ZeroDivisionError); only its name is kept" in made["skipped"]

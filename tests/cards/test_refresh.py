@@ -25,10 +25,9 @@ def test_a_report_becomes_cards_and_edges(
     connection: psycopg.Connection[DictRow],
 ) -> None:
     counts = refresh()["counts"]
-    assert (counts["inserted"], counts["links_made"]) == (4, 3)
+    assert (counts["inserted"], counts["links_made"]) == (3, 2)
     assert statements(query) == [
         "Tests: tests/test_a.py.",
-        "docs/guide.md (Guide) names pkg.b.",
         "pkg.a: Sells things.",
         "pkg.b: Counts things.",
     ]
@@ -38,7 +37,6 @@ def test_a_report_becomes_cards_and_edges(
     ).fetchall()
     assert [tuple(edge.values()) for edge in edges] == [
         ("pkg/a.py", "DEPENDS_ON", "pkg/b.py"),
-        ("docs/guide.md", "DOCUMENTS", "pkg/b.py"),
         ("pkg/a.py", "TESTS", "pkg/a.py"),
     ]
     assert graph_differences() == []
@@ -49,8 +47,8 @@ def test_the_same_report_gives_byte_identical_cards(refresh: Refresh) -> None:
     assert json.dumps(refresh(dry_run=True)["cards"]) == first
     refresh()
     again = refresh()
-    assert again["counts"]["unchanged"] == 4
-    assert sum(again["counts"].values()) == 4
+    assert again["counts"]["unchanged"] == 3
+    assert sum(again["counts"].values()) == 3
     assert json.dumps(refresh(dry_run=True)["cards"]) == first
 
 
@@ -58,7 +56,7 @@ def test_a_dry_run_writes_nothing(
     refresh: Refresh, query: Query, connection: psycopg.Connection[DictRow]
 ) -> None:
     shown = refresh(dry_run=True)
-    assert (shown["run_id"], shown["counts"]["inserted"], len(shown["cards"])) == (None, 4, 4)
+    assert (shown["run_id"], shown["counts"]["inserted"], len(shown["cards"])) == (None, 3, 3)
     assert query("status")["record_count"] == 0
     assert query("status")["sync"]["state"] == "missing"
     for table in ("card_run", "card_file", "card_subject", "card_evidence", "card_state"):
@@ -72,7 +70,7 @@ def test_a_changed_description_changes_its_card_and_keeps_the_old_text(
     changed = report()
     changed["modules"][1]["doc"] = "Counts everything."
     counts = refresh(changed)["counts"]
-    assert (counts["updated"], counts["unchanged"]) == (1, 3)
+    assert (counts["updated"], counts["unchanged"]) == (1, 2)
     assert "pkg.b: Counts everything." in statements(query)
     old = connection.execute(
         "select props ->> 'statement' as said from pgmem.node_version where label = 'Card'"
@@ -153,14 +151,14 @@ def test_cards_that_a_report_no_longer_gives_are_stale_or_historical(
     assert "pkg.b: Counts things." in statements(query, "historical")
     assert connection.execute("select from pgmem.edge e where rel = 'DEPENDS_ON'").fetchall() == []
     refresh()
-    assert len(statements(query)) == 4
+    assert len(statements(query)) == 3
 
 
 def test_a_partial_report_leaves_the_rest_alone(refresh: Refresh, query: Query) -> None:
     refresh()
     counts = refresh({"modules": [{"path": "pkg/c.py", "doc": "New."}]})["counts"]
     assert (counts["inserted"], counts["stale"], counts["historical"]) == (1, 0, 0)
-    assert len(statements(query)) == 5
+    assert len(statements(query)) == 4
 
 
 @pytest.mark.parametrize(
@@ -187,7 +185,7 @@ def test_a_large_report_reads_each_card_once_also_before_the_table_is_analysed(
 ) -> None:
     """A report of 10 000 files took a minute, because each card was looked up among all cards."""
     modules = [{"path": f"pkg/m{n}.py", "doc": f"Does {n}."} for n in range(600)]
-    many = report(modules=modules, files={module["path"]: "d" for module in modules}, tests=[], documents=[])
+    many = report(modules=modules, files={module["path"]: "d" for module in modules}, tests=[])
     connection.execute("update pg_class set reltuples = 1, relpages = 1 where oid = 'pgmem.node'::regclass")
     for outcome in ("inserted", "unchanged"):
         with connection.transaction():
@@ -208,27 +206,27 @@ def test_what_a_report_notes_twice_has_one_card(refresh: Refresh, query: Query) 
         "statement": "Never round.",
     }
     twice = report(notes=[note, {**note, "path": "./docs/adr.md"}])
-    for outcome in ({"inserted": 5, "unchanged": 1}, {"inserted": 0, "unchanged": 6}):
+    for outcome in ({"inserted": 4, "unchanged": 1}, {"inserted": 0, "unchanged": 5}):
         assert refresh(twice)["counts"].items() >= outcome.items()
-        assert query("status")["record_count"] == 5
+        assert query("status")["record_count"] == 4
 
 
 def test_at_max_records_a_refresh_skips_or_rejects_as_the_store_says(
     refresh: Refresh, query: Query, setting: Set
 ) -> None:
-    setting("max_records", 3)
+    setting("max_records", 2)
     setting("cards_over_capacity", "reject")
-    with pytest.raises(psycopg.Error, match="max_records_reached: 3/3") as error:
+    with pytest.raises(psycopg.Error, match="max_records_reached: 2/2") as error:
         refresh()
     assert error.value.sqlstate == "PM009"
     assert query("status")["record_count"] == 0
     setting("cards_over_capacity", "skip")
     done = refresh()
-    assert (done["counts"]["inserted"], done["counts"]["over_capacity"]) == (3, 1)
+    assert (done["counts"]["inserted"], done["counts"]["over_capacity"]) == (2, 1)
     assert str(done["capacity"]).startswith(
         "No room for 1 card of this run: a scan fills nine tenths of max_records"
     )
-    assert query("status")["record_count"] == 3
+    assert query("status")["record_count"] == 2
 
 
 def test_a_policy_that_does_not_exist_is_refused(setting: Set) -> None:

@@ -24,7 +24,7 @@ def picture(root: Path) -> dict[str, Any]:
     }
 
 
-def test_a_report_holds_modules_imports_surface_tests_and_documents(tree: Path) -> None:
+def test_a_report_holds_modules_imports_surface_and_tests(tree: Path) -> None:
     made = scan(tree)
     modules = {module["path"]: module for module in made["modules"]}
     assert list(modules) == ["pkg/__init__.py", "pkg/broken.py", "pkg/stock.py", "pkg/till.py"]
@@ -41,9 +41,6 @@ def test_a_report_holds_modules_imports_surface_tests_and_documents(tree: Path) 
     assert modules["pkg/stock.py"]["exports"] == ["count"]
     assert made["tests"] == [
         {"path": "tests/test_till.py", "module": "tests.test_till", "anchors": ["pkg/till.py"]}
-    ]
-    assert made["documents"] == [
-        {"path": "README.md", "title": "Shop", "names": ["pkg/stock.py", "pkg/till.py"]}
     ]
     assert set(made["files"]) == {*modules, "tests/test_till.py", "README.md"}
 
@@ -166,6 +163,5 @@ def test_files_of_other_languages_are_modules_by_path_with_the_comment_at_their_
         "src/stock.rs": ("src/stock.rs", None),
         "web/till.ts": ("web/till.ts", "Shows the till."),
     }
-    assert [d["names"] for d in made["documents"] if d["path"] == "README.md"] == [["web/till.ts"]]
     assert [t["path"] for t in made["tests"] if t["path"].endswith(".ts")] == ["web/till.test.ts"]
     assert made["facts"]["web/till.ts"]["tests"][0]["path"] == "web/till.test.ts"
