@@ -373,6 +373,33 @@ def precision(
 
 
 @app.command()
+def poison(
+    texts: Annotated[
+        Path | None,
+        typer.Option(
+            "--texts", exists=True, dir_okay=False, help="Harmless texts, one a line: how many would be held."
+        ),
+    ] = None,
+    json_file: JsonFile = None,
+    dsn: ServerDsn = None,
+) -> None:
+    """Write what poisons a memory as an agent, and read it back in another session (agent-memory-guard)."""
+    from benchmarks import poison
+
+    report = _reported(json_file, lambda progress: poison.measure(dsn, texts, progress))
+    rows = [(name, report["runs"][name]) for name in report["runs"]]
+    _print(
+        f"{report['succeeded']} of {report['attacks']} attacks succeeded, {report['kept']} of {report['benign']}"
+        f" benign writes kept; score {report['score']:.0f}, grade {report['grade']}",
+        ("scenario", "outcome"),
+        rows,
+    )
+    if texts is not None:
+        shown = [(kind, text[:100]) for kind, text in report["alarms"][:10]]
+        _print(f"{len(report['alarms'])} of {report['texts']} texts would be held", ("form", "text"), shown)
+
+
+@app.command()
 def texts(
     data: DataFile,
     json_file: JsonFile = None,

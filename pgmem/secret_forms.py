@@ -28,6 +28,8 @@ _FORMS = (
         "OpenAI Token",
         r"\bsk-(?:proj|svcacct|admin)-[\w-]{20,}|(?:sk-[\w-]{0,40})?[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}",
     ),
+    # DeepSeek, LiteLLM, OpenRouter and others give keys that begin as OpenAI's do.
+    ("API Key", r"\bsk-[\w-]{32,}"),
     ("Google API Key", r"\bAIza[\w-]{35}(?![\w-])"),
     ("GitHub Token", r"\bgithub_pat_\w{22,}|gh[pousr]_[A-Za-z0-9_]{36}"),
     ("Hugging Face Token", r"\bhf_[A-Za-z0-9]{30,}\b"),

@@ -189,9 +189,10 @@ class Settings(BaseSettings, EmbeddingSettings):
             " holds is answered."
         ),
     )
-    scrub_secrets: Literal["off", "redact", "refuse"] = Field(
-        "off",
-        description="What happens to keys and tokens in a write; those in captured turns are always redacted.",
+    scrub_secrets: Literal["off", "agents", "redact", "refuse"] = Field(
+        "agents",
+        description="What happens to keys and tokens in a write; agents: redacted in what agents save over MCP."
+        " Those in captured turns are always redacted.",
     )
     http_allowed_hosts: tuple[str, ...] = Field(
         (),

@@ -803,6 +803,7 @@ class Verbs:
             InvalidArgument: an unknown label or one that a save verb writes, no name, an unknown relation,
                 an empty period, or a property status that says archived.
             MemoryNotFound: the project does not exist.
+            NotPermitted: an agent writes a text that steers agents.
             RelationNotAllowed: a relation does not join these labels, or only verbs make it.
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.

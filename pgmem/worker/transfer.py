@@ -108,7 +108,7 @@ async def import_lines(
             ended = record.get("lines") == number - 1
             break
         number += 1
-        if memory.caller.database.settings.scrub_secrets != "off":
+        if memory.caller.database.settings.scrub_secrets in ("redact", "refuse"):
             text = _line(
                 memory.caller.scrubbed("import_records", {f"line {number}": record})[f"line {number}"]
             )

@@ -271,10 +271,16 @@ create or replace function pgmem.store(
 ) returns pgmem.save_result
 language plpgsql as $body$
 declare
+  v_steers text;
   v_result pgmem.save_result;
 begin
   if not p_scope.write_permitted then
     perform pgmem.refuse('blocked_scope', 'Scope state: ' || p_scope.scope_state, pgmem.blocked_step(p_scope));
+  end if;
+  v_steers := case when p_review is null then pgmem.steers(p_arguments, p_caller) end;
+  if v_steers is not null then
+    perform pgmem.refuse('failed', format('The text steers agents (%%s): a person decides whether it is stored.', v_steers),
+      pgmem.review_step(), 'manual_review');
   end if;
   case p_verb%s
   end case;

@@ -77,6 +77,7 @@ begin
     raise exception using errcode = 'PM002', message = format('No project %s is here. %s',
       quote_literal(left(p_project_id, 80)), pgmem.next_step('blocked_scope'));
   end if;
+  perform pgmem.require_no_steering(p_properties, v_caller);
   v_node := pgmem.named_node(v_label, p_properties, p_share, v_scope, v_caller);
   v_node.valid_from := coalesce(p_valid_from, pgmem.argument_time(v_node.props, 'valid_from'));
   v_node.valid_to := coalesce(p_valid_to, pgmem.argument_time(v_node.props, 'valid_to'));
@@ -187,6 +188,7 @@ project_id: The project it belongs to; unset: none.
 InvalidArgument: an unknown label or one that a save verb writes, no name, an unknown relation, an empty period, or a
   property status that says archived.
 MemoryNotFound: the project does not exist.
+NotPermitted: an agent writes a text that steers agents.
 RelationNotAllowed: a relation does not join these labels, or only verbs make it.
 $$;
 select pgmem.declare_verb('remember', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Remembered',
