@@ -1522,6 +1522,17 @@ VERBS = {
         Verb("prompt_sentences", "read", "reader", patience="answer"),
         Verb("memory_for_prompt", "read", "reader", patience="answer"),
         Verb(
+            "list_skills",
+            "look",
+            "reader",
+            arguments={
+                "project_id": Argument("Only of this project, and what is global; unset: of all."),
+                "limit": Argument(
+                    "How many at most, 1 to 1000.", type="integer", default="100", least=1.0, most=1000.0
+                ),
+            },
+        ),
+        Verb(
             "get_relevant_memory",
             "repeat",
             "reader",

@@ -157,6 +157,7 @@ __all__ = [
     "SessionRecord",
     "Setting",
     "SettledBranches",
+    "SkillEntry",
     "Source",
     "StaleItem",
     "Status",
@@ -1328,6 +1329,24 @@ class EditedMemory(TitledMemory):
     """A memory after a person has corrected it."""
 
     version: int
+
+
+class SkillEntry(Answer):
+    """A skill, or a pattern that has held and waits for a person.
+
+    held is how often it was named used rather than wrong; lines are the instructions, or the steps of a pattern
+    in their order; ids the memories that they come from.
+    """
+
+    name: str
+    kind: Literal["instructions", "pattern"]
+    project: str | None = None
+    title: str
+    lines: list[str]
+    exclusions: list[str]
+    held: int
+    approved: bool
+    ids: list[UUID]
 
 
 class DigestCard(Answer):

@@ -105,6 +105,7 @@ from pgmem.models import (
     SessionRecord,
     Setting,
     SettledBranches,
+    SkillEntry,
     Source,
     Status,
     StoredItem,
@@ -2897,6 +2898,26 @@ class Verbs:
                 "period": period,
             },
         )
+
+    async def list_skills(
+        self,
+        project_id: str | None = None,
+        limit: RowLimit = 100,
+    ) -> list[SkillEntry]:
+        """List the standing instructions and the patterns that have held three times, as skills.
+
+        Only the words of a person are skills. A pattern of an agent has approved false, until a person
+        takes it over.
+
+        Args:
+            project_id: Only of this project, and what is global; unset: of all.
+            limit: How many at most, 1 to 1000.
+
+        Raises:
+            MemoryNotFound: no such project is visible here.
+            InvalidArgument: the limit is not from 1 to 1000.
+        """
+        return await self.caller.all("list_skills", SkillEntry, {"project_id": project_id, "limit": limit})
 
     async def get_relevant_memory(
         self,

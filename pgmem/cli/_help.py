@@ -24,6 +24,7 @@ HELP = {
     "show": "Show a memory whole, with what it is related to: as it is, or as it was at a time.",
     "list": "List memories, the latest written first.",
     "projects": "List the projects, the largest first, with their focus areas.",
+    "skills": "Show the standing instructions and the patterns that held three times: the skills of the store.",
     "neighbours": "Show the memories around one, nearest first, with the relations on the way.",
     "history": "Show every version of a memory, oldest first.",
     "surface": "Print memories about a line or a path, for an editor's hook. Prints nothing when none fits; starts no server.",

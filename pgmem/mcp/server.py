@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from pgmem import escaping
 from pgmem.install.schema import release
-from pgmem.mcp import brief, completion, knowledge, prompts, recall, resources, subscriptions, tools
+from pgmem.mcp import brief, completion, knowledge, prompts, recall, resources, skills, subscriptions, tools
 from pgmem.mcp.arguments import refusal, unknown
 from pgmem.mcp.http.app import App, lifespan
 from pgmem.mcp.schemas import listed_answer, listed_arguments, meant
@@ -168,15 +168,18 @@ def create_server(
         auth: the OAuth settings, for HTTP.
     """
     app = app or App(settings)
+    memory_tools = settings.toolsets != (knowledge.TOOLSET,)
+    served = [skills.Skills(app)] if memory_tools else []
     server = Server(
         "pgmem",
         token_verifier=verifier,
         auth=auth,
         version=release(),
-        instructions=None if settings.toolsets == (knowledge.TOOLSET,) else INSTRUCTIONS,
+        instructions=INSTRUCTIONS if memory_tools else None,
         lifespan=lambda _: lifespan(app),
         subscriptions=(bus := subscriptions.Bus(app)),
         log_level="WARNING",
+        extensions=served,
     )
     # Unless toolsets are chosen, an agent that knows a tool by name may call it, and the list stays short.
     chosen = "toolsets" in settings.model_fields_set
@@ -187,6 +190,8 @@ def create_server(
     if knowledge.TOOLSET in settings.toolsets:
         knowledge.add(server, app)
     resources.add(server, app)
+    for extension in served:
+        skills.add(server, extension)
     bus.serve(server._lowlevel_server)
     prompts.add(server)
     completion.add(server, app)

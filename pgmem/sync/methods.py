@@ -100,6 +100,7 @@ class Verbs(Portal):
     list_approvals = waiting(methods.Verbs.list_approvals)
     list_conversations = waiting(methods.Verbs.list_conversations)
     list_activity = waiting(methods.Verbs.list_activity)
+    list_skills = waiting(methods.Verbs.list_skills)
     get_relevant_memory = waiting(methods.Verbs.get_relevant_memory)
     query_engineering_memory = waiting(methods.Verbs.query_engineering_memory)
     validate_claims = waiting(methods.Verbs.validate_claims)

@@ -206,6 +206,7 @@ def make(verb: str, user: str, chance: Random, pot: Pot) -> Arguments:
         "list_activity": lambda: {"limit": 50},
         "list_conversations": lambda: {"limit": 50},
         "list_recall": lambda: {"limit": 50},
+        "list_skills": lambda: {"limit": 50},
         "list_conflicts": lambda: {"limit": 50},
         "project_graph": lambda: {"limit": 50} | ({"known_at": "2100-01-01"} if drawn < 0.3 else {}),
         "forget": lambda: {"label": label, "key": key, "purge": drawn < 0.2},
@@ -327,7 +328,7 @@ PEOPLE = (
         "archive_card vacuum_cards settle_branches decay_scores forget_by_ttl get_session check_duplicate", 3
     )
     + _often(
-        "find_memory find_memories list_memories list_near_names list_lines list_activity list_recall list_conversations list_conflicts project_graph",
+        "find_memory find_memories list_memories list_near_names list_lines list_activity list_recall list_skills list_conversations list_conflicts project_graph",
         3,
     )
     + _often("memory_health spend_extraction_tokens", 1)

@@ -340,7 +340,7 @@ def test_what_sessions_got_is_shown_by_session_with_tokens_and_the_words_on_it(
     expect(one.locator(".plainly > li").first).to_contain_text("Send mail from the web request later")
     expect(one.locator(".plainly > li").last).to_contain_text("named wrong")
     expect(two.locator(".got")).to_contain_text("asked for")
-    expect(two.locator(".got")).to_contain_text("not here any more")
+    expect(two.locator(".got")).to_contain_text("was purged")
     expect(two.locator("h2")).to_contain_text("1\u202f240 tokens")
     one.get_by_role("link", name="Session claude-code:s1").click()
     expect(page.locator(".stretch")).to_have_count(1)

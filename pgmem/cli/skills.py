@@ -1,0 +1,76 @@
+"""`pgmem skills`: what the store holds as Agent Skills, written as SKILL.md."""
+
+from __future__ import annotations
+
+import getpass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
+
+import typer
+
+from pgmem.cli.options import By, Rows, stop, terminal
+from pgmem.cli.verbs import Call, verb_command
+from pgmem.escaping import counted, visible
+
+if TYPE_CHECKING:
+    from pgmem.memory import Memory
+    from pgmem.models import SkillEntry
+
+
+@verb_command("list_skills")
+def skills(
+    call: Call,
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            "--to", metavar="DIR", help="Write each skill as DIR/NAME/SKILL.md, such as .claude/skills."
+        ),
+    ] = None,
+    approve: Annotated[
+        UUID | None,
+        typer.Option(
+            "--approve", metavar="ID", help="Take over an agent's pattern, so that it becomes a skill."
+        ),
+    ] = None,
+    by: By = None,
+) -> None:
+    """Show the standing instructions and the patterns that held three times: the skills of the store."""
+
+    async def run(memory: Memory) -> list[SkillEntry]:
+        if approve is not None:
+            node = await memory.find_memory(approve)
+            await memory.edit_memory(approve, node.version, {}, by or getpass.getuser())
+        return await call.of(memory)  # type: ignore[no-any-return]
+
+    found: list[SkillEntry] = call.answer(run)
+    if to is not None:
+        _write(found, to)
+        return
+    if not found:
+        terminal().print(
+            "No skill yet: a person writes what is always to be done, or a pattern is named used three times."
+        )
+        return
+    rows = (
+        (one.name, one.kind, one.project or "", one.held or "", "yes" if one.approved else "no", one.ids[0])
+        for one in found
+    )
+    terminal().print(Rows(("skill", "kind", "project", "held", "approved", "id"), rows))
+    if any(not one.approved for one in found):
+        terminal().print("An agent wrote what is not approved: pgmem skills --approve ID.", style="dim")
+
+
+def _write(found: list[SkillEntry], folder: Path) -> None:
+    from pgmem.plain_files import replace
+    from pgmem.skills import SOURCE, of_store, usage
+
+    made = [usage(), *of_store(found)]
+    for skill in made:
+        file = folder / skill.name / "SKILL.md"
+        old = file.read_text(encoding="utf-8") if file.exists() else skill.text
+        if old != skill.text and f'"source": "{SOURCE}"' not in old and skill.name != usage().name:
+            stop(f"{visible(str(file))} is not of pgmem: move it away, or choose another folder.")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        replace(file, skill.text.encode(), mode=None)
+    typer.echo(f"{counted(len(made), 'skill')} written to {visible(str(folder))}.")
