@@ -28,19 +28,28 @@ _HOME = re.compile(r"(?:^|/)(?:docs?|\.\w+)(?:/.*)?$")
 _NAMED = re.compile(r"[\w.-]+(?:/[\w.-]+)*/?")
 _GLOBS = re.compile(r"^(?:globs|applyTo|paths):(.*(?:\n\s*-.*)*)", re.MULTILINE)
 _RUNS = re.compile(
-    r"(?:^|[`$>:\"-]) ?((?:(?:uv run|poetry run|hatch run|pipenv run|python3? -m|bundle exec|npx"
-    r"|pnpm|yarn|bun|\./) ?)*"
+    r"(?:^|[`$>:\"-]) ?((?:(?:uv|poetry|hatch|pipenv|pdm) run (?:[\w=-]+ ){0,6}?"
+    r"|python3? -m |bundle exec |npx |pnpm |yarn |bun |\./)?"
     r"(?:pytest|tox|nox|unittest|vitest|jest|mocha|rspec|phpunit|go test|cargo (?:nextest run|test)|dotnet test|bats"
     r"|mvnw? (?:-\S+ )*(?:test|verify)|gradlew? test|make (?:test|check)|rake test|npm (?:run )?test|(?:run )?test)\b"
-    r"[^\n`|&;#\"']{0,60})"
+    r"(?!:)[^\n`|&;#\"']{0,60})"
 )
 _TESTS = re.compile(r"test|tox|nox|jest|mocha|rspec|phpunit|bats|make check")
+_ALONE = frozenset(("pytest", "tox", "nox", "vitest", "jest", "rspec", "phpunit"))
+_OTHER_RUN = re.compile(r"\b(?:tox|nox)\b.* -[es] ?(?!py|test|unit)\w")
+"""A run of an environment that is for something else, such as stress or types."""
+_CONFIGURED = {
+    "Makefile": (re.compile(r"^test:", re.MULTILINE), "make test"),
+    "package.json": (re.compile(r"\"test\"\s*:\s*\"(?!echo)"), "npm test"),
+    "tox.ini": (re.compile(r"^\[testenv", re.MULTILINE), "tox"),
+    "pyproject.toml": (re.compile(r"^\[tool\.tox\]", re.MULTILINE), "tox"),
+}
 _RUN_FILES = (
+    re.compile(r"^(?:\.github/workflows/(?:ci|main|tests?|unit\S*)\.ya?ml|\.gitlab-ci\.yml|\.travis\.yml)$"),
     re.compile(
         r"(^|/)(?:CONTRIBUTING|AGENTS|CLAUDE|DEVELOPMENT|HACKING)[^/]*\.(?:md|rst|txt)$", re.IGNORECASE
     ),
-    re.compile(r"^(?:Makefile|tox\.ini|\.github/workflows/[^/]+\.ya?ml|\.gitlab-ci\.yml|\.travis\.yml)$"),
-    re.compile(r"^README\.\w+$"),
+    re.compile(r"^(?:README\.\w+|\.github/workflows/[^/]+\.ya?ml)$"),
 )
 _HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
 _NUMBER = re.compile(r"^(?:ADR|RFC)?[-\s#]*\d+\s*[.:–—-]?\s*", re.IGNORECASE)
@@ -150,13 +159,16 @@ def _first(text: str, most: int) -> str:
 
 
 def runs(path: str, text: str) -> tuple[int, str] | None:
-    """How the tests are run, as a guide, a build or a CI file says, and how good a source that is: 0 is the best."""
-    for worth, files in enumerate(_RUN_FILES):
+    """How the tests are run, and how good a source that is, from 0, the best: CI, configuration, a guide, others."""
+    configured, command = _CONFIGURED.get(path, (None, ""))
+    if configured is not None and configured.search(text):
+        return 1, command
+    for worth, files in zip((0, 2, 3), _RUN_FILES, strict=True):
         if files.search(path):
             lines = (line.strip()[:_MOST_LINE] for line in text[:_MOST_TEXT].splitlines())
             for match in (match for line in lines if _TESTS.search(line) for match in _RUNS.finditer(line)):
                 said = re.split(r"\s{2,}|\s*[({]", match[1])[0].strip(" .,:\\")
-                if " " in said or said in ("pytest", "tox", "nox", "vitest", "jest", "rspec", "phpunit"):
+                if (" " in said or said in _ALONE) and not _OTHER_RUN.search(said):
                     return worth, said
     return None
 

@@ -252,8 +252,9 @@ class Reading:
         ]
         unmerged = self.git.unmerged() if self.git else []
         sweeps = files.plain_text(self._root, ".git-blame-ignore-revs").split()
+        people = files.plain_text(self._root, ".mailmap")
         key = json_digest(
-            [commit, faces, owners, coverage, json_digest(self._listed), unmerged, sweeps, packages]
+            [commit, faces, owners, coverage, json_digest(self._listed), unmerged, sweeps, people, packages]
         )
         kept = self._cache.load("facts")
         if kept.get("key") == key:
@@ -300,6 +301,9 @@ class Reading:
         kept = self._cache.load("commits")
         old = [_commit(row) for row in kept.get("commits", ())]
         head = str(kept.get("head", ""))
+        people = files.plain_text(self._root, ".mailmap")
+        if people != kept.get("people"):  # who is one person is said anew of all commits
+            old, head = [], ""
         if head == self.git.commit:
             return old
         try:
@@ -318,7 +322,8 @@ class Reading:
         except (GitUnavailable, OSError) as error:
             skipped.append(f"git history: {error}; commits are skipped")
             return []
-        self._cache.store("commits", {"head": self.git.commit, "commits": [_row(commit) for commit in log]})
+        rows = [_row(commit) for commit in log]
+        self._cache.store("commits", {"head": self.git.commit, "people": people, "commits": rows})
         return log
 
 

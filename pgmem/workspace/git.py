@@ -53,6 +53,8 @@ _OVERRIDES = {
     "gpg.x509.program": "false",
     "log.showSignature": "false",
     "log.mailmap": "false",
+    "mailmap.blob": "",
+    "mailmap.file": "",
     "protocol.allow": "never",
     "safe.bareRepository": "explicit",  # one that is checked out as ordinary files would bring its configuration
     "submodule.recurse": "false",
@@ -247,6 +249,9 @@ class Git:
             self._git.text(*_LOG, "-1", "--format=%H")
             raise GitUnavailable("the repository has no commit") from error
         top, self.commit, self._head = found.rstrip("\n").rsplit("\n", 2)
+        mailmap = Path(top) / ".mailmap"
+        self.mailmap = mailmap.is_file() and not mailmap.is_symlink()
+        """Whether the repository says which names and addresses are those of one person; log uses it."""
         # core.worktree may name any directory of this machine.
         if not root.resolve().is_relative_to(Path(top).resolve()):
             raise GitUnavailable("its work tree is another directory")
@@ -480,7 +485,8 @@ class Git:
         """
         arguments = [*_LOG, "-M100%" if exact else "-M", *"-l400 --name-status --relative -z".split()]
         arguments.append(f"--max-count={MOST_COMMITS}")
-        arguments.append("--format=%x01%H%x1f%P%x1f%ct%x1f%an%x1f%ae%x1f%B")
+        author = "%aN%x1f%aE" if self.mailmap else "%an%x1f%ae"
+        arguments.append(f"--format=%x01%H%x1f%P%x1f%ct%x1f{author}%x1f%B")
         arguments += [until, *(f"^{one}" for one in known), "--"]
         with self._git.stream(*arguments) as output:
             head = ""

@@ -182,3 +182,24 @@ async def test_a_full_project_gives_up_a_scan_s_card_for_an_agent_s(
         assert status.record_count == 4
         assert status.records_by_type is not None
         assert status.records_by_type["test_anchor"] >= 1  # the most valuable of a scan stay
+
+
+def test_a_mailmap_says_which_names_are_one_person_also_for_commits_that_are_known(
+    committed: Committed, git: Git, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.write_text("Eve <who@example.com> Ada <ada@example.com>\n", encoding="utf-8")
+    git("config", "mailmap.file", str(other))  # the configuration of a repository names files of this machine
+    for day in range(1, 9):
+        committed({"a.py": f"x = {day}\n"}, "Pay.", day=day, who="Ada" if day % 2 else "A. Lovelace")
+    for day in range(1, 4):
+        committed({"b.py": f"x = {day}\n"}, "Count.", day=day, who="Bea")
+
+    def owners() -> list[tuple[str, int]]:
+        report = Reading(tmp_path / "shop", tmp_path / "cache").report()
+        return [(one["name"], one["commits"]) for one in report["facts"]["a.py"]["owners"]]
+
+    address = git("log", "--author=A. Lovelace", "-1", "--format=%ae").strip()
+    assert sorted(owners()) == [("A. Lovelace", 4), ("Ada", 4)]
+    committed({".mailmap": f"Ada <ada@example.com> A. Lovelace <{address}>\n"}, "Name people.", day=10)
+    assert owners() == [("Ada", 8)]

@@ -101,6 +101,35 @@ def test_rules_and_owners_are_read() -> None:
     assert found == [("@till",), ("@log",), ("@docs",), ("@docs",), ()]
 
 
+@pytest.mark.parametrize(
+    ("path", "text", "found"),
+    [
+        (
+            "docs/contributing.md",
+            "-   `tox r -e stress` runs stress tests\n    $ tox r -e py3.14\n",
+            (2, "tox r -e py3.14"),
+        ),
+        ("docs/contributing.md", "Run `tox r -e stress` for races.\n", None),
+        (
+            ".github/workflows/tests.yaml",
+            "- run: uv run --locked --group dev tox run\n",
+            (0, "uv run --locked --group dev tox run"),
+        ),
+        (".github/workflows/ci.yml", "- run: bun run test:deno\n- run: bun run test\n", (0, "bun run test")),
+        (".github/workflows/nightly.yaml", "- run: pytest -x slow\n", (3, "pytest -x slow")),
+        ("package.json", '{"scripts": {"test": "vitest --run"}}', (1, "npm test")),
+        ("web/package.json", '{"scripts": {"test": "vitest --run"}}', None),
+        ("pyproject.toml", "[tool.tox]\n", (1, "tox")),
+        ("Makefile", "test:\n\t$(BIN)/python -m pytest\n", (1, "make test")),
+        ("README.md", "The latest test is green.\n", None),
+    ],
+)
+def test_the_command_of_the_tests_is_that_of_the_repository_and_of_no_special_environment(
+    path: str, text: str, found: tuple[int, str] | None
+) -> None:
+    assert decisions.runs(path, text) == found
+
+
 def test_an_lcov_file_that_names_tests_says_which_lines_they_run(tmp_path: Path) -> None:
     (tmp_path / "lcov.info").write_text(
         "TN:tests/a.test.ts\nSF:src/a.ts\nDA:1,1\nDA:2,1\nend_of_record\n"
