@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 from mcp.client.client import Client
+from mcp.types import CallToolRequest, CallToolRequestParams, CallToolResult
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from pgmem._verbs import VERBS
 from pgmem.errors import InvalidArgument
 from pgmem.mcp.server import create_server
 from pgmem.settings import Settings
@@ -51,6 +53,14 @@ async def test_a_call_is_a_span_below_that_of_its_tool_and_says_nothing_of_its_c
     by_name = {span.name: span for span in spans}
     tool, call = by_name["tools/call search_memory"], by_name["pgmem.search_answer"]
     assert call.parent is not None
+    (operation,) = (span for span in spans if span.context.span_id == call.parent.span_id)
+    assert operation.parent is not None
+    assert operation.parent.span_id == tool.context.span_id
+    assert operation.name == "search_memory"
+    assert dict(operation.attributes or {}) == {
+        "gen_ai.operation.name": "search_memory",
+        "gen_ai.provider.name": "pgmem",
+    }
     assert call.context.trace_id == tool.context.trace_id
     assert call.attributes is not None
     assert dict(call.attributes) == {
@@ -68,6 +78,52 @@ async def test_a_call_is_a_span_below_that_of_its_tool_and_says_nothing_of_its_c
     assert refused.attributes is not None
     assert refused.attributes["pgmem.outcome"] == "refused"
     assert CANARY not in "".join(span.to_json() for span in spans)
+
+
+async def test_one_trace_goes_from_the_agent_by_the_tool_to_the_database(
+    exporter: InMemorySpanExporter, dsn: str, tmp_path: Path
+) -> None:
+    """The agent sends its place in the trace as traceparent in `_meta`."""
+    settings = Settings(dsn=dsn, data_dir=tmp_path, otel=True, embedding_provider="none")
+    trace_id, agent_span = 0x4BF92F3577B34DA6A3CE929D0E0E4736, 0x00F067AA0BA902B7
+    meta = {"traceparent": f"00-{trace_id:032x}-{agent_span:016x}-01"}
+    # The client of the SDK has a span too, which would be what the server is below; this request has only its _meta.
+    params = CallToolRequestParams.model_validate(
+        {
+            "name": "save_decision",
+            "arguments": {"title": CANARY, "rationale": CANARY, "project_id": "shop"},
+            "_meta": meta,
+        }
+    )
+    async with Client(create_server(settings)) as client:
+        await client.call_tool("save_session", {"objective": "Open", "project_id": "shop"})
+        exporter.clear()
+        await client.session.send_request(CallToolRequest(params=params), CallToolResult)
+    ours = {span.name: span for span in exporter.get_finished_spans() if span.context.trace_id == trace_id}
+    tool, operation, call = (
+        ours[name] for name in ("tools/call save_decision", "upsert_memory", "pgmem.save_decision")
+    )
+    for child, parent in ((operation, tool), (call, operation)):
+        assert child.parent is not None
+        assert child.parent.span_id == parent.context.span_id
+    assert CANARY not in "".join(span.to_json() for span in ours.values())
+
+
+def test_every_memory_operation_is_of_a_verb_and_named_by_the_conventions() -> None:
+    known = {"create_memory", "update_memory", "upsert_memory", "search_memory", "delete_memory"}
+    assert set(tracing.OPERATIONS) <= set(VERBS)
+    assert set(tracing.OPERATIONS.values()) == known | {"delete_memory_store"}
+    tools = {
+        name
+        for name, verb in VERBS.items()
+        if {"core", "graph"} & set(verb.toolsets) and verb.effect == "read"
+    }
+    assert tools - set(tracing.OPERATIONS) == {
+        "get_scope_state",
+        "memory_freshness",
+        "route_analysis",
+        "surface_insights",
+    }
 
 
 async def test_without_the_setting_no_span_is_made_of_a_call(
