@@ -54,6 +54,7 @@ MANAGED = frozenset(
 _REFUSED = re.compile(r"status['\"]?(?:: |=)['\"](?:failed|blocked_scope)")
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _APPROVAL = re.compile(r"token['\"]?(?:: |=|:)['\"]([\w-]{20,})")
+_FEED_CURSOR = re.compile(r"[0-9a-f]{12}\.\d+\.\d+")
 _CURSOR = re.compile(r"cursor['\"]?: ['\"]([\w-]{20,})")
 
 Arguments = dict[str, Any]
@@ -69,10 +70,19 @@ class Pot:
 
     def put(self, verb: str, answer: str) -> None:
         """Keep what an answer gives away."""
-        for name, pattern in ((verb, _ID), ("approval", _APPROVAL), ("cursor", _CURSOR)):
+        for name, pattern in (
+            (verb, _ID),
+            ("approval", _APPROVAL),
+            ("cursor", _CURSOR),
+            ("feed", _FEED_CURSOR),
+        ):
             kept = self._kept[name]
             kept += pattern.findall(answer)[: 1 if verb == "surface_insights" else 3]
             del kept[:-20]
+
+    def verbs(self) -> list[str]:
+        """The verbs that have returned ids."""
+        return [name for name in self._kept if name != "feed"] or ["save_session"]
 
     def take(self, *verbs: str) -> str:
         """One of the values that these verbs returned to a caller."""
@@ -87,6 +97,7 @@ class Attack:
         self.answered: dict[str, Counter[str]] = defaultdict(Counter)
         self.saw_own: set[tuple[str, str]] = set()
         self.pot = Pot(Random("pot"))
+        self.declared: dict[str, dict[str, str]] = {}
 
     async def play(
         self, way: str, user: str, seed: int, length: int, verbs: tuple[str, ...], run: Run
@@ -94,7 +105,11 @@ class Attack:
         chance = Random(f"{way}{user}{seed}")
         for _ in range(length):
             verb = chance.choice(verbs)
-            arguments = make(verb, user, chance, self.pot)
+            arguments = (
+                make(verb, user, chance, self.pot)
+                if verb not in self.declared
+                else chosen(self.declared[verb], user, chance, self.pot)
+            )
             answered, text = await run(verb, arguments)
             self.calls[way] += 1
             self.answered[way][verb] += answered and not _REFUSED.search(text)
@@ -304,6 +319,89 @@ def make(verb: str, user: str, chance: Random, pot: Pot) -> Arguments:
     return made[verb]()
 
 
+# Verbs that no tenant has a say in: the store, the models and the listening session are everybody's.
+_OF_THE_STORE = frozenset(
+    "describe_schema list_settings listen_changes register_model status sweep_items wal_position verify_token".split()
+)
+
+
+async def declared(connection: AsyncConnection[Any]) -> dict[str, dict[str, str]]:
+    """The arguments, with their types, of every verb that readers and writers have and `make` does not know."""
+    cursor = await connection.execute(
+        "select v.name, p.proargnames[: p.pronargs] as names, array(select format_type(t, null)"
+        " from unnest(p.proargtypes) with ordinality as a(t, place) order by place) as types"
+        " from pgmem.verb v join pg_proc p on p.proname = v.name and p.pronamespace = 'pgmem'::regnamespace"
+        " where v.rights in ('reader', 'writer') order by v.name"
+    )
+    return {
+        name: dict(zip((one.removeprefix("p_") for one in names or ()), types, strict=True))
+        for name, names, types in await cursor.fetchall()
+        if name not in PEOPLE and name not in _OF_THE_STORE
+    }
+
+
+def chosen(arguments: dict[str, str], user: str, chance: Random, pot: Pot) -> Arguments:
+    """Arguments for a verb by their names and types: everything that names something is what others have."""
+    mark, others = f"canary-{user}", [TENANTS[other] for other in TENANTS if other != user]
+    word, project = chance.choice(WORDS), chance.choice(("shop", "bank"))
+    known = [verb for verb in pot.verbs() if verb not in ("approval", "cursor")]
+    org, owner = chance.choice(others)
+
+    def an_id() -> str:
+        return pot.take(*known)
+
+    node = {
+        "type": "node", "id": an_id(), "label": "Context", "title": mark, "props": {"content": mark},
+        "status": "active", "scope": "project", "project": project, "org_id": org, "user_id": owner, "version": 9,
+        "tenant": f"{org}\x1f{owner}", "created_at": "2020-01-01", "updated_at": "2021-01-01",
+        "recorded_at": "2021-01-01", "trust_level": 1.0, "initial_confidence": 1.0, "source": "cli",
+    }  # fmt: skip
+    edge: dict[str, Any] = {
+        "src": an_id(),
+        "dst": an_id(),
+        "rel": chance.choice(("SUPERSEDES", "RELATED_TO")),
+        "props": {},
+    }
+    held = {"type": "save", "save_id": an_id(), "verb": "save_context", "status": "failed", "project": project,
+            "dedup_outcome": "manual_review", "arguments": {"content": mark}, "org_id": org, "user_id": owner,
+            "created_at": "2020-01-01", "updated_at": "2021-01-01"}  # fmt: skip
+    purge = {"type": "purge", "id": an_id(), "label": "Context", "org_id": org, "user_id": owner,
+             "purged_at": "2020-01-01", "purged_by": mark}  # fmt: skip
+    item = {"namespace": ["users", word], "name": word}
+    entity = {"name": word, "entityType": "Tool", "observations": [mark]}
+    by_name: dict[str, Any] = {
+        "project_id": project, "session_id": word, "client": "codex", "by": mark, "key": word, "path": f"/memories/{word}",
+        "old_path": f"/memories/{word}", "new_path": f"/memories/{chance.choice(WORDS)}", "old_str": mark,
+        "insert_line": 0, "names": [word], "entity_names": [word], "paths": [chance.choice(PATHS)],
+        "label": chance.choice(("Tool", "Insight", "Project")), "properties": {"name": word, "summary": mark},
+        "verb": chance.choice(("forget", "edit_memory", "save_context")), "verdict": chance.choice(("used", "wrong")),
+        "arguments": {"content": mark, "title": mark, "project_id": project, "properties": {"content": mark}},
+        "query": f"canary {word}", "text": f"canary {word}", "prompt": f"Change the {word} of the canary?",
+        "start": "canary", "argument": chance.choice(("project_id", "key")), "namespace": ["users"],
+        "after": pot.take("feed"), "peer": pot.take("feed")[:12], "content": True, "labels": None,
+        "items": [{**item, "value": {"text": mark}}], "keys": [item],
+        "messages": [{"role": "user", "content": mark}], "turns": [{"id": word, "role": "user", "content": mark}],
+        "entities": [entity], "observations": [{"entityName": word, "contents": [mark]}],
+        "relations": [{"from": word, "to": chance.choice(WORDS), "relationType": "USES"}],
+        "deletions": [{"entityName": word, "observations": [mark]}], "part": chance.choice(("memory", "edge", "save")),
+        "records": [{"label": "Context", "name": word, "properties": {"content": mark}}], "source": "letta",
+        "changes": [chance.choice((node, {"type": "edge", **edge}, {"type": "unrelated", **edge}, held, purge))],
+        "answer": {"operations": [{"op": "forget", "target": an_id()}]}, "act": "retrieved",
+        "outcome": "saved", "memory_ids": [an_id()], "model": "none", "folder": word,
+    }  # fmt: skip
+    made: Arguments = {}
+    for name, kind in arguments.items():
+        if name in ("all_tenants", "create", "embedding", "vector", "filter", "conditions"):
+            continue
+        if name in by_name and (name, kind) != ("after", "text[]"):
+            made[name] = by_name[name]
+        elif kind in ("uuid", "uuid[]"):
+            made[name] = UUID(an_id()) if kind == "uuid" else [UUID(an_id()), UUID(an_id())]
+        elif kind == "text" and chance.random() < 0.5:
+            made[name] = mark
+    return made
+
+
 def _often(verbs: str, times: int) -> tuple[str, ...]:
     return tuple(verbs.split()) * times
 
@@ -412,6 +510,7 @@ async def attack(
     call: Call,
     *,
     sql: int = 0,
+    every: int = 0,
     python: int = 0,
     mcp: int = 0,
     http: int = 0,
@@ -432,6 +531,7 @@ async def attack(
             identity = "select set_config('pgmem.org_id', %s, false), set_config('pgmem.user_id', %s, false)"
             await connection.execute(identity, (org, name))
             await done.play("sql", user, number, sql, PEOPLE, over_sql(connection))
+            await done.play("every", user, number, every, tuple(done.declared), over_sql(connection))
         own = memory.acting_as(MemoryScope(org_id=org, user_id=name))
         await done.play("python", user, number, python, PEOPLE, over_python(own))
         if mcp:
@@ -458,10 +558,23 @@ async def attack(
         server() as address,
         await AsyncConnection.connect(dsn, autocommit=True) as owner,
     ):
+        done.declared = await declared(owner)
         for number in range(rounds):
             # As the server does by itself once a minute: plans fit what has come.
             await owner.execute("analyze pgmem.node, pgmem.edge, pgmem.card_subject")
             async with anyio.create_task_group() as tasks:
                 for user in TENANTS:
                     tasks.start_soon(tenant, user, memory, address, number)
+        await require_untouched(owner)
     return done
+
+
+async def require_untouched(owner: AsyncConnection[Any]) -> None:
+    """No row of a tenant holds what another one wrote: whatever was sent, nothing was written into its memory."""
+    for table in ("node", "node_version", "save_attempt", "tombstone", "recall_event", "change"):
+        rows = await owner.execute(f"select tenant, t::text from pgmem.{table} t".encode())
+        for tenant, text in await rows.fetchall():
+            for user in TENANTS:
+                org, name = TENANTS[user]
+                if tenant not in (f"{org}\x1f{name}", f"{org}\x1f", "\x1f"):
+                    assert f"canary-{user}" not in text, (table, tenant, text)
