@@ -42,6 +42,7 @@ __all__ = [
     "given_as",
     "load",
     "misspelt",
+    "overruled",
     "variable",
     "variables",
 ]
@@ -422,7 +423,31 @@ def misspelt(given: Iterable[str], rows: Iterable[str]) -> dict[str, str]:
     for name in sorted(set(given) - known):
         if name.startswith("PGMEM_") and (meant := get_close_matches(name, known, 1, 0.85)):
             found[name] = meant[0]
+        elif name.startswith(("HYBRID_", "DECAY_")) and name not in map(str.upper, _ROWS):
+            found[name] = get_close_matches(f"PGMEM_{name}", known, 1, 0)[0]
     return found
+
+
+def overruled(given: Mapping[str, str], rows: Mapping[str, str]) -> dict[str, str]:
+    """The variables that differ from the store, which `pgmem init` has filled: each with what is in force.
+
+    Args:
+        given: values of variables by the row, as in `Settings.store`.
+        rows: values of the rows of `pgmem.setting`.
+    """
+
+    def same(one: str, other: str) -> bool:
+        try:
+            return float(one) == float(other)
+        except ValueError:
+            return one.lower() == other.lower()
+
+    return {
+        given_as(row): f"{given_as(row)} is {value} and the store has {rows[row]}, which is in force: "
+        f"run pgmem config set {row} {value}, or unset the variable"
+        for row, value in sorted(given.items())
+        if row in rows and not same(value, rows[row])
+    }
 
 
 def _written(file: Path) -> dict[str, str | None]:

@@ -35,6 +35,7 @@ from pgmem.escaping import counted
 from pgmem.install import schema
 from pgmem.programs import installed
 from pgmem.server.embedded import EmbeddedServer
+from pgmem.settings import overruled
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
@@ -162,7 +163,9 @@ def _planned(dsn: str) -> list[str]:
 def status(store: Store) -> None:
     """Show the server, its version, the tier, the data directory and the number of memories."""
     settings = store.settings
-    found, models, nobody = store.run(lambda m: _look(m, settings))
+    found, models, nobody, values = store.run(lambda m: _look(m, settings))
+    for message in overruled(settings.store, values).values():
+        typer.echo(f"pgmem: {message}.", err=True)
     where = f"{place(settings.dsn)} ({store.named_by})" if settings.dsn else str(settings.data_dir)
     if store.print_json(
         {
@@ -180,15 +183,18 @@ def status(store: Store) -> None:
     terminal().print(facts(rows))
 
 
-async def _look(memory: Memory, settings: Settings) -> tuple[Status, list[EmbeddingModel], str]:
-    """The state of the store, its models, and what to say of a caller without a tenant."""
+async def _look(
+    memory: Memory, settings: Settings
+) -> tuple[Status, list[EmbeddingModel], str, dict[str, str]]:
+    """The state of the store, its models, what to say of a caller without a tenant, and its settings."""
     found, nobody = await memory.status(), "none: one user"
     with suppress(NotPermitted):
         if (await memory.backlog()).tenants:
             nobody = "none, and the store has tenants: set DEFAULT_ORG_ID or DEFAULT_USER_ID to save and to read theirs"
     if not found.memories and (theirs := await of_tenants(memory, settings)):
         nobody = f"none. {theirs}"
-    return found, await memory.embedding_status(), nobody
+    values = {row.name: row.value for row in await memory.list_settings()} if settings.store else {}
+    return found, await memory.embedding_status(), nobody, values
 
 
 def _embedding_rows(settings: Settings, models: list[EmbeddingModel]) -> list[tuple[str, str]]:

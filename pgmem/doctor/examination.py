@@ -15,7 +15,7 @@ import psycopg
 from pgmem.doctor.database import Finding, examine_server
 from pgmem.errors import NotPermitted
 from pgmem.escaping import counted
-from pgmem.settings import misspelt
+from pgmem.settings import misspelt, overruled
 from pgmem.worker.embedding import embedder_trouble
 
 if TYPE_CHECKING:
@@ -35,11 +35,13 @@ async def examine(memory: Verbs, database: Database) -> list[Finding]:
     found += [finding async for finding in _examine_store(memory)]
     if settings.read_dsn is not None:
         found.append(await _examine_replica(memory, database))
-    rows = [setting.name for setting in await memory.list_settings()]
+    rows = {setting.name: setting.value for setting in await memory.list_settings()}
     for name, meant in misspelt(os.environ, rows).items():
         found.append(
             _look("environment", f"{name} is no setting and is not read", f"set {meant}, if that is meant")
         )
+    for message in overruled(settings.store, rows).values():
+        found.append(_hint("environment", *message.split(": ", 1)))
     return [*found, examine_outbox(settings, database.outbox)]
 
 

@@ -294,11 +294,38 @@ def test_other_variables_of_pgmem_are_not_misspellings(name: str) -> None:
 
 
 def test_a_variable_that_looks_like_a_row_of_the_store(doctor: Examine) -> None:
-    found = doctor(PGMEM_FOCUS_LIMITS="3", PGMEM_TURN_DAYS="9")[1]["environment"]
+    found = doctor(PGMEM_FOCUS_LIMITS="3", PGMEM_TURN_DAYS="90")[1]["environment"]
     assert (found["message"], found["remedy"]) == (
         "PGMEM_FOCUS_LIMITS is no setting and is not read",
         "set PGMEM_FOCUS_LIMIT, if that is meant",
     )
+
+
+def test_a_variable_of_a_family_that_has_no_such_row(doctor: Examine) -> None:
+    found = doctor(HYBRID_ALFA="0.9", HYBRID_GRAPH_BETA="0.15")[1]["environment"]
+    assert (found["message"], found["remedy"]) == (
+        "HYBRID_ALFA is no setting and is not read",
+        "set PGMEM_HYBRID_ALPHA, if that is meant",
+    )
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "row", "stored"),
+    [
+        ("HYBRID_ALPHA", "0.9", "hybrid_alpha", "0.5"),
+        ("PGMEM_FOCUS_LIMIT", "3", "focus_limit", "10"),
+    ],
+)
+def test_a_variable_that_differs_from_the_store(
+    run: Run, doctor: Examine, variable: str, value: str, row: str, stored: str
+) -> None:
+    said = f"{variable} is {value} and the store has {stored}, which is in force"
+    remedy = f"run pgmem config set {row} {value}, or unset the variable"
+    found = doctor(**{variable: value})[1]["environment"]
+    assert (found["level"], found["message"], found["remedy"]) == ("hint", said, remedy)
+    assert run("status", **{variable: value}).stderr == f"pgmem: {said}: {remedy}.\n"
+    assert "environment" not in doctor(**{variable: f"{float(stored)}"})[1]
+    assert run("status", **{variable: stored}).stderr == ""
 
 
 def test_saves_that_are_not_saved(doctor: Examine, call: Call) -> None:

@@ -21,14 +21,16 @@ TIMEOUT = 90
 
 
 @contextmanager
-def process(data_dir: Path, dsn: str | None = None) -> Iterator[subprocess.Popen[str]]:
+def process(
+    data_dir: Path, dsn: str | None = None, errors: int = subprocess.DEVNULL
+) -> Iterator[subprocess.Popen[str]]:
     given = {"PGMEM_DATA_DIR": str(data_dir), "EMBEDDING_PROVIDER": "none"}
     environment = {name: value for name, value in os.environ.items() if name != "PGMEM_DSN"} | given
     with subprocess.Popen(
         [sys.executable, "-m", "pgmem", "mcp"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=errors,
         text=True,
         env=environment if dsn is None else {**environment, "PGMEM_DSN": dsn},
     ) as started:
@@ -103,6 +105,21 @@ def test_a_line_that_cannot_be_read_is_answered_and_the_next_is_served(dsn: str,
         assert kept["result"]["structuredContent"]["status"] == "saved"
         state = ask(server, call("get_save_status", project_id="p"))
         assert state["result"]["structuredContent"]["count"] == 0
+
+
+def test_a_server_says_once_which_variable_the_store_overrules(
+    dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HYBRID_ALPHA", "0.9")
+    with process(tmp_path, dsn, subprocess.PIPE) as server:
+        greet(server)
+        ask(server, call("get_scope_state", project_id="p"))
+        ask(server, call("get_scope_state", project_id="q"))
+        assert server.stdin is not None
+        assert server.stderr is not None
+        server.stdin.close()
+        said = server.stderr.read()
+    assert said.count("HYBRID_ALPHA is 0.9 and the store has 0.5, which is in force") == 1
 
 
 def test_when_stdin_closes_the_process_ends_and_stops_the_server_it_started(place: Path) -> None:

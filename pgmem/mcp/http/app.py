@@ -27,7 +27,7 @@ from pgmem.errors import (
 from pgmem.mcp.recall import Recorder
 from pgmem.memory import Memory
 from pgmem.models import Backlog, MemoryScope
-from pgmem.settings import Settings
+from pgmem.settings import Settings, overruled
 from pgmem.telemetry import attach
 
 if TYPE_CHECKING:
@@ -172,6 +172,10 @@ class App:
         await self._database.open()
         await self._memory.register_embedder()
         await self._memory.replay_outbox()
+        if self.settings.store:
+            values = {row.name: row.value for row in await self._memory.list_settings()}
+            for message in overruled(self.settings.store, values).values():
+                log.warning("%s", message)
 
     def _noticed(self, _event: object) -> None:
         """Note the time of a call; the first that finds the store upgraded ends this process when it is idle."""
