@@ -246,12 +246,13 @@ begin
   if found then
     perform pgmem.notify_change();
   end if;
-  -- An end that was set may let another state on record be the present one. Asked first: an update of no row would call
+  -- An end that was set, or the return of what was forgotten, may let another state on record be the present one. Asked first: an update of no row would call
   -- this trigger again.
   if exists (
       select from old_rows o cross join lateral (select * from pgmem.node m where m.seq = o.seq offset 0) m
       where m.version > o.version and m.label <> 'Item'
-        and (o.told is not null or o.turns_at is not null or m.valid_to is not null and pgmem.is_live_status(m.status))) then
+        and (o.told is not null or o.turns_at is not null or m.yields is not null
+          or pgmem.is_hidden_status(o.status) or m.valid_to is not null and pgmem.is_live_status(m.status))) then
     update pgmem.node n set turns_at = pgmem.next_change(n.seq)
     from old_rows o
     where n.seq = o.seq and n.version > o.version and n.label <> 'Item'

@@ -113,6 +113,7 @@ class Thing:
         ):
             self.facts[last.version] = replace(last, replaced=found.recorded, closed=found.begin)
         self.row = found.version
+        self.facts[self.row] = replace(found, replaced=NOW, closed=None)
         when, facts, _ = self.known[-1]
         self.known[-1] = (
             (when, dict(self.facts), self.row) if facts.keys() == self.facts.keys() else self.known[-1]
@@ -352,7 +353,7 @@ class Thing:
             moment = self.moment(now)
             self.facts[version] = replace(last, replaced=moment, closed=ALWAYS)
             number = max(self.facts) + 1
-            self.facts[number] = replace(last, version=number, recorded=moment)
+            self.facts[number] = replace(last, version=number, recorded=moment, replaced=NOW, closed=None)
             self.row = number
             self.keep(moment)
             return

@@ -88,13 +88,12 @@ class History:
         arguments: dict[str, Any] = {"label": "Technology", "properties": {"name": name, **props}}
         arguments |= {"project_id": PROJECT, "valid_from": valid_from, "valid_to": valid_to}
         known = next((t for t in self.things.values() if t.facts[1].content[0] == name and t.label == "Technology"), None)  # fmt: skip
-        if known:
-            known.settle(self.now)
-        begins = valid_from or (known.present.valid_from if known else None)
+        last = known.present_at(self.now) if known else None
+        begins = valid_from or (last.valid_from if last else None)
         if begins and valid_to and valid_to < begins:
             assert self.refused("remember", **arguments) == "PM001"
             return
-        ended = known is not None and known.present.end is not None and known.present.end < self.now
+        ended = last is not None and last.end is not None and last.end < self.now
         told = self.call("remember", **arguments)
         thing = self.things.setdefault(str(told["id"]), Thing("Technology", str(told["id"])))
         assert told["created"] == (thing is not known)
@@ -108,9 +107,8 @@ class History:
         name, fact = self.choose.choice(NAMES), f"harbour {self.choose.choice('abc')}"
         valid_from, valid_to = self.day(0.3), self.day(0.2)
         known = next((t for t in self.things.values() if t.facts[1].content[0] == name and t.label == "EntityFact"), None)  # fmt: skip
-        if known:
-            known.settle(self.now)
-        begins = valid_from or (known.present.valid_from if known else None)
+        last = known.present_at(self.now) if known else None
+        begins = valid_from or (last.valid_from if last else None)
         arguments: dict[str, Any] = {"entity_name": name, "fact": fact, "project_id": PROJECT}
         arguments |= {"valid_from": valid_from, "valid_to": valid_to}
         if begins and valid_to and valid_to < begins:
@@ -119,7 +117,7 @@ class History:
         told = self.call("upsert_entity", **arguments)
         id = str(told["artifact_id"])
         thing = self.things.setdefault(id, Thing("EntityFact", id))
-        before = thing.present.end if thing.facts else None
+        before = last.end if last else None
         ended = thing.keep_fact(self.now, (name, {"entity_name": name, "fact": fact}), valid_from, valid_to)
         assert ("revived" in (told["message"] or "")) == ended
         assert not ended or (before is not None and f"{before:%Y-%m-%d}" in told["message"])
@@ -198,10 +196,9 @@ class History:
         thing = self.thing(*LABELS)
         if thing is None:
             return
-        thing.settle(self.now)
         version = self.choose.randint(1, len(thing.facts))
         arguments = {"label": thing.label, "key": thing.id, "version": version}
-        if version == thing.row and version == len(thing.facts):
+        if version == thing.present_at(self.now).version and version == len(thing.facts):
             assert self.refused("revert", **arguments) == "PM002"
             return
         name, props = thing.facts[version].content
@@ -215,6 +212,7 @@ class History:
         else:
             assert refused is None
         if refused is None:
+            thing.settle(self.now)
             thing.revert(self.now, version)
             self.reverted = True
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import psycopg
 import pytest
 
@@ -123,6 +125,20 @@ def test_a_forgotten_thing_that_is_named_again_has_its_properties_again(
     call("forget", label="Technology", key="AGE")
     call("remember", label="Technology", properties={"name": "AGE"}, valid_from=valid_from)
     assert call("get_node", label="Technology", key="AGE")["properties"]["summary"] == "a graph"
+
+
+def test_what_was_announced_comes_true_though_the_thing_was_forgotten_meanwhile(
+    call: Call, clock: Callable[[str], None]
+) -> None:
+    clock("2026-01-05")
+    call("remember", label="Technology", properties={"name": "toll", "summary": "ten"})
+    announced = {"name": "toll", "summary": "twelve"}
+    call("remember", label="Technology", properties=announced, valid_from="2026-02-04")
+    call("forget", label="Technology", key="toll")
+    call("remember", label="Technology", properties={"name": "toll"})
+    assert call("get_node", label="Technology", key="toll")["properties"]["summary"] == "ten"
+    clock("2026-02-05")
+    assert call("get_node", label="Technology", key="toll")["properties"]["summary"] == "twelve"
 
 
 @pytest.mark.parametrize("label", ["Decision", "EntityFact", "Project", "GovernanceToken", "Insight"])
