@@ -248,7 +248,9 @@ class DuplicateCheck(Answer):
 
 
 class DedupDue(Answer):
-    """Whether the order of title words should be renewed, for how many titles, and whether the worker does it."""
+    """Whether the order of the title words of a scope should be renewed, of how many titles, and whether the worker
+    does it.
+    """
 
     due: bool
     titles: int

@@ -273,10 +273,11 @@ class Verbs:
     async def dedup_due(
         self,
     ) -> DedupDue:
-        """Say whether the order of title words is due for refresh_dedup.
+        """Say whether the order of the title words of a scope is due for refresh_dedup.
 
-        It is due once the titles have doubled since the last snapshot, and by at least 1 000. by_worker:
-        there are at most dedup_refresh_limit titles, so the worker refreshes; saves wait for it.
+        It is due once the titles of the scope have doubled since the last snapshot, and by at least 1 000.
+        titles: those of the largest scope that is due. by_worker: they are at most dedup_refresh_limit, so
+        the worker refreshes; saves of the scope wait for it.
         """
         return await self.caller.one("dedup_due", DedupDue, {})
 
@@ -284,10 +285,12 @@ class Verbs:
         self,
         if_worth: bool = False,
     ) -> int:
-        """Rebuild the index of title words by a new snapshot of their frequency; the number of its rows.
+        """Order the title words of one scope by a new snapshot of their frequency; the number of its entries,
+        0 if none has new titles.
 
-        Saves wait for it: up to dedup_refresh_limit titles the worker calls it, beyond that a person does
-        at a quiet hour.
+        The scope is the one to which most titles have come. Its saves wait meanwhile, those of other scopes
+        do not. The worker calls it for scopes of up to dedup_refresh_limit titles; for larger ones a person
+        does at a quiet hour.
 
         Args:
             if_worth: Only where dedup_due says that it is due and the worker's to do, else 0; false by

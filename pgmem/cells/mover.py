@@ -391,7 +391,6 @@ class _Pass:
                         self.target.execute(
                             "select pgmem.register_model(%s, %s)", (row["name"], row["dimensions"])
                         )
-                    self.target.execute("lock table pgmem.token_frequency in row share mode")
                     changed = sum(self._table(row) for row in self._tables())
                     self.target.execute("select pgmem.settle(%s)", (self.org,))
                     return changed

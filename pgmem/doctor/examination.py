@@ -86,8 +86,8 @@ async def _examine_store(memory: Verbs) -> AsyncIterator[Finding]:
     if order.due and not order.by_worker:
         yield _hint(
             "title_words",
-            f"the word order covers at most half of the {order.titles} titles: finding duplicates is slow",
-            'at a quiet hour, because it blocks saves: pgmem psql -c "select refresh_dedup()"',
+            f"the word order covers at most half of the {order.titles} titles of a scope: finding duplicates is slow",
+            'at a quiet hour, because saves of this scope wait for it: pgmem psql -c "select refresh_dedup()"',
         )
     if count := sum(backlog.saves_open.values()):
         yield _look(

@@ -47,7 +47,7 @@ async def maintain(memory: Verbs, stop: Callable[[], bool] | None = None) -> dic
         "embedded": lambda: embed_waiting(memory, stop=stop),
         "left_to_index": lambda: index_vectors(memory, stop=stop),
         "recounted": lambda: refresh_statistics(memory),
-        "reordered": lambda: memory.refresh_dedup(if_worth=True),
+        "reordered": lambda: _reorder(memory, stop),
     }
     done = dict.fromkeys((*steps, "pruned", "archived"), 0)
     for name, step in steps.items():
@@ -71,6 +71,14 @@ async def maintain(memory: Verbs, stop: Callable[[], bool] | None = None) -> dic
     except (PgmemError, psycopg.Error) as error:
         log.warning("sweeping is put off: %s", summary(error))
     return done
+
+
+async def _reorder(memory: Verbs, stop: Callable[[], bool] | None) -> int:
+    """Order the title words of the scopes that are due, one after another; how many entries were written."""
+    total = 0
+    while not (stop is not None and stop()) and (entries := await memory.refresh_dedup(if_worth=True)):
+        total += entries
+    return total
 
 
 async def _renew_all(memory: Verbs, stop: Callable[[], bool] | None) -> int:

@@ -4,7 +4,7 @@
 -- their sets of words is high; for that, each live title has rows in dedup_token. Two names are the same where they are
 -- after compatible composition (NFKC) and case folding (folded); near ones are found by 17-near-names.
 --
--- Those rows are a prefix filter. The words of a title are hashed and put in one frozen order, rarest first
+-- Those rows are a prefix filter. The words of a title are hashed and put in the frozen order of its scope, rarest first
 -- (token_frequency). The floor(n/2) + 1 rarest of its n words are indexed: a title that shares half of its words with
 -- another shares one of these. docs/decisions, near-duplicates, has the proof and the figures.
 --
@@ -110,15 +110,16 @@ $$;
 comment on function pgmem.content_hash is 'SHA-256 (64 hex digits) of the normalised parts of a memory.';
 
 
-create or replace function pgmem.ranked_tokens(p_tokens text[]) returns table (ranked bigint[])
+create or replace function pgmem.ranked_tokens(p_tokens text[], p_scope_key bigint) returns table (ranked bigint[])
 language sql stable parallel safe
 begin atomic
   select coalesce(array_agg(h.token order by coalesce(h.frequency, 0), h.token), '{}')
-  from (select w.token, (select f.frequency from pgmem.token_frequency f where f.token = w.token) as frequency
+  from (select w.token, (select f.frequency from pgmem.token_frequency f
+                         where f.scope_key = p_scope_key and f.token = w.token) as frequency
         from (select hashtextextended(word, 0) as token from unnest(p_tokens) as word offset 0) w offset 0) h;
 end;
 comment on function pgmem.ranked_tokens is
-  'The tokens of a title, hashed, in the one frozen order, rarest first; unknown ones count as rarest. One row.';
+  'The tokens of a title, hashed, in the frozen order of its scope, rarest first; unknown ones count as rarest. One row.';
 
 
 create or replace function pgmem.token_signature(p_tokens bigint[]) returns table (signature bigint)

@@ -4,8 +4,8 @@
 -- after the transaction of the upgrade, a batch a call, by the functions of this release, while others read and save.
 -- Whatever interrupts them, the next pgmem init or the next round of a worker goes on after the last batch.
 --
--- Locks: the row of the step; the rows of a batch; in the step graph those of rebuild_graph, in titles those of
--- refresh_dedup.
+-- Locks: the row of the step; in the step graph those of rebuild_graph, in memories the rows of a batch, in titles
+-- their scopes.
 
 
 select pgmem.declare_answer('renewal_answer', $$
@@ -37,18 +37,17 @@ begin
     if exists (select from pg_extension e where e.extname = 'age') then
       select g.vertices + g.edges into v_answer.changed from pgmem.rebuild_graph() g;
     end if;
-  when 'memories' then
+  else
     -- Up to the last node there was at the first batch: of programs that go on saving it would never end.
     v_end := coalesce(v_end, (select max(n.seq) from pgmem.node n), 0);
     select max(n.seq) into v_to from (
       select n.seq from pgmem.node n where n.seq > v_last and n.seq <= v_end
       order by n.seq limit greatest(p_batch, 1)) n;
     if v_to is not null then
-      v_answer.changed := pgmem.renew_memories(v_last, v_to);
+      v_answer.changed := case v_answer.step when 'memories' then pgmem.renew_memories(v_last, v_to)
+                                             else pgmem.renew_titles(v_last, v_to) end;
       v_answer.remaining := v_end - v_to;
     end if;
-  when 'titles' then
-    v_answer.changed := pgmem.order_titles();
   end case;
   update pgmem.renewal r
   set last_seq = coalesce(v_to, r.last_seq), up_to = v_end, changed = r.changed + v_answer.changed,
@@ -135,6 +134,24 @@ end;
 $$;
 comment on function pgmem.renew_memories is
   'Write a range of nodes as this release would have stored them, with all that follows from their texts; how many.';
+
+
+-- What a save has entered meanwhile is entered anew, under the lock of its scope.
+create or replace function pgmem.renew_titles(p_after bigint, p_to bigint) returns bigint
+language plpgsql set search_path = pgmem, pg_temp as $$
+begin
+  perform pgmem.lock_scopes(array(select n.scope_key from pgmem.node n
+    where n.seq > p_after and n.seq <= p_to and n.status = 'active' and n.title_tokens is not null));
+  delete from pgmem.dedup_token t using pgmem.node n
+  where n.seq > p_after and n.seq <= p_to and n.status = 'active' and n.title_tokens is not null
+    and t.node_seq = n.seq and t.scope_key = n.scope_key and t.size = cardinality(n.title_tokens)
+    and t.token = any (array(select hashtextextended(word, 0) from unnest(n.title_tokens) as word));
+  return pgmem.index_titles(array(select n.seq from pgmem.node n
+    where n.seq > p_after and n.seq <= p_to and n.status = 'active' and n.title_tokens is not null));
+end;
+$$;
+comment on function pgmem.renew_titles is
+  'Enter the live titles of a range of nodes in the index of near duplicates as this release does; how many entries.';
 
 
 -- Names are few, and a name may be taken: one by one.

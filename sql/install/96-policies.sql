@@ -16,7 +16,7 @@ declare
   v_table text;
 begin
   foreach v_table in array '{
-    node, edge, node_version, save_attempt, governance_token, dedup_token, token_frequency, tenant_role, api_token,
+    node, edge, node_version, save_attempt, governance_token, dedup_token, token_frequency, title_order, tenant_role, api_token,
     erasure, imported, card_subject, card_evidence, card_revision, card_intent, card_run, card_file, card_state,
     card_commit, reflection, extraction, extraction_day, archived_vector, item_vector
   }'::text[] loop

@@ -8,8 +8,7 @@
 -- guards. In one statement with the read the snapshot is older than the lock, and each of two waiting writers stores
 -- the same fact.
 --
--- Locks: lock_scope: the table token_frequency (row share), then the row of the scope in held_lock, until the
--- transaction ends. A verb that takes several scope locks takes them sorted.
+-- Locks: lock_scope: the row of the scope in held_lock, until the transaction ends. A verb that takes several scope locks takes them sorted.
 
 
 select pgmem.declare_answer('scope_state_answer', $$
@@ -135,14 +134,11 @@ comment on function pgmem.hold_save is
   'Lock a save_id of a tenant until the transaction ends; release_save removes the row when the save is on record.';
 
 
--- refresh_dedup takes the table exclusively: the order of tokens does not change under a writer.
 create or replace function pgmem.lock_scope(p_scope_key bigint) returns boolean
-language plpgsql volatile as $$
-begin
-  lock table pgmem.token_frequency in row share mode;
-  return pgmem.hold_lock(p_scope_key);
+language sql volatile
+begin atomic
+  select pgmem.hold_lock(p_scope_key);
 end;
-$$;
 comment on function pgmem.lock_scope is $$
 Take turns with every other writer of a scope until the transaction ends. True: assigning it costs less than perform.
 $$;

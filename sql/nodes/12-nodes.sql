@@ -103,7 +103,7 @@ create or replace function pgmem.index_title(p_node pgmem.node, p_ranked bigint[
 language plpgsql as $$
 begin
   if p_ranked is null then
-    p_ranked := (select r.ranked from pgmem.ranked_tokens(pgmem.tokens(p_node.title)) r);
+    p_ranked := (select r.ranked from pgmem.ranked_tokens(pgmem.tokens(p_node.title), p_node.scope_key) r);
   end if;
   insert into pgmem.dedup_token (node_seq, scope_key, token, signature, size, weight)
   select p_node.seq, p_node.scope_key, e.token, e.signature, e.size, e.weight from pgmem.title_entries(p_ranked) e;

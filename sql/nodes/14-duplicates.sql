@@ -9,12 +9,13 @@
 --
 -- What a plain statement contradicts (08-statements) is found among the statements of the same place that begin alike.
 --
--- The order of title words is a snapshot (token_frequency). Words that came later count as rare and bring more
--- candidates, so it is taken anew when the titles have doubled (dedup_due, refresh_dedup): 50 000 imported titles made
--- a look-up take 13 ms instead of 2.
+-- The order of title words is a snapshot of each scope (token_frequency). Words that came later count as rare and bring
+-- more candidates, so it is taken anew when the titles of the scope have doubled (dedup_due, refresh_dedup): 50 000
+-- imported titles made a look-up take 13 ms instead of 2. A scope of fewer than 1 000 titles needs none.
 --
--- Locks: refresh_dedup: its row of upkeep, then the order of tokens exclusively, which every writer holds shared. The
--- others take none, record_contradictions the scope lock; 22-save-decision calls same_content and near_duplicate under it.
+-- Locks: refresh_dedup: its row of upkeep, then one scope, then the row of the scope in title_order. count_titles takes
+-- rows of title_order alone, in the order of their keys. The others take none, record_contradictions the scope lock;
+-- 22-save-decision calls same_content and near_duplicate under it.
 
 
 select pgmem.declare_answer('duplicate_check', $$
@@ -136,7 +137,7 @@ begin
       offset 0) candidate)
   into words, ranked, v_found
   from pgmem.title_words(p_title) title
-  cross join lateral pgmem.ranked_tokens(title.words) r
+  cross join lateral pgmem.ranked_tokens(title.words, p_scope_key) r
   cross join lateral pgmem.token_signature(r.ranked) s
   cross join lateral cardinality(r.ranked) as size(n);
   if v_found = '{}' then
@@ -291,110 +292,158 @@ comment on function pgmem.outdate_fact is
   'The conflict of an entity''s fact with the one that takes its place; what the former fact outdated holds again.';
 
 
+-- Counts over all tenants name no tenant, so the worker may read them.
+create or replace function pgmem.titles_to_order() returns table (
+  scope_key bigint,
+  tenant text,
+  titles bigint,
+  added bigint,
+  uncounted bigint,
+  due boolean
+)
+language sql stable rows 10 set search_path = pgmem, pg_temp as $$
+  with fresh as (
+    select n.scope_key, n.tenant, count(*) as titles
+    from pgmem.node n left join pgmem.title_order o on o.scope_key = n.scope_key and o.tenant = n.tenant
+    where n.seq > (select u.last_seq from pgmem.upkeep u where u.task = 'refresh_dedup')
+      and n.seq > coalesce(o.last_seq, 0) and n.status = 'active' and n.title_tokens is not null
+    group by n.scope_key, n.tenant
+  )
+  select scope_key, tenant, c.counted + c.added, c.added, coalesce(f.titles, 0), c.added >= greatest(1000, c.counted)
+  from fresh f full join pgmem.title_order o using (scope_key, tenant)
+  cross join lateral (select coalesce(o.counted, 0), coalesce(o.added, 0) + coalesce(f.titles, 0)) as c(counted, added)
+  where c.added > 0;
+$$;
+comment on function pgmem.titles_to_order is $$
+The scopes with titles that came after their order of words was made: the live titles, those that came, those of them
+that title_order does not count yet, and whether a new order is due, because the titles have doubled, and by at least 1 000.
+$$;
+
+
 select pgmem.declare_answer('dedup_due', $$
-Whether the order of title words should be renewed, for how many titles, and whether the worker does it.
+Whether the order of the title words of a scope should be renewed, of how many titles, and whether the worker does it.
 
 due boolean, titles bigint, by_worker boolean
 $$);
 
--- Counts over all tenants name no tenant, so the worker may read them.
 create or replace function pgmem.dedup_due() returns pgmem.dedup_due
-language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-declare
-  v_answer pgmem.dedup_due;
-  v_last pgmem.upkeep := (select u from pgmem.upkeep u where u.task = 'refresh_dedup');
-  v_new  bigint := 0;
-begin
-  -- Where too few nodes have come, the newest one says so at no price.
-  if coalesce((select max(n.seq) from pgmem.node n), 0) - v_last.last_seq >= greatest(1000, v_last.counted) then
-    v_new := (select count(*) from pgmem.node n
-              where n.seq > v_last.last_seq and n.status = 'active' and n.title_tokens is not null);
-  end if;
-  v_answer.due := v_new >= greatest(1000, v_last.counted);
-  v_answer.titles := v_last.counted + v_new;
-  v_answer.by_worker := v_answer.titles <= pgmem.setting_int('dedup_refresh_limit');
-  return v_answer;
-end;
+language sql stable security definer set search_path = pgmem, pg_temp as $$
+  select row(count(*) > 0, coalesce(max(t.titles), 0),
+             coalesce(max(t.titles), 0) <= pgmem.setting_int('dedup_refresh_limit'))::pgmem.dedup_due
+  from pgmem.titles_to_order() t where t.due;
 $$;
 comment on function pgmem.dedup_due is $$
-Say whether the order of title words is due for refresh_dedup.
+Say whether the order of the title words of a scope is due for refresh_dedup.
 
-It is due once the titles have doubled since the last snapshot, and by at least 1 000. by_worker: there are at most
-dedup_refresh_limit titles, so the worker refreshes; saves wait for it.
+It is due once the titles of the scope have doubled since the last snapshot, and by at least 1 000. titles: those of the
+largest scope that is due. by_worker: they are at most dedup_refresh_limit, so the worker refreshes; saves of the scope
+wait for it.
 $$;
 select pgmem.declare_verb('dedup_due', p_rights => 'worker', p_effect => 'look', p_answer => 'DedupDue',
   p_reach => 'sum', p_least => '{by_worker}');
 
 
--- The order of tokens is stored in every row of dedup_token, so a new order means new rows. Every writer holds the
--- same lock shared (lock_scope), so this waits for a save that has read the old order. Rows are deleted, not
--- truncated: readers go on with the old order and the old rows.
-create or replace function pgmem.order_titles(p_wait boolean default true) returns bigint
+create or replace function pgmem.index_titles(p_seqs bigint[]) returns bigint
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_rows bigint;
 begin
-  if p_wait then
-    lock table pgmem.token_frequency in exclusive mode;
-  else
-    begin
-      lock table pgmem.token_frequency in exclusive mode nowait;
-    exception when lock_not_available then
-      return 0;
-    end;
-  end if;
-  delete from pgmem.token_frequency;
-  insert into pgmem.token_frequency (token, frequency)
-  select hashtextextended(word, 0), count(*) from pgmem.node n cross join unnest(n.title_tokens) word
-  where n.status = 'active' group by 1 having count(*) > 1;
-  delete from pgmem.dedup_token;
   insert into pgmem.dedup_token (node_seq, scope_key, token, signature, size, weight)
   select n.seq, n.scope_key, e.token, e.signature, e.size, e.weight
   from pgmem.node n
-  cross join lateral pgmem.ranked_tokens(n.title_tokens) r
+  cross join lateral pgmem.ranked_tokens(n.title_tokens, n.scope_key) r
   cross join lateral pgmem.title_entries(r.ranked) e
-  where n.status = 'active' and n.title_tokens is not null;
+  where n.seq = any (p_seqs);
   get diagnostics v_rows = row_count;
-  update pgmem.upkeep u set done_at = pgmem.clock(), counted = t.titles, last_seq = t.last_seq
-  from (select count(*) as titles, coalesce(max(n.seq), 0) as last_seq from pgmem.node n
-        where n.status = 'active' and n.title_tokens is not null) t
-  where u.task = 'refresh_dedup';
+  insert into pgmem.title_order as o (scope_key, tenant, added)
+  select n.scope_key, n.tenant, count(*) from pgmem.node n where n.seq = any (p_seqs) group by 1, 2 order by 1
+  on conflict (scope_key) do update set added = o.added + excluded.added;
   return v_rows;
 end;
 $$;
-comment on function pgmem.order_titles is $$
-Make the index of title words by a new snapshot of their frequency; the number of its rows.
-
-p_wait: whether to wait for the saves that are being made; else 0 while there is one.
+comment on function pgmem.index_titles is $$
+Enter live titles in the index of near duplicates, by the orders of their scopes, and count them as added; the number of
+entries. The caller holds the locks of the scopes.
 $$;
+
+
+-- The order of words is stored in every entry of a scope, so a new order means new entries. Every writer of the scope
+-- holds its lock from before it reads the order, so this waits for a save that has read the old one. Who reads without
+-- the lock goes on with the old order and the old entries, in one statement.
+create or replace function pgmem.order_titles(p_scope_key bigint, p_tenant text) returns bigint
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_locked boolean := pgmem.lock_scope(p_scope_key);
+  v_seqs   bigint[];
+  v_rows   bigint;
+begin
+  v_seqs := array(select n.seq from pgmem.node n
+                  where n.scope_key = p_scope_key and n.tenant || '' = p_tenant
+                    and n.status = 'active' and n.title_tokens is not null);
+  delete from pgmem.token_frequency f where f.scope_key = p_scope_key and f.tenant = p_tenant;
+  insert into pgmem.token_frequency (scope_key, tenant, token, frequency)
+  select p_scope_key, p_tenant, hashtextextended(word, 0), count(*)
+  from pgmem.node n cross join unnest(n.title_tokens) word
+  where n.seq = any (v_seqs) group by 3 having count(*) > 1;
+  delete from pgmem.dedup_token t where t.scope_key = p_scope_key;
+  v_rows := pgmem.index_titles(v_seqs);
+  insert into pgmem.title_order as o (scope_key, tenant, counted, last_seq)
+  select p_scope_key, p_tenant, cardinality(v_seqs), coalesce(max(n.seq), 0) from pgmem.node n
+  on conflict (scope_key) do update set counted = excluded.counted, added = 0, last_seq = excluded.last_seq;
+  return v_rows;
+end;
+$$;
+comment on function pgmem.order_titles is
+  'Make the order of the title words of a scope by a new snapshot of their frequency, and its entries; their number.';
+
+
+create or replace function pgmem.count_titles() returns void
+language sql volatile set search_path = pgmem, pg_temp as $$
+  insert into pgmem.title_order as o (scope_key, tenant, added)
+  select t.scope_key, t.tenant, t.uncounted from pgmem.titles_to_order() t where t.uncounted > 0 order by 1
+  on conflict (scope_key) do update set added = o.added + excluded.added;
+  update pgmem.upkeep u set done_at = pgmem.clock(), last_seq = coalesce((select max(n.seq) from pgmem.node n), 0)
+  where u.task = 'refresh_dedup';
+$$;
+comment on function pgmem.count_titles is
+  'Keep in title_order how many titles have come, so that the next look begins at the nodes after them.';
 
 
 create or replace function pgmem.refresh_dedup(p_if_worth boolean default false) returns bigint
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
+declare
+  v_scope record;
 begin
   if not p_if_worth and not pgmem.is_reviewer() then
     raise exception using errcode = 'PM004',
       message = 'refresh_dedup is maintenance: connect as the owner or a reviewer.';
   end if;
+  -- Another worker may be at it.
   if p_if_worth then
-    if not (select d.due and d.by_worker from pgmem.dedup_due() d) then
-      return 0;
-    end if;
     perform from pgmem.upkeep u where u.task = 'refresh_dedup' for update skip locked;
-    -- Another worker may have done it in the meantime.
-    if not found or not (select d.due from pgmem.dedup_due() d) then
-      return 0;
-    end if;
+  else
+    perform from pgmem.upkeep u where u.task = 'refresh_dedup' for update;
   end if;
-  -- Every save queues behind one who waits for this lock, so a worker leaves it to its next round.
-  return pgmem.order_titles(p_wait => not p_if_worth);
+  if not found then
+    return 0;
+  end if;
+  select t.scope_key, t.tenant into v_scope from pgmem.titles_to_order() t
+  where not p_if_worth or t.due and t.titles <= pgmem.setting_int('dedup_refresh_limit')
+  order by t.due desc, t.added desc, t.scope_key limit 1;
+  if found then
+    return pgmem.order_titles(v_scope.scope_key, v_scope.tenant);
+  end if;
+  if (select max(n.seq) from pgmem.node n) - (select u.last_seq from pgmem.upkeep u where u.task = 'refresh_dedup') >= 1000 then
+    perform pgmem.count_titles();
+  end if;
+  return 0;
 end;
 $$;
 comment on function pgmem.refresh_dedup is $$
-Rebuild the index of title words by a new snapshot of their frequency; the number of its rows.
+Order the title words of one scope by a new snapshot of their frequency; the number of its entries, 0 if none has new titles.
 
-Saves wait for it: up to dedup_refresh_limit titles the worker calls it, beyond that a person
-does at a quiet hour.
+The scope is the one to which most titles have come. Its saves wait meanwhile, those of other scopes do not. The worker
+calls it for scopes of up to dedup_refresh_limit titles; for larger ones a person does at a quiet hour.
 
 if_worth: Only where dedup_due says that it is due and the worker's to do, else 0; false by
   default, for reviewers alone.

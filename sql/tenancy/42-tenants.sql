@@ -10,8 +10,8 @@
 --
 -- The owner alone calls bind_role and adopt, so these two need no rights but those of their caller.
 --
--- Locks: adopt locks node against writers, because scope keys change: a save beside it would look for its
--- duplicates under the old ones.
+-- Locks: adopt locks the row refresh_dedup of upkeep, then node against writers, because scope keys change: a save beside
+-- it would look for its duplicates under the old ones.
 
 
 -- Each limit by itself: a managed server lets its users set some of them. statement_timeout is a default, which the
@@ -166,6 +166,7 @@ declare
   v_from   text := case when p_back then pgmem.tenant_of(v_org, v_user) else pgmem.tenant_of() end;
   v_tenant text := case when p_back then pgmem.tenant_of() else pgmem.tenant_of(v_org, v_user) end;
   v_name   text := concat_ws('/', nullif(v_org, ''), nullif(v_user, ''));
+  v_titles bigint;
 begin
   if v_org = '' and v_user = '' then
     raise exception using errcode = 'PM001', message = 'Name the tenant: org_id, user_id or both.';
@@ -175,6 +176,7 @@ begin
     raise exception using errcode = 'PM001', message =
       'What belongs to no tenant is for all of them: revoke the tokens and unbind the logins of tenants first.';
   end if;
+  perform from pgmem.upkeep u where u.task = 'refresh_dedup' for update;
   lock table pgmem.node in share row exclusive mode;
   select count(*) into v_answer.nodes from pgmem.node n where n.tenant = v_from and n.label <> 'GlobalScope';
   select count(*) into v_answer.saves from pgmem.save_attempt a where a.tenant = v_from;
@@ -197,8 +199,12 @@ begin
       tsv = ts_delete(n.tsv, pgmem.scope_lexemes(v_from, n.project_seq, n.label))
             || array_to_tsvector(pgmem.scope_lexemes(v_tenant, n.project_seq, n.label))
   where n.tenant = v_from and n.label <> 'GlobalScope';
-  update pgmem.dedup_token t set scope_key = n.scope_key
-  from pgmem.node n where n.seq = t.node_seq and n.tenant = v_tenant and t.scope_key <> n.scope_key;
+  -- In its new scope a title is entered by the order of that scope. Writers wait for the lock of node above.
+  with gone as (
+    delete from pgmem.dedup_token t using pgmem.node n
+    where n.seq = t.node_seq and n.tenant = v_tenant and t.scope_key <> n.scope_key returning t.node_seq
+  )
+  select pgmem.index_titles(array(select distinct g.node_seq from gone g)) into v_titles;
   update pgmem.node_version v
   set org_id = v_org, user_id = v_user, tenant = v_tenant,
       tsv = ts_delete(v.tsv, pgmem.scope_lexemes(v_from, v.project_seq, v.label))
@@ -257,7 +263,7 @@ begin
     select c.relname
     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant' and a.attgenerated = ''
     where c.relnamespace = 'pgmem'::regnamespace and c.relkind = 'r'
-      and c.relname not in ('node', 'node_version', 'save_attempt')
+      and c.relname not in ('node', 'node_version', 'save_attempt', 'token_frequency', 'title_order')
       and not exists (select from pg_attribute b where b.attrelid = c.oid and b.attname = 'org_id')
   loop
     -- Where both tenants have a count of the same scope, neither is right: the worker counts again.

@@ -8,7 +8,8 @@
 -- A gate (pgmem.away) is read by caller() and require_writer(). A statement that began before a gate was committed does
 -- not see it, so a mover waits until the last of them has ended (is_drained).
 --
--- Locks: number_cell: the tables it numbers, against readers too, in the transaction of an install.
+-- Locks: number_cell: the tables it numbers, against readers too, in the transaction of an install. settle: the scopes of
+-- the titles that arrived. take_secret: the row refresh_dedup of upkeep, then the tables with keys, against writers.
 
 
 create or replace function pgmem.numbered_columns() returns table (table_name regclass, sequence regclass)
@@ -287,7 +288,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
       else replace(s.condition, 'n.org_id = $1 and ($2 = '''' or n.user_id = $2)',
                    'n.tenant = pgmem.tenant_of() and n.label <> ''GlobalScope''') end
   from pgmem.subject_tables() s join pg_class c on c.relnamespace = 'pgmem'::regnamespace and c.relname = s.name
-  where s.name <> all ('{dedup_token,word_count,text_stat,lexeme_stat,source_stat,change,tenant_role}'::text[])
+  where s.name <> all ('{dedup_token,token_frequency,title_order,word_count,text_stat,lexeme_stat,source_stat,change,tenant_role}'::text[])
     and (p_org_id <> '' or s.name <> all ('{api_token,save_attempt,governance_token,tombstone}'::text[]))
   order by coalesce(array_position('{node,node_version,edge,card_revision}', s.name), 9), s.name;
 $$;
@@ -304,16 +305,16 @@ declare
   v_table record;
   v_top   bigint;
 begin
-  insert into pgmem.dedup_token (node_seq, scope_key, token, signature, size, weight)
-  select n.seq, n.scope_key, e.token, e.signature, e.size, e.weight
-  from pgmem.node n
-  cross join lateral pgmem.ranked_tokens(n.title_tokens) r
-  cross join lateral pgmem.title_entries(r.ranked) e
-  where n.org_id = p_org_id and n.status = 'active' and n.title_tokens is not null
-    and n.seq <> all (array(
-      select d.node_seq from pgmem.dedup_token d
-      where d.scope_key in (select m.scope_key from pgmem.node m
-                            where m.org_id = p_org_id and m.title_tokens is not null)));
+  -- By the order that these scopes have here; the worker makes a new one if the titles are many.
+  perform pgmem.lock_scopes(array(select n.scope_key from pgmem.node n
+                                  where n.org_id = p_org_id and n.title_tokens is not null));
+  perform pgmem.index_titles(array(
+    select n.seq from pgmem.node n
+    where n.org_id = p_org_id and n.status = 'active' and n.title_tokens is not null
+      and n.seq <> all (array(
+        select d.node_seq from pgmem.dedup_token d
+        where d.scope_key in (select m.scope_key from pgmem.node m
+                              where m.org_id = p_org_id and m.title_tokens is not null)))));
   -- What is numbered here from now on comes after what has arrived: counts and orders read it so.
   for v_table in select * from pgmem.numbered_columns() loop
     execute format('select coalesce(max(t.seq), 0) from %s t', v_table.table_name) into v_top;
@@ -370,6 +371,7 @@ language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_rows bigint;
 begin
+  perform from pgmem.upkeep u where u.task = 'refresh_dedup' for update;
   lock table pgmem.node, pgmem.card_subject, pgmem.dedup_token in share row exclusive mode;
   update pgmem.store_secret s set secret = p_secret where s.secret <> p_secret;
   if not found then
@@ -380,6 +382,11 @@ begin
   update pgmem.node n set scope_key = pgmem.scope_key(n.tenant, n.place, n.label);
   get diagnostics v_rows = row_count;
   update pgmem.card_subject s set scope_key = n.scope_key from pgmem.node n where n.seq = s.node_seq;
+  -- The entries still have the former keys: by them the orders of words get the new ones.
+  create temporary table rekeyed on commit drop as
+    select distinct t.scope_key as old, n.scope_key as new from pgmem.dedup_token t join pgmem.node n on n.seq = t.node_seq;
+  update pgmem.token_frequency f set scope_key = k.new from rekeyed k where k.old = f.scope_key;
+  update pgmem.title_order o set scope_key = k.new from rekeyed k where k.old = o.scope_key;
   update pgmem.dedup_token t set scope_key = n.scope_key from pgmem.node n where n.seq = t.node_seq;
   alter table pgmem.node enable trigger user;
   alter table pgmem.card_subject enable trigger user;

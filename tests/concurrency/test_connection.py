@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, ClassVar
 from uuid import uuid4
 
 import anyio
@@ -320,7 +320,9 @@ async def test_a_save_that_runs_out_of_time_has_failed_and_can_be_retried(
 
 
 class Deadlock:
-    """Ann holds the scope that Bob's save locks second. Carl keeps Bob from asking for it until Ann waits for Bob."""
+    """Ann holds the scope that Bob's save locks last. Carl keeps Bob from asking for it until Ann waits for Bob."""
+
+    decision: ClassVar = {**DECISION, "focus": "till"}
 
     def __init__(self, dsn: str, session: OpenSession) -> None:
         self._dsn, self.ann, self._carl = dsn, session("ann"), session("carl")
@@ -329,7 +331,10 @@ class Deadlock:
             "select pgmem.hold_lock(pgmem.scope_key(n.tenant, n.place, 'Decision')) from pgmem.node n"
             " where n.label = 'Session'"
         )
-        self._carl.connection.execute("lock table pgmem.token_frequency in exclusive mode")
+        self._carl.connection.execute(
+            "select pgmem.hold_lock(pgmem.scope_key(n.tenant, n.project_seq::text, 'FocusArea')) from pgmem.node n"
+            " where n.label = 'Session'"
+        )
 
     async def close(self, save_id: str) -> None:
         """Let Bob close the circle, so that his wait is the one that finds it; returns when Ann has what he held."""
@@ -359,7 +364,7 @@ async def test_a_deadlock_is_retried_once_around_a_transaction_of_our_own(
         results = []
 
         async def save() -> None:
-            results.append(await memory.save_decision(**DECISION, save_id=save_id))
+            results.append(await memory.save_decision(**deadlock.decision, save_id=save_id))
 
         async with anyio.create_task_group() as group:
             group.start_soon(save)
@@ -380,7 +385,7 @@ async def test_a_deadlock_is_never_retried_inside_a_callers_transaction(
 
         async def save() -> None:
             with pytest.raises(psycopg.errors.DeadlockDetected) as error:
-                await Memory.on(own).save_decision(**DECISION, save_id=save_id)
+                await Memory.on(own).save_decision(**deadlock.decision, save_id=save_id)
             states.append(error.value.sqlstate)
 
         async with anyio.create_task_group() as group:

@@ -197,20 +197,93 @@ def test_two_sessions_that_save_an_entity_keep_both_facts(
 
 
 @pytest.mark.usefixtures("shop")
-def test_a_new_order_of_tokens_waits_for_a_running_save(connection: Connection, session: OpenSession) -> None:
-    _, refreshed = one_after_the_other(session, ("save_decision", DECISION), ("refresh_dedup", {}))
-    assert refreshed["refresh_dedup"] > 0
-    assert count(connection, "dedup_token") == refreshed["refresh_dedup"]
+def test_a_new_order_of_words_waits_for_a_running_save_of_the_scope(
+    connection: Connection, call: Call, session: OpenSession
+) -> None:
+    call("save_decision", **DECISION)
+    other = {**DECISION, "title": "Sell tea in bags", "rationale": "Another reason."}
+    _, ordered = one_after_the_other(session, ("save_decision", other), ("refresh_dedup", {}))
+    assert count(connection, "dedup_token") == ordered["refresh_dedup"] == 6
+    assert connection.execute("select counted from pgmem.title_order").fetchall() == [{"counted": 2}]
 
 
 @pytest.mark.usefixtures("shop")
-def test_a_save_waits_for_a_new_order_of_tokens_and_goes_by_it(
-    connection: Connection, call: Call, session: OpenSession
+def test_a_save_waits_for_a_new_order_of_words_of_its_scope_and_goes_by_it(
+    call: Call, session: OpenSession
 ) -> None:
     first = call("save_decision", **DECISION)
     near = {**DECISION, "title": "Use PostgreSQL for all storage", "rationale": "Another reason."}
     _, second = one_after_the_other(session, ("refresh_dedup", {}), ("save_decision", near))
     assert (second["dedup_outcome"], second["candidate_id"]) == ("supersede", first["artifact_id"])
+
+
+def test_a_new_order_of_words_holds_up_no_save_of_another_tenant_or_scope(
+    connection: Connection, session: OpenSession
+) -> None:
+    """Ann's order is not committed while Bob, who would wait for no lock, saves elsewhere; each is found again after it."""
+    connection.execute("set lock_timeout = '1ms'")
+    ann, call = session("ann"), caller(connection)
+    places: list[tuple[str, str, str]] = [("acme", "shop", "project"), ("acme", "mill", "project"), ("globex", "shop", "project")]  # fmt: skip
+    saved = {}
+    for org, project, scope in places:
+        connection.execute("select set_config('pgmem.org_id', %s, false)", (org,))
+        call("save_session", objective="Set up", project_id=project)
+        saved[org, project] = call("save_decision", **{**DECISION, "project_id": project, "scope": scope})
+    connection.execute("select set_config('pgmem.org_id', 'acme', false)")
+    call("save_decision", **{**DECISION, "title": "Sell tea in bags", "rationale": "Another reason."})
+    assert ann.call("refresh_dedup")["refresh_dedup"] == 6
+    near = {"title": "Use PostgreSQL for all storage", "rationale": "Another reason."}
+    for org, project, _ in places[1:]:
+        connection.execute("select set_config('pgmem.org_id', %s, false)", (org,))
+        found = call("save_decision", **{**DECISION, **near, "project_id": project})
+        assert (found["dedup_outcome"], found["candidate_id"]) == ("supersede", saved[org, project]["artifact_id"])  # fmt: skip
+    connection.execute("select set_config('pgmem.org_id', 'acme', false)")
+    with pytest.raises(psycopg.errors.LockNotAvailable):
+        call("save_decision", **{**DECISION, **near})
+    ann.commit()
+    found = call("save_decision", **{**DECISION, **near})
+    assert (found["dedup_outcome"], found["candidate_id"]) == ("supersede", saved["acme", "shop"]["artifact_id"])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_the_order_of_steps_a_title_is_found_under_every_order_of_words(
+    connection: Connection, session: OpenSession, seed: int
+) -> None:
+    """Two tenants save while the order of either is made anew, at every step of the other: no near title is missed."""
+    dice = random.Random(seed)
+    one, two, worker = session("one"), session("two"), session("worker")
+    one.act_for("acme", "ann")
+    two.act_for("globex", "bob")
+    for each in (one, two):
+        each.call("save_session", objective="Set up", project_id="shop")
+        each.commit()
+    words = [f"word{n}" for n in range(12)]
+    for turn in range(12):
+        # Who orders is chosen by what came last: the largest change is ordered first.
+        if dice.random() < 0.6:
+            worker.call("refresh_dedup")
+            (held,) = worker.connection.execute(
+                "select tenant from pgmem.title_order order by last_seq desc, tenant limit 1"
+            ).fetchall() or [{"tenant": ""}]
+        else:
+            held = {"tenant": ""}
+        title = " ".join([*dice.sample(words, 4), f"only{turn}"])
+        for each, org in ((one, "acme"), (two, "globex")):
+            ask = {"title": title, "rationale": f"{org} {turn}", "project_id": "shop"}
+            waits = org in held["tenant"]
+            if waits:
+                running = each.start("save_decision", **ask)
+                each.is_seen_waiting()
+                worker.commit()
+                running.result()
+            else:
+                each.call("save_decision", **ask)
+            each.commit()
+            held = {"tenant": ""} if waits else held
+            again = each.call("check_duplicate", title=f"{title} more", rationale="x", project_id="shop")
+            assert again["dedup_outcome"] == "supersede", (turn, org)
+            each.commit()
+        worker.commit()
 
 
 def test_batches_over_the_same_places_in_any_order_never_deadlock(

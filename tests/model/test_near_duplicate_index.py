@@ -67,11 +67,10 @@ def add(connection: psycopg.Connection[DictRow], title: str) -> int:
     """A live title, entered as insert_node enters it, without the rules that would refuse it."""
     row = one(
         connection,
-        "select (pgmem.insert_node(n, pgmem.ranked_tokens(pgmem.tokens(%s)))).seq from (select x.* from"
+        "select (pgmem.insert_node(n)).seq from (select x.* from"
         " jsonb_populate_record(pgmem.new_node('Decision', pgmem.require_writer()), jsonb_build_object('title', %s::text,"
         " 'title_tokens', pgmem.tokens(%s), 'project_seq', (select seq from pgmem.node where key = 'shop'), 'project', 'shop',"
         " 'scope', 'project')) x) n",
-        title,
         title,
         title,
     )

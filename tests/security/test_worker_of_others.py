@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from tests.conftest import Call, caller
+from tests.concurrency.conftest import wait_until_blocked
+from tests.conftest import Call, caller, past_the_pooler
 from tests.fixtures.verbs import Rows
 from tests.security.conftest import Session, refused
 from tests.sql.test_upkeep import import_titles, shop
@@ -31,16 +34,21 @@ def test_only_tokens_that_are_reserved_are_taken_back(call: Call, rows: Rows) ->
 
 
 @pytest.mark.usefixtures("shop")
-def test_a_transaction_left_open_holds_up_no_save_while_the_worker_looks(
+def test_a_transaction_left_open_holds_up_no_other_scope_while_the_worker_waits(
     call: Call, rows: Rows, dsn: str
 ) -> None:
-    """The worker waited 2 seconds for the lock of a save that was not ended, and all saves behind it."""
+    """The worker waited for the lock of a save that was not ended, and the saves of all scopes behind it."""
     import_titles(rows, 1000)
     call("save_session", objective="Open", project_id="mill")
-    with psycopg.connect(dsn, row_factory=dict_row) as other:
+    with (
+        psycopg.connect(dsn, row_factory=dict_row) as other,
+        psycopg.connect(past_the_pooler(dsn), row_factory=dict_row, application_name="worker") as third,
+        ThreadPoolExecutor(1) as pool,
+    ):
         caller(other)("save_decision", title="Sell coffee", rationale="r", project_id="shop")
-        rows("select set_config('statement_timeout', '1s', false)")
-        assert call("refresh_dedup", if_worth=True) == {"refresh_dedup": 0}
+        waiting = pool.submit(caller(third), "refresh_dedup", if_worth=True)
+        wait_until_blocked(dsn, "worker")
+        rows("select set_config('lock_timeout', '1ms', false)")
         assert call("save_decision", title="Buy milk", rationale="r", project_id="mill")["status"] == "saved"
         other.rollback()
-    assert call("refresh_dedup", if_worth=True)["refresh_dedup"] > 0
+        assert waiting.result()["refresh_dedup"] > 0

@@ -42,7 +42,7 @@ def test_the_order_of_title_words_is_renewed_when_as_many_titles_have_come_as_we
     assert call("refresh_dedup", if_worth=True) == {"refresh_dedup": 0}  # 999 titles
     import_titles(rows, 1)
     assert call("refresh_dedup", if_worth=True)["refresh_dedup"] > 1000
-    assert rows("select counted from pgmem.upkeep where task = 'refresh_dedup'") == [{"counted": 1000}]
+    assert rows("select counted from pgmem.title_order") == [{"counted": 1000}]
     assert rows("select count(*) as n from pgmem.token_frequency") == [{"n": 3}]
     assert call("refresh_dedup", if_worth=True) == {"refresh_dedup": 0}
     found = call("check_duplicate", title="title imported 500", rationale="x", project_id="shop")

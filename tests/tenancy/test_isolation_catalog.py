@@ -66,7 +66,6 @@ READERS = {
     "delete_node": "one node that its caller found through what the tenant may see",
     "renew": "the upgrade's: counts what is left to renew in the store",
     "renew_vectors": "the upgrade's: nodes of a range, whosever they are",
-    "order_titles": "refresh_dedup's and the upgrade's: counts hashes of words over the store",
     "delete_embeddings": "nodes that its caller found through what the tenant may see",
     "set_aside_embeddings": "nodes that its caller found through what the tenant may see",
     "list_conflicts": "edges whose two ends are nodes of live_node, which is filtered",
@@ -76,7 +75,10 @@ READERS = {
     "detect_training_opportunity": "edges of nodes of reflected_node, which is filtered",
     "embedding_status": "the worker's and the reviewer's alone: counts over the store",
     "vector_scores": "candidates that its caller found through what the tenant may see",
-    "dedup_due": "the worker's and the reviewer's alone: counts titles over the store",
+    "index_titles": "titles of a scope that its caller has locked, by their numbers",
+    "renew_titles": "the upgrade's: nodes of a range, whosever they are",
+    "count_titles": "the worker's and the reviewer's alone: the newest node of the store",
+    "refresh_dedup": "the worker's and the reviewer's alone: the newest node of the store",
     "index_vectors": "the worker's and the reviewer's alone: puts vectors into the index",
     "queue_missing": "called for the worker and by activate_model: queues texts of the store",
     "search_items": "items that live_items found in the place of the caller",
@@ -151,8 +153,7 @@ def test_every_table_is_covered_by_an_erasure_or_holds_nothing_of_a_tenant(rows:
     assert tables - covered == OF_THE_STORE & tables
 
 
-# Tables that hold no row of a tenant. token_frequency: hashes of words and how often they occur in titles of the whole
-# store. held_lock: hashes of what a transaction holds. store_secret: what these hashes are made with.
+# Tables that hold no row of a tenant. held_lock: hashes of what a transaction holds. store_secret: what these hashes are made with.
 OF_THE_STORE = {
     "away",  # the front removes its row when it erases the organisation
     "alembic_version",
@@ -171,7 +172,6 @@ OF_THE_STORE = {
     "schema_version",
     "setting",
     "store_secret",
-    "token_frequency",
     "upkeep",
     "verb",
 }

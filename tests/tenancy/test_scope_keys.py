@@ -20,6 +20,11 @@ ALLOWED = {
     "adopt": "rows of the nodes of one tenant, by their numbers",
     "apply_changes": "locks the scopes of rows that it holds, whose tenants were compared",
     "settle": "index rows of the nodes of one organisation, by their numbers",
+    "index_titles": "counts titles by the key and the tenant of each",
+    "order_titles": "all entries of a key, because it has one order; those of the titles of the tenant are made again",
+    "renew_titles": "rows of a range of nodes, by their numbers",
+    "ranked_tokens": "the order of a key, in which words are compared; it changes speed and no answer",
+    "take_secret": "every key of the store",
 }
 
 
