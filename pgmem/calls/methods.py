@@ -285,12 +285,11 @@ class Verbs:
         self,
         if_worth: bool = False,
     ) -> int:
-        """Order the title words of one scope by a new snapshot of their frequency; the number of its entries,
-        0 if none has new titles.
+        """Order the title words of one scope by their frequency; the number of its entries.
 
-        The scope is the one to which most titles have come. Its saves wait meanwhile, those of other scopes
-        do not. The worker calls it for scopes of up to dedup_refresh_limit titles; for larger ones a person
-        does at a quiet hour.
+        The scope is the one to which most titles have come; the answer is 0 if none has new titles. Its
+        saves wait meanwhile, those of other scopes do not. The worker calls it for scopes of up to
+        dedup_refresh_limit titles; for larger ones a person does at a quiet hour.
 
         Args:
             if_worth: Only where dedup_due says that it is due and the worker's to do, else 0; false by

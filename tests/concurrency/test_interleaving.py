@@ -242,7 +242,10 @@ def test_a_new_order_of_words_holds_up_no_save_of_another_tenant_or_scope(
         call("save_decision", **{**DECISION, **near})
     ann.commit()
     found = call("save_decision", **{**DECISION, **near})
-    assert (found["dedup_outcome"], found["candidate_id"]) == ("supersede", saved["acme", "shop"]["artifact_id"])
+    assert (found["dedup_outcome"], found["candidate_id"]) == (
+        "supersede",
+        saved["acme", "shop"]["artifact_id"],
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
