@@ -248,9 +248,7 @@ class DuplicateCheck(Answer):
 
 
 class DedupDue(Answer):
-    """Whether the order of the title words of a scope should be renewed, of how many titles, and whether the worker
-    does it.
-    """
+    """Whether the title words of a scope should be ordered anew, of how many titles, and by the worker."""
 
     due: bool
     titles: int

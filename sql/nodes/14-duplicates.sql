@@ -321,7 +321,7 @@ $$;
 
 
 select pgmem.declare_answer('dedup_due', $$
-Whether the order of the title words of a scope should be renewed, of how many titles, and whether the worker does it.
+Whether the title words of a scope should be ordered anew, of how many titles, and by the worker.
 
 due boolean, titles bigint, by_worker boolean
 $$);
