@@ -84,6 +84,7 @@ def replace(
     mode: int | None = PRIVATE,
     like: os.stat_result | None = None,
     durable: bool = True,
+    by_way_of: Path | None = None,
 ) -> None:
     """Write a file atomically: a concurrent reader gets the previous content. A link is replaced.
 
@@ -93,11 +94,12 @@ def replace(
         mode: as in `create`.
         like: as in `create`.
         durable: as in `create`.
+        by_way_of: a folder of the same file system where it is written before it is renamed; None: that of the file.
 
     Raises:
         OSError: the file cannot be written; what was there stays.
     """
-    new = path.with_name(f".{path.name[:100]}.{os.urandom(8).hex()}")
+    new = (by_way_of or path.parent) / f".{path.name[:100]}.{os.urandom(8).hex()}"
     create(new, contents, mode=mode, like=like, durable=durable)
     try:
         os.replace(new, path)

@@ -70,6 +70,7 @@ class Folder:
         self.root = Path(os.path.realpath(folder))
         if not self.root.is_dir():
             raise InvalidArgument(f"{folder} is not a directory.")
+        self._state = self.root / STATE
         self._taken: dict[str, str] = {}
 
     @contextlib.contextmanager
@@ -94,6 +95,8 @@ class Folder:
                     raise InvalidArgument(
                         f"{self.root} is being synchronised by another process: wait until it has finished."
                     ) from None
+            for half in self._state.glob(".*.????????????????"):  # of a run that was killed
+                half.unlink()
             yield
         finally:
             os.close(descriptor)
@@ -178,12 +181,12 @@ class Folder:
             if before is None:
                 if os.path.lexists(path):
                     return False
-                plain_files.replace(path, contents, mode=None, durable=False)
+                plain_files.replace(path, contents, mode=None, durable=False, by_way_of=self._state)
                 return True
             like = path.lstat()
             if plain_files.read(path, _NOTE_BYTES) != before:
                 return False  # a person saved it meanwhile: the next round takes it
-            plain_files.replace(path, contents, mode=None, like=like, durable=False)
+            plain_files.replace(path, contents, mode=None, like=like, durable=False, by_way_of=self._state)
         return True
 
     def remove(self, place: str, before: bytes, *, keep: bool) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import output_of
 from tests.moving.conftest import NewStore, new_store
 from tests.vault import obsidian
 from tests.vault.conftest import Rows, Run, Sync
@@ -297,8 +298,30 @@ def test_a_dry_run_changes_nothing(sync: Sync, kept: Path, vault: Path, rows: Ro
     assert rows(MEMORY, "Use PostgreSQL")[0]["version"] == 1
 
 
-def test_the_state_is_left_out_of_git_and_diffs_are_lines(sync: Sync, kept: Path, vault: Path) -> None:
-    assert (vault / ".pgmem/.gitignore").read_text() == "*\n"
+def test_in_git_a_changed_memory_is_one_hunk_and_the_state_is_left_out(
+    run: Run, sync: Sync, kept: Path, vault: Path, rows: Rows
+) -> None:
+    for number in range(5):
+        assert run("remember", "Concept", f"Idea {number}", "-p", "shop").exit_code == 0
+    assert sync()["written"] == 5
+
+    def git(*arguments: str) -> list[str]:
+        name = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgsign=false")
+        return output_of("git", "-C", str(vault), *name, *arguments).splitlines()
+
+    git("init", "-q")
+    git("add", "-A")
+    assert [place for place in git("ls-files") if place.startswith(".")] == []
+    git("commit", "-qm", "notes")
+    rows(
+        "select pgmem.edit_memory(id, version, '{\"rationale\": \"One system for all.\\n\\nAda owns it.\"}', 'bob')"
+        " from pgmem.node where title = 'Use PostgreSQL'"
+    )
+    assert sync()["updated"] == 1
+    assert git("status", "--porcelain") == [f' M "{DECISION.as_posix()}"']
+    changed = [line for line in git("diff", "-U8") if line.startswith(("@@", "+", "-"))]
+    assert len([line for line in changed if line.startswith("@@")]) == 1
+    assert changed[-2:] == ["+", "+Ada owns it."]
     assert json.loads(next((vault / ".pgmem").glob("*.json")).read_text())["cursor"]
 
 
