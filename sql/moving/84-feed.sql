@@ -327,7 +327,7 @@ set bytea_output = 'hex' as $$
       (select pgmem.node_record(n, p_vectors) || pgmem.approval_record(n) from pgmem.node n
        where n.id = p_change.id and (p_tenants is null or n.tenant = any (p_tenants))),
       (select jsonb_strip_nulls(to_jsonb(t) - 'tenant') || '{"type": "purge"}' from pgmem.tombstone t
-       where t.id = p_change.id and (p_tenants is null or t.tenant = any (p_tenants))))
+       where t.id = p_change.id and t.tenant = p_change.tenant))
     end;
 $$;
 comment on function pgmem.change_record is

@@ -66,6 +66,9 @@ begin
       'trust_level', least((p_record ->> 'trust_level')::float8, p_caller.trust_level));
   end if;
   return (p_record - '{approved,agent_id}'::text[]) || v_given || jsonb_build_object('agent_id', p_caller.agent_id)
+    || case when p_record ->> 'type' = 'purge' then jsonb_build_object(
+         'purged_by', session_user, 'purged_at', pgmem.clock(),
+         'trust_level', least((p_record ->> 'trust_level')::float8, p_caller.trust_level)) else '{}' end
     || case when p_record ? 'versions' then jsonb_build_object('versions', (
          select jsonb_agg(v.value || v_given) from jsonb_array_elements(p_record -> 'versions') v)) else '{}' end;
 end;
@@ -272,7 +275,7 @@ begin
   select t.id, t.label, p_owner.org_id, p_owner.user_id, t.trust_level, t.content_hash, t.purged_by, t.agent_id,
          t.source, t.purged_at
   from jsonb_populate_record(null::pgmem.tombstone, p_record) t
-  on conflict (id) do nothing;
+  on conflict (id, tenant) do nothing;
   return case when found then 'purged' else v_done end;
 end;
 $$;
@@ -490,7 +493,8 @@ declare
   v_src pgmem.node := pgmem.imported_node((p_record ->> 'src')::uuid, p_caller);
   v_dst pgmem.node := pgmem.imported_node((p_record ->> 'dst')::uuid, p_caller);
 begin
-  if not exists (select from pgmem.edge e where e.rel = p_record ->> 'rel' and e.src = v_src.seq and e.dst = v_dst.seq) then
+  if not exists (select from pgmem.edge e join pgmem.relation r on r.name = e.rel where e.rel = p_record ->> 'rel'
+      and (e.src, e.dst) in ((v_src.seq, v_dst.seq), (v_dst.seq, v_src.seq)) and (e.src = v_src.seq or r.undirected)) then
     perform pgmem.require_link(v_src, p_record ->> 'rel', v_dst, p_caller);
   end if;
   return pgmem.import_edge(p_record, p_caller, false);

@@ -22,7 +22,7 @@ begin
     raise exception using errcode = 'PM002', message = format(
       'No memory %s is here.%s', p_id,
       (select format(' It was purged on %s by %s.', t.purged_at::date, t.purged_by) from pgmem.tombstone t
-       where t.id = p_id and t.tenant = any (pgmem.visible_tenants())));
+       where t.id = p_id and t.tenant = any (pgmem.visible_tenants()) order by t.purged_at desc limit 1));
   end if;
   return v_state;
 end;

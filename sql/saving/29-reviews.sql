@@ -213,7 +213,7 @@ language sql set search_path = pgmem, pg_temp as $$
          encode(sha256(convert_to(n.title || e'\x1e' || n.props::text, 'UTF8')), 'hex'),
          session_user, p_caller.agent_id, p_caller.source, pgmem.clock()
   from pgmem.node n where n.seq = any (p_seqs)
-  on conflict (id) do nothing;
+  on conflict (id, tenant) do nothing;
   -- What was sent for it and not stored, and what a person was shown, go with it.
   update pgmem.save_attempt a set arguments = null, batch = null, message = 'The memory was purged.',
     status = case when a.status = 'saved' then a.status else 'dropped' end

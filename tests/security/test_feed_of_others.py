@@ -106,6 +106,35 @@ def test_changes_of_low_trust_do_not_say_what_became_of_a_persons_decision(
     assert rows("select v.title from pgmem.node_version v where v.title = 'Pay nobody'") == []
 
 
+def tombstone(id: str) -> dict[str, Any]:
+    return {
+        "type": "purge", "id": id, "label": "Turn", "trust_level": 1.0, "content_hash": "-",
+        "purged_by": "the director", "agent_id": "a person", "source": "ui", "purged_at": "2001-01-01",
+    }  # fmt: skip
+
+
+def test_a_tombstone_that_a_writer_sends_names_the_writer(alice: Session, rows: Rows) -> None:
+    assert sent(alice, tombstone("00000000-0000-4000-8000-000000000009"))[0]["outcome"] == "purged"
+    query = "select purged_by <> 'the director' as writer, source, trust_level, purged_at > '2002-01-01' as now from pgmem.tombstone"
+    assert rows(query) == [{"writer": True, "source": "sql", "trust_level": 0.5, "now": True}]
+
+
+def test_a_tombstone_with_the_id_of_anothers_turn_does_not_take_the_place_of_its_own(
+    alice: Session, carol: Session, rows: Rows
+) -> None:
+    """The id of a turn follows from its name, so another tenant can compute it; a purged turn must stay purged."""
+    said = {"client": "codex", "session_id": "s", "project_id": "proj-carol",
+            "turns": json.dumps([{"id": "1", "role": "user", "content": "osprey"}])}  # fmt: skip
+    capture = "select * from pgmem.capture_turns(p_client => %(client)s, p_session_id => %(session_id)s,"
+    capture += " p_project_id => %(project_id)s, p_turns => %(turns)s::jsonb)"
+    carol.execute(capture, said)
+    (turn,) = rows("select id::text as id from pgmem.node where label = 'Turn'")
+    assert sent(alice, tombstone(turn["id"]))[0]["outcome"] == "purged"
+    caller(carol)("forget", label="Turn", key=turn["id"], purge=True)
+    carol.execute(capture, said)
+    assert rows("select 1 from pgmem.node where label = 'Turn'") == []
+
+
 def test_no_verb_names_an_address(call: Call, rows: Rows) -> None:
     call("list_settings")
     assert rows("select name from pgmem.setting where name ~ '(url|webhook|address)'") == []
