@@ -1234,8 +1234,11 @@ VERBS = {
             "write",
             "reviewer",
             arguments={
-                "entity": Argument("The entity that is merged, by id or name.", required=True),
-                "into": Argument("The entity that stays, by id or name.", required=True),
+                "entity": Argument(
+                    "The entity that is merged, by id or name; by its id also a thing of another named label, such as Technology.",
+                    required=True,
+                ),
+                "into": Argument("The entity that stays, by id or name; of the same label.", required=True),
                 "project_id": Argument("Project name."),
                 "fact": Argument("The fact of the merged entity; unset: the fact of `into` stays."),
                 "by": Argument("The name of the person who decides."),

@@ -1244,6 +1244,8 @@ class NearPair(Answer):
     similarity: float
     verb: str | None = None
     arguments: dict[str, JsonValue] = field(default_factory=dict)
+    text: str | None = None
+    other_text: str | None = None
 
 
 class Waiting(Answer):

@@ -2359,8 +2359,9 @@ class Verbs:
         The facts of the first stay in its history.
 
         Args:
-            entity: The entity that is merged, by id or name.
-            into: The entity that stays, by id or name.
+            entity: The entity that is merged, by id or name; by its id also a thing of another named label,
+                such as Technology.
+            into: The entity that stays, by id or name; of the same label.
             project_id: Project name.
             fact: The fact of the merged entity; unset: the fact of `into` stays.
             by: The name of the person who decides.

@@ -16,6 +16,9 @@ def refusal(tool: str, schema: Mapping[str, Any], error: ValidationError) -> str
     for wrong in error.errors(include_url=False, include_context=False):
         path = wrong["loc"]
         name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
+        if wrong["type"] == "extra_forbidden":
+            problems[name] = f"{name} is no argument: leave it out"
+            continue
         expected = _expected(schema, path)
         if wrong["type"] == "missing":
             problems[name] = f"{name} is missing, send {expected}"

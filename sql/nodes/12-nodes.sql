@@ -336,6 +336,29 @@ comment on function pgmem.which_node is
 
 
 -- Reads node itself, by tenants that are looked up once; a caller that has looked them up sends them.
+create or replace function pgmem.near_titles(
+  p_label text,
+  p_key text,
+  p_tenants text[],
+  p_project_seq bigint
+) returns text
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  return (
+    select ' Did you mean ' || string_agg(quote_literal(found.title), ' or ' order by found.title) || '?'
+    from (select distinct left(coalesce(n.key, n.title), 80) as title from pgmem.node n
+          where n.tenant = any (p_tenants) and n.label = p_label and n.status in ('active', 'approved')
+            and n.tsv @@ plainto_tsquery(pgmem.setting_text('text_config')::regconfig, left(p_key, 200))
+            and (p_project_seq is null or n.project_seq = p_project_seq or n.project_seq is null)
+            and pgmem.folded(coalesce(n.key, n.title)) like '%' || replace(replace(replace(
+              pgmem.folded(btrim(left(p_key, 200))), '\', '\\'), '%', '\%'), '_', '\_') || '%'
+          order by 1 limit 3) found);
+end;
+$$;
+comment on function pgmem.near_titles is
+  'The names of live memories of a label that hold a part of a name that none has, as the end of a message; null: none.';
+
+
 create or replace function pgmem.find_node(
   p_label text,
   p_key text,
@@ -358,7 +381,8 @@ begin
   perform pgmem.require_label(p_label);
   if pgmem.clean_text(p_key, 'key') is null then
     raise exception using errcode = 'PM001',
-      message = format('A %s needs a name: send its key, title or id.', p_label);
+      message = format('%s %s needs a name: send its key, title or id.', case when p_label ~ '^[AEIOU]' then 'An' else 'A' end,
+                       p_label);
   end if;
   select array_agg(n::pgmem.node order by n.seq desc) into v_nodes from (
     select * from pgmem.node n
@@ -379,8 +403,8 @@ begin
     into v_nodes from unnest(v_nodes) n;
   end if;
   if v_nodes is null then
-    raise exception using errcode = 'PM002',
-      message = format('No %s named %s is here.', p_label, quote_literal(left(p_key, 80)));
+    raise exception using errcode = 'PM002', message = format('No %s named %s is here.%s', p_label,
+      quote_literal(left(p_key, 80)), pgmem.near_titles(p_label, p_key, v_tenants, p_project_seq));
   elsif cardinality(v_nodes) > 1 then
     raise exception using errcode = 'PM003',
       message = format('%s names %s nodes of label %s; %s.',

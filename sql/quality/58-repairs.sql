@@ -124,11 +124,20 @@ language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
   v_caller pgmem.caller := pgmem.require_writer();
   v_fact   text := pgmem.clean_text(p_fact, 'fact');
+  v_label  text;
   v_pair   record;
   v_from   pgmem.node;
   v_into   pgmem.node;
 begin
-  v_pair := pgmem.repair_pair('merge_entities', 'EntityFact', p_entity, p_into, p_project_id);
+  -- By its id an entity of any named label is meant.
+  if pgmem.is_uuid(p_entity) then
+    select n.label into v_label from pgmem.visible_node n
+    where n.id = p_entity::uuid and n.key is not null and pgmem.is_memory(n.label);
+  end if;
+  if v_fact is not null and v_label <> 'EntityFact' then
+    raise exception using errcode = 'PM001', message = format('fact is of an EntityFact; leave it out for a %s.', v_label);
+  end if;
+  v_pair := pgmem.repair_pair('merge_entities', coalesce(v_label, 'EntityFact'), p_entity, p_into, p_project_id);
   v_from := v_pair.gone;
   v_into := v_pair.stays;
   if v_into.scope <> 'global' and v_into.project_seq is distinct from v_from.project_seq then
@@ -154,8 +163,8 @@ Merge one entity into another; `revert` brings it back.
 
 The facts of the first stay in its history.
 
-entity: The entity that is merged, by id or name.
-into: The entity that stays, by id or name.
+entity: The entity that is merged, by id or name; by its id also a thing of another named label, such as Technology.
+into: The entity that stays, by id or name; of the same label.
 fact: The fact of the merged entity; unset: the fact of `into` stays.
 
 NotPermitted: the login is neither owner nor reviewer, or an entity is not the caller's.

@@ -528,7 +528,8 @@ select pgmem.declare_answer('near_pair', $$
 Two names that may be two spellings of one, the newer first, and the verb that makes one of them.
 
 id uuid, label text, name text, project text?, created_at timestamptz, other_id uuid, other_label text
-other_name text, other_project text?, similarity float8, verb text?, arguments object = {}
+other_name text, other_project text?, similarity float8, verb text?, arguments object = {}, text text?
+other_text text?
 $$);
 
 create or replace function pgmem.list_near_names(
@@ -539,13 +540,14 @@ language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 begin
   return query
   select n.id, n.label, n.key::text, n.project, n.created_at, o.id, o.label, o.key::text, o.project, p.similarity,
-         a.verb, a.arguments
+         a.verb, a.arguments, pgmem.excerpt(pgmem.text_under(n.label, n.title, n.props)),
+         pgmem.excerpt(pgmem.text_under(o.label, o.title, o.props))
   from pgmem.near_name_pairs(pgmem.find_project(p_project_id)) p
   join pgmem.visible_node n on n.seq = p.seq join pgmem.visible_node o on o.seq = p.other_seq
   cross join lateral (
-    select case when n.label = 'EntityFact' and o.label = 'EntityFact' then 'merge_entities'
+    select case when n.label = o.label and pgmem.is_memory(n.label) then 'merge_entities'
                 when pgmem.is_memory(n.label) then 'forget' end as verb,
-           case when n.label = 'EntityFact' and o.label = 'EntityFact'
+           case when n.label = o.label and pgmem.is_memory(n.label)
                 then jsonb_build_object('entity', n.id, 'into', o.id)
                 when pgmem.is_memory(n.label) then jsonb_build_object('label', n.label, 'key', n.id)
                 else '{}' end as arguments) a

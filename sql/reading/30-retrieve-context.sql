@@ -409,7 +409,8 @@ begin
   -- The caller sees the ends of these edges: they are among the items.
   v_answer.conflicts_found := exists (select from pgmem.edge e
     where e.rel = 'CONFLICTS_WITH' and e.src = any (v_seqs) and e.dst = any (v_seqs));
-  v_answer.hygiene_due := coalesce(v_scope.last_hygiene_at < v_due, true);
+  v_answer.hygiene_due := coalesce(coalesce(v_scope.last_hygiene_at, (
+    select n.created_at from pgmem.node n where n.seq = v_scope.project_seq)) < v_due, false);
   v_answer.proactive_hint := pgmem.reflection_hint(v_caller.tenant);
   v_answer.retrieval_status := case when v_seqs is null then 'empty' when v_answer.conflicts_found then 'conflicted'
                         else 'succeeded' end;
@@ -420,9 +421,7 @@ begin
     when v_seqs is null then 'Nothing is stored here yet. Work on, then save_session.'
     when cardinality(v_answer.truncated_scopes) > 0 or v_answer.left_out > 0
       then 'More is stored than is shown: narrow by topic or categories, or use search_memory.'
-    when v_answer.hygiene_due and (v_scope.last_hygiene_at is not null or exists (
-      select from pgmem.node n where n.seq = v_scope.project_seq and n.created_at < v_due))
-      then 'Run run_hygiene for this project when there is time.'
+    when v_answer.hygiene_due then 'Run run_hygiene for this project when there is time.'
     else 'Go on from here.' end;
   return v_answer;
 end;

@@ -663,8 +663,9 @@ begin
     v_answer.degraded := true;
     v_answer.reason := format('without a vector yet: %s of the memories compared', v_found.no_vector);
   end if;
-  v_answer.next_step := case when v_answer.answered <> 'yes' then v_answer.next_step end;
   v_answer.left_out := v_found.ranked - coalesce(cardinality(v_found.items), 0);
+  v_answer.next_step := case when v_answer.answered <> 'yes' then v_answer.next_step
+    || case when v_only and v_answer.left_out > 0 then ' min_relevance 0 shows what is nearest.' else '' end end;
   if v_tokens is not null then
     select k.items, v_answer.left_out + k.left_out into v_answer.results, v_answer.left_out
     from pgmem.packed(v_found.items, v_found.words, v_tokens) k;

@@ -198,6 +198,7 @@ def test_a_whole_report_is_noted_on_the_project_and_nothing_else_changes(
 ) -> None:
     clock(NOW)
     decide(call, "Sell tea", date="2020-01-01")
+    rows("update pgmem.node set created_at = '2026-01-01' where label = 'Project' returning id")
     assert call("retrieve_context", project_id=shop, scope="project")["hygiene_due"] is True
     before = picture()
     project = rows("select version, updated_at, recorded_at, tsv from pgmem.node where label = 'Project'")

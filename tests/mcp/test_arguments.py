@@ -179,6 +179,20 @@ async def test_an_unknown_field_of_a_part_is_refused_and_not_dropped(client: Cli
     assert "colour" in batch["decisions"][0]["message"]
 
 
+async def test_a_field_that_a_part_has_not_is_named_beside_the_one_that_is_missing(client: Client) -> None:
+    found = await client.call_tool(
+        "remember",
+        {
+            "label": "Technology",
+            "properties": {"name": "Redis"},
+            "relations": [{"rel_type": "USES", "name": "Kafka"}],
+        },
+    )
+    assert text_of(found) == (
+        "remember: relations[0].type is missing, send text; relations[0].rel_type is no argument: leave it out."
+    )
+
+
 async def test_control_characters_are_stripped_from_texts_and_refused_in_keys(
     client: Client, answer: Answer
 ) -> None:

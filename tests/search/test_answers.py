@@ -31,6 +31,11 @@ async def test_nonsense_is_not_answered(with_provider: Open) -> None:
     assert nonsense.answered == "no"
     assert nonsense.next_step == "Nothing here clearly answers this."
     assert all((result.relevance or 0) < 0.18 for result in nonsense.results)
+    few = await memory.search_memory(
+        "penguins on the glacier take orders", project_id="shop", answers_only=True
+    )
+    assert (few.results, few.left_out > 0) == ([], True)
+    assert few.next_step == "Nothing here clearly answers this. min_relevance 0 shows what is nearest."
     clear = await memory.search_memory("where do we keep the orders", project_id="shop")
     assert (clear.answered, clear.next_step) == ("yes", None)
     assert clear.results[0].title == "Keep the orders in PostgreSQL"

@@ -121,6 +121,36 @@ def test_near_names_wait_until_a_person_says_what_they_are(call: Call, rows: Row
     assert near(rows) == []
 
 
+def test_two_things_of_any_one_label_are_merged_by_their_ids(call: Call, rows: Rows) -> None:
+    call("save_session", objective="Begin", project_id="webshop")
+    for name in ("Clickhouse DB", "Clickhouse DBs"):
+        call(
+            "remember",
+            label="Technology",
+            properties=psycopg.types.json.Jsonb({"name": name}),
+            project_id="webshop",
+        )
+    (pair,) = rows("list_near_names")
+    assert pair["verb"] == "merge_entities"
+    assert call("merge_entities", by="ada", **pair["arguments"])["title"] == "Clickhouse DBs"
+    assert call("get_node", label="Technology", key="Clickhouse DB")["status"] == "active"
+    assert rows("list_near_names") == []
+    with pytest.raises(psycopg.Error, match="leave it out for a Technology"):
+        call("merge_entities", fact="It counts.", **pair["arguments"])
+
+
+def test_a_name_that_none_has_is_answered_with_those_that_hold_it(call: Call, rows: Rows) -> None:
+    call("save_session", objective="Begin", project_id="webshop")
+    for title in ("Cache pages for an hour", "Send mail at night"):
+        call("save_decision", title=title, rationale="r", project_id="webshop")
+    with pytest.raises(psycopg.Error, match=r"is here\. Did you mean 'Cache pages for an hour'\?"):
+        call("forget", label="Decision", key="cache PAGES")
+    with pytest.raises(psycopg.Error, match=r"is here\.\n"):
+        call("forget", label="Decision", key="100%_")
+    with pytest.raises(psycopg.Error, match="An EntityFact needs a name"):
+        call("get_node", label="EntityFact", key=" ")
+
+
 def test_the_lines_of_decisions_are_counted_and_each_is_listed_once(
     call: Call, rows: Rows, kept: dict[str, Any]
 ) -> None:

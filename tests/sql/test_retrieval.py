@@ -260,12 +260,13 @@ def test_a_conflict_with_what_is_not_shown_does_not_count(
 
 
 @pytest.mark.parametrize(
-    ("last", "due"),
+    ("made", "last", "due"),
     [
-        (None, True),
-        ("2026-03-08 09:59+00", True),
-        ("2026-03-10 10:00+00", False),
-        ("2026-04-07 10:00+00", False),
+        ("2026-03-01", None, True),
+        ("2026-04-01", None, False),
+        ("2026-03-01", "2026-03-08 09:59+00", True),
+        ("2026-03-01", "2026-03-10 10:00+00", False),
+        ("2026-03-01", "2026-04-07 10:00+00", False),
     ],
 )
 def test_hygiene_is_due_after_thirty_days(
@@ -273,14 +274,15 @@ def test_hygiene_is_due_after_thirty_days(
     connection: psycopg.Connection[DictRow],
     clock: Callable[[str], None],
     shop: str,
+    made: str,
     last: str | None,
     due: bool,
 ) -> None:
     clock("2026-04-08 10:00+00")
     connection.execute(
-        "update pgmem.node set props = props || jsonb_strip_nulls(jsonb_build_object('last_hygiene_at', %s::text))"
-        " where label = 'Project'",
-        (last,),
+        "update pgmem.node set props = props || jsonb_strip_nulls(jsonb_build_object('last_hygiene_at', %s::text)),"
+        " created_at = %s where label = 'Project'",
+        (last, made),
     )
     assert call("retrieve_context", project_id=shop, scope="project")["hygiene_due"] is due
 

@@ -257,6 +257,7 @@ def test_near_names_are_listed_on_home_and_are_merged_or_kept_apart(
     page = pages.page("/")
     page.get_by_role("link", name="2 near names").click()
     expect(page.locator(".names ins").first).to_have_text("s")
+    expect(page.locator("li", has_text="Mail providers")).to_contain_text("Ten messages a second.")
     page.locator("li", has_text="Mail providers").get_by_role("button", name="They are one").click()
     expect(page.locator(".compare")).to_contain_text("Another spelling?")
     page.get_by_role("link", name="The other way round").click()
