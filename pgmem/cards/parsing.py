@@ -29,7 +29,7 @@ _DEFINES_TESTS = re.compile(
 _TERM = re.compile(rb"[A-Za-z][A-Za-z0-9_]{2,60}")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _MOST = 200_000
-_TERMS = 120
+_TERMS = 300
 """Words of a file that a search for files knows, those that it uses most."""
 
 
@@ -110,7 +110,7 @@ def face(parsed: Mapping[str, Any]) -> list[Any]:
     ]
 
 
-def terms(data: bytes) -> list[str]:
+def terms(data: bytes) -> str:
     """The words of a file and the parts of its names, the most used first; `pgmem.terms` takes a text apart alike."""
     counts: Counter[str] = Counter()
     for name, count in Counter(_TERM.findall(data[:_MOST])).items():
@@ -118,4 +118,4 @@ def terms(data: bytes) -> list[str]:
             if len(part) > 2:
                 counts[part.lower().removesuffix("s")] += count
     ranked = sorted(counts, key=lambda word: (-counts[word], word))
-    return ranked[:_TERMS]
+    return " ".join(ranked[:_TERMS])

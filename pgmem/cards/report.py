@@ -43,7 +43,7 @@ def entries_of(
             entry["fact"]["added"] = known["added"]
         if "tests" in fact and known["run"]:
             entry["fact"]["run"] = known["run"]
-        entry["terms"] = row.get("terms", [])
+        entry["terms"] = row.get("terms", "")
         entries[path] = entry
     for reason in known["reasons"]:
         if reason["path"] in entries:

@@ -237,9 +237,9 @@ begin
   insert into pgmem.card_file as f (org_id, user_id, project_seq, path, digest, module, last_commit, symbols, terms)
   select p_place.org_id, p_place.user_id, p_place.project_seq, pgmem.clean_path(e.key), e.value, m.module,
     m.last_commit, case jsonb_typeof(m.symbols) when 'object' then m.symbols else '{}' end,
-    array(select jsonb_array_elements_text(t.value))
+    coalesce(string_to_array(nullif(t.value, ''), ' '), '{}')
   from jsonb_each_text(coalesce(p_report -> 'files', '{}')) e
-  left join jsonb_each(coalesce(p_report -> 'terms', '{}')) t on t.key = e.key and jsonb_typeof(t.value) = 'array'
+  left join jsonb_each_text(coalesce(p_report -> 'terms', '{}')) t on t.key = e.key
   left join (
     select distinct on (m.path) m.*
     from jsonb_to_recordset((p_report -> 'modules') || coalesce(p_report -> 'tests', '[]')) as m(path text, module text, last_commit text, symbols jsonb)
