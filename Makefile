@@ -59,6 +59,7 @@ check: lint types layers generated test  ## run what CI runs
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python scripts/check-words
 	$(BIN)/shellcheck $(filter-out %.ini %.txt %.yaml docker/Dockerfile docker/kubernetes docker/secrets,$(wildcard docker/*)) scripts/test-servers scripts/try-wheel .ci/run
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.compose-spec docker/compose.yaml
 	if [ -x $(BIN)/hadolint ]; then $(BIN)/hadolint --failure-threshold warning docker/Dockerfile; fi

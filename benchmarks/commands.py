@@ -530,7 +530,7 @@ def cards(
     report = _reported(json_file, run)
     precision = report["precision"]
     ways = (
-        ("told", "what_changes"),
+        ("what_changes", "what_changes"),
         ("cards", "ranking"),
         ("co_change", "changed together"),
         ("name", "same name"),

@@ -44,7 +44,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class FactSet:
-    """Facts in the order in which they were told, and questions about them."""
+    """Facts in the order in which they were given, and questions about them."""
 
     facts: list[str]
     questions: list[Question]
@@ -78,8 +78,8 @@ def _question(facts: Sequence[str], text: str, answers: Sequence[str]) -> Questi
             beginning = fact.rstrip(".").removesuffix(answer.rstrip("."))
             if beginning == fact.rstrip(".") or len(beginning.split()) < 2:
                 continue
-            told = _words(beginning)
-            best = max(best, (len(asked & told) / len(asked | told), number, beginning))
+            given = _words(beginning)
+            best = max(best, (len(asked & given) / len(asked | given), number, beginning))
     share, newest, beginning = best
     if newest < 0 or share == 0:
         return None
@@ -101,11 +101,11 @@ def _slot(fact: str) -> tuple[str, str]:
     return fact, "fact"
 
 
-async def _save(memory: Memory, told: FactSet, project: str, as_facts: bool) -> dict[UUID, int]:
+async def _save(memory: Memory, given: FactSet, project: str, as_facts: bool) -> dict[UUID, int]:
     """Save each fact as a context of its sentence, or as a fact of its subject with the relation as the slot."""
     saved = {}
-    await memory.save_session("Facts are told.", project)
-    for number, fact in enumerate(told.facts):
+    await memory.save_session("Facts are given.", project)
+    for number, fact in enumerate(given.facts):
         subject, relation = _slot(fact)
         result = await (
             memory.upsert_entity(subject, fact, project, about=relation)
@@ -117,13 +117,15 @@ async def _save(memory: Memory, told: FactSet, project: str, as_facts: bool) -> 
     return saved
 
 
-async def _ask(memory: Memory, told: FactSet, project: str, saved: dict[UUID, int]) -> list[dict[str, float]]:
+async def _ask(
+    memory: Memory, given: FactSet, project: str, saved: dict[UUID, int]
+) -> list[dict[str, float]]:
     scored = []
-    for question in told.questions:
+    for question in given.questions:
         found = await memory.search_memory(question.text, _DEPTH, project)
-        ranked = [told.facts[saved[result.id]] for result in found.results if result.id in saved]
-        newest = told.facts[question.newest]
-        stale = {told.facts[number] for number in question.stale}
+        ranked = [given.facts[saved[result.id]] for result in found.results if result.id in saved]
+        newest = given.facts[question.newest]
+        stale = {given.facts[number] for number in question.stale}
         above = ranked[: ranked.index(newest)] if newest in ranked else ranked
         scored.append(
             {
@@ -153,22 +155,22 @@ async def run(memory: Memory, file: Path, *, progress: Progress | None = None) -
         ValueError: the file is in another schema, or holds no question.
     """
     sets = read(file)
-    if not any(told.questions for told in sets):
+    if not any(given.questions for given in sets):
         raise ValueError(f"no question with its fact is in {file.name}")
     rows = []
-    for told in sets:
+    for given in sets:
         for way in ("contexts", "facts"):
-            project = f"{way} {len(told.facts)}"
-            saved = await _save(memory, told, project, way == "facts")
+            project = f"{way} {len(given.facts)}"
+            saved = await _save(memory, given, project, way == "facts")
             await settle(memory)
-            scored = await _ask(memory, told, project, saved)
+            scored = await _ask(memory, given, project, saved)
             pairs = [row for row in scored if row["pair"]]
             rows.append(
                 {
                     "saved": way,
-                    "facts": len(told.facts),
+                    "facts": len(given.facts),
                     "questions": len(scored),
-                    "left_out": told.left_out,
+                    "left_out": given.left_out,
                     "pairs": len(pairs),
                     "first": percentages({"first": row["first"]} for row in scored)["first"],
                     **percentages({name: row[name] for name in ("above", "among five")} for row in pairs),

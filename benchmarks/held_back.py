@@ -63,9 +63,9 @@ def measure(
         skip: how many such commits after those are left out, to ask about older ones.
 
     Returns:
-        {repository, base, commits, questions: {files, tests}, precision: {told, cards, co_change, name, most_changed:
-        {files, tests}}, recall_at_10: {told, cards, co_change}, within_five: {which_files, bm25, of}, best_possible:
-        {files, tests}, ratio: {files, tests}}, where ratio is that of cards to the best baseline.
+        {repository, base, commits, questions: {files, tests}, precision: {what_changes, cards, co_change, name,
+        most_changed: {files, tests}}, recall_at_10: {what_changes, cards, co_change}, within_five: {which_files, bm25,
+        of}, best_possible: {files, tests}, ratio: {files, tests}}, where ratio is that of cards to the best baseline.
 
     Raises:
         InvalidArgument: the history is too short.
@@ -84,8 +84,8 @@ def measure(
         progress("reading", number, len(tree))
     made = learned({path: row for path, row in parsed.items() if row}, list(tree), before, {})
     ways = _ways(list(tree), made.timeline, made.covering, made.companions)
-    told, within = _from_store(root, base, dsn, asked, tree, progress)
-    ways["told"] = _Answers(*told)
+    answers, within = _from_store(root, base, dsn, asked, tree, progress)
+    ways["what_changes"] = _Answers(*answers)
     return {
         "repository": root.resolve().name,
         "base": base,
@@ -108,7 +108,7 @@ def _from_store(
     tree: Mapping[str, bytes],
     progress: Progress,
 ) -> tuple[tuple[_Way, _Way], dict[str, int]]:
-    """What a store tells that was filled at a commit: what changes with a file, its tests, and the files of a text."""
+    """What a store filled at a commit answers: what changes with a file, its tests, and the files of a text."""
     there = frozenset(tree)
     paths = sorted({path for one in asked for _, *names in one.changes for path in names} & there)
     with temporary_server(dsn) as (server, folder), filled_database(server, 10) as database:
@@ -264,7 +264,8 @@ def _asked(
         "questions": dict(questions),
         "precision": precision,
         "recall_at_10": {
-            way: round(recall[way] / max(1, questions["files"]), 3) for way in ("told", "cards", "co_change")
+            way: round(recall[way] / max(1, questions["files"]), 3)
+            for way in ("what_changes", "cards", "co_change")
         },
         "best_possible": {part: share(possible[part], part) for part in at},
         "ratio": {

@@ -2,9 +2,9 @@
 
 The adapter has `add` and `search` and nothing else. A belief is saved by `upsert_entity` in a project of its scope, its
 canonical name as the entity, its aliases as aliases; `search` is `search_memory` as an agent calls it, with the query's
-text alone. What stands around the two (pinned beliefs, open questions, participants of relations, the budget, the
+text alone. What surrounds the two (pinned beliefs, open questions, participants of relations, the budget, the
 persona) is the benchmark's own harness, and so is the scoring; both follow its sources rule by rule. With
-`--superseded` the adapter forgets what the data calls superseded or resolved, as an agent would who was told so.
+`--superseded` the adapter forgets what the data calls superseded or resolved, as an agent would who was informed of it.
 The data is MIT and not part of pgmem (github.com/tenurehq/precisionMemBench, fixtures).
 """
 
@@ -41,7 +41,7 @@ class Adapter:
     async def open(self, user: str, scopes: Iterable[str]) -> None:
         """Make a project for each scope of a user."""
         for scope in scopes:
-            await self._of(user).save_session("Beliefs are told.", scope)
+            await self._of(user).save_session("Beliefs are given.", scope)
 
     async def add(self, belief: Belief) -> None:
         """Save a belief, or save it again when it has changed."""

@@ -218,7 +218,7 @@ VERBS = {
             "write",
             "writer",
             toolsets=("core",),
-            description="Keep a note that is no decision, pattern or fact.",
+            description="Keep a note that is not a decision, pattern or fact.",
             arguments={
                 "content": Argument("The text of the note.", required=True),
                 "project_id": Argument("Project name.", required=True),
@@ -421,7 +421,7 @@ VERBS = {
             "writer",
             arguments={
                 "verb": Argument(
-                    "forget or edit_memory, for a memory that is here; or the verb that saves a kind, for a new one.",
+                    "forget or edit_memory, for a stored memory; or the verb that saves a kind, for a new one.",
                     required=True,
                 ),
                 "arguments": Argument(
@@ -733,7 +733,7 @@ VERBS = {
                 "name": Argument("A name for the token in list_tokens; unset: the names of the tenant."),
                 "expires_at": Argument("When the token ends; unset: never.", type="timestamp with time zone"),
                 "for_person": Argument(
-                    "Whether a person signs in to the page with it and decides there; such a token lets no agent in.",
+                    "Whether a person signs in to the page with it and decides there; such a token admits no agent.",
                     type="boolean",
                     default="False",
                 ),
@@ -907,7 +907,7 @@ VERBS = {
             "writer",
             arguments={
                 "path": Argument("Where the file is.", required=True),
-                "old_str": Argument("The text to replace, as it stands in the file.", required=True),
+                "old_str": Argument("The text to replace, as the file has it.", required=True),
                 "new_str": Argument("The text in its place; empty: none."),
                 "project_id": Argument("The project that the file belongs to; unset: none."),
             },
@@ -1028,7 +1028,7 @@ VERBS = {
             "writer",
             arguments={
                 "entity_names": Argument(
-                    "Their names; a name that is no entity is left out.", type="text[]", required=True
+                    "Their names; a name without an entity is left out.", type="text[]", required=True
                 )
             },
         ),
@@ -1038,7 +1038,7 @@ VERBS = {
             "writer",
             arguments={
                 "deletions": Argument(
-                    'A list of {"entityName": …, "observations": ["…"]}; what is not here is left out.',
+                    'A list of {"entityName": …, "observations": ["…"]}; what does not exist is left out.',
                     type="pgmem.objects",
                     required=True,
                 )
@@ -1050,7 +1050,7 @@ VERBS = {
             "writer",
             arguments={
                 "relations": Argument(
-                    'A list of {"from": …, "to": …, "relationType": …}; what is not here is left out.',
+                    'A list of {"from": …, "to": …, "relationType": …}; what does not exist is left out.',
                     type="pgmem.objects",
                     required=True,
                 )
@@ -1073,7 +1073,7 @@ VERBS = {
             "reader",
             arguments={
                 "names": Argument(
-                    "The names; one that is no entity is left out.", type="text[]", required=True
+                    "The names; one without an entity is left out.", type="text[]", required=True
                 )
             },
         ),
@@ -1281,7 +1281,7 @@ VERBS = {
             "read",
             "reader",
             toolsets=("core", "quality"),
-            description="The pending insights, surest first.",
+            description="The pending insights, highest confidence first.",
             arguments={
                 "limit": Argument(
                     "How many at most, 1 to 1000.", type="integer", default="10", least=1.0, most=1000.0
@@ -1514,7 +1514,7 @@ VERBS = {
                 ),
                 "by": Argument("The name of the person who decides.", required=True),
                 "title": Argument(
-                    "The title, of a memory whose title is no property, such as a decision; unset: as it is."
+                    "The title, of a memory whose title is not a property, such as a decision; unset: as it is."
                 ),
                 "period": Argument(
                     '{"valid_from": …, "valid_to": …} instead of the period that it has; an end that is missing is open.',
@@ -1651,7 +1651,7 @@ VERBS = {
                     "The branch that it is written on, if that is not the default one; default that of the repository."
                 ),
                 "branch_commit": Argument(
-                    "The last commit of the branch; ^ID: the branch begins at ID and has none of its own."
+                    "The last commit of the branch; ^ID: the branch begins at ID and has no commits yet."
                 ),
             },
         ),
@@ -1675,7 +1675,7 @@ VERBS = {
                     "The branch that they are written on, if that is not the default one; default that of the repository."
                 ),
                 "branch_commit": Argument(
-                    "The last commit of the branch; ^ID: the branch begins at ID and has none of its own."
+                    "The last commit of the branch; ^ID: the branch begins at ID and has no commits yet."
                 ),
             },
         ),
@@ -1711,7 +1711,7 @@ VERBS = {
                     default="False",
                 ),
                 "receipt": Argument(
-                    "As propose_from_receipt takes it, without intent_id and changed_paths; and status, verify (texts), tests (a list of texts) and commit, which a trajectory tells; default: an empty object.",
+                    "As propose_from_receipt takes it, without intent_id and changed_paths; and status, verify (texts), tests (a list of texts) and commit, which a trajectory gives; default: an empty object.",
                     type="jsonb",
                 ),
                 "share": Argument(
@@ -1723,7 +1723,7 @@ VERBS = {
                     "The branch that the work is on, if that is not the default one; default that of the repository."
                 ),
                 "branch_commit": Argument(
-                    "The last commit of the branch; ^ID: the branch begins at ID and has none of its own."
+                    "The last commit of the branch; ^ID: the branch begins at ID and has no commits yet."
                 ),
             },
         ),
@@ -1961,7 +1961,7 @@ VERBS = {
                 ),
                 "vectors": Argument("Whether the content holds vectors.", type="boolean", default="False"),
                 "without": Argument(
-                    "What the cursors of another store begin with: what came from there and is here as it is there is left out."
+                    "What the cursors of another store begin with: what came from there and is the same on both sides is left out."
                 ),
             },
         ),

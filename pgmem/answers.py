@@ -201,7 +201,7 @@ class ScopeState(Answer):
 class DescribedLabel(Answer):
     """A label: the property that names its nodes, the one that is their title, and those that are searched.
 
-    `written_by` is the verb that writes the label. Labels that are no memories, such as Project, hold the store
+    `written_by` is the verb that writes the label. Labels that are not memories, such as Project, hold the store
     together.
     """
 
@@ -282,7 +282,7 @@ class OpenedProject(Answer):
 
 
 class NearName(Answer):
-    """A name that was here and that a new one resembles; 1.0 for another spelling of it, less for other letters."""
+    """An existing name that a new one resembles; 1.0 for another spelling of it, less for other letters."""
 
     new_name: str
     id: UUID
@@ -312,7 +312,7 @@ class SaveResult(Answer):
     save_id: UUID | None = None
     embedded: bool = False
     near_names: list[NearName] = field(default_factory=list)
-    """Names that were here before and resemble one"""
+    """Existing names that resemble one that this sa"""
     conflicts: list[Contradiction] = field(default_factory=list)
     """What it contradicts; of plain statements"""
 
@@ -575,7 +575,7 @@ class Neighbours(Answer):
 
 
 class Node(KeyedMemory):
-    """A node whole: as it stands, or as it was true or known at a date.
+    """A node with all its properties: as it is, or as it was true or known at a date.
 
     The agent and session are those of the present state's writer; archived_at is set for a forgotten memory.
     """
@@ -1060,7 +1060,7 @@ class Insight(Answer):
 
 
 class Insights(Answer):
-    """The insights that wait for review, the surest first."""
+    """The pending insights, highest confidence first."""
 
     insights: list[Insight]
 
@@ -1453,7 +1453,7 @@ class AnswerBudget(Answer):
 
 
 class WaitingBranch(Answer):
-    """A branch with cards of its own, and the commit after which they are shared; ^ID: any that follows ID."""
+    """A branch with its own cards, and the commit after which they are shared; ^ID: any that follows ID."""
 
     branch: str
     commit: str

@@ -34,7 +34,7 @@ __all__ = ["Memory", "Opening"]
 
 
 class Memory(Verbs):
-    """The verbs as methods. Each call is a transaction of its own, except on a connection of the caller (`on`).
+    """The verbs as methods. Each call is its own transaction, except on a connection of the caller (`on`).
 
     ```python
     async with Memory.connect() as memory:

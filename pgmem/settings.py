@@ -470,5 +470,5 @@ def _rows(given: Mapping[str, str | None]) -> dict[str, str]:
         for name, value in given.items()
         if name.startswith("PGMEM_") and name not in own
     }
-    # A blank value is no value, as in every other setting.
+    # A blank value counts as unset, as in every other setting.
     return {row: value.strip() for row, value in named.items() if value is not None and value.strip()}

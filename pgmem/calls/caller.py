@@ -131,7 +131,7 @@ class Caller:
         }
 
     async def _text(self, verb: str, params: Mapping[str, Any], timeout_s: float) -> str | None:
-        """Return the text of a save as the database stores it; None if the verb writes no text of its own."""
+        """Return the text of a save as the database stores it; None if the verb writes no text itself."""
         if verb == "remember":
             name = str(params["label"])
             label = (await self.database.labels(name, timeout_s)).get(name)

@@ -1,4 +1,4 @@
-"""Cards: the repository is read before a retrieval if the sync policy of the project says so.
+"""Cards: the repository is read before a retrieval if the sync policy of the project asks for it.
 
 What is written in a repository that is on a branch is a card of this branch until git says that it is merged.
 """
@@ -102,7 +102,7 @@ async def refresh_from_run(caller: Caller, params: dict[str, Any]) -> CardRefres
     """Settle the branches first: a card that is shared now follows the files of the report."""
     if not params["dry_run"]:
         project, root = params["project_id"], await _here(caller, params["project_id"])
-        with suppress(ContractError):  # there is no such project; the refresh says so
+        with suppress(ContractError):  # no such project exists; the refresh reports it
             state = await _state(caller, project) if root is not None else None
             if root is not None and state is not None:
                 await _settle(caller, project, root, state.waiting)
@@ -165,7 +165,7 @@ async def _state(caller: Caller, project_id: str) -> CardsSync | None:
 
 
 async def _sync(caller: Caller, project_id: str, root: Path) -> tuple[str, str, Reading | None]:
-    """Refresh the cards if the policy says so; what was done and why, and the repository as far as it was read."""
+    """Refresh the cards if the policy asks for it; what was done and why, and the repository as far as it was read."""
     try:
         state = await _state(caller, project_id)
     except ContractError:

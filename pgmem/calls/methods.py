@@ -160,7 +160,7 @@ class Verbs:
             value: The new value, as a text.
 
         Raises:
-            InvalidArgument: There is no such setting, or the value does not fit; the message says what the
+            InvalidArgument: No such setting exists, or the value does not fit; the message says what the
                 setting means.
         """
         return await self.caller.one("set_setting", Setting, {"name": name, "value": value})
@@ -246,7 +246,7 @@ class Verbs:
     ) -> DuplicateCheck:
         """Say which outcome save_decision would have, with the candidate; writes nothing.
 
-        score is the Jaccard of the two titles, 0.5 to 1; null where there is no candidate.
+        score is the Jaccard of the two titles, 0.5 to 1; null without a candidate.
 
         Args:
             title: The title of the decision.
@@ -296,7 +296,7 @@ class Verbs:
                 default, for reviewers alone.
 
         Raises:
-            NotPermitted: The login is no reviewer, and if_worth is false.
+            NotPermitted: The login is not a reviewer, and if_worth is false.
         """
         return await self.caller.value("refresh_dedup", int, {"if_worth": if_worth})
 
@@ -652,7 +652,7 @@ class Verbs:
         session_id: str | None = None,
         save_id: UUID | None = None,
     ) -> SaveStatus:
-        """List the open saves of a project or of all, oldest first, or tell the outcome of one save.
+        """List the open saves of a project or of all, oldest first, or return the outcome of one save.
 
         A save that a later one with the same arguments made good is no longer open.
 
@@ -666,7 +666,7 @@ class Verbs:
 
         Raises:
             InvalidArgument: the project_id is empty, holds a control character or is too long.
-            MemoryNotFound: no such project or session is here; the message names those that are near.
+            MemoryNotFound: no such project or session exists; the message names those that are near.
             DatabaseUnavailable: the database does not answer and the outbox is empty.
         """
         return await saves.get_save_status(
@@ -692,8 +692,8 @@ class Verbs:
             project_id: The project to save it into instead, where an agent misspelt it.
 
         Raises:
-            MemoryNotFound: the caller's tenant has no such save, or it is a batch; or there is no such
-                project.
+            MemoryNotFound: the caller's tenant has no such save, or it is a batch; or no such project
+                exists.
             InvalidArgument: the arguments on record cannot be read.
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
@@ -775,7 +775,7 @@ class Verbs:
     ) -> Remembered:
         """Create or update a node by its name, and relate it to others by their names.
 
-        A name that is new and resembles one that was here is made, and near_names says which it resembles.
+        A name that is new and resembles an existing one is made, and near_names says which it resembles.
 
         A target that exists gets an edge, a missing one becomes a stub, an ambiguous one comes back in
         did_you_mean.
@@ -833,14 +833,13 @@ class Verbs:
         """Ask a person to decide about a change; asked for again, it is the same review.
 
         Args:
-            verb: forget or edit_memory, for a memory that is here; or the verb that saves a kind, for a new
-                one.
+            verb: forget or edit_memory, for a stored memory; or the verb that saves a kind, for a new one.
             arguments: Of the verb, an object: purge of forget, properties and title of edit_memory, or
                 those of the save.
             id: The memory that would be forgotten or edited.
 
         Raises:
-            InvalidArgument: another verb, or arguments is no object.
+            InvalidArgument: another verb, or arguments is not an object.
             MemoryNotFound: no such memory is visible to the caller.
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
@@ -940,11 +939,11 @@ class Verbs:
         session_id: str | None = None,
         answers_only: bool | None = None,
     ) -> SearchResults:
-        """Memories that answer a query, best first: by meaning, by words and by what stands around them.
+        """Memories that answer a query, best first: by vector similarity, BM25 and neighbouring memories.
 
         score orders the results of this search; relevance (0 to 1) compares with other searches. answered
-        says of the whole whether something here answers the query: yes, unclear or no. search_answer says
-        so for a search without rows too.
+        says of the whole whether something here answers the query: yes, unclear or no. search_answer gives
+        it for a search without rows too.
 
         Args:
             query: Words or a question.
@@ -1020,7 +1019,7 @@ class Verbs:
         as_of: datetime | None = None,
         known_at: datetime | None = None,
     ) -> Node:
-        """Read one memory whole: as it stands, or as it was true or on record at a time.
+        """Read one memory whole: as it is, or as it was true or on record at a time.
 
         A memory that was forgotten is found where no other has the name: its status is `archived`, and
         archived_at says since when. agent_id and session_id say who wrote the present state. With as_of or
@@ -1054,9 +1053,9 @@ class Verbs:
     ) -> History:
         """List every state a memory was recorded in, oldest first; a forgotten memory has a history too.
 
-        valid_from and valid_to are the effective period of a state: without a date of its own it begins
-        when it was saved and ends where the next one begins. A `restated` state holds nowhere any more, as
-        a later one took its whole period.
+        valid_from and valid_to are the effective period of a state: without a date it begins when it was
+        saved and ends where the next one begins. A `restated` state holds nowhere any more, as a later one
+        took its whole period.
 
         Args:
             label: Such as Decision.
@@ -1094,7 +1093,7 @@ class Verbs:
             governance_token: For a global memory; a token of request_global_write_approval.
 
         Raises:
-            MemoryNotFound: there is no such memory, or it has no such version.
+            MemoryNotFound: no such memory exists, or it has no such version.
             AmbiguousName: a name fits several memories; the message lists their ids.
             InvalidArgument: an unknown label, an empty key, or the same content is live under another id.
             NotPermitted: the memory belongs to all tenants, or it is global and the token is missing or
@@ -1285,7 +1284,7 @@ class Verbs:
     ) -> CapturedTurns:
         """Keep the turns of a conversation as source text, found by search where labels name Turn.
 
-        A turn that is here already, or was forgotten, is passed over and counted as known. A project that
+        A turn that exists already, or was forgotten, is passed over and counted as known. A project that
         does not exist is made. The turns are deleted turn_days (a setting) after they were captured.
 
         Args:
@@ -1370,8 +1369,8 @@ class Verbs:
             user_id: The user the token acts for; empty: the organisation as a whole.
             name: A name for the token in list_tokens; unset: the names of the tenant.
             expires_at: When the token ends; unset: never.
-            for_person: Whether a person signs in to the page with it and decides there; such a token lets
-                no agent in.
+            for_person: Whether a person signs in to the page with it and decides there; such a token admits
+                no agent.
 
         Raises:
             InvalidArgument: no tenant is named in a store that has tenants, a name cannot be taken, or
@@ -1414,7 +1413,7 @@ class Verbs:
             token_id: The id of the token, as list_tokens gives it.
 
         Raises:
-            MemoryNotFound: there is no such token.
+            MemoryNotFound: no such token exists.
             NotPermitted: the login is neither owner nor reviewer.
         """
         return await tenancy.revoke_token(self.caller, {"token_id": token_id})
@@ -1501,7 +1500,7 @@ class Verbs:
         """Remove a user, or an organisation with its users, from every table and from the graph.
 
         In Python the saves of the subject in the outbox of this machine are removed too. `counts` has the
-        number of rows by table. Where nothing was stored there is no receipt: receipt_id is null.
+        number of rows by table. Where nothing was stored receipt_id is null.
 
         Args:
             org_id: The organisation to remove; empty: a user without an organisation.
@@ -1551,7 +1550,7 @@ class Verbs:
     ) -> list[StoredItem]:
         """Read items by their namespaces and names.
 
-        place is the number of the key, from 1; what is not here has no row.
+        place is the number of the key, from 1; what does not exist has no row.
 
         Args:
             keys: A list of {"namespace": ["users", "ada"], "name": "profile"}.
@@ -1649,7 +1648,7 @@ class Verbs:
         self,
         ids: Sequence[UUID],
     ) -> int:
-        """Let items live for their whole time to live again, from now on; no version is made.
+        """Reset the TTL of items. Creates no version.
 
         Args:
             ids: The ids of items that were read; those without a time to live, or expired, stay as they
@@ -1730,12 +1729,12 @@ class Verbs:
 
         Args:
             path: Where the file is.
-            old_str: The text to replace, as it stands in the file.
+            old_str: The text to replace, as the file has it.
             new_str: The text in its place; empty: none.
             project_id: The project that the file belongs to; unset: none.
 
         Raises:
-            MemoryNotFound: there is no such file.
+            MemoryNotFound: no such file exists.
             InvalidArgument: the text is not in the file, or more than once, or the path is a directory.
             NotPermitted: the file was written by a more trusted source.
             IdentityRequired: the store has tenants and the caller has no identity.
@@ -1763,7 +1762,7 @@ class Verbs:
             project_id: The project that the file belongs to; unset: none.
 
         Raises:
-            MemoryNotFound: there is no such file.
+            MemoryNotFound: no such file exists.
             InvalidArgument: the file has no such line, or the path is a directory.
             NotPermitted: the file was written by a more trusted source.
             IdentityRequired: the store has tenants and the caller has no identity.
@@ -1865,7 +1864,7 @@ class Verbs:
     ) -> int:
         """Add messages to the end of a session, all or none.
 
-        Of two calls at once, the messages of one stand whole before those of the other.
+        Of two calls at once, all messages of one come before those of the other.
 
         Args:
             session_id: The name of the session; a new one begins a session.
@@ -1951,7 +1950,7 @@ class Verbs:
     ) -> KnownRelations:
         """Relate entities by their names; answers with the relations that are new.
 
-        A name that is no entity becomes a stub.
+        A name without an entity becomes a stub.
 
         Args:
             relations: A list of {"from": …, "to": …, "relationType": …}.
@@ -1997,7 +1996,7 @@ class Verbs:
         revert brings an entity back, without its relations.
 
         Args:
-            entity_names: Their names; a name that is no entity is left out.
+            entity_names: Their names; a name without an entity is left out.
 
         Raises:
             NotPermitted: an entity was written by a more trusted source.
@@ -2013,7 +2012,7 @@ class Verbs:
         """Delete observations of entities; how many. The entity before it becomes a version.
 
         Args:
-            deletions: A list of {"entityName": …, "observations": ["…"]}; what is not here is left out.
+            deletions: A list of {"entityName": …, "observations": ["…"]}; what does not exist is left out.
 
         Raises:
             NotPermitted: an entity was written by a more trusted source.
@@ -2029,7 +2028,7 @@ class Verbs:
         """Delete relations between entities; how many.
 
         Args:
-            relations: A list of {"from": …, "to": …, "relationType": …}; what is not here is left out.
+            relations: A list of {"from": …, "to": …, "relationType": …}; what does not exist is left out.
 
         Raises:
             IdentityRequired: the store has tenants and the caller has no identity.
@@ -2061,7 +2060,7 @@ class Verbs:
         """Read the entities of some names, with their relations.
 
         Args:
-            names: The names; one that is no entity is left out.
+            names: The names; one without an entity is left out.
         """
         return await self.caller.one("open_nodes", KnownGraph, {"names": list(names)})
 
@@ -2454,7 +2453,7 @@ class Verbs:
         limit: RowLimit = 10,
         query: str | None = None,
     ) -> Insights:
-        """The pending insights, surest first.
+        """The pending insights, highest confidence first.
 
         Args:
             limit: How many at most, 1 to 1000.
@@ -2483,8 +2482,8 @@ class Verbs:
             action: approve or dismiss.
 
         Raises:
-            MemoryNotFound: no such insight is here.
-            NotPermitted: the setting approval is not self, and the caller is no person; or what it forgets
+            MemoryNotFound: no such insight exists.
+            NotPermitted: the setting approval is not self, and the caller is an agent; or what it forgets
                 is trusted more than the caller.
             InvalidArgument: it was judged otherwise before, or the action is another word.
             IdentityRequired: the store has tenants and the caller has no identity.
@@ -2550,7 +2549,7 @@ class Verbs:
         self,
         ids: Sequence[UUID],
     ) -> list[Node]:
-        """Read several memories by their ids, forgotten ones too; an id that is not here has no row.
+        """Read several memories by their ids, forgotten ones too; an id that does not exist has no row.
 
         Args:
             ids: At most 200.
@@ -2668,7 +2667,7 @@ class Verbs:
         self,
         id: UUID,
     ) -> list[LineEntry]:
-        """The line that a memory stands in: what it replaced and what replaced it, oldest first.
+        """What a memory replaced and what replaced it, oldest first.
 
         A memory with neither is a line of one. decided_by is the person who decided the replacement, where
         it was one.
@@ -2777,7 +2776,7 @@ class Verbs:
     ) -> ReviewDetail:
         """Read one save that waits for a person, or is decided, beside the memory it concerns.
 
-        The candidate is the memory that stands now in the line of the one that the save resembled. A
+        The candidate is the memory that is current in the line of the one that the save resembled. A
         decided save has resolved_by and no arguments.
 
         Args:
@@ -2876,7 +2875,8 @@ class Verbs:
             properties: The properties that change, an object; the others stay, and null removes one that
                 its kind does not require.
             by: The name of the person who decides.
-            title: The title, of a memory whose title is no property, such as a decision; unset: as it is.
+            title: The title, of a memory whose title is not a property, such as a decision; unset: as it
+                is.
             period: {"valid_from": …, "valid_to": …} instead of the period that it has; an end that is
                 missing is open.
 
@@ -2935,7 +2935,7 @@ class Verbs:
         cursor: str | None = None,
         branch: str | None = None,
     ) -> RelevantMemory:
-        """Tell what memory knows about some paths, symbols or an intent before they are changed.
+        """Return what memory knows about some paths, symbols or an intent before they are changed.
 
         Send exactly one of scope, symbols, intent_id and cursor. The compact answer is one digest for each
         path, best first: what people have approved, decisions, reverts and why it was changed, what changes
@@ -3039,7 +3039,7 @@ class Verbs:
 
         A sentence is refused if it says that memory or a card allows edits, overrides or clears findings,
         widens a scope, replaces verification or approves, or that an agent approves; or if it rests such a
-        permission on memory. What is denied is no permission. A text that relies on a stale card without
+        permission on memory. What is denied is not a permission. A text that relies on a stale card without
         saying so, and a long one, are given a warning. Nothing is stored.
 
         Args:
@@ -3081,8 +3081,8 @@ class Verbs:
             share: Whose it is: private or org; unset: private where there is a user.
             branch: The branch that it is written on, if that is not the default one; default that of the
                 repository.
-            branch_commit: The last commit of the branch; ^ID: the branch begins at ID and has none of its
-                own.
+            branch_commit: The last commit of the branch; ^ID: the branch begins at ID and has no commits
+                yet.
 
         Raises:
             ContractError: the type is unknown, the statement empty or too long, the path not in the
@@ -3126,8 +3126,8 @@ class Verbs:
             share: Whose it is: private or org; unset: private where there is a user.
             branch: The branch that they are written on, if that is not the default one; default that of the
                 repository.
-            branch_commit: The last commit of the branch; ^ID: the branch begins at ID and has none of its
-                own.
+            branch_commit: The last commit of the branch; ^ID: the branch begins at ID and has no commits
+                yet.
 
         Raises:
             ContractError: the receipt names no paths or an unfinished intent, or a text does not fit; no
@@ -3194,13 +3194,13 @@ class Verbs:
             project_id: Project name.
             propose: Whether drafts are made from the receipt; default false.
             receipt: As propose_from_receipt takes it, without intent_id and changed_paths; and status,
-                verify (texts), tests (a list of texts) and commit, which a trajectory tells; default: an
+                verify (texts), tests (a list of texts) and commit, which a trajectory gives; default: an
                 empty object.
             share: Whose it is: private or org; unset: private where there is a user.
             branch: The branch that the work is on, if that is not the default one; default that of the
                 repository.
-            branch_commit: The last commit of the branch; ^ID: the branch begins at ID and has none of its
-                own.
+            branch_commit: The last commit of the branch; ^ID: the branch begins at ID and has no commits
+                yet.
 
         Raises:
             ContractError: a path is outside the repository, the intent is finished already, or the receipt
@@ -3366,7 +3366,7 @@ class Verbs:
         Raises:
             NotPermitted: the login is neither owner nor reviewer, or the card belongs to another tenant.
             MemoryNotFound: no such card is visible here.
-            ContractError: the card is no draft.
+            ContractError: the card is not a draft.
             InvalidArgument: by is empty.
         """
         return await self.caller.one(
@@ -3457,8 +3457,8 @@ class Verbs:
         """Show the turns of a conversation that no extraction has looked at, and memories that they may touch.
 
         `turns` and `candidates` are numbered; `shape` is the answer that apply_extraction takes;
-        `remaining` counts the turns after these. Nothing to look at: there is no extraction_id. Turns count
-        as looked at once the answer is applied.
+        `remaining` counts the turns after these. Without unprocessed turns extraction_id is null. Turns
+        count as looked at once the answer is applied.
 
         Args:
             session_id: client:session, as capture_turns answers; unset: the conversation that waits
@@ -3480,7 +3480,7 @@ class Verbs:
         extraction_id: UUID,
         answer: Mapping[str, Any],
     ) -> AppliedExtraction:
-        """Store what of a model's answer its quotes bear out; the rest is rejected with its reason.
+        """Store the items of a model's answer that their quotes support; the rest is rejected with its reason.
 
         An item is `new`, `supersede`, `duplicate_skip`, `archived` (of invalidate), `manual_review` or
         `rejected`. What touches a memory that has changed since begin_extraction, that it did not show, or
@@ -3495,7 +3495,7 @@ class Verbs:
 
         Raises:
             InvalidArgument: the answer is not such an object.
-            MemoryNotFound: no such extraction of the caller is here.
+            MemoryNotFound: the caller has no such extraction.
             SaveIdReused: the extraction was applied with another answer.
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
@@ -3538,9 +3538,9 @@ class Verbs:
         """Rank the files that usually change together with some files, and the tests among them.
 
         `files` are the likeliest, at most limit, each with a score (the chance that the next commit changes
-        it too) and the files that it is told because of, with the number of commits that they share.
-        `tests` are the likeliest five tests. `added` names a folder in which most changes add a file, such
-        as one for notes of changes. Files of the question are left out.
+        it too) and the files that make it relevant, with the number of commits that they share. `tests` are
+        the likeliest five tests. `added` names a folder in which most changes add a file, such as one for
+        notes of changes. Files of the question are left out.
 
         Args:
             project_id: Project name.
@@ -3565,8 +3565,8 @@ class Verbs:
 
         Each file has a score, which orders the files of one answer, and the signs that found it: named (the
         text names it), words (it uses the words of the text), path (its path holds them), cards and work
-        (cards about it, or earlier changes of it, say so), together (it changes with another that was
-        found).
+        (cards about it, or earlier changes of it, have its name), together (it changes with another that
+        was found).
 
         Args:
             project_id: Project name.
@@ -3606,13 +3606,13 @@ class Verbs:
                 its last change.
             all_tenants: The changes of every tenant, instead of what the caller sees.
             vectors: Whether the content holds vectors.
-            without: What the cursors of another store begin with: what came from there and is here as it is
-                there is left out.
+            without: What the cursors of another store begin with: what came from there and is the same on
+                both sides is left out.
 
         Raises:
             CursorLost: The cursor is of another store, ahead of this one, or older than feed_days.
-            InvalidArgument: after is no cursor.
-            MemoryNotFound: There is no such project.
+            InvalidArgument: after is not a cursor.
+            MemoryNotFound: no such project exists.
             NotPermitted: All tenants, and the login is neither owner nor reviewer.
         """
         return await self.caller.one(
@@ -3670,11 +3670,11 @@ class Verbs:
         dry_run: bool = False,
         pushed: str | None = None,
     ) -> list[Arrival]:
-        """Take a page of another store's feed by the rules of a save; what is here stays.
+        """Take a page of another store's feed by the rules of a save; what is stored stays.
 
-        Returns what became of each change that brings a record: taken, present, merged (it is here under
-        another id), updated, conflict (changed on both sides: both states are kept, the later one stands),
-        review (a decision with a near title is here), purged, or refused, with the reason.
+        Returns what became of each change that brings a record: taken, present, merged (it exists under
+        another id), updated, conflict (changed on both sides: both states are kept, the later one is
+        current), review (a decision with a near title exists), purged, or refused, with the reason.
 
         Args:
             changes: The changes of a page that `changes` returned with content, or lines of an export.
@@ -3689,8 +3689,8 @@ class Verbs:
                 known_peer.
 
         Raises:
-            InvalidArgument: changes is no list.
-            CursorLost: since or until is no cursor of this feed.
+            InvalidArgument: changes is not a list.
+            CursorLost: since or until is not a cursor of this feed.
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
         """

@@ -44,7 +44,7 @@ async def retrieve_context(caller: Caller, params: dict[str, Any]) -> ContextBun
 async def _recover(caller: Caller) -> None:
     try:
         await caller.database.recover()
-    except Exception:  # still away: the second attempt will say so
+    except Exception:  # still away: the second attempt reports it
         return
 
 

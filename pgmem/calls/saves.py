@@ -286,7 +286,7 @@ def _date(value: Date | str | None) -> Date | None:
     try:
         return Date.fromisoformat(value.strip())
     except ValueError:
-        raise InvalidArgument(f"date is no date: {value[:40]!r}; send YYYY-MM-DD.") from None
+        raise InvalidArgument(f"date is not a valid date: {value[:40]!r}; send YYYY-MM-DD.") from None
 
 
 def _split(params: dict[str, Any]) -> tuple[dict[str, Any], UUID, str | None]:

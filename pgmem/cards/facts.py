@@ -88,7 +88,7 @@ def facts(
         owners: contents of the CODEOWNERS files.
         unmerged: commits that are not in the default branch.
         sizes: how many lines of each file a commit changed, for commits that explain something.
-        taken_back: the reverting commits, with the files in which what they revert is gone.
+        taken_back: the reverting commits, with the files in which what they revert no longer exists.
 
     Returns:
         {names, modules, imports, covering, deciding, rules, facts, reasons, renames, work, added, run}: dotted names

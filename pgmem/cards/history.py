@@ -407,7 +407,7 @@ def _known(ids: list[str], name: str) -> str | None:
 def explanation(message: str) -> str | None:
     """What the body of a message explains, at most 500 characters; lists, code, quotes and trailers are left out.
 
-    A long one is told from its first paragraph that gives a reason.
+    A long one is shown from its first paragraph that gives a reason.
     """
     paragraphs: list[list[str]] = [[]]
     fenced = False

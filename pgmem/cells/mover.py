@@ -4,8 +4,8 @@ The phases are rows of `front.move`, so that whoever calls again goes on where t
 
     copying   its rows are copied, again and again, until a pass copies few
     frozen    its writes wait; the last rows are copied, until a pass finds both cells equal
-    gone      its cell refuses it; from here on there is no way back
-    flipped   the other cell has it, and the directory says so
+    gone      its cell refuses it; a move that came this far cannot be taken back
+    flipped   the other cell has it, and the directory names it
     done      its rows are deleted where it was
 
 Rows move as they are, with their numbers. A pass compares the rows of both cells by their hashes, table by table,

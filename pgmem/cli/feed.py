@@ -84,7 +84,7 @@ def sync(
 ) -> None:
     """Bring this store and another one in step: what changed in each goes to the other.
 
-    What was changed on both sides keeps both states in its history, and the later one stands. A run that was stopped
+    What was changed on both sides keeps both states in its history, the later is current. A run that was stopped
     goes on where it was.
     """
     pause = None if every is None else seconds(every)
@@ -98,8 +98,8 @@ def sync(
         while True:
             try:
                 with progress("exchanging") as report:
-                    tell: Progress = lambda what, count: report(count, 0) if what else None  # noqa: E731
-                    done = await exchange(memory, other, secret, dry_run=dry_run, progress=tell)
+                    shown: Progress = lambda what, count: report(count, 0) if what else None  # noqa: E731
+                    done = await exchange(memory, other, secret, dry_run=dry_run, progress=shown)
                 _say(done, store, dry_run=dry_run)
             except DatabaseUnavailable as error:
                 if pause is None:

@@ -253,16 +253,16 @@ def arguments(
 
 
 def _stdin() -> str:
-    """The text on stdin; in some locales Python reads what is no UTF-8 as halves of surrogates.
+    """The text on stdin; in some locales Python reads what is not UTF-8 as halves of surrogates.
 
     Raises:
-        InvalidArgument: it is no UTF-8.
+        InvalidArgument: it is not UTF-8.
     """
     try:
         text = sys.stdin.read()
         text.encode()
     except UnicodeError:
-        raise InvalidArgument("stdin is no UTF-8 text: convert it, such as with iconv -f latin1.") from None
+        raise InvalidArgument("stdin is not UTF-8 text: convert it, such as with iconv -f latin1.") from None
     return text
 
 
@@ -281,7 +281,7 @@ def _objects(given: Path | None) -> list[dict[str, Any]]:
         try:
             found = [parse(line, what) for line in text.splitlines() if line.strip()]
         except ValueError as error:
-            raise InvalidArgument(f"{what} is no JSON: {error}.") from None
+            raise InvalidArgument(f"{what} is not JSON: {error}.") from None
     found = found if isinstance(found, list) else [found]
     if not found or not all(isinstance(sent, dict) for sent in found):
         raise InvalidArgument(f"{what} must hold a JSON object with the arguments, or several.")

@@ -214,7 +214,7 @@ def _value(name: str, argument: Argument, given: Any) -> Any:
         try:
             return parse(given, name)
         except ValueError as error:
-            raise typer.BadParameter(f"{name} is no JSON: {error}") from None
+            raise typer.BadParameter(f"{name} is not JSON: {error}") from None
     return given
 
 
@@ -222,7 +222,7 @@ def moment(text: str, name: str) -> datetime:
     """A time from what was typed: 2026-09-01 is the end of that day, 2026-09-01T12:00 that minute, 30d ago.
 
     Raises:
-        typer.BadParameter: it is no time.
+        typer.BadParameter: it is not a valid time.
     """
     units = {"d": 86400, "h": 3600, "m": 60}
     if match := re.fullmatch(r"(\d{1,6})([dhm])", text.strip()):
@@ -231,8 +231,8 @@ def moment(text: str, name: str) -> datetime:
         found = datetime.fromisoformat(text.strip())
     except ValueError:
         raise typer.BadParameter(
-            f"{name.replace('_', '-')} {text!r} is no time: send a day (2026-09-01), a time (2026-09-01T12:00) "
-            "or how long ago (30d, 12h)"
+            f"{name.replace('_', '-')} {text!r} is not a valid time: send a day (2026-09-01), a time "
+            "(2026-09-01T12:00) or how long ago (30d, 12h)"
         ) from None
     if re.fullmatch(r"\d{4}-\d\d-\d\d", text.strip()):
         found = datetime.combine(found, time.max)

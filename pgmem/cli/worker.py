@@ -103,7 +103,7 @@ async def _notes(memory: Memory, folder: Path) -> dict[str, int]:
     except (DatabaseUnavailable, SchemaOutdated):
         raise
     except PgmemError as error:
-        log.warning("the vault is put off: %s", summary(error))
+        log.warning("the vault failed, will retry: %s", summary(error))
         return {}
     if found.problems:
         log.warning("%s notes need a person: pgmem vault sync says which", len(found.problems))

@@ -128,7 +128,7 @@ class Wakes:
                 assert row is not None
                 cursor, held = row["cursor"], bool(row["held"])
                 if row["tenants"] or first:
-                    # What was committed before this connection listened, nobody was told of.
+                    # Nobody was notified of what was committed before this connection listened.
                     self.wake(None if first else set(row["tenants"]))  # type: ignore[call-overload]
                 first = False
             except psycopg.Error:

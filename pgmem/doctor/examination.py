@@ -38,7 +38,7 @@ async def examine(memory: Verbs, database: Database) -> list[Finding]:
     rows = {setting.name: setting.value for setting in await memory.list_settings()}
     for name, meant in misspelt(os.environ, rows).items():
         found.append(
-            _look("environment", f"{name} is no setting and is not read", f"set {meant}, if that is meant")
+            _look("environment", f"Unknown setting {name} is ignored", f"set {meant}, if that is meant")
         )
     for message in overruled(settings.store, rows).values():
         found.append(_hint("environment", *message.split(": ", 1)))

@@ -170,7 +170,7 @@ def _with_server(event: Event) -> None:
 
 
 def _keep_later(event: Event) -> None:
-    """Keep the turns in a process of its own: starting the server takes seconds, and the session does not wait."""
+    """Keep the turns in its own process: starting the server takes seconds, and the session does not wait."""
     import subprocess
 
     command = [*AGAIN, "hook", event.name, "--client", event.client, "--start"]
@@ -420,7 +420,7 @@ def _keep_transcript(event: Event, connection: Connection, path: Path) -> None:
 
 
 def _turns_of_event(event: Event) -> list[dict[str, str]]:
-    """Return the turns that the event itself tells, of a client that keeps no transcript for others."""
+    """Return the turns that the event itself brings, of a client that keeps no transcript for others."""
     from pgmem.editor.transcripts import said
 
     given = event.given

@@ -17,7 +17,7 @@ _MOST_TOKENS = 500_000
 
 
 class Unreadable(Exception):
-    """A text that is no JSON, even with comments; the message says where."""
+    """A text that is not JSON, even with comments; the message says where."""
 
 
 @dataclass(slots=True)
@@ -127,10 +127,10 @@ def put(text: str, path: Sequence[str], value: Any, own: Callable[[Any], bool] |
         text: JSON with comments, or nothing.
         path: keys from the top.
         value: what the member becomes; where `own` is given, an item of the list at the path.
-        own: tells the items of the list that the value replaces; without one it is appended.
+        own: recognizes the items of the list that the value replaces; without one it is appended.
 
     Raises:
-        Unreadable: the text is no JSON, or something else lies on the path.
+        Unreadable: the text is not JSON, or something else lies on the path.
     """
     root = _read(text)
     if root.plain is None:
@@ -138,7 +138,7 @@ def put(text: str, path: Sequence[str], value: Any, own: Callable[[Any], bool] |
     at, depth = root, 0
     for key in path:
         if not isinstance(at.plain, dict):
-            raise Unreadable(f"{'.'.join(path[:depth]) or 'the file'} is no object")
+            raise Unreadable(f"{'.'.join(path[:depth]) or 'the file'} is not an object")
         if key not in at.keys:
             rest: Any = value if own is None else [value]
             for name in reversed(path[depth + 1 :]):
@@ -149,7 +149,7 @@ def put(text: str, path: Sequence[str], value: Any, own: Callable[[Any], bool] |
     if own is None:
         return text[: at.begin] + _written(value, text, depth) + text[at.end :]
     if not isinstance(at.plain, list):
-        raise Unreadable(f"{'.'.join(path)} is no list")
+        raise Unreadable(f"{'.'.join(path)} is not a list")
     for item in at.values:
         if own(item.plain):
             return text[: item.begin] + _written(value, text, depth + 1) + text[item.end :]

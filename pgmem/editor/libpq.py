@@ -167,7 +167,7 @@ def _sent(value: object) -> bytes | None:
         value = "{" + ",".join(map(str, value)) + "}"
     elif isinstance(value, list | dict):
         value = json.dumps(value, ensure_ascii=False).replace("\\u0000", " ")
-    # A lone surrogate is no UTF-8, and PostgreSQL stores no NUL.
+    # A lone surrogate is not UTF-8, and PostgreSQL stores no NUL.
     return str(value).replace("\0", " ").encode("utf-8", "replace")
 
 

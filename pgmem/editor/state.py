@@ -1,6 +1,6 @@
 """What a hook keeps between the events of a session: files in the data directory, so that no event waits for another.
 
-Each fact is a file of its own, made in one step: parallel events of a session need no lock, and what is lost with the
+Each fact is its own file, made in one step: parallel events of a session need no lock, and what is lost with the
 directory is only that something is shown or read again.
 """
 

@@ -112,7 +112,7 @@ def result_line(result: Mapping[str, Any]) -> str:
 
 
 def card_line(card: Mapping[str, Any]) -> str:
-    """Return a card of a digest as a line: what it tells of the file, and whether it may be outdated."""
+    """Return a card of a digest as a line: what it says of the file, and whether it may be outdated."""
     state = ", may be outdated" if card.get("stale") else ""
     return f"- [{str(card['kind']).replace('_', ' ')}{state}] {_line(str(card['statement']), 300)}"
 

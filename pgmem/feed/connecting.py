@@ -59,6 +59,6 @@ async def exchange(
             await there.close()
     if not folder.is_dir():
         raise InvalidArgument(
-            f"{other} is no folder, DSN or address: name a folder that exists, or a server."
+            f"{other} is not a folder, DSN or address: name a folder that exists, or a server."
         )
     return await both.with_folder(Folder(folder))

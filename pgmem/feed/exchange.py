@@ -14,7 +14,7 @@ from pgmem.feed.peers import PAGE, PARTS, Folder, Peer, Record
 from pgmem.models import Arrival, PeerState
 
 _CLOCK_S = 60.0
-"""Seconds that two clocks may differ: the later of two states stands, and who is later is what they say."""
+"""Seconds that two clocks may differ: the later of two states is current, and who is later is what they say."""
 
 Progress = Callable[[str, int], object]
 
@@ -76,12 +76,12 @@ class Exchange:
             self._note(page, arrivals)
             self.done.count("here", arrivals)
             self._progress("received", pulled := pulled + len(page))
-        told = 0
+        sent = 0
         async for page, cursor in pages(self._here, mine.pushed):
             page = [change for change in page if _known_by(change) not in self._arrived]
             if page:
                 self.done.count("there", await there.apply(page, peer=mine.feed, dry_run=self._dry_run))
-                self._progress("sent", told := told + len(page))
+                self._progress("sent", sent := sent + len(page))
             if cursor and not self._dry_run:
                 await self._noted(other.feed, cursor)
         return self.done
@@ -205,6 +205,6 @@ def _clocks(name: str, ahead_s: float) -> str:
     minutes = max(1, round(abs(ahead_s) / 60))
     which = "ahead of" if ahead_s > 0 else "behind"
     return (
-        f"The clock of {name} is {minutes} minutes {which} the one here: the later of two changes stands, so set the "
+        f"The clock of {name} is {minutes} minutes {which} the one here: the later of two changes wins, so set the "
         "clocks right, then sync again."
     )

@@ -58,7 +58,7 @@ class Note:
         return list(dict.fromkeys(target.strip() for target in found))
 
     def with_text(self, text: str) -> Note:
-        """Return the note with another text; what stands around it stays."""
+        """Return the note with another text; what surrounds it stays."""
         if text == self.text:
             return self
         first, last = self._span()

@@ -1,7 +1,7 @@
-"""What an agent is shown of a context and of search results: texts, and of the rest only what tells something.
+"""What an agent is shown of a context and of search results: texts, and of the rest only what is informative.
 
 Every field costs tokens of a context window. Left out is what an agent cannot act on (the two times to the microsecond,
-parts of a score), what stands in another field already (the title of a session is its objective), and what is at its
+parts of a score), what is in another field already (the title of a session is its objective), and what is at its
 usual value (trust and confidence that nothing lowers, a state that is not stale). A memory of a context is named by its
 label and title; a result of a search has its id as well. The lengths that SQL counts with for a context are those of
 `pgmem.item_length`.
@@ -14,7 +14,7 @@ from typing import Any
 
 _DIGITS = 2
 _DOUBTFUL = 0.5
-"""Below this trust or confidence an agent is told: that of an agent is .5 (setting trust_agent)."""
+"""Below this trust or confidence an agent is shown it: that of an agent is .5 (setting trust_agent)."""
 
 
 def answer(tool: str, found: dict[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -49,8 +49,8 @@ def _search(found: dict[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _result(result: Mapping[str, Any], project: str | None) -> dict[str, Any]:
-    told = "id label title project explanation".split()
-    shown = {name: result[name] for name in told if result.get(name)}
+    named = "id label title project explanation".split()
+    shown = {name: result[name] for name in named if result.get(name)}
     if shown.get("project") == project:
         del shown["project"]
     if passage := (result.get("passage") or "").removeprefix(result["title"]).strip():

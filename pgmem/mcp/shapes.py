@@ -120,7 +120,7 @@ class Report(TypedDict):
 
 @with_config(_OPEN)
 class AddedMemory(TypedDict):
-    """A memory that a turn bears out."""
+    """A memory that a turn supports."""
 
     kind: Literal["decision", "fact", "note"]
     title: str

@@ -1,7 +1,7 @@
 """Subscriptions of clients to resources: the feed of their tenant, as events of the protocol.
 
 `subscriptions/listen` (2026-07-28) brings its own stream. `resources/subscribe` (before) needs a connection that stays,
-which stdio is; over HTTP this server keeps no sessions, and a client of those versions is told so.
+which stdio is; over HTTP this server keeps no sessions, and a client of those versions gets an error that says this.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ class Bus:
     def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
         """Call a listener with the events of the caller of this request, until the returned function is called."""
 
-        def tell(change: Change) -> None:
+        def notify(change: Change) -> None:
             for address in addresses(change):
                 listener(ResourceUpdated(uri=address))
 
-        task = asyncio.create_task(self._follow(tell, _start.get()))
+        task = asyncio.create_task(self._follow(notify, _start.get()))
 
         def unsubscribe() -> None:
             task.cancel()
@@ -73,7 +73,7 @@ class Bus:
         """Return the cursor of this moment: a client hears of all that is committed after it was acknowledged."""
         return (await (await self._app.memory()).changes("now")).cursor
 
-    async def _follow(self, tell: Callable[[Change], None], after: str) -> None:
+    async def _follow(self, notify: Callable[[Change], None], after: str) -> None:
         while True:
             try:
                 memory = await self._app.memory()
@@ -81,7 +81,7 @@ class Bus:
                 async with aclosing(changes):
                     async for change in changes:
                         after = change.cursor
-                        tell(change)
+                        notify(change)
             except PgmemError as error:
                 log.warning("a subscription waits: %s", summary(error))
                 after = "now"
@@ -130,13 +130,13 @@ class Bus:
         waiting: list[Any] = []
         ready = asyncio.Event()
 
-        def tell(change: Change) -> None:
+        def notify(change: Change) -> None:
             for address in addresses(change):
                 if (asked := self._subscribed.get(_same(address))) is not None and asked not in waiting:
                     waiting.append(asked)
                     ready.set()
 
-        follower = asyncio.create_task(self._follow(tell, after))
+        follower = asyncio.create_task(self._follow(notify, after))
         try:
             while True:
                 await ready.wait()

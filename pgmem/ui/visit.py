@@ -175,7 +175,7 @@ class Visit:
             raise InvalidArgument(f"{name} is an id such as 0190c5a0-7d2e-7000-8000-000000000000.") from None
 
     def chosen(self) -> list[UUID]:
-        """The ids of a form with many rows: those that are ticked, or all that it shows if it says so.
+        """The ids of a form with many rows: those that are ticked, or all that it shows if it asks for all.
 
         Raises:
             InvalidArgument: none is ticked.

@@ -157,7 +157,7 @@ class Vault:
                     del self._agreed[str(record["candidate_id"])]
 
     def _match(self) -> None:
-        """Find the note of each memory, the new notes, and the notes that are gone."""
+        """Find the note of each memory, the new notes, and the notes that no longer exist."""
         claims: dict[str, list[Found]] = defaultdict(list)
         self._new: list[Found] = []
         for found in self._found.values():

@@ -215,7 +215,7 @@ def written(
 def _links(
     note: Note, relation: str, names: set[str], fields: Fields, link: Callable[[str], str | None]
 ) -> list[str]:
-    """The links of a relation: those that the note has, without those that are gone and with those that are new."""
+    """The links of a relation: those that the note has, without deleted ones and with new ones."""
     value = note.front.get(relation)
     found = [str(each) for each in value] if isinstance(value, list) else [str(value)] if value else []
     targets = {LINK.sub(lambda m: m[1].strip(), each): each for each in found}

@@ -63,7 +63,7 @@ class Folder:
     """A folder of notes. Links in it are not followed, and nothing outside of it is read or written.
 
     Raises:
-        InvalidArgument: it is no folder.
+        InvalidArgument: it is not a folder.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -151,7 +151,7 @@ class Folder:
         Args:
             parts: the names of its folders.
             title: of the memory.
-            mark: tells notes of the same title apart.
+            mark: distinguishes notes of the same title.
         """
         folder = ""
         for part in parts:

@@ -71,7 +71,7 @@ def find(contents: bytes) -> Block | None:
         )
     start, end = opening[0].end(), contents.index(_CLOSING)
     if end < start:
-        raise InvalidArgument("Its closing mark stands before the opening one: repair or remove the marks.")
+        raise InvalidArgument("Its closing mark comes before the opening one: repair or remove the marks.")
     text = contents[start:end].decode("utf-8", "replace").replace("\r\n", "\n").strip("\n")
     written = (opening[0][1] or b"").decode()
     return Block(
@@ -103,7 +103,7 @@ def line_text(item: Mapping[str, Any]) -> str:
 
 
 def put(contents: bytes, lines: list[str] | None) -> bytes:
-    """Return a file with these lines in its block; a new block stands at the end. None: without the block.
+    """Return a file with these lines in its block; a new block comes at the end. None: without the block.
 
     Raises:
         InvalidArgument: the marks are not right.

@@ -111,7 +111,7 @@ class Extractor:
     async def round(self, memory: Verbs, stopping: Callable[[], bool] = lambda: False) -> Extracted:
         """Look at the turns that wait.
 
-        An answer that is no JSON object is asked for once more; then its turns are passed over and counted as
+        An answer that is not a JSON object is asked for once more; then its turns are passed over and counted as
         `unreadable`. If the server is away, the turns wait.
 
         Raises:

@@ -58,7 +58,7 @@ async def maintain(memory: Verbs, stop: Callable[[], bool] | None = None) -> dic
         except (DatabaseUnavailable, SchemaOutdated):
             raise
         except (PgmemError, psycopg.Error) as error:
-            log.warning("%s is put off: %s", name, summary(error))
+            log.warning("%s failed, will retry: %s", name, summary(error))
     try:
         left = 1
         while left and not (stop is not None and stop()):
@@ -69,7 +69,7 @@ async def maintain(memory: Verbs, stop: Callable[[], bool] | None = None) -> dic
     except (DatabaseUnavailable, SchemaOutdated):
         raise
     except (PgmemError, psycopg.Error) as error:
-        log.warning("sweeping is put off: %s", summary(error))
+        log.warning("sweeping failed, will retry: %s", summary(error))
     return done
 
 

@@ -92,7 +92,7 @@ async def import_lines(
         How many records were taken, were present, and were merged with present ones.
 
     Raises:
-        InvalidArgument: the file is no export, has a newer format, or an invalid line, which the message names.
+        InvalidArgument: the file is not an export, has a newer format, or an invalid line, which the message names.
         NotPermitted: the login is neither the owner of the store nor a reviewer.
     """
     given = iter(lines)
@@ -214,7 +214,7 @@ def _record(text: str, number: int) -> dict[str, Any]:
     except ValueError:
         record = None
     if not isinstance(record, dict):
-        raise InvalidArgument(f"Line {number} is no JSON object: is this a file that pgmem export wrote?")
+        raise InvalidArgument(f"Line {number} is not a JSON object: is this a file that pgmem export wrote?")
     return record
 
 
@@ -222,7 +222,7 @@ def _header(text: str, all_tenants: bool) -> dict[str, Any]:
     header = _record(text, 1)
     form = header.get("pgmem_export")
     if not isinstance(form, int):
-        raise InvalidArgument("Line 1 is no header of an export: is this a file that pgmem export wrote?")
+        raise InvalidArgument("Line 1 is not a header of an export: is this a file that pgmem export wrote?")
     if form > FORMAT:
         raise InvalidArgument(
             f"The file has format {form} and this pgmem reads formats up to {FORMAT}: upgrade pgmem."

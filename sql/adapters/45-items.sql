@@ -1,4 +1,4 @@
--- What programs keep by names of their own
+-- What programs keep by their own names
 --
 -- An item is a memory that a program addresses by a namespace (a list of names) and a name: a document of a store
 -- (label Item), a file (File, 46-files) or a message of a conversation (Message, 47-messages). It is a node like any
@@ -24,7 +24,7 @@ begin
   if p_project_id is not null then
     v_scope := pgmem.resolve_scope(p_caller, p_project_id, null);
     if not v_scope.project_exists then
-      raise exception using errcode = 'PM002', message = format('No project %s is here. %s',
+      raise exception using errcode = 'PM002', message = format('No project %s found. %s',
         quote_literal(left(p_project_id, 80)), pgmem.next_step('blocked_scope'));
     end if;
     v_node.project := v_scope.project_id;
@@ -305,7 +305,7 @@ $$;
 comment on function pgmem.get_items is $$
 Read items by their namespaces and names.
 
-place is the number of the key, from 1; what is not here has no row.
+place is the number of the key, from 1; what does not exist has no row.
 
 keys: A list of {"namespace": ["users", "ada"], "name": "profile"}.
 project_id: The project that they belong to; unset: none.
@@ -406,7 +406,7 @@ begin
 end;
 $$;
 comment on function pgmem.item_scores is
-  'How near items are to a vector, by the nearest of their own vectors; an item without one has no row.';
+  'How near items are to a vector, by the nearest vector of each; an item without one has no row.';
 
 
 select pgmem.declare_answer('found_item', $$
@@ -566,7 +566,7 @@ begin
 end;
 $$;
 comment on function pgmem.renew_items is $$
-Let items live for their whole time to live again, from now on; no version is made.
+Reset the TTL of items. Creates no version.
 
 ids: The ids of items that were read; those without a time to live, or expired, stay as they are.
 $$;

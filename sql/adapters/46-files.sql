@@ -2,7 +2,7 @@
 --
 -- The files that a model keeps under /memories, for the memory tool of Anthropic (memory_20250818). A file is a
 -- memory of the label File, named by its path: every edit is a version, a deleted file can be reverted, and
--- search_memory finds its text. A directory is what the paths of files have in common, so that there is no empty one.
+-- search_memory finds its text. A directory is what the paths of files have in common, so it is never empty.
 --
 -- An edit reads and writes under the lock of the scope, so that of two edits at once none is lost. The errors have the
 -- words of the tool, which its callers know.
@@ -240,11 +240,11 @@ Replace a text that a file holds exactly once; line is where it was.
 The text before the edit becomes a version.
 
 path: Where the file is.
-old_str: The text to replace, as it stands in the file.
+old_str: The text to replace, as the file has it.
 new_str: The text in its place; empty: none.
 project_id: The project that the file belongs to; unset: none.
 
-MemoryNotFound: there is no such file.
+MemoryNotFound: no such file exists.
 InvalidArgument: the text is not in the file, or more than once, or the path is a directory.
 NotPermitted: the file was written by a more trusted source.
 $$;
@@ -316,7 +316,7 @@ insert_line: The number of the line, from 1; 0: before the first.
 insert_text: The lines to insert.
 project_id: The project that the file belongs to; unset: none.
 
-MemoryNotFound: there is no such file.
+MemoryNotFound: no such file exists.
 InvalidArgument: the file has no such line, or the path is a directory.
 NotPermitted: the file was written by a more trusted source.
 $$;

@@ -5,7 +5,7 @@
 -- never shows it. Its number in the session is part of its key and never used twice, so the order is that of the
 -- keys.
 --
--- A value that is no object is no message that a framework could have sent: it is passed over, and taken out of the way
+-- A value that is not an object was not sent by a framework: it is passed over, and taken out of the way
 -- by pop_message.
 --
 -- Locks: the scope of messages, before the reads that it guards; then the rows.
@@ -87,7 +87,7 @@ $$;
 comment on function pgmem.add_messages is $$
 Add messages to the end of a session, all or none.
 
-Of two calls at once, the messages of one stand whole before those of the other.
+Of two calls at once, all messages of one come before those of the other.
 
 session_id: The name of the session; a new one begins a session.
 messages: Objects, kept as they are, in their order.

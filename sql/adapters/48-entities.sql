@@ -7,7 +7,7 @@
 -- without project.
 --
 -- A relation of a type that the registry knows by that very name is an edge of it. Any other is RELATED_TO, with its
--- types in the properties of the edge. An end that is no entity becomes a stub, which is no entity until it is made
+-- types in the properties of the edge. An end that is not an entity becomes a stub, which is not an entity until it is made
 -- one.
 --
 -- Locks: the scopes of all labels of entities that are written, sorted and with that of Concept, before the reads that
@@ -250,7 +250,7 @@ $$;
 comment on function pgmem.create_relations is $$
 Relate entities by their names; answers with the relations that are new.
 
-A name that is no entity becomes a stub.
+A name without an entity becomes a stub.
 
 relations: A list of {"from": …, "to": …, "relationType": …}.
 
@@ -351,7 +351,7 @@ Forget entities and delete their relations; how many.
 
 revert brings an entity back, without its relations.
 
-entity_names: Their names; a name that is no entity is left out.
+entity_names: Their names; a name without an entity is left out.
 
 NotPermitted: an entity was written by a more trusted source.
 $$;
@@ -386,7 +386,7 @@ $$;
 comment on function pgmem.delete_observations is $$
 Delete observations of entities; how many. The entity before it becomes a version.
 
-deletions: A list of {"entityName": …, "observations": ["…"]}; what is not here is left out.
+deletions: A list of {"entityName": …, "observations": ["…"]}; what does not exist is left out.
 
 NotPermitted: an entity was written by a more trusted source.
 $$;
@@ -424,7 +424,7 @@ $$;
 comment on function pgmem.delete_relations is $$
 Delete relations between entities; how many.
 
-relations: A list of {"from": …, "to": …, "relationType": …}; what is not here is left out.
+relations: A list of {"from": …, "to": …, "relationType": …}; what does not exist is left out.
 $$;
 select pgmem.declare_verb('delete_relations', p_rights => 'writer', p_effect => 'remove', p_answer => 'int');
 
@@ -458,7 +458,7 @@ declare
 begin
   select g.entities, g.relations into v_answer
   from pgmem.known_graph(v_tenant, array(select n.seq from pgmem.entity_nodes(v_tenant, '{active}') n)) g;
-  -- A relation between two names that are no entities is read too.
+  -- A relation between two names without entities is read too.
   v_answer.relations := (select coalesce(jsonb_agg(jsonb_build_object('from', r.from_name, 'to', r.to_name,
                   'relationType', r.relation_type)), '[]') from pgmem.entity_relations(v_tenant) r);
   return v_answer;
@@ -510,6 +510,6 @@ $$;
 comment on function pgmem.open_nodes is $$
 Read the entities of some names, with their relations.
 
-names: The names; one that is no entity is left out.
+names: The names; one without an entity is left out.
 $$;
 select pgmem.declare_verb('open_nodes', p_rights => 'reader', p_effect => 'look', p_answer => 'KnownGraph');

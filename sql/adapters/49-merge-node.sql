@@ -2,7 +2,7 @@
 --
 -- The protocol of stores (pgmem/stores/protocol.py) knows a node by its label and its name, whatever its label. So
 -- merge_node writes what remember writes, and also projects and insights; the other labels keep their save verbs. The
--- vector that comes with a node is stored in the same transaction: where it cannot be kept, there is no node.
+-- vector that comes with a node is stored in the same transaction: where it cannot be stored, neither is the node.
 --
 -- read_node reads forgotten nodes too, with their status and the time they were forgotten.
 --

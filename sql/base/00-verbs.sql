@@ -8,7 +8,7 @@
 --
 -- The comment on a verb is its documentation everywhere. It begins with a sentence; lines `name: meaning` describe
 -- arguments that are not described below, and lines `ErrorClass: when` say what it raises. What all verbs of its rights
--- raise is added here, and stands in the comment as the rest does.
+-- raise is added here, and is part of the comment like the rest.
 --
 -- Locks: the rows of pgmem.verb, inside the upgrade's transaction.
 
@@ -293,7 +293,7 @@ select pgmem.declare_argument_type('related_entities', 'jsonb');
 select pgmem.declare_argument_type('card_evidence_list', 'jsonb');
 
 -- What the client of the last release sends and that of this one does not: programs go on while their store is upgraded.
--- A former name stands after the argument that has its meaning now; that one is required, though SQL cannot say so.
+-- A former name comes after the argument that has its meaning now; that one is required, though SQL cannot declare it.
 select pgmem.declare_argument_type('former_name_text', 'text');
 select pgmem.declare_argument_type('former_name_uuid', 'uuid');
 select pgmem.declare_argument_type('former_texts', 'text[]');

@@ -21,7 +21,7 @@ comment on function pgmem.folded is
   'A name as names are compared: without regard to case, and to how its characters are composed.';
 
 
--- Symbols, such as arrows and emoji, and the signs that some scripts add to their letters are no words to a regular
+-- Symbols, such as arrows and emoji, and the signs that some scripts add to their letters are not words for a regular
 -- expression, and yet two titles that differ in them differ.
 create or replace function pgmem.normalize(p_text text) returns text
 language plpgsql immutable strict parallel safe as $$
@@ -50,7 +50,7 @@ begin
 end;
 $$;
 comment on function pgmem.word_text is
-  'A text whose words stand apart: each symbol by itself, and runs of CJK characters as overlapping pairs.';
+  'A text with its words separated: each symbol by itself, and runs of CJK characters as overlapping pairs.';
 
 
 create or replace function pgmem.title_words(p_text text) returns table (words text[])

@@ -56,7 +56,7 @@ begin atomic
     from jsonb_each(p_props) as p(key, value)
     where p.key <> all (array_remove(p_but, null))
       and case when p_label in ('Item', 'Message') then p.key = 'value' else case jsonb_typeof(p.value)
-            -- A date or a time is no text.
+            -- A date or a time is not text.
             when 'string' then p.value #>> '{}' !~ '^(\d{4}-\d{2}-\d{2}([T ][0-9:.Z+-]*)?)?$'
             when 'array' then jsonb_typeof(p.value -> 0) = 'string' else false end end) end;
 end;
@@ -140,7 +140,7 @@ comment on function pgmem.embedding_text is
 -- from it, at a tenth of the price of unnest(tsvector). The bounds lie half way between n - 1 and n, for n from 2 to
 -- 32.
 -- An operator expands a stored value each time it reads it, and a search reads it once for each word. Concatenation
--- makes a copy. Below 100 lexemes a value that is not compressed stands in its row as it is.
+-- makes a copy. Below 100 lexemes a value that is not compressed is stored in its row as it is.
 create or replace function pgmem.expanded(p_tsv tsvector, p_length integer) returns tsvector
 language sql stable parallel safe
 begin atomic

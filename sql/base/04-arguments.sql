@@ -256,7 +256,7 @@ begin
     return null;  -- before the block below, which opens a savepoint
   end if;
   begin
-    -- PostgreSQL also reads words (infinity, now, yesterday), which are no point in time for a record.
+    -- PostgreSQL also reads words (infinity, now, yesterday), which name no fixed time.
     if v_text !~ '^\d{4}-\d{2}-\d{2}' then
       raise invalid_datetime_format;
     end if;
@@ -264,7 +264,7 @@ begin
   exception when invalid_datetime_format or datetime_field_overflow or invalid_text_representation
     or invalid_parameter_value then
     raise exception using errcode = 'PM001',
-      message = format('%s is no date: send YYYY-MM-DD or an ISO 8601 time such as 2026-04-08T10:00:00Z.', p_name);
+      message = format('%s is not a valid date: send YYYY-MM-DD or an ISO 8601 time such as 2026-04-08T10:00:00Z.', p_name);
   end;
 end;
 $$;

@@ -8,7 +8,7 @@
 -- somebody set; state_begins and state_ends say what follows from them and from the state that came next. States that
 -- differ in title or properties differ in content. Other content takes the place of the earlier state from where it
 -- begins; the same content with another period, status or trust restates the earlier state as a whole. A state that is
--- saved with a valid_from of its own is told beside the others (09-states).
+-- saved with its own valid_from is kept beside the others (09-states).
 -- docs/decisions/0029 and 0037 have the reasons, 35-time-travel reads the periods.
 --
 -- A memory lives in a tenant (tenant_of) and in a place (place_of: global, a project, or a focus area of a project).
@@ -170,7 +170,7 @@ comment on function pgmem.turned_nodes is
   'The live nodes of some tenants of which another state has become the present one since they were written.';
 
 
--- A captured turn is no memory of its own: it is found where a search names its label.
+-- A captured turn does not count as a memory: it is found where a search names its label.
 create or replace function pgmem.is_searched(p_status text, p_labels text[]) returns boolean
 language sql immutable parallel safe
 begin atomic

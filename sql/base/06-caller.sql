@@ -5,7 +5,7 @@
 -- members of pgmem_trusted does it come from the settings pgmem.org_id and pgmem.user_id: any client can run
 -- set_config, so nothing else rests on a setting.
 --
--- A caller sees the rows of its own tenant, those its organisation shares, and public ones (tenants, own first). It
+-- A caller sees the rows of its tenant, those its organisation shares, and public ones (tenants, own first). It
 -- changes the first two (require_own). Every writing verb begins with require_writer, every verb for people with
 -- require_reviewer or require_keeper.
 --
@@ -281,7 +281,7 @@ comment on function pgmem.writable_tenants is
   'The tenants whose rows the caller may write; null, which means all, for the owner and members of pgmem_trusted.';
 
 
--- A refused save has a status (20-saving); a verb that is no save raises an error instead.
+-- A refused save has a status (20-saving); any other verb raises an error instead.
 create or replace function pgmem.require_approval(
   p_token text,
   p_caller pgmem.caller,

@@ -2,7 +2,7 @@
 --
 -- Verbs run with the rights of the owner, so these views are what keeps tenants apart: visible_node, visible_edge,
 -- visible_version and visible_attempt hold the rows of the tenants that the caller sees, and verbs read through them.
--- A function that reads node itself compares the tenant with those that it looked up once, and says so.
+-- A function that reads node itself compares the tenant with those that it looked up once, and its head names them.
 --
 -- live_node adds the rule of what is live (05-truth). recorded_state puts the present and the earlier states of nodes
 -- together; reads of the past take them from it through states_at (35-time-travel). memory_state is what verbs return

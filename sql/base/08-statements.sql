@@ -3,9 +3,9 @@
 -- A plain statement says in one English sentence what holds of something: a subject, a verb of state, and an end. Two
 -- statements of the same subject and verb contradict each other where their ends differ, where one denies the other, or
 -- where they name other numbers. Events do not: what happened twice is true twice. So a text without a verb of state, a
--- question, and a sentence about I, this or it, whose subject another sentence names, are no statements.
+-- question, and a sentence about I, this or it, whose subject another sentence names, are not statements.
 --
--- statement is the form by which statements of one beginning stand next to each other in an index: words in lower case
+-- statement is the form by which statements of one beginning are next to each other in an index: words in lower case
 -- without a leading article and negations, a tab behind the verb, and each number behind it as #. contradiction compares two texts
 -- and names the axis; what differs must be a short noun phrase: eight words hold the longest names. tells_apart says
 -- whether two titles differ in words that name different things.
@@ -49,7 +49,7 @@ begin atomic
   select p_word = any ('{not,no,never,cannot,longer,always,anymore,do,does,did}'::text[]);
 end;
 comment on function pgmem.is_negation is
-  'Whether a word in lower case says that a statement holds always, never or no longer, or helps to say so.';
+  'Whether a word in lower case says that a statement holds always, never or no longer, or helps to express it.';
 
 
 create or replace function pgmem.is_function_word(p_word text) returns boolean
@@ -60,7 +60,7 @@ end;
 comment on function pgmem.is_function_word is 'Whether a word of English, in lower case, names nothing.';
 
 
--- Signs inside a word belong to it: 3.5, a/b, O'Neill. What stands before a colon is a speaker or a heading.
+-- Signs inside a word belong to it: 3.5, a/b, O'Neill. What is before a colon is a speaker or a heading.
 create or replace function pgmem.statement_words(p_text text) returns text[]
 language sql immutable parallel safe
 begin atomic
@@ -103,7 +103,7 @@ declare
   v_word   text;
   v_form   text := '';
 begin
-  -- A subject is short, so the verb stands near the beginning.
+  -- A subject is short, so the verb is near the beginning.
   if length(p_text) not between 10 and 300 or left(p_text, 120) !~ (
       ' (is|are|was|were|has|had|uses|used|supports|needs|requires|contains|allows|accepts|equals|costs|lives|lived|works'
       '|worked|plays|played|speaks|spoke|died|belongs|runs|ran|starts|begins|ends|expires|opens|closes|weighs|measures'
@@ -118,7 +118,7 @@ begin
     v_words := v_words[2:];
   end if;
   if lower(rtrim(v_words[1], ',.!')) = any ('{i,i''m,i''ve,you,he,she,it,it''s,they,this,that,that''s,these,those,there,here,what,who,which,how,when,where,why,if,so,and,but,yes,yeah,no,oh,wow,thanks,all,some,everyone,everything,nothing,something}'::text[])
-    -- Two ends of a sentence, or a question, tell more than one thing.
+    -- Two ends of a sentence, or a question, say more than one thing.
     or p_text ~ '[a-z0-9)]{3}[.]+\s+[A-Z]|[!?]\s|[?？]\s*$|\n' then
     return null;
   end if;
@@ -137,7 +137,7 @@ begin
 end;
 $$;
 comment on function pgmem.statement is
-  'The form of a plain statement by which others of the same beginning stand next to it; null for any other text.';
+  'The form of a plain statement by which others of the same beginning are next to it; null for any other text.';
 
 
 create or replace function pgmem.stated(p_label text, p_title text, p_props jsonb) returns text
@@ -304,7 +304,7 @@ begin
 end;
 $$;
 comment on function pgmem.tells_apart is
-  'Whether two titles differ in words that tell two things apart: names, numbers, negations, or their subjects.';
+  'Whether two titles differ in words that distinguish two things: names, numbers, negations, or their subjects.';
 
 
 create or replace function pgmem.differ_in_numbers(p_theirs text, p_ours text) returns boolean

@@ -81,7 +81,7 @@ begin atomic
   select lower(case when starts_with(p_text, p_title || ' ')
     then p_title || e'\n' || substr(p_text, length(p_title) + 2, 300) else left(p_text, 300) end);
 end;
-comment on function pgmem.opening is 'The beginning of a text in lower case, with its title as a line of its own.';
+comment on function pgmem.opening is 'The beginning of a text in lower case, with its title as a separate line.';
 
 
 -- Two patterns, because one of all takes three times as long as both. Each is a constant, so that the function is
@@ -102,7 +102,7 @@ comment on function pgmem.instructs is
   'Whether a text says how to go on from now on: it begins a sentence with always or never, or names when I ask.';
 
 
--- Not pgmem.content_hash: in code, case and punctuation tell two paths or two statements apart.
+-- Not pgmem.content_hash: in code, case and punctuation distinguish two paths or two statements.
 create or replace function pgmem.card_identity(p_record_type text, p_path text, p_content text) returns text
 language sql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
   select encode(sha256(convert_to(p_record_type || e'\n' || p_path || e'\n'
@@ -143,7 +143,7 @@ comment on function pgmem.memory_hash is
   'The content hash of a memory whose kind knows repeats by it; null for one that is known by its name or its anchor.';
 
 
--- What is kept exactly as it was given stays so, and with it the names of projects and focus areas, which stand in the
+-- What is kept exactly as it was given stays so, and with it the names of projects and focus areas, which are in the
 -- rows of their memories too. Composing leaves the signs of JSON as they are.
 create or replace function pgmem.composed(
   p_label text,

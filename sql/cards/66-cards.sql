@@ -1,7 +1,7 @@
 -- Cards
 --
 -- A card is a node with the label Card in the scope of its project, so that history, full text, vectors, the graph
--- and tenancy are those of every memory. Beside it stand its subjects (what it is about), its evidence (what it rests
+-- and tenancy are those of every memory. Beside it are its subjects (what it is about), its evidence (what it rests
 -- on) and its revisions (each change with its author and reason). Two cards are the same card when their identity is
 -- equal: type, path and statement, or, for a card from a report, type, path and facet.
 --
@@ -10,7 +10,7 @@
 -- its list still holds. Triggers keep both (95-triggers), because revert, merge and adopt change cards too.
 --
 -- A card that was written on a branch names it (property branch) and its last commit there (branch_commit: ^ID is what
--- comes after ID, as the branch has no commit of its own yet). It is seen on that branch only, until the commit is in
+-- comes after ID, as the branch has no commit yet). It is seen on that branch only, until the commit is in
 -- the default branch: then it loses both and is shared.
 --
 -- Locks: the row of card_state, taken by the triggers after the scope lock that the callers hold.

@@ -57,7 +57,7 @@ $$;
 comment on function pgmem.weigh_card is 'Bring the status and weight on the subjects of a card up to date.';
 
 
--- Each look-up is a subquery of its own (lateral, offset 0): a planner that estimates many paths would read every
+-- Each look-up is its own subquery (lateral, offset 0): a planner that estimates many paths would read every
 -- subject.
 create or replace function pgmem.card_match(
   p_tenants text[],

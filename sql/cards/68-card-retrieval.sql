@@ -103,7 +103,7 @@ language sql immutable parallel safe set search_path = pgmem, pg_temp as $$
     when p_props ->> 'facet' in ('history', 'tests', 'owners', 'role') then p_props ->> 'facet'
     else 'risk' end;
 $$;
-comment on function pgmem.card_kind is 'What a card tells of a file, in the word that a digest shows.';
+comment on function pgmem.card_kind is 'What a card says of a file, in the word that a digest shows.';
 
 
 create or replace function pgmem.path_digest(
@@ -268,7 +268,7 @@ budget integer, used integer, unit text
 $$);
 
 select pgmem.declare_answer('waiting_branch', $$
-A branch with cards of its own, and the commit after which they are shared; ^ID: any that follows ID.
+A branch with its own cards, and the commit after which they are shared; ^ID: any that follows ID.
 
 branch text, commit text
 $$);
@@ -380,7 +380,7 @@ begin
 end;
 $$;
 comment on function pgmem.get_relevant_memory is $$
-Tell what memory knows about some paths, symbols or an intent before they are changed.
+Return what memory knows about some paths, symbols or an intent before they are changed.
 
 Send exactly one of scope, symbols, intent_id and cursor. The compact answer is one digest for each
 path, best first: what people have approved, decisions, reverts and why it was changed, what changes with
@@ -435,7 +435,7 @@ declare
 begin
   if p_id !~* '^[0-9a-f]{8}[0-9a-f-]{0,28}$' then
     raise exception using errcode = 'PM010',
-      message = format('%s is no id of a card; send all of it or its first 8 letters.', quote_literal(left(p_id, 80)));
+      message = format('%s is not the id of a card; send all of it or its first 8 letters.', quote_literal(left(p_id, 80)));
   end if;
   select array_agg(row(n.*)::pgmem.node) into v_found from (
     select n.* from pgmem.node n

@@ -14,7 +14,7 @@
 
 
 -- A claim is a subject (memory, a card, an agent), a verb of permission, an object, and no negation that reaches them.
--- A rule is these in their order, made of the words below; between them stand only words that the rule names.
+-- A rule is these in their order, made of the words below; between them are only words that the rule names.
 create or replace function pgmem.claimed_permissions(p_text text) returns text[]
 language plpgsql immutable set search_path = pgmem, pg_temp as $$
 declare
@@ -31,7 +31,7 @@ declare
     '{ADVERB}', '((can|may|will|would|could|might|does|do|is|are|was|were|has|have|been|be|also|now|already|then|here|'
       'itself|themselves|able|free|to|allowed|permitted|\w+ly)\W+){0,4}',
     '{ANY}', '((?!(NOT|by|who|which|that)\M)\w+\W+){0,4}?',
-    '{GRANT}', '(allow(s|ed)?|permit(s|ted)?|authori[sz]e[sd]?|grant(s|ed)?|lets?|entitle[sd]?|empower(s|ed)?)',
+    '{GRANT}', '(allow(s|ed)?|permit(s|ted)?|authori[sz]e[sd]?|grant(s|ed)?|lets?|entitle[sd]?|empower(s|ed)?)',  -- words: as is
     '{GRANTED}', '(allowed|permitted|authori[sz]ed|granted|approved|sanctioned|licensed)',
     '{GIVE}', '(gives?|gave|given|grants?|granted|means?|is|confers?|carries|provides?|amounts to|counts as|serves as)',
     '{LICENCE}', '(permissions?|clearance|licen[cs]e|authori[sz]ation|authority|right|approval|consent|go-ahead)',
@@ -48,7 +48,7 @@ declare
   v_text  text := regexp_replace(lower(p_text), '[’‘]', '''', 'g');
   v_found text[];
 begin
-  -- Memory of a machine, cards that are no cards of ours, and what a person does in a view say nothing of memory.
+  -- Memory of a machine, cards of another kind, and what a person does in a view say nothing of memory.
   v_text := regexp_replace(v_text, '\m(low|virtual|shared|main|physical|heap|stack|out of|credit|graphics?|video|'
     'network|sd|sim|business)[ -](memory|cards?)\M|\mmemory[ -](mapped|limits?|use|usage|leaks?|size|pools?|view|page|'
     'panel)\M|\muser[ -]agents?\M|\m(merge|pull) requests?\M|\mprs?\M', 'thing', 'g');
@@ -72,7 +72,7 @@ begin
     ('permission to edit', 'sentence', '{BASIS}\M.*\m{MAY}{ACT}'),
     ('permission to edit', 'sentence', '{MAY}{ACT}\M.*\m{BASIS}'),
     ('permission to edit', 'clause',
-     '{SOURCE}\W+{ADVERB}(says?|said|states?|stated|confirms?|tells? \w+)\W+(that\W+)?(it )?{MAY}{ACT}'),
+     '{SOURCE}\W+{ADVERB}(says?|said|states?|stated|confirms?|tells? \w+)\W+(that\W+)?(it )?{MAY}{ACT}'),  -- words: as is
     ('overriding findings', 'clause', '{SOURCE}\W+{ADVERB}(overrides?|overrode|overridden|overrul(e|es|ed))'),
     ('clearing findings', 'clause', '{SOURCE}\W+{ADVERB}({GRANT}\W+{ANY})?{AVOID}\W+{ANY}{FINDING}'),
     ('clearing findings', 'sentence', '{FINDING}\W+{ADVERB}{AVOID}\W+{ANY}{BASIS}'),
@@ -145,7 +145,7 @@ Check whether a text claims a permission that memory cannot give, such as one to
 
 A sentence is refused if it says that memory or a card allows edits, overrides or clears findings,
 widens a scope, replaces verification or approves, or that an agent approves; or if it rests such a
-permission on memory. What is denied is no permission. A text that relies on a stale card
+permission on memory. What is denied is not a permission. A text that relies on a stale card
 without saying so, and a long one, are given a warning. Nothing is stored.
 
 text: The text to check, such as the statement of a card.
@@ -253,7 +253,7 @@ begin
         select from pgmem.card_file f
         where f.tenant = p_place.tenant and f.project_seq = p_place.project_seq
           and (f.path = p_path or starts_with(f.path, p_path || '/') or p_path in ('', '.'))) then
-    raise exception using errcode = 'PM010', message = format('%s is no file of the repository as it was last seen; '
+    raise exception using errcode = 'PM010', message = format('%s is not a file of the repository as it was last seen; '
       'send a path that is there, or run pgmem cards refresh first.', quote_literal(left(p_path, 200)));
   end if;
 end;
@@ -343,7 +343,7 @@ begin
   v_answer.identity_key := v_made.identity_key;
   v_answer.statement_length := length(v_text);
   v_answer.previously_rejected := v_made.rejected;
-  v_answer.message := case when (v_made.node).version > 1 then 'The card of another branch says so; it is shared now.'
+  v_answer.message := case when (v_made.node).version > 1 then 'The card of another branch says the same; it is shared now.'
     when v_made.rejected is null then 'Recorded as a draft.' else
     format('Recorded as a draft again: the same card was rejected before (%s). '
       'Say what has changed when you ask for its approval.', v_made.rejected) end;
@@ -364,7 +364,7 @@ subject_path: The file it is about, relative to the repository.
 symbols: Dotted names that it is about too; default none.
 evidence: Objects with kind (such as code, test or doc), ref and, for a file, digest; default none.
 branch: The branch that it is written on, if that is not the default one; default that of the repository.
-branch_commit: The last commit of the branch; ^ID: the branch begins at ID and has none of its own.
+branch_commit: The last commit of the branch; ^ID: the branch begins at ID and has no commits yet.
 
 ContractError: the type is unknown, the statement empty or too long, the path not in the repository,
   the evidence invalid, or the same card is there already; no such project.
@@ -544,7 +544,7 @@ architecture_decision. Contract notes come back as proposals and are not stored.
 receipt: An object with intent_id (of a finished intent), scope or changed_paths, and claims,
   contract_notes (lists of texts), review, description (texts).
 branch: The branch that they are written on, if that is not the default one; default that of the repository.
-branch_commit: The last commit of the branch; ^ID: the branch begins at ID and has none of its own.
+branch_commit: The last commit of the branch; ^ID: the branch begins at ID and has no commits yet.
 
 ContractError: the receipt names no paths or an unfinished intent, or a text does not fit; no such
   project.

@@ -141,9 +141,9 @@ intent_id: The id that declare_intent returned.
 changed_paths: The files really changed, relative to the repository; may be empty.
 propose: Whether drafts are made from the receipt; default false.
 receipt: As propose_from_receipt takes it, without intent_id and changed_paths; and status, verify (texts), tests (a
-  list of texts) and commit, which a trajectory tells; default: an empty object.
+  list of texts) and commit, which a trajectory gives; default: an empty object.
 branch: The branch that the work is on, if that is not the default one; default that of the repository.
-branch_commit: The last commit of the branch; ^ID: the branch begins at ID and has none of its own.
+branch_commit: The last commit of the branch; ^ID: the branch begins at ID and has no commits yet.
 
 ContractError: a path is outside the repository, the intent is finished already, or the receipt does
   not fit; no such project.

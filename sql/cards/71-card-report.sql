@@ -120,7 +120,7 @@ language sql immutable set search_path = pgmem, pg_temp as $$
     left join jsonb_each(p_report -> 'facts') f on f.key = m.path
   )
   select 6, 'module_role', m.path, 'role', 'analysis', 'code', m.last_commit,
-    -- What describes itself is a sentence and its users follow; of others the users are told of the name.
+    -- What describes itself is a sentence and its users follow; of others the users see the name.
     case when m.doc is null then m.module || ' is u' || substr(said.users, 2)
       else concat_ws(' ', m.module || ':', case when length(m.doc) <= 140 then rtrim(m.doc, '.') || '.'
         else regexp_replace(left(m.doc, 139), '\W*\s\S*$', '') || ' …' end, said.users) end,

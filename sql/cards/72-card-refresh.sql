@@ -3,12 +3,12 @@
 -- Bring the cards of a project to a report. First the report's own cards are met with those stored by identity: new
 -- ones are inserted, changed ones rewritten, approved ones that now contradict the repository made stale, and those
 -- that a person took out of use left alone. Then every card follows its anchors, the digests of the files it rests
--- on: an equal digest keeps or restores it, another one makes it stale, a file that is gone makes it historical. At
+-- on: an equal digest keeps or restores it, another one makes it stale, a deleted file makes it historical. At
 -- last the edges between modules and tests are brought to the report. A run is one transaction: all of it
 -- or nothing.
 --
 -- Without `complete` a report speaks only of the files it holds, and of those that it calls `removed`, if it does; with
--- it, what it does not hold is gone. A file that was renamed takes the cards of people and agents with it. Functions
+-- it, what it does not hold was deleted. A file that was renamed takes the cards of people and agents with it. Functions
 -- here read node directly, by the tenant of the place.
 --
 -- Locks: the scope lock of the cards, before the first read.
@@ -135,7 +135,7 @@ language sql immutable set search_path = pgmem, pg_temp as $$
   select not coalesce(p_report -> 'files', '{}') ? p_path
     and (coalesce((p_report ->> 'complete')::boolean, false) or coalesce(p_report -> 'removed', '[]') ? p_path);
 $$;
-comment on function pgmem.is_gone is 'Whether a report says that a path is no file any more.';
+comment on function pgmem.is_gone is 'Whether a report says that a path is not a file any more.';
 
 
 create or replace function pgmem.report_renames(p_place pgmem.node, p_report jsonb) returns table (
@@ -298,7 +298,7 @@ begin
 end;
 $$;
 comment on function pgmem.refresh_evidence is
-  'Bring evidence to a report: that of its own cards as a whole, that of others as far as files were seen.';
+  'Bring evidence to a report: that of the cards it made as a whole, that of others as far as files were seen.';
 
 
 create or replace function pgmem.follow_anchors(
@@ -385,10 +385,10 @@ begin
     order by n.seq
   loop
     if not v_node.props ? 'approved_by' and v_node.props ->> 'facet' ~ '^(reason:|hotspot|surface|todo)' then
-      -- Newer commits explain the file, or nothing tells such a thing any more.
+      -- Newer commits explain the file, or nothing gives such a reason any more.
       perform pgmem.delete_node(v_node.seq);
     elsif not v_files ? (v_node.props ->> 'path') then
-      perform pgmem.change_card(v_node, 'historical', '{"stale_reason": null}', 'historical', p_by, 'its file is gone');
+      perform pgmem.change_card(v_node, 'historical', '{"stale_reason": null}', 'historical', p_by, 'its file was deleted');
       historical := historical + 1;
     elsif v_node.status = 'active' or v_node.props ->> 'stale_reason' is distinct from 'missing_from_refresh' then
       perform pgmem.change_card(v_node, 'stale', '{"stale_reason": "missing_from_refresh"}', 'stale', p_by);
@@ -398,7 +398,7 @@ begin
 end;
 $$;
 comment on function pgmem.retire_cards is
-  'Make cards that a complete report no longer gives stale, or historical if their file is gone.';
+  'Make cards that a complete report no longer gives stale, or historical if their file was deleted.';
 
 
 create or replace function pgmem.refresh_anchors(
@@ -532,7 +532,7 @@ begin
   if p_report ? 'base' and p_report ->> 'base' is distinct from
       pgmem.cards_sync(v_caller.tenants, v_scope.project_seq) ->> 'fingerprint' then
     raise exception using errcode = 'PM010',
-      message = 'The report tells what differs from another report than the last one; send a complete report.';
+      message = 'This incremental report is not based on the last one; send a complete report.';
   end if;
   skipped := case when jsonb_typeof(p_report -> 'skipped') = 'array' then p_report -> 'skipped' else '[]' end;
   begin

@@ -88,7 +88,7 @@ begin
       and n.seq <> v_node.seq and n.status in ('active', 'stale');
     if v_old.seq is null then
       raise exception using errcode = 'PM010',
-        message = format('%s is no active or stale card beside this one; nothing was changed.', v_id);
+        message = format('%s is not an active or stale card beside this one; nothing was changed.', v_id);
     end if;
     perform pgmem.insert_edge(v_node.seq, 'SUPERSEDES', v_old.seq);
     perform pgmem.change_card(v_old, 'superseded', '{}', 'supersede', v_by, format('by %s', v_node.id));
@@ -152,7 +152,7 @@ reason: Why, kept with the card; default none.
 
 NotPermitted: the login is neither owner nor reviewer, or the card belongs to another tenant.
 MemoryNotFound: no such card is visible here.
-ContractError: the card is no draft.
+ContractError: the card is not a draft.
 InvalidArgument: by is empty.
 $$;
 select pgmem.declare_verb('reject_card', p_rights => 'reviewer', p_effect => 'repeat', p_answer => 'CardDecision',

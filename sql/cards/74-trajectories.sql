@@ -235,7 +235,7 @@ begin
 end;
 $$;
 comment on function pgmem.remember_commits is
-  'Keep the commits of the default branch that a report tells of, instead of those before; false: it tells of none.';
+  'Keep the commits of the default branch that a report lists, instead of those before; false: it lists none.';
 
 
 -- The vectors of a project's trajectories are few, so they are compared one by one, whatever index there is.
@@ -266,7 +266,7 @@ begin
 end;
 $$;
 comment on function pgmem.near_trajectories is
-  'How near the text of each trajectory is to a query, by cosine; nothing where there are no vectors of that model.';
+  'How near the text of each trajectory is to a query, by cosine; nothing without vectors of that model.';
 
 
 create or replace function pgmem.find_trajectories(
@@ -348,7 +348,7 @@ begin
   end if;
   if to_regclass('pgmem_graph."Card"') is null then
     return jsonb_build_object('vertices', 0, 'edges', 0,
-      'next_step', 'This server has no Apache AGE: there is no graph to bring in step.');
+      'next_step', 'This server has no Apache AGE, so it has no graph to synchronize.');
   end if;
   return pgmem.project_cards(v_place.tenant, v_keys);
 end;

@@ -134,7 +134,7 @@ comment on function pgmem.what_changes is $$
 Rank the files that usually change together with some files, and the tests among them.
 
 `files` are the likeliest, at most limit, each with a score (the chance that the next commit changes it too) and the
-files that it is told because of, with the number of commits that they share. `tests` are the likeliest five tests.
+files that make it relevant, with the number of commits that they share. `tests` are the likeliest five tests.
 `added` names a folder in which most changes add a file, such as one for notes of changes. Files of the question are left
 out.
 
@@ -160,7 +160,7 @@ declare
     select count(*) from pgmem.card_file f where f.tenant = any (p_tenants) and f.project_seq = p_project_seq);
   v_rare  jsonb;
 begin
-  -- A word of half the files tells none of them from the others.
+  -- A word of half the files distinguishes none of them.
   select coalesce(jsonb_object_agg(term, ln(1 + v_files / count)), '{}') into v_rare
   from unnest(p_terms) as term cross join lateral (
     select count(*)::float8 as count from pgmem.card_file f
@@ -301,7 +301,7 @@ Find the files that a text, such as an issue or a task, is about.
 
 Each file has a score, which orders the files of one answer, and the signs that found it: named (the text names it),
 words (it uses the words of the text), path (its path holds them), cards and work (cards about it, or earlier changes
-of it, say so), together (it changes with another that was found).
+of it, have its name), together (it changes with another that was found).
 
 text: The issue, the ticket or the task.
 limit: How many at most, 1 to 100; default 10.

@@ -3,7 +3,7 @@
 -- A model reads turns and says what should last; this chapter decides what of that is stored. begin_extraction shows
 -- the turns of a conversation that were not looked at yet, and memories that they may touch, numbered, with no ids to
 -- mix up. apply_extraction takes the model's answer in one transaction. Each item quotes a turn, and
--- 76-extraction-proof refuses one that the quote does not bear out. Duplicates and supersession are those of the save
+-- 76-extraction-proof refuses one that the quote does not support. Duplicates and supersession are those of the save
 -- verbs. What the model did not see in its present version, it cannot have meant: such a change waits for a person.
 --
 -- An extracted memory has the trust of the turn or of the caller, whichever is lower, so it never takes the place of
@@ -55,7 +55,7 @@ begin
   v_answer.remaining := 0;
   v_first := pgmem.next_turn(v_caller, p_session_id, pgmem.clean_key(p_project_id, 'project_id'));
   if v_first.seq is null then
-    v_answer.next_step := 'Nothing to look at: no turn is here that no extraction has looked at.';
+    v_answer.next_step := 'No unprocessed turns.';
     return v_answer;
   end if;
   v_answer.session_id := v_first.session_id;
@@ -103,7 +103,7 @@ comment on function pgmem.begin_extraction is $$
 Show the turns of a conversation that no extraction has looked at, and memories that they may touch.
 
 `turns` and `candidates` are numbered; `shape` is the answer that apply_extraction takes; `remaining` counts the turns
-after these. Nothing to look at: there is no extraction_id. Turns count as looked at once the answer is applied.
+after these. Without unprocessed turns extraction_id is null. Turns count as looked at once the answer is applied.
 
 session_id: client:session, as capture_turns answers; unset: the conversation that waits longest.
 project_id: Project name; for turns that belong to none, and where session_id is unset, only turns of it.
@@ -221,7 +221,7 @@ begin
   where e.id = p_extraction_id and e.tenant = v_caller.tenant for update;
   if v_extraction.id is null then
     raise exception using errcode = 'PM002', message = format(
-      'No extraction %s is here: begin_extraction gives the id.', p_extraction_id);
+      'No extraction %s found: begin_extraction gives the id.', p_extraction_id);
   elsif v_extraction.answer_hash is distinct from v_hash and v_extraction.applied_at is not null then
     raise exception using errcode = 'PM007',
       message = format('Extraction %s was applied with another answer; call begin_extraction again.', p_extraction_id);
@@ -258,7 +258,7 @@ begin
 end;
 $$;
 comment on function pgmem.apply_extraction is $$
-Store what of a model's answer its quotes bear out; the rest is rejected with its reason.
+Store the items of a model's answer that their quotes support; the rest is rejected with its reason.
 
 An item is `new`, `supersede`, `duplicate_skip`, `archived` (of invalidate), `manual_review` or `rejected`. What touches
 a memory that has changed since begin_extraction, that it did not show, or that has more trust than the turn, waits for
@@ -269,7 +269,7 @@ answer: Empty lists where nothing lasts; an object with the lists add (kind deci
   quote), update (n, the number of a candidate; text, turn, quote) and invalidate (n, turn, quote).
 
 InvalidArgument: the answer is not such an object.
-MemoryNotFound: no such extraction of the caller is here.
+MemoryNotFound: the caller has no such extraction.
 SaveIdReused: the extraction was applied with another answer.
 $$;
 select pgmem.declare_verb('apply_extraction', p_rights => 'writer', p_effect => 'repeat',
@@ -319,13 +319,13 @@ begin
   select n.* into v_turn from pgmem.visible_node n
   where n.id = p_extraction.turns[pgmem.item_number(p_item, 'turn')] and n.status = 'captured';
   if v_turn.seq is null then
-    return pgmem.rejected('turn names no turn that was shown, or it is gone.');
+    return pgmem.rejected('turn names no turn that was shown, or the turn was deleted.');
   end if;
   if p_part <> 'add' then
     v_shown := p_extraction.candidates -> (pgmem.item_number(p_item, 'n') - 1);
     select n.* into v_candidate from pgmem.live_node n where n.id = (v_shown ->> 'id')::uuid;
     if v_candidate.seq is null then
-      return pgmem.rejected('n names no candidate that was shown, or it is gone.');
+      return pgmem.rejected('n names no candidate that was shown, or the candidate was deleted.');
     end if;
   end if;
   v_change := pgmem.extracted_change(p_part, p_item, v_candidate);
@@ -411,7 +411,7 @@ begin
 end;
 $$;
 comment on function pgmem.extracted_change is
-  'The save that an item stands for, the text that its quote must bear out, and the name that it must hold whole.';
+  'The save that an item stands for, the text that its quote must support, and the name that it must hold whole.';
 
 
 create or replace function pgmem.make_extracted(

@@ -2,10 +2,10 @@
 --
 -- A text that a model made of a turn is stored only if its quote bears it out:
 --
---   the quote stands in the stored turn, word for word, and is not cut within a word or a number;
---   every name and every number of the text stands in the quote (a name: a word with a capital letter or a digit);
---   the name of an entity stands in the quote whole;
---   at least extraction_overlap of the other words of the text stand in the quote, as stems;
+--   the quote is in the stored turn, word for word, and is not cut within a word or a number;
+--   every name and every number of the text is in the quote (a name: a word with a capital letter or a digit);
+--   the name of an entity is in the quote whole;
+--   at least extraction_overlap of the other words of the text are in the quote, as stems;
 --   the text says not, never or the like exactly if the turn does, in the clauses that the quote is of.
 --
 -- This says little of what the words mean together: a quote can be read wrongly, which is why the trust stays that of
@@ -30,21 +30,21 @@ begin
   if coalesce(length(v_quote), 0) not between 8 and 2000 then
     return 'quote has 8 to 2000 characters of the turn.';
   elsif pgmem.quote_place(v_quote, regexp_replace(p_content, '\s+', ' ', 'g')) = 0 then
-    return 'quote does not stand in that turn.';
+    return 'quote is not in that turn.';
   end if;
   v_missing := (select claimed from unnest(pgmem.names_and_numbers(concat_ws('. ', p_name, p_claim))) claimed
                 where claimed <> all (pgmem.quoted_words(v_quote)) limit 1);
   if v_missing is not null then
-    return format('%s stands in the text and not in the quote.', quote_literal(left(v_missing, 80)));
+    return format('%s is in the text but not in the quote.', quote_literal(left(v_missing, 80)));
   elsif pgmem.quote_overlap(p_name, v_quote, p_text_config) < 1 then
-    return format('The name %s does not stand in the quote.', quote_literal(left(p_name, 80)));
+    return format('The name %s is not in the quote.', quote_literal(left(p_name, 80)));
   elsif pgmem.quote_overlap(p_claim, v_quote, p_text_config) < pgmem.setting_float('extraction_overlap') then
     return 'The quote holds too few words of the text.';
   end if;
   return null;
 end;
 $$;
-comment on function pgmem.unsupported is 'Why a quote does not bear out a text that was made of a turn; null: it does.';
+comment on function pgmem.unsupported is 'Why a quote does not support a text that was made of a turn; null: it does.';
 
 
 create or replace function pgmem.misread(p_claim text, p_quote text, p_content text) returns text
@@ -61,7 +61,7 @@ begin
 end;
 $$;
 comment on function pgmem.misread is
-  'Why a text turns what the clauses of its quote say into the contrary; null: no word says so.';
+  'Why a text turns what the clauses of its quote say into the contrary; null: it does not.';
 
 
 create or replace function pgmem.says_not(p_text text) returns boolean
@@ -100,7 +100,7 @@ begin
 end;
 $$;
 comment on function pgmem.quote_place is
-  'Where a quote stands in a text, cut within no word and no number; 0: nowhere.';
+  'The position of a quote in a text, cut within no word and no number; 0: nowhere.';
 
 
 -- A class such as [[:digit:]] depends on the collation of the database. NFKC makes full-width digits plain ones.
@@ -139,7 +139,7 @@ comment on function pgmem.names_and_numbers is
 create or replace function pgmem.quoted_words(p_quote text) returns text[]
 language sql immutable parallel safe
 begin atomic
-  -- A number keeps its point and comma: 1 is no part of 2.1.
+  -- A number keeps its point and comma: 1 is not part of 2.1.
   select coalesce(array_agg(distinct lower(part)), '{}') from pgmem.words_joined(p_quote) word
   cross join lateral (
     select word as part
@@ -159,7 +159,7 @@ language sql stable parallel safe set search_path = pgmem, pg_temp as $$
     from unnest(tsvector_to_array(to_tsvector(p_text_config::regconfig, p_text))) as said(word)), 0.0) end;
 $$;
 comment on function pgmem.quote_overlap is
-  'The share of the words of a text, as stems, that stand in a quote; 1 for no text, 0 for one without words.';
+  'The share of the words of a text, as stems, that are in a quote; 1 for no text, 0 for one without words.';
 
 
 create or replace function pgmem.source_of(p_arguments jsonb) returns jsonb

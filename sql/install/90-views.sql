@@ -1,14 +1,14 @@
 -- Views: what an analyst reads
 --
--- Each kind of memory as a table of its own, with rows of every status. A view reads a function that runs with the
+-- Each kind of memory as its own table, with rows of every status. A view reads a function that runs with the
 -- rights of the owner and returns the rows of the caller's tenants. A reader has no right to a table: what a condition
--- of its own would find out through a plan (rows removed by a filter, an index that was or was not entered), it would
+-- itself would find out through a plan (rows removed by a filter, an index that was or was not entered), it would
 -- find out about rows of others. So conditions are evaluated on what the function returned. An upgrade drops and makes
 -- the views again only where the text of a chapter of views has changed, because an analyst's own views that read them
 -- are dropped with them.
 --
 -- Every column has a comment: psql shows them with \d+, and docs/reference/views.md is made of them. What a
--- column means in several views stands at the end.
+-- column means in several views comes at the end.
 --
 -- Locks: none.
 
@@ -36,7 +36,7 @@ comment on function pgmem.declare_view is
   'Make a view for analysts from a query, which becomes the function that the view reads, rows_of_ and its name.';
 
 
--- The views are gone before this chapter runs. The functions that they read may have other columns now.
+-- The views were dropped before this chapter runs. The functions that they read may have other columns now.
 do $$
 declare
   v_function regprocedure;
@@ -405,7 +405,7 @@ comment on column pgmem.turn.user_id is 'The user that owns it; empty: it is pub
 comment on column pgmem.turn.captured_at is 'When it was captured; turn_days later it is deleted.';
 
 
--- What a column means in several views is written once, for those that have no comment of their own.
+-- What a column means in several views is written once, for those without a comment.
 do $$
 declare
   v_column record;

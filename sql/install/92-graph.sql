@@ -84,7 +84,7 @@ declare
   v_may  boolean;
 begin
   if not exists (select from pg_extension where extname = 'age') then
-    perform pgmem.drop_projection();  -- The extension is gone, and every save would fail at a trigger.
+    perform pgmem.drop_projection();  -- Without the extension every save would fail at a trigger.
     return false;
   end if;
   lock table pgmem.schema_version in exclusive mode;

@@ -2,7 +2,7 @@
 --
 -- run_cypher runs one query of the owner or a reviewer. A graph is not filtered by tenant, so it is refused where a
 -- tenant is set, and to everybody but the owner where a login is bound to one. A query that names a writing clause is refused; and the query runs in a
--- savepoint that is always rolled back, so what it manages to write is gone before its rows are returned. It stands
+-- savepoint that is always rolled back, so what it manages to write is undone before its rows are returned. It comes
 -- between dollar quotes with a random tag, so it cannot leave them.
 --
 -- AGE wants the columns of a query beforehand: cypher_columns reads them from its RETURN.
@@ -22,7 +22,7 @@ comment on function pgmem.json_of_agtype is 'The JSON of a value of the graph th
 create or replace function pgmem.cypher_columns(p_query text) returns text[]
 language plpgsql immutable set search_path = pgmem, pg_temp as $$
 declare
-  -- Strings and comments are blanked out first, so that a word inside them is no clause.
+  -- Strings and comments are blanked out first, so that a word inside them is not a clause.
   v_plain  text := regexp_replace(
     p_query, e'\'(?:[^\'\\\\]|\\\\.)*\'|"(?:[^"\\\\]|\\\\.)*"|//[^\n]*|/\\*.*?\\*/', '''''', 'g');
   v_return text := (regexp_match(v_plain, '(?:^|.*\W)return\s+(?:distinct\s+)?(.*)$', 'i'))[1];

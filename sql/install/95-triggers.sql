@@ -1,7 +1,7 @@
 -- Triggers
 --
 -- These keep in step with every change of a node or an edge, whatever makes it: versions and their numbers, the index
--- of title words, the feed of changes, and the state of engineering cards. Their functions stand in their chapters. The
+-- of title words, the feed of changes, and the state of engineering cards. Their functions are in their chapters. The
 -- triggers of the graph are written by 91-projection.
 --
 -- Locks: an install locks node and edge against writers, so this chapter runs only where its text has changed.

@@ -1,6 +1,6 @@
 -- Policies: row-level security
 --
--- The verbs and the views filter by tenant themselves, and no client has a right to a table. Row-level security stands
+-- The verbs and the views filter by tenant themselves, and no client has a right to a table. Row-level security is
 -- behind that, for a login that is granted one all the same: a row is shown if its tenant is the caller's, its
 -- organisation's or the public one; an edge if both its ends are shown, the parts of a card if the card is. Tables
 -- without a policy show nothing to a client.

@@ -88,7 +88,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
   having count(*) > 0;
 $$;
 comment on function pgmem.open_to_all is $$
-Return the statements that take from PUBLIC what lets one login stop the whole server.
+Return the statements that take from PUBLIC what allows one login to stop the whole server.
 
 These are the functions of advisory locks and large objects, and temporary tables in this database. No row: all is revoked.
 The owner of the database or a superuser runs them; pgmem init --roles tries to, and pgmem doctor shows what is left.
@@ -110,7 +110,7 @@ begin
 end;
 $$;
 comment on function pgmem.revoke_from_all is
-  'Take from PUBLIC what lets one login stop the whole server, as far as the caller may; open_to_all names what is left.';
+  'Take from PUBLIC what allows one login to stop the whole server, as far as the caller may; open_to_all names what is left.';
 
 
 create or replace function pgmem.give_to_owner(p_owner name) returns void

@@ -2,7 +2,7 @@
 --
 -- An export is a header and records, in parts: vocabulary, project, focus, node, edge, run, files, intent, save. A
 -- client reads the parts in this order, page by page, in one REPEATABLE READ transaction, so that memory stays flat on
--- both sides and all pages show one moment. Projects and focus areas stand before what lies in them, edges after both
+-- both sides and all pages show one moment. Projects and focus areas come before what is in them, edges after both
 -- their ends. A node is one line with its earlier states, so an import takes it whole or not at all.
 --
 -- Left out are tokens and logins, which are secrets and rights of a server; settings, which belong to its owner; and
@@ -52,7 +52,7 @@ language plpgsql stable set search_path = pgmem, pg_temp set timezone = 'UTC' se
 declare
   -- An import works these out again.
   v_derived constant text[] :=
-    '{seq,place,tenant,scope_key,project_seq,focus_seq,tsv,text_length,session_place,asks,instructs,node_seq,told,turns_at}';
+    '{seq,place,tenant,scope_key,project_seq,focus_seq,tsv,text_length,session_place,asks,instructs,node_seq,told,turns_at}';  -- words: as is
   v_record  jsonb;
   v_part    jsonb;
 begin
@@ -252,7 +252,7 @@ limit: How many records at most.
 vectors: Whether nodes bring their vectors, and the vocabulary its models.
 all_tenants: The rows of every tenant, instead of those the caller sees.
 
-InvalidArgument: there is no such part.
+InvalidArgument: no such part exists.
 NotPermitted: all tenants, and the login is neither owner nor reviewer.
 $$;
 select pgmem.declare_verb('export_records', p_rights => 'reader', p_effect => 'look');

@@ -4,7 +4,7 @@
 -- its project and focus area are (import_place). 82-import writes nodes and edges with these; the lines that need no
 -- place, words of the vocabulary and the work on cards, are taken here.
 --
--- An id of the file keeps its meaning across imports: a node that was merged with one that was here, or whose id
+-- An id of the file keeps its meaning across imports: a node that was merged with an existing one, or whose id
 -- another tenant holds, is recorded in pgmem.imported with the node that stands for it. An id that belongs to another
 -- tenant looks like an unknown one.
 --
@@ -58,7 +58,7 @@ begin
     end if;
     if v_project.seq is null then
       raise exception using errcode = 'PM002',
-        message = format('its project %s is not here; import the line of the project first',
+        message = format('its project %s does not exist; import the line of the project first',
                          quote_literal(left(v_node.project, 80)));
     end if;
   end if;
@@ -66,7 +66,7 @@ begin
     v_focus := pgmem.imported_node((p_record ->> 'focus_id')::uuid, p_owner);
     if v_focus.seq is null then
       raise exception using errcode = 'PM002',
-        message = format('its focus area %s is not here; import the line of the focus area first',
+        message = format('its focus area %s does not exist; import the line of the focus area first',
                          quote_literal(left(v_node.focus, 80)));
     end if;
   end if;
@@ -90,7 +90,7 @@ comment on function pgmem.import_place is
   'The node of a record with its owner, its project and its focus area here; nothing is stored yet.';
 
 
--- It reads node itself, within the owner's tenants. An owner without tenants stands for all of them, when a keeper of
+-- It reads node itself, within the owner's tenants. An owner without tenants stands for all of them, when an owner of
 -- the store imports everything. enable_seqscan is off for the reason given at import_node.
 create or replace function pgmem.imported_node(p_id uuid, p_owner pgmem.caller) returns pgmem.node
 language plpgsql stable set search_path = pgmem, pg_temp set enable_seqscan = off as $$
@@ -147,7 +147,7 @@ declare
   v_id      uuid := (p_record ->> 'id')::uuid;
 begin
   if v_project.seq is null then
-    raise exception using errcode = 'PM002', message = 'its project is not here; import the line of the project first';
+    raise exception using errcode = 'PM002', message = 'its project does not exist; import the line of the project first';
   end if;
   if p_record ->> 'type' = 'files' then
     insert into pgmem.card_file (org_id, user_id, project_seq, path, digest, module, last_commit)
@@ -155,7 +155,7 @@ begin
     from jsonb_to_recordset(p_record -> 'files') as f(path text, digest text, module text, last_commit text)
     on conflict (tenant, project_seq, path) do nothing;
   elsif p_record ->> 'type' = 'run' then
-    -- Another tenant's row has this id: the copy gets an id of its own, the same at every import.
+    -- Another tenant's row has this id: the copy gets its own id, the same at every import.
     if exists (select from pgmem.card_run r where r.id = v_id and r.tenant <> p_owner.tenant) then
       v_id := md5(p_owner.tenant || v_id)::uuid;
     end if;

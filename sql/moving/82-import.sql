@@ -1,7 +1,7 @@
 -- Import: the lines of an export
 --
--- import_records takes one batch of lines in one transaction. What is here already stays as it is: a line is taken,
--- present (its id is here), or merged (its name or content is here). So an import that was interrupted between two
+-- import_records takes one batch of lines in one transaction. What exists already stays as it is: a line is taken,
+-- present (its id exists), or merged (its name or content exists). So an import that was interrupted between two
 -- batches is run again from the beginning, and a second import of the same file changes nothing. Times, history and
 -- trust are written as the file has them, so the verb is for the owner and reviewers. Names and what follows from texts
 -- (hash, words, lexemes) are composed as this release does (09-derived), whichever release wrote the file, and records
@@ -42,7 +42,7 @@ begin
     select n.seq into v_other from pgmem.node n
     where n.scope_key = p_node.scope_key and n.tenant || '' = p_node.tenant
       and pgmem.folded(n.key) = pgmem.folded(v_given) and n.key = v_given;
-    -- Names that earlier releases told apart stay two memories, as in an upgrade; hygiene proposes to merge them.
+    -- Names that earlier releases distinguished stay two memories, as in an upgrade; hygiene proposes to merge them.
     if v_other is null and p_node.key <> v_given and exists (
         select from pgmem.node n
         where n.scope_key = p_node.scope_key and n.tenant || '' = p_node.tenant
@@ -61,7 +61,7 @@ begin
     insert into pgmem.imported (id, node_seq) values (v_id, v_other);
     return 'merged';
   end if;
-  -- Another tenant's node has this id: the copy gets an id of its own, the same at every import.
+  -- Another tenant's node has this id: the copy gets its own id, the same at every import.
   if exists (select from pgmem.node n where n.id = v_id) then
     p_node.id := md5(p_node.tenant || v_id)::uuid;
   end if;
@@ -82,7 +82,7 @@ begin
 end;
 $$;
 comment on function pgmem.import_node is
-  'Store a node with its versions, vectors and card, unless it is here (present) or its name or content is (merged).';
+  'Store a node with its versions, vectors and card, unless its id exists (present) or its name or content does (merged).';
 
 
 create or replace function pgmem.with_periods(p_node pgmem.node, p_record jsonb) returns jsonb
@@ -167,7 +167,7 @@ begin
   v_dst := pgmem.imported_node((p_record ->> 'dst')::uuid, p_caller);
   if v_src.seq is null or v_dst.seq is null then
     raise exception using errcode = 'PM002',
-      message = 'one of its ends is not here; import the lines of both memories first';
+      message = 'one of its ends does not exist; import the lines of both memories first';
   end if;
   select r.* into v_relation from pgmem.relation r where r.name = p_record ->> 'rel';
   if v_relation.name is null or v_relation.is_column then
@@ -218,7 +218,7 @@ begin
 end;
 $$;
 comment on function pgmem.import_vectors is
-  'Store the vectors of a record whose models are here; queue the node where the active model has none of its text.';
+  'Store the vectors of a record whose models exist; queue the node where the active model has none of its text.';
 
 
 create or replace function pgmem.import_card(p_node pgmem.node, p_record jsonb) returns void
@@ -357,14 +357,14 @@ exception when integrity_constraint_violation or data_exception or sqlstate 'PM0
   end if;
   raise exception using errcode = 'PM001',
     message = format('Line %s cannot be taken: %s. '
-                     'Nothing from line %s on is here: repair it and run the import again.',
+                     'Nothing from line %s on was imported: repair it and run the import again.',
                      p_first_line + v_place - 1, rtrim(sqlerrm, '.'), p_first_line);
 end;
 $$;
 comment on function pgmem.import_records is $$
-Take a batch of the lines of an export; what is here already stays as it is.
+Take a batch of the lines of an export; what exists already stays as it is.
 
-Returns the numbers of lines that were taken, present (their id is here) and merged (their name or content is here).
+Returns the numbers of lines that were taken, present (their id exists) and merged (their name or content exists).
 A line with a mistake refuses the whole batch.
 
 records: The lines, a list of JSON objects.

@@ -211,7 +211,7 @@ comment on function pgmem.import_relation is
 
 
 select pgmem.declare_answer('imported_memory', $$
-The outcome of one memory of an import, and the memory that it is here.
+The outcome of one memory of an import, and the memory that it became.
 
 place integer, outcome text, reason text, id uuid?
 $$);
@@ -281,7 +281,7 @@ records: A list of objects: label, name, properties, status, confidence, trust_l
   valid_from and valid_to; or from, relation and to, where an end is [label, name].
 dry_run: Only say what would become of each record.
 
-InvalidArgument: no project is named, or records is no list.
+InvalidArgument: no project is named, or records is not a list.
 $$;
 select pgmem.declare_verb('import_memories', p_rights => 'writer', p_effect => 'write');
 

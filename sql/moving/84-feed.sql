@@ -3,7 +3,7 @@
 -- Every committed change of a memory, an edge, a review or a project is one row of pgmem.change, written by triggers
 -- (95-triggers) in the transaction that made the change. changes reads them for a caller, in the order of commits.
 --
--- A sequence is no order of commits: a number may be taken first and committed last. So a change carries a stamp: the
+-- A sequence does not follow the order of commits: a number may be taken first and committed last. So a change carries a stamp: the
 -- transaction that wrote it, or the last one that had ended by then, if that is later. Two things follow. Whoever has
 -- seen a committed change writes behind it (the stamp is not less, and the sequence is greater), so that the order
 -- (stamp, seq) agrees with the order of commits, for each memory and between memories. And a transaction that has not
@@ -298,11 +298,11 @@ after: The cursor of the page before; unset: from the oldest change that is kept
 content: The present state of each memory, edge or review too, as a line of an export, beside its last change.
 all_tenants: The changes of every tenant, instead of what the caller sees.
 vectors: Whether the content holds vectors.
-without: What the cursors of another store begin with: what came from there and is here as it is there is left out.
+without: What the cursors of another store begin with: what came from there and is the same on both sides is left out.
 
 CursorLost: The cursor is of another store, ahead of this one, or older than feed_days.
-InvalidArgument: after is no cursor.
-MemoryNotFound: There is no such project.
+InvalidArgument: after is not a cursor.
+MemoryNotFound: no such project exists.
 NotPermitted: All tenants, and the login is neither owner nor reviewer.
 $$;
 select pgmem.declare_verb('changes', p_rights => 'reader', p_effect => 'look', p_answer => 'ChangePage');

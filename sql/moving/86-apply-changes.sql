@@ -1,16 +1,16 @@
 -- Changes of another store
 --
 -- apply_changes takes a page of another store's feed (84-feed) with the records beside it, or lines of its export, in
--- one transaction, with the rules of a save. It is idempotent: what is here already changes nothing.
+-- one transaction, with the rules of a save. It is idempotent: what is stored already changes nothing.
 --
 -- A memory is a set of states, each known by the time it was recorded and by its content. Two stores that have both
 -- changed a memory hold different sets; apply_changes joins them. The states are put in the order of their times, the
--- last one stands, and all others are its history. A join of sets does not depend on who is asked first or how often, so
+-- last one is current, and all others are its history. A join of sets does not depend on who is asked first or how often, so
 -- that stores which have all been in step hold the same history. An id that a memory has elsewhere is kept in
 -- pgmem.imported.
 --
 --   the same name, or a decision with the same content    one memory; the other id becomes an alias
---   changed on both sides since                            both states are kept, the later one stands: conflict
+--   changed on both sides since                            both states are kept, the later one is current: conflict
 --   a decision with a near title that the peer lacks       both stay, joined by CONFLICTS_WITH: review
 --   purged on one side                                     purged on the other; a tombstone refuses what comes later
 --   global                                                 only from a store that has its approval, by who may decide
@@ -232,7 +232,7 @@ begin
       if v_old.label <> 'Decision' or v_old.status <> 'active' or p_since is null then
         return v_done;
       end if;
-      -- Near to one that the peer does not know: it was saved here since the peer was told last.
+      -- Near to one that the peer does not know: it was saved here since the peer was last sent changes.
       for v_near in
         select n.seq from pgmem.node n
         where n.scope_key = v_old.scope_key and n.tenant || '' = v_old.tenant and n.status = 'active'
@@ -416,7 +416,7 @@ begin
         end;
       end loop;
     end loop;
-    -- What is here now as it is there: the peer need not read it.
+    -- What is now the same on both sides: the peer need not read it.
     update pgmem.change c set origin = p_peer
     where p_peer is not null and c.stamp >= pg_current_xact_id()
       and (c.id, coalesce(c.other_id, c.id)) in (
@@ -448,11 +448,11 @@ begin
 end;
 $$;
 comment on function pgmem.apply_changes is $$
-Take a page of another store's feed by the rules of a save; what is here stays.
+Take a page of another store's feed by the rules of a save; what is stored stays.
 
-Returns what became of each change that brings a record: taken, present, merged (it is here under another id), updated,
-conflict (changed on both sides: both states are kept, the later one stands), review (a decision with a near title is
-here), purged, or refused, with the reason.
+Returns what became of each change that brings a record: taken, present, merged (it exists under another id), updated,
+conflict (changed on both sides: both states are kept, the later one is current), review (a decision with a near title
+exists), purged, or refused, with the reason.
 
 changes: The changes of a page that `changes` returned with content, or lines of an export.
 peer: What the cursors of the other store begin with; `changes` without it leaves out what came from there.
@@ -461,8 +461,8 @@ since: The cursor of this feed up to which the other store knows it; unset: near
 until: The cursor of this feed when the exchange began.
 pushed: The cursor of this feed behind the last change that the peer has applied, kept for known_peer.
 
-InvalidArgument: changes is no list.
-CursorLost: since or until is no cursor of this feed.
+InvalidArgument: changes is not a list.
+CursorLost: since or until is not a cursor of this feed.
 $$;
 select pgmem.declare_verb('apply_changes', p_rights => 'writer', p_effect => 'repeat',
   p_answer => 'list[Arrival]', p_patience => 'report');

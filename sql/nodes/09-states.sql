@@ -1,12 +1,12 @@
 -- States
 --
--- What is said of a named thing are states, each with a period on the axis of truth, and they may be told in any order.
--- A state that is told with a valid_from holds for its period, whatever was said of that before (the sequenced update of
+-- What is said of a named thing are states, each with a period on the axis of truth, and they may be saved in any order.
+-- A state that is saved with a valid_from holds for its period, whatever was said of that before (the sequenced update of
 -- SQL:2011), and what was said of other times stays. A period without an end is open: it reaches to where a state begins
--- that was told before it and begins after it, and it ends the open ones that begin before it. The parts that a state
+-- that was saved before it and begins after it, and it ends the open ones that begin before it. The parts that a state
 -- leaves to others are in yields.
 --
--- The row of node is the state that is true now, or the one told last where none is; the others are rows of node_version
+-- The row of node is the state that is true now, or the one saved last where none is; the others are rows of node_version
 -- whose replaced_at is infinity. A state that becomes true while nobody writes is read from there, from turns_at on
 -- (present, turned_nodes in 05-truth); the next write of the node, or the worker, makes it the row of node (settled).
 --
@@ -44,11 +44,11 @@ comment on function pgmem.state_regions is
   'When each state of a node is true, for who knows all that was recorded: its period without what others have taken.';
 
 
-create or replace function pgmem.told_after(p_seq bigint, p_version integer) returns tstzmultirange
+create or replace function pgmem.states_after(p_seq bigint, p_version integer) returns tstzmultirange
 language sql stable set search_path = pgmem, pg_temp as $$
   select coalesce(range_agg(r.region), '{}') from pgmem.state_regions(p_seq) r where r.version > p_version;
 $$;
-comment on function pgmem.told_after is 'When a node is in one of the states that were told after another one.';
+comment on function pgmem.states_after is 'When a node is in one of the states that were saved after another one.';
 
 
 create or replace function pgmem.next_change(p_seq bigint) returns timestamptz
@@ -67,11 +67,11 @@ comment on function pgmem.next_change is
 
 create or replace function pgmem.refresh_states(p_seq bigint) returns void
 language sql set search_path = pgmem, pg_temp as $$
-  update pgmem.node n set turns_at = pgmem.next_change(p_seq), told = (
+  update pgmem.node n set turns_at = pgmem.next_change(p_seq), told = (  -- words: as is
     select max(v.version) from pgmem.node_version v where v.node_seq = p_seq and v.version > n.version)
   where n.seq = p_seq;
 $$;
-comment on function pgmem.refresh_states is 'Work out anew which state of a node was told last, and when another takes over.';
+comment on function pgmem.refresh_states is 'Work out anew which state of a node was saved last, and when another takes over.';
 
 
 create or replace function pgmem.keep_state(
@@ -121,7 +121,7 @@ begin
     return p_node;
   end if;
   delete from pgmem.node_version v where v.node_seq = p_node.seq and v.version = v_new.version;
-  -- An open state that was told before ends where this one begins.
+  -- An open state that was saved before ends where this one begins.
   if v_new.version > p_node.version and v_new.valid_to is null and p_node.valid_to is null
       and v_new.begins_at > p_node.begins_at then
     perform pgmem.keep_state(p_node, v_new.begins_at, v_new.recorded_at);
@@ -187,7 +187,7 @@ comment on function pgmem.state_that_begins is
   'begins within the period; without any the node has no properties.';
 
 
-create or replace function pgmem.tell(
+create or replace function pgmem.add_state(
   p_old pgmem.node,
   p_new pgmem.node,
   p_sure boolean default false,
@@ -242,7 +242,7 @@ begin
   v_new.yields := case
     when v_restated is not null then coalesce(
         (select v.yields from pgmem.node_version v where v.node_seq = v_old.seq and v.version = v_restated),
-        case when v_restated = v_old.version then v_old.yields end, '{}') + pgmem.told_after(v_old.seq, v_restated)
+        case when v_restated = v_old.version then v_old.yields end, '{}') + pgmem.states_after(v_old.seq, v_restated)
     when v_open and not p_sure then v_later else '{}' end;
   v_period := v_period - v_new.yields;
   v_new.yields := nullif(v_new.yields, '{}');
@@ -280,7 +280,7 @@ begin
   end if;
 end;
 $$;
-comment on function pgmem.tell is $$
+comment on function pgmem.add_state is $$
 Record what is true of a node for a period, beside what is on record for other times. p_new has a valid_from.
 
 node is the node in its present state. contradicts is its present state where both are open and the new one begins

@@ -4,7 +4,7 @@
 -- state is unresolved (no name), uncertain (no such project), resolved_project or resolved_focus; only a resolved
 -- scope can be written to, but for save_session, which creates the project.
 --
--- Every writer of a scope takes its lock (lock_scope) in a statement of its own before every read that the lock
+-- Every writer of a scope takes its lock (lock_scope) in a separate statement before every read that the lock
 -- guards. In one statement with the read the snapshot is older than the lock, and each of two waiting writers stores
 -- the same fact.
 --
@@ -160,7 +160,7 @@ declare
 begin
   if v_scope.scope_state = 'uncertain' then
     raise exception using errcode = 'PM002',
-      message = concat_ws(' ', format('No project %s is here; leave project_id out or send one that exists.',
+      message = concat_ws(' ', format('No project %s found; leave project_id out or send one that exists.',
                                       quote_literal(left(p_project_id, 80))),
                           pgmem.near_project(v_scope.project_id));
   end if;

@@ -26,7 +26,7 @@ end $$;
 select pgmem.declare_answer('described_label', $$
 A label: the property that names its nodes, the one that is their title, and those that are searched.
 
-`written_by` is the verb that writes the label. Labels that are no memories, such as Project, hold the store together.
+`written_by` is the verb that writes the label. Labels that are not memories, such as Project, hold the store together.
 
 name text, is_memory boolean, key_field text?, title_field text, text_fields text[], dedup text?, written_by text
 $$);
@@ -87,7 +87,7 @@ begin
     v_name := v_item ->> 'name';
     if coalesce(v_name, '') !~ '^[A-Z][A-Za-z0-9_]{0,62}$' then
       raise exception using errcode = 'PM001',
-        message = format('%s is no label: send letters, digits and _, an upper-case letter first.',
+        message = format('%s is not a label: send letters, digits and _, an upper-case letter first.',
                          quote_literal(left(coalesce(v_name, ''), 80)));
     elsif exists (select from pgmem.relation r where r.name = v_name) then
       raise exception using errcode = 'PM001',
@@ -103,7 +103,7 @@ begin
     elsif v_label.vocabulary = 'own'
         and (v_label.key_field, v_label.text_fields) is distinct from (v_key, v_fields) then
       raise exception using errcode = 'PM001', message = format(
-        'Label %s is here already, named by %s and searched by %s; give the other one another name.',
+        'Label %s exists already, named by %s and searched by %s; give the other one another name.',
         v_name, v_label.key_field, array_to_string(v_label.text_fields, ', '));
     end if;
   end loop;
@@ -111,7 +111,7 @@ begin
     v_name := v_item ->> 'name';
     if coalesce(v_name, '') !~ '^[A-Z][A-Z0-9_]{0,62}$' then
       raise exception using errcode = 'PM001',
-        message = format('%s is no relation: send upper-case letters, digits and _, a letter first.',
+        message = format('%s is not a relation: send upper-case letters, digits and _, a letter first.',
                          quote_literal(left(coalesce(v_name, ''), 80)));
     elsif exists (select from pgmem.label l where l.name = v_name) then
       raise exception using errcode = 'PM001',
@@ -130,7 +130,7 @@ begin
     elsif v_known.vocabulary = 'own'
         and (v_known.from_labels, v_known.to_labels) is distinct from (v_given.from_labels, v_given.to_labels) then
       raise exception using errcode = 'PM001',
-        message = format('Relation %s is here already and joins other labels; give the other one another name.',
+        message = format('Relation %s exists already and joins other labels; give the other one another name.',
                          v_name);
     end if;
   end loop;
@@ -210,7 +210,7 @@ begin
   if v_label.verb is not null or v_label.key_field is null then
     raise exception using errcode = 'PM001',
       message = format('A %s is written by %s, not by remember. Remember takes: %s.',
-      p_label, coalesce(v_label.verb, 'a verb of its own'),
+      p_label, coalesce(v_label.verb, 'another verb'),
       (select string_agg(l.name, ', ' order by l.name) from pgmem.label l
        where l.verb is null and l.key_field is not null));
   end if;
@@ -218,7 +218,7 @@ begin
 end;
 $$;
 comment on function pgmem.require_memory_label is
-  'A label that remember writes; one with a verb of its own is an error that names the verb.';
+  'A label that remember writes; one with its own verb is an error that names the verb.';
 
 
 create or replace function pgmem.named_relations(p_relations jsonb) returns table (

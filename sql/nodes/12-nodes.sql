@@ -229,11 +229,11 @@ begin
     o.yields, o.text_config, o.tsv, o.created_at, o.recorded_at, n.recorded_at
   -- The plan is kept for the session: offset 0 makes it look rows up by key, however many there were when it was made.
   from old_rows o cross join lateral (select * from pgmem.node n where n.seq = o.seq offset 0) n
-  -- A merge of two histories writes the earlier states itself, and a state that stays on record is there already (tell,
+  -- A merge of two histories writes the earlier states itself, and a state that stays on record is there already (add_state,
   -- settled).
   where n.version > o.version and n.recorded_at > o.recorded_at
   on conflict (node_seq, version) do nothing;
-  -- A repeat that confirms a memory changes its times alone; reads put off the end of an item.
+  -- A repeat that confirms a memory changes its times alone; reads postpone the end of an item.
   insert into pgmem.change (stamp, subject, kind, id, label, version, project, tenant, at)
   select pgmem.change_stamp(), pgmem.change_subject_of(n.label),
          case when n.tenant <> o.tenant then 'adopted' when n.version = o.version and n.told is not distinct from o.told then 'confirmed'
@@ -270,13 +270,13 @@ $$;
 
 -- A change of updated_at or confidence alone makes no version, and neither does a renewal that only composes the
 -- characters of a text; last_hygiene_at of a project is a time, and so is the end of an item's time to live, which reads
--- put off. A revert brings the start of the state that it puts back in begins_at; whoever else writes a node leaves
--- begins_at as it was. A change of a state leaves to those told after it what it left to them before. Who gives a
--- state its number (tell, settled) has set all of this.
+-- postpone. A revert brings the start of the state that it puts back in begins_at; whoever else writes a node leaves
+-- begins_at as it was. A change of a state leaves to those saved after it what it left to them before. Who gives a
+-- state its number (add_state, settled) has set all of this.
 create or replace function pgmem.number_version() returns trigger
 language plpgsql set search_path = pgmem, pg_temp as $$
 begin
-  -- A merge of two histories, tell and settled give a state its number and its time.
+  -- A merge of two histories, add_state and settled give a state its number and its time.
   if (old.version, old.recorded_at) <> (new.version, new.recorded_at) then
     return new;
   end if;
@@ -292,7 +292,7 @@ begin
         where (c.title, c.props) = (new.title, new.props) and c.key is not distinct from new.key)) then
     new.version := greatest(old.version, old.told) + 1;
     if old.told is not null then
-      new.yields := coalesce(old.yields, '{}') + pgmem.told_after(old.seq, old.version);
+      new.yields := coalesce(old.yields, '{}') + pgmem.states_after(old.seq, old.version);
       new.told := null;
     end if;
     new.recorded_at := greatest(pgmem.clock(), old.recorded_at + interval '1 microsecond');

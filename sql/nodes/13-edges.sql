@@ -8,7 +8,7 @@
 -- the node first. A name that no node has becomes a stub, a node that is not live until it is written; a name that
 -- fits several nodes makes no edge, and the answer lists them (did_you_mean).
 --
--- Locks: none of its own; a unique index keeps one edge for (src, rel, dst). The caller of link_named holds the scope
+-- Locks: none; a unique index keeps one edge for (src, rel, dst). The caller of link_named holds the scope
 -- lock of its node.
 
 

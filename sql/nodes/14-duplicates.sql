@@ -63,7 +63,7 @@ $$;
 comment on function pgmem.check_duplicate is $$
 Say which outcome save_decision would have, with the candidate; writes nothing.
 
-score is the Jaccard of the two titles, 0.5 to 1; null where there is no candidate.
+score is the Jaccard of the two titles, 0.5 to 1; null without a candidate.
 
 title: The title of the decision.
 rationale: Its rationale: the same content is the same title and rationale.
@@ -192,7 +192,7 @@ comment on function pgmem.is_newest is 'Whether no live statement outdates a mem
 
 
 -- The nearest in the order of statements share the longest beginning, so a few on each side are enough: with a thousand
--- statements of one subject and verb the twin stands beside. What is outdated already contradicts nothing any more.
+-- statements of one subject and verb the twin is listed with. What is outdated already contradicts nothing any more.
 create or replace function pgmem.contradicted(p_node pgmem.node) returns table (
   seq bigint,
   id uuid,
@@ -448,7 +448,7 @@ calls it for scopes of up to dedup_refresh_limit titles; for larger ones a perso
 if_worth: Only where dedup_due says that it is due and the worker's to do, else 0; false by
   default, for reviewers alone.
 
-NotPermitted: The login is no reviewer, and if_worth is false.
+NotPermitted: The login is not a reviewer, and if_worth is false.
 $$;
 select pgmem.declare_verb('refresh_dedup', p_rights => 'worker', p_effect => 'repeat', p_answer => 'int',
   p_patience => 'rebuild', p_reach => 'sum');

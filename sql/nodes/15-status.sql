@@ -1,10 +1,10 @@
 -- The state of the store
 --
 -- status counts what the caller sees and names the server, the release and the tier. A server without AGE or pgvector
--- is a lower tier, not an error. isolation_layers is how many barriers stand between tenants: 2
+-- is a lower tier, not an error. isolation_layers is how many barriers separate tenants: 2
 -- where the roles are made and row-level security holds (96-policies), else 1, the verbs alone.
 --
--- wal_position is for a program with a replica: it compares where the primary and the replica stand in the log.
+-- wal_position is for a program with a replica: it compares where the primary and the replica are in the log.
 --
 -- Locks: none.
 
@@ -67,7 +67,7 @@ begin
 end;
 $$;
 comment on function pgmem.server_tier is
-  'The extensions that the server offers, and how many barriers stand between tenants.';
+  'The extensions that the server offers, and how many barriers separate tenants.';
 
 
 select pgmem.declare_answer('wal_position_answer', $$

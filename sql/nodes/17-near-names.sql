@@ -1,10 +1,10 @@
 -- Near names
 --
--- A name that is new and resembles one that was here may be a slip. It is stored all the same, because only its writer
+-- A name that is new and resembles an existing one may be a slip. It is stored all the same, because only its writer
 -- knows, and the answer of the save lists what it resembles (near_names); nothing is joined unasked.
 --
 -- Names are compared by their trigrams (02-words). Candidates are few and found by the index node_key_unique: of each
--- label and place, the names that begin with the same character and stand next to the new one in the order of names.
+-- label and place, the names that begin with the same character and are next to the new one in the order of names.
 -- A slip in the first character is not found.
 --
 -- Locks: none; the caller holds the scope lock of the new node.
@@ -39,7 +39,7 @@ language sql stable set search_path = pgmem, pg_temp set enable_seqscan = off as
          and pgmem.folded(n.key) ~>=~ left(pgmem.folded(p_node.key), 1)
        order by pgmem.folded(n.key) using ~>~ limit 10)) n
     where n.seq <> p_node.seq and n.status not in ('archived', 'merged', 'rejected', 'dismissed')
-      -- The same name under another label is no slip, and a name in a relation would have been joined with it.
+      -- The same name under another label is not a slip, and a name in a relation would have been joined with it.
       and pgmem.folded(n.key) <> pgmem.folded(p_node.key)
       and length(n.key) between length(p_node.key) * 0.5 and length(p_node.key) * 2 + 2
   )

@@ -1,6 +1,6 @@
 -- Kinds of memory
 --
--- A kind of memory is declared once, in a chapter of its own (21 to 25): declare_kind with its save verb and its fields.
+-- A kind of memory is declared once, in its own chapter (21 to 25): declare_kind with its save verb and its fields.
 -- From the declaration come, in this order:
 --
 --   the row of the registry of labels, and the rows of pgmem.field

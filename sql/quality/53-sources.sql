@@ -3,8 +3,8 @@
 -- The turn that an extraction proved it by (quote and turn, 76-extraction-proof), the evidence of a card, and what its
 -- property citation lists: a turn or another memory by id, a URL, a file (path, path:3-9, path@commit), a ticket.
 --
--- A state is found now: FRESH, what it rests on says so still; STALE, it has changed; GONE, it is no more;
--- UNCHECKABLE, the store cannot tell. Reading it confirms nothing: no time of the memory changes.
+-- A state is found now: FRESH, what it rests on still says the same; STALE, it has changed; GONE, it is no more;
+-- UNCHECKABLE, the store cannot determine it. Reading it confirms nothing: no time of the memory changes.
 --
 -- Locks: none.
 

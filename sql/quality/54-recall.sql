@@ -1,7 +1,7 @@
 -- Recall: what was brought to agents, and what came of it
 --
 -- A program that has brought memories to an agent (a tool of the MCP server, a hook) records it by record_recall, after
--- its answer is out and in a transaction of its own: a read stays a read, and a replica can answer it. What an analyst
+-- its answer is out and in a separate transaction: a read stays a read, and a replica can answer it. What an analyst
 -- reads in SQL is not recorded.
 --
 -- feedback names one memory as used, wrong or outdated. Only that changes the ranking: how often a memory is found says

@@ -170,7 +170,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
     select chosen.verb,
       case
         when p_check = 'entity_drift'
-          then 'Two facts about one entity: merge the older into the newer, whose fact stands; its own stays in the '
+          then 'Two facts about one entity: merge the older into the newer, whose fact stays; its own stays in the '
             'history.'
         when p_check = 'duplicates' and chosen.verb = 'merge_entities'
           then 'Two entities with one fact: merge the older into the newer, if they are one.'

@@ -100,7 +100,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
   from found f;
 $$;
 comment on function pgmem.other_findings is
-  'The numbers of findings of the checks other than duplicates, and those of a page; they stand after the duplicates.';
+  'The numbers of findings of the checks other than duplicates, and those of a page; they come after the duplicates.';
 
 
 create or replace function pgmem.finding_ids(p_findings jsonb) returns jsonb

@@ -4,7 +4,7 @@
 -- freshness_recent_days and freshness_stale_days.
 --
 -- memory_surface is for the hooks of editors: it answers in a few milliseconds from the words of a path, an identifier
--- or a command, and with nothing rather than with noise. A word that stands in more than a fifth of the memories
+-- or a command, and with nothing rather than with noise. A word that is in more than a fifth of the memories
 -- counts for nothing; a memory matches when it holds three tenths of the weight (idf) of the known words.
 --
 -- Locks: none.

@@ -1,7 +1,7 @@
 -- Repairs: one memory takes the place of another
 --
 -- A person decides on a repair, so these verbs are for the owner and reviewers. Both memories must be live, different,
--- and the caller's own; a shared memory never gives way to a private one, because the others would lose it. The one
+-- and the caller's own; a private memory cannot replace a shared one, because the others would lose it. The one
 -- that goes keeps its history; its relation (SUPERSEDES or MERGES_INTO) records who decided, and revert brings it back.
 --
 -- Locks: the scopes of both memories, sorted, before the read that the decision rests on (repair_pair).
@@ -33,7 +33,7 @@ begin
   end if;
   if stays.tenant <> gone.tenant and stays.user_id <> '' then
     raise exception using errcode = 'PM011',
-      message = format('A shared %s never gives way to a private one, because the others would lose it; '
+      message = format('A private %s cannot replace a shared one: other users would lose it; '
                        'save the private one with share = org first.', p_label);
   end if;
   perform pgmem.lock_scope(least(gone.scope_key, stays.scope_key));

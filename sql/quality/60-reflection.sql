@@ -99,7 +99,7 @@ created_at timestamptz
 $$);
 
 select pgmem.declare_answer('insights', $$
-The insights that wait for review, the surest first.
+The pending insights, highest confidence first.
 
 insights insight_answer[]
 $$);
@@ -122,14 +122,14 @@ begin
 end;
 $$;
 comment on function pgmem.surface_insights is $$
-The pending insights, surest first.
+The pending insights, highest confidence first.
 
 query: Only what holds one of these words; unset: all.
 
 InvalidArgument: the limit is not between 1 and 1000.
 $$;
 select pgmem.declare_verb('surface_insights', p_rights => 'reader', p_effect => 'read', p_answer => 'Insights',
-  p_toolset => 'core,quality', p_description => 'The pending insights, surest first.');
+  p_toolset => 'core,quality', p_description => 'The pending insights, highest confidence first.');
 
 
 create or replace function pgmem.forget_proposed(p_insight pgmem.node, p_caller pgmem.caller) returns void
@@ -182,7 +182,7 @@ begin
     and (n.title = v_title or n.id::text = lower(v_title));
   if v_node.seq is null then
     raise exception using errcode = 'PM002',
-      message = format('No insight %s is here; surface_insights lists them.', quote_literal(left(p_title, 80)));
+      message = format('No insight %s found; surface_insights lists them.', quote_literal(left(p_title, 80)));
   end if;
   -- A proposal that was carried out is archived.
   if v_node.status = 'archived' and v_status = 'approved' then
@@ -218,8 +218,8 @@ The same judgement again changes nothing.
 title: Its title or id.
 action: approve or dismiss.
 
-MemoryNotFound: no such insight is here.
-NotPermitted: the setting approval is not self, and the caller is no person; or what it forgets is trusted more than
+MemoryNotFound: no such insight exists.
+NotPermitted: the setting approval is not self, and the caller is an agent; or what it forgets is trusted more than
   the caller.
 InvalidArgument: it was judged otherwise before, or the action is another word.
 $$;

@@ -20,7 +20,7 @@ begin
   where n.id = p_id and pgmem.is_memory(n.label);
   if v_state.id is null then
     raise exception using errcode = 'PM002', message = format(
-      'No memory %s is here.%s', p_id,
+      'No memory %s found.%s', p_id,
       (select format(' It was purged on %s by %s.', t.purged_at::date, t.purged_by) from pgmem.tombstone t
        where t.id = p_id and t.tenant = any (pgmem.visible_tenants()) order by t.purged_at desc limit 1));
   end if;
@@ -49,7 +49,7 @@ begin
 end;
 $$;
 comment on function pgmem.find_memories is $$
-Read several memories by their ids, forgotten ones too; an id that is not here has no row.
+Read several memories by their ids, forgotten ones too; an id that does not exist has no row.
 
 ids: At most 200.
 
@@ -371,7 +371,7 @@ begin
 end;
 $$;
 comment on function pgmem.memory_lineage is $$
-The line that a memory stands in: what it replaced and what replaced it, oldest first.
+What a memory replaced and what replaced it, oldest first.
 
 A memory with neither is a line of one. decided_by is the person who decided the replacement, where it was one.
 
@@ -645,7 +645,7 @@ $$;
 comment on function pgmem.get_review is $$
 Read one save that waits for a person, or is decided, beside the memory it concerns.
 
-The candidate is the memory that stands now in the line of the one that the save resembled. A decided save has
+The candidate is the memory that is current in the line of the one that the save resembled. A decided save has
 resolved_by and no arguments.
 
 save_id: The id of the save.
@@ -871,7 +871,7 @@ begin
   end if;
   select n.* into v_node from pgmem.visible_node n where n.id = p_id and pgmem.is_memory(n.label);
   if v_node.seq is null then
-    raise exception using errcode = 'PM002', message = format('No memory %s is here.', p_id);
+    raise exception using errcode = 'PM002', message = format('No memory %s found.', p_id);
   end if;
   perform pgmem.require_forgettable(v_node, v_caller);
   perform pgmem.lock_scope(v_node.scope_key);
@@ -924,7 +924,7 @@ named keeps its name.
 id: The id of the memory.
 version: The version that the person was shown; another one since is refused.
 properties: The properties that change, an object; the others stay, and null removes one that its kind does not require.
-title: The title, of a memory whose title is no property, such as a decision; unset: as it is.
+title: The title, of a memory whose title is not a property, such as a decision; unset: as it is.
 period: {"valid_from": …, "valid_to": …} instead of the period that it has; an end that is missing is open.
 
 NotPermitted: the login is neither owner nor reviewer, or the memory belongs to all tenants.

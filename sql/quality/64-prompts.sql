@@ -1,6 +1,6 @@
--- What a prompt is told
+-- What a prompt is given
 --
--- A prompt that gives work is told the decisions and instructions nearest to it, whether they answer it or not: who is
+-- A prompt that gives work gets the decisions and instructions nearest to it, whether they answer it or not: who is
 -- about to page a list by offsets asks nothing, and is to know what was decided. Each sentence of the prompt is compared
 -- by itself, so that what is said around the task does not hide it:
 --
@@ -17,6 +17,7 @@
 create or replace function pgmem.words_of_talk() returns text[]
 language sql immutable parallel safe
 begin atomic
+  -- words: as is below
   select '{again,also,another,anything,back,bad,come,done,else,everything,fine,first,get,give,go,goes,going,good,got,
     great,happy,hello,help,hey,hi,hmm,just,know,last,let,like,look,looks,make,maybe,mean,meant,need,next,nice,nothing,ok,
     okay,one,ones,others,perfect,please,really,right,said,say,see,show,something,sorry,stop,sure,take,tell,thank,thanks,

@@ -111,7 +111,7 @@ comment on function pgmem.context_items_on_topic is
   'The newest live memories of some places that match a topic, numbered as by context_items.';
 
 
--- Found by the index of what instructs, which holds nothing else. The word of a person stands before that of an agent:
+-- Found by the index of what instructs, which holds nothing else. The word of a person comes before that of an agent:
 -- an instruction that an agent was made to save must not come before those that bind it.
 create or replace function pgmem.standing_instructions(
   p_tenants text[],

@@ -1,7 +1,7 @@
 -- The words of a query
 --
 -- A text is found by its lexemes (09-derived). A query brings more than its lexemes: the other forms of irregular
--- English words, the names of agents and entities that stand in it, and the dates it names. All of it is found here,
+-- English words, the names of agents and entities that are in it, and the dates it names. All of it is found here,
 -- inside the verb, so that the same query with the same vector ranks the same from psql, Python and MCP.
 --
 -- Locks: none.
@@ -13,6 +13,7 @@
 create or replace function pgmem.inflections(p_lexeme text) returns text[]
 language plpgsql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
 declare
+  -- words: as is below
   v_forms constant text := '
     ; aris aros arisen ; awak awok awoken ; beat beaten ; becom becam ; begin began begun ; bend bent ;
     ; bind bound ; bite bit bitten ; bleed bled ; blow blew blown ; break broke broken ; breed bred ;
@@ -89,7 +90,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
     else strpos(lower(p_query), lower(known.name)) > 0 and p_query ~* ('\m' || pgmem.literal(known.name) || '\M') end;
 $$;
 comment on function pgmem.names_in is
-  'Names of agents that wrote in a project, and of its entities, that stand in a query.';
+  'Names of agents that wrote in a project, and of its entities, that are in a query.';
 
 
 create or replace function pgmem.literal(p_text text) returns text
@@ -197,7 +198,7 @@ comment on function pgmem.date_match is
   'How near a time is to the spans a query names: 1 inside, falling by e a week outside.';
 
 
--- Bounded, as the door keeps it: 200 agents, and the 300 entities and people that were saved last.
+-- Bounded like the cache of an interface: 200 agents, and the 300 entities and people that were saved last.
 create or replace function pgmem.known_names(p_tenants text[], p_project_seq bigint) returns text[]
 language sql stable set search_path = pgmem, pg_temp as $$
   select array(
@@ -249,7 +250,7 @@ $$;
 comment on function pgmem.search_terms is $$
 What of a query to embed: without the names of agents and entities, which search matches exactly.
 
-known are the names of the project, at most 200 agents and 300 entities and people of each tenant: a door that keeps
+known are the names of the project, at most 200 agents and 300 entities and people of each tenant: an interface that keeps
 them for a moment strips a query without asking again.
 
 query: words or a question.

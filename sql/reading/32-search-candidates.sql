@@ -226,7 +226,7 @@ comment on function pgmem.scope_size is
 
 
 -- How much shorter than the scope each agent writes, from -1 (e times as long) to 1 (e times as short); an agent that
--- has written little counts less. Where all write alike it is about 0; in a long chat it tells the side that writes
+-- has written little counts less. Where all write alike it is about 0; in a long chat it favours the side that writes
 -- short texts from the side that writes long ones.
 create or replace function pgmem.source_priors(
   p_filter pgmem.search_filter,
@@ -297,12 +297,12 @@ language sql stable set search_path = pgmem, pg_temp as $$
   cross join lateral (select pgmem.scope_lexemes(t, (p_filter).project_seq, label) as words) mark;
 $$;
 comment on function pgmem.scope_query is
-  'The part of a full-text query that keeps to tenants and project: their lexemes stand in every text.';
+  'The part of a full-text query that keeps to tenants and project: their lexemes are in every text.';
 
 
 -- The weight of a word is the most that it gives a text: (k1 + 1) * ln(1 + (n - df + 0.5) / (df + 0.5)). The candidates
 -- hold one of the rarest words: as many of them as have text_candidate_limit matches together, or one in 50 of a large
--- scope, and always one that is known. Where the rarest known word stands in more than text_match_limit memories, the
+-- scope, and always one that is known. Where the rarest known word is in more than text_match_limit memories, the
 -- candidates hold several of the rarest at once.
 create or replace function pgmem.search_words(
   p_lexemes text[],
@@ -360,7 +360,7 @@ begin
         from unnest(v_words.lexemes, v_words.counts) with ordinality as w(lexeme, df, place)
         window form as (partition by (pgmem.inflections(w.lexeme))[1])) f;
   -- A word that nearly all memories hold says nothing beside a rare one, and would be counted in every text. In a small
-  -- scope it brings candidates all the same: the rare one may stand in none that the filter lets through.
+  -- scope it brings candidates all the same: the rare one may be in none that passes the filter.
   v_kept := cardinality(v_words.weights);
   while v_words.weights[v_kept] < v_least
       and v_words.counts[v_kept] > greatest(v_few, 0.9 * v_words.memories) loop
@@ -450,7 +450,7 @@ begin
     -- Each is read from its own page once, not once for each word.
     select m.seq, m.tsv, pgmem.length_norm(m.text_length, v_mean, v_k1, v_b) as norm,
            pgmem.length_norm(m.text_length, 3 * v_mean, v_k1, v_b) as wide_norm
-    -- Turns have an index of their own: a hundred of them to a memory would make every look-up of a word longer.
+    -- Turns have their own index: a hundred of them to a memory would make every look-up of a word longer.
     from (
       (select n.seq, n.text_length, pgmem.expanded(n.tsv, n.text_length) as tsv from pgmem.node n
        where n.tsv @@ p_words.matching and n.status <> 'captured' and pgmem.fits(n, p_filter) limit v_most)

@@ -368,12 +368,12 @@ begin atomic
                where length(pgmem.as_name(a.name)) > 2 and strpos(p_asked, pgmem.as_name(a.name)) > 0) end;
 end;
 comment on function pgmem.is_named_in is
-  'Whether a name or an alias of a memory stands whole in a query (as_name); null where the memory has no name.';
+  'Whether a name or an alias of a memory is a whole part of a query (as_name); null where the memory has no name.';
 
 
 -- What an answer shows of a long text: the stretch that holds the rarest words, each counted once; the first of equals.
 -- Twelve words find it as well as all of a long query, and a word that the text holds more than thirty times says nothing
--- beside one that it holds seldom, so the work is bounded whatever the length. Where a word stands is known by the lexemes; its place in the text is that of
+-- beside one that it holds seldom, so the work is bounded whatever the length. The position of a word is known by the lexemes; its place in the text is that of
 -- the same occurrence of its stem, and English ends some stems in i for y.
 create or replace function pgmem.passage(
   p_text text,
@@ -430,7 +430,7 @@ begin
     end if;
   end loop;
   if v_begins is not null then
-    -- Found by the word of the window that occurs least often before it; the first word stands before that one.
+    -- Found by the word of the window that occurs least often before it; the first word comes before that one.
     select greatest(1, i.found - 6 * (v_hits[3 * h.place - 2] - v_hits[3 * v_begins - 2])) into v_from
     from (select p as place from generate_series(v_begins, v_ends) p order by v_hits[3 * p], p limit 1) h
     cross join lateral (
@@ -821,10 +821,10 @@ begin
 end;
 $$;
 comment on function pgmem.search_memory is $$
-Memories that answer a query, best first: by meaning, by words and by what stands around them.
+Memories that answer a query, best first: by vector similarity, BM25 and neighbouring memories.
 
 score orders the results of this search; relevance (0 to 1) compares with other searches. answered says of the whole
-whether something here answers the query: yes, unclear or no. search_answer says so for a search without rows too.
+whether something here answers the query: yes, unclear or no. search_answer gives it for a search without rows too.
 
 query: Words or a question.
 as_of: As true at that time; also what was superseded since, by full text alone.

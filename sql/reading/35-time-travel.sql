@@ -243,7 +243,7 @@ comment on function pgmem.search_known is
 
 
 select pgmem.declare_answer('memory_state', $$
-A node whole: as it stands, or as it was true or known at a date.
+A node with all its properties: as it is, or as it was true or known at a date.
 
 The agent and session are those of the present state's writer; archived_at is set for a forgotten memory.
 
@@ -276,7 +276,7 @@ begin
 end;
 $$;
 comment on function pgmem.get_node is $$
-Read one memory whole: as it stands, or as it was true or on record at a time.
+Read one memory whole: as it is, or as it was true or on record at a time.
 
 A memory that was forgotten is found where no other has the name: its status is `archived`, and archived_at says since
 when. agent_id and session_id say who wrote the present state. With as_of or known_at the memory is found by its present

@@ -86,7 +86,7 @@ $$;
 comment on function pgmem.memory_history is $$
 List every state a memory was recorded in, oldest first; a forgotten memory has a history too.
 
-valid_from and valid_to are the effective period of a state: without a date of its own it begins when it was saved and
+valid_from and valid_to are the effective period of a state: without a date it begins when it was saved and
 ends where the next one begins. A `restated` state holds nowhere any more, as a later one took its whole period.
 
 project_id: Where to look for the name; unset: everywhere.
@@ -111,7 +111,7 @@ declare
 begin
   select v.* into v_earlier from pgmem.visible_version v where v.node_seq = v_node.seq and v.version = p_version;
   if v_node.told is not null and p_version = v_node.version then
-    -- As it was before anything was told beside it.
+    -- As it was before any other state was saved.
     v_earlier := jsonb_populate_record(null::pgmem.node_version, to_jsonb(v_node) || jsonb_build_object('node_seq', v_node.seq));
     perform pgmem.keep_state(v_node, '-infinity', greatest(pgmem.clock(), v_node.recorded_at + interval '1 microsecond'));
     v_node.version := v_node.told + 1;
@@ -220,7 +220,7 @@ version: As memory_history numbers it; the version to put back.
 project_id: Where to look for the name; unset: everywhere.
 governance_token: For a global memory; a token of request_global_write_approval.
 
-MemoryNotFound: there is no such memory, or it has no such version.
+MemoryNotFound: no such memory exists, or it has no such version.
 AmbiguousName: a name fits several memories; the message lists their ids.
 InvalidArgument: an unknown label, an empty key, or the same content is live under another id.
 NotPermitted: the memory belongs to all tenants, or it is global and the token is missing or spent.

@@ -140,7 +140,7 @@ comment on function pgmem.forget_node is
   'Hide a node, or purge it and leave its tombstone. The caller holds its scope lock.';
 
 
--- The lock is a statement of its own: the read after it sees what others did to the memory meanwhile.
+-- The lock is a separate statement: the read after it sees what others did to the memory meanwhile.
 create or replace function pgmem.begin_change(
   p_verb text,
   p_caller pgmem.caller,
@@ -163,7 +163,7 @@ begin
   select n.* into node from pgmem.visible_node n where n.seq = node.seq;
   if node.seq is null then
     raise exception using errcode = 'PM002',
-      message = format('No %s named %s is here.', p_label, quote_literal(left(p_key, 80)));
+      message = format('No %s named %s found.', p_label, quote_literal(left(p_key, 80)));
   end if;
   node := pgmem.settled(node);
 end;

@@ -1,6 +1,6 @@
 -- Completion of names
 --
--- A client that lets a person fill in an argument asks for the names that begin with what was typed.
+-- A client in which a person fills in an argument asks for the names that begin with what was typed.
 --
 -- Locks: none.
 

@@ -63,7 +63,7 @@ $$;
 comment on function pgmem.capture_turns is $$
 Keep the turns of a conversation as source text, found by search where labels name Turn.
 
-A turn that is here already, or was forgotten, is passed over and counted as known. A project that does not exist is
+A turn that exists already, or was forgotten, is passed over and counted as known. A project that does not exist is
 made. The turns are deleted turn_days (a setting) after they were captured.
 
 client: The program that the conversation is held in, such as claude-code.
@@ -144,7 +144,7 @@ begin
 end;
 $$;
 comment on function pgmem.capture_turn is
-  'Keep one turn of a conversation, unless it is here, was forgotten or was purged; whether it was kept.';
+  'Keep one turn of a conversation, unless it exists, was forgotten or was purged; whether it was kept.';
 
 
 create or replace function pgmem.turn_key(p_session_id text, p_turn_id text) returns text

@@ -12,7 +12,7 @@ Save a free piece of context under a topic; every call stores a new memory.
 
 A refused save is not an error; its status is `failed` or `blocked_scope`, and next_step says what to do.
 $$,
-  p_description => 'Keep a note that is no decision, pattern or fact.',
+  p_description => 'Keep a note that is not a decision, pattern or fact.',
   p_fields => array[
     pgmem.field('content', 'text', 'The text of the note.', p_required => true),
     pgmem.field('topic', 'text', 'Its title.'),

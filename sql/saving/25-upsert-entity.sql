@@ -7,7 +7,7 @@
 -- period only where it had ended: then it is true again from now on, and the answer names the end it had.
 --
 -- Related entities must exist; a name that fits none or several, and a relation that the registry does not allow,
--- refuse the whole save. The shape of the save verbs stands in 21-save-session.
+-- refuse the whole save. The shape of the save verbs is in 21-save-session.
 --
 -- Locks: those of 20-saving; then the scope of the entity, then its row.
 
@@ -131,7 +131,7 @@ begin
     if v_node.valid_from is null then
       v_node := pgmem.update_node(v_old);
     else
-      v_told := pgmem.tell(v_before, v_old, p_review is not null);
+      v_told := pgmem.add_state(v_before, v_old, p_review is not null);
       v_node := v_told.node;
       if (v_told.contradicts).seq is not null then
         v_message := concat_ws(' ', v_message, pgmem.hold_contradiction(p_caller, 'upsert_entity', p_arguments,

@@ -1,7 +1,7 @@
 -- Saving a batch
 --
 -- A batch is one save for the end of a session: the session with its decisions and patterns, in one transaction and
--- behind one scope gate. Without atomic each part has a savepoint of its own, and a part that is refused leaves the
+-- behind one scope gate. Without atomic each part has its own savepoint, and a part that is refused leaves the
 -- others saved; with atomic one refusal rolls back all of them. Every part has a row in save_attempt, and so has
 -- the batch itself under the save_id of the caller: the same call again answers with the stored result. One
 -- governance token covers all global parts; without one they are refused, and the others are saved.
@@ -14,7 +14,7 @@
 
 
 select pgmem.declare_answer('near_name', $$
-A name that was here and that a new one resembles; 1.0 for another spelling of it, less for other letters.
+An existing name that a new one resembles; 1.0 for another spelling of it, less for other letters.
 
 new_name text, id uuid, label text, name text, score float8
 $$);
@@ -31,7 +31,7 @@ The outcome of a save. A save raises only for arguments that cannot be read; `st
 status saved|pending_retry|failed|blocked_scope|dropped, artifact_id uuid?
 dedup_outcome new|duplicate_skip|supersede|manual_review?, candidate_id uuid?, message text?, next_step text?
 save_id uuid?, embedded boolean = false
-near_names near_name[] = {}: Names that were here before and resemble one that this save made.
+near_names near_name[] = {}: Existing names that resemble one that this save made.
 conflicts contradiction[] = {}: What it contradicts; of plain statements of one writer the later one holds.
 $$);
 

@@ -63,7 +63,7 @@ begin
       and not exists (select from pgmem.visible_attempt a where pgmem.folded(a.project) = pgmem.folded(v_project)) then
     raise exception using errcode = 'PM002',
       message = concat_ws(' ',
-        format('No project %s is here, and no save waits for it.', quote_literal(left(v_project, 80))),
+        format('No project %s found, and no save waits for it.', quote_literal(left(v_project, 80))),
         pgmem.near_project(v_project));
   end if;
   perform pgmem.require_session(p_session_id, v_scope.project_seq);
@@ -75,7 +75,7 @@ begin
                             order by a.created_at), '[]')
   into v_answer.count, v_answer.oldest_pending_at, v_answer.artifact_ids, v_answer.saves
   from pgmem.visible_attempt a
-  -- The parts of a partial batch have rows of their own.
+  -- The parts of a partial batch have their own rows.
   where a.status not in ('saved', 'dropped', 'partial')
     and (v_project is null or pgmem.folded(a.project) = pgmem.folded(v_project))
     and (p_session_id is null or a.session_id = p_session_id);
@@ -88,7 +88,7 @@ begin
 end;
 $$;
 comment on function pgmem.get_save_status is $$
-List the open saves of a project or of all, oldest first, or tell the outcome of one save.
+List the open saves of a project or of all, oldest first, or return the outcome of one save.
 
 A save that a later one with the same arguments made good is no longer open.
 
@@ -100,7 +100,7 @@ session_id: Only saves of this session; unset: of all sessions.
 save_id: Only this save; `not_started` where it is unknown.
 
 InvalidArgument: the project_id is empty, holds a control character or is too long.
-MemoryNotFound: no such project or session is here; the message names those that are near.
+MemoryNotFound: no such project or session exists; the message names those that are near.
 DatabaseUnavailable: the database does not answer and the outbox is empty.
 $$;
 select pgmem.declare_verb('get_save_status', p_rights => 'reader', p_effect => 'look', p_answer => 'SaveStatus',
@@ -179,7 +179,7 @@ A save that was made, or dropped by a reviewer, is not repeated: the answer is i
 save_id: The save to make again; a batch is not retried as a whole, its parts are.
 project_id: The project to save it into instead, where an agent misspelt it.
 
-MemoryNotFound: the caller's tenant has no such save, or it is a batch; or there is no such project.
+MemoryNotFound: the caller's tenant has no such save, or it is a batch; or no such project exists.
 InvalidArgument: the arguments on record cannot be read.
 $$;
 select pgmem.declare_verb('retry_save', p_rights => 'writer', p_effect => 'repeat', p_answer => 'SaveResult');
@@ -275,7 +275,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
   order by pgmem.is_live_status(n.status) desc, line.depth desc, n.seq desc limit 1;
 $$;
 comment on function pgmem.review_head is
-  'The decision that stands now in the line of a candidate: what a reviewer is shown; null where it is gone.';
+  'The current decision in the line of a candidate: what a reviewer is shown; null where it no longer exists.';
 
 
 create or replace function pgmem.resolve_review(

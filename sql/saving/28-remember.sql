@@ -8,9 +8,9 @@
 -- Relations are named too. A name that fits one node gets an edge, a name that fits none becomes a stub (a node
 -- with nothing but its name), and a name that fits several comes back in did_you_mean (link_named in 13-edges).
 --
--- A node may have a period, which a write keeps unless it sends a date. One with a valid_from tells a state for its
+-- A node may have a period, which a write keeps unless it sends a date. One with a valid_from saves a state for its
 -- period, beside what is known of other times (09-states); valid_to alone ends the present one. A write without dates to
--- a node that had ended revives it from now on. A write to a node with an end says so in conflict.
+-- a node that had ended revives it from now on. A write to a node with an end reports it in conflict.
 --
 -- Locks: the scopes of the node and of the stubs it may need, sorted, before every read that they guard; then the
 -- row.
@@ -74,7 +74,7 @@ declare
   v_told   record;
 begin
   if v_scope.scope_state = 'uncertain' then
-    raise exception using errcode = 'PM002', message = format('No project %s is here. %s',
+    raise exception using errcode = 'PM002', message = format('No project %s found. %s',
       quote_literal(left(p_project_id, 80)), pgmem.next_step('blocked_scope'));
   end if;
   perform pgmem.require_no_steering(p_properties, v_caller);
@@ -165,7 +165,7 @@ $$;
 comment on function pgmem.remember is $$
 Create or update a node by its name, and relate it to others by their names.
 
-A name that is new and resembles one that was here is made, and near_names says which it resembles.
+A name that is new and resembles an existing one is made, and near_names says which it resembles.
 
 A target that exists gets an edge, a missing one becomes a stub, an ambiguous one comes back in did_you_mean.
 
@@ -216,7 +216,7 @@ begin
   end if;
   if p_properties ->> 'status' = 'archived' then
     raise exception using errcode = 'PM001',
-      message = 'status archived is no property: call forget to hide a memory, and remember it again to bring it back.';
+      message = 'status cannot be set to archived. Call forget to hide a memory; remember brings it back.';
   end if;
   v_props := pgmem.clean_properties(pgmem.require_length(p_properties));
   if p_scope.project_exists then
@@ -292,7 +292,7 @@ begin
     node := pgmem.update_node(node);
   else
     perform pgmem.require_period(p_new.valid_from, p_new.valid_to);
-    v_told := pgmem.tell(p_old,
+    v_told := pgmem.add_state(p_old,
       pgmem.merged_node(pgmem.state_that_begins(p_old, p_new.valid_from, p_new.valid_to), p_new, p_key_field), p_sure);
     node := v_told.node;
     contradicts := v_told.contradicts;
@@ -300,4 +300,4 @@ begin
 end;
 $$;
 comment on function pgmem.merge_node_state is
-  'Write what is said of a stored node: into its present state, or for a period where it has a valid_from (tell).';
+  'Write what is said of a stored node: into its present state, or for a period where it has a valid_from (add_state).';

@@ -8,7 +8,7 @@
 -- A purge leaves a tombstone: who purged which memory and when, with a hash of its content and no content. What is
 -- shared in an organisation is purged by a person alone.
 --
--- Locks: none of its own; the caller of make_held_change holds the save_id.
+-- Locks: none; the caller of make_held_change holds the save_id.
 
 
 create or replace function pgmem.decides(p_caller pgmem.caller) returns boolean
@@ -45,7 +45,7 @@ begin
 end;
 $$;
 comment on function pgmem.outranked is
-  'Whether a memory of this trust stands above a caller, so that what the caller does to it becomes a review.';
+  'Whether the trust of a memory exceeds that of a caller, so that what the caller does to it becomes a review.';
 
 
 create or replace function pgmem.review_message(p_node pgmem.node, p_caller pgmem.caller) returns text
@@ -137,7 +137,7 @@ declare
 begin
   select n.* into v_node from pgmem.visible_node n where n.id = p_candidate_id;
   if v_node.seq is null then
-    raise exception using errcode = 'PM002', message = 'The memory under review is gone; drop the review.';
+    raise exception using errcode = 'PM002', message = 'The memory under review was deleted; drop the review.';
   end if;
   perform pgmem.require_own(v_node, p_caller);
   perform pgmem.lock_scope(v_node.scope_key);
@@ -195,11 +195,11 @@ $$;
 comment on function pgmem.propose_change is $$
 Ask a person to decide about a change; asked for again, it is the same review.
 
-verb: forget or edit_memory, for a memory that is here; or the verb that saves a kind, for a new one.
+verb: forget or edit_memory, for a stored memory; or the verb that saves a kind, for a new one.
 arguments: Of the verb, an object: purge of forget, properties and title of edit_memory, or those of the save.
 id: The memory that would be forgotten or edited.
 
-InvalidArgument: another verb, or arguments is no object.
+InvalidArgument: another verb, or arguments is not an object.
 MemoryNotFound: no such memory is visible to the caller.
 $$;
 select pgmem.declare_verb('propose_change', p_rights => 'writer', p_effect => 'repeat', p_answer => 'SaveResult');
@@ -259,7 +259,7 @@ begin
 end;
 $$;
 comment on function pgmem.list_tombstones is $$
-List the memories that were purged, latest first: which, when and by whom; their content is gone.
+List the memories that were purged, latest first: which, when and by whom; their content is deleted.
 
 content_hash is SHA-256 of title, the separator U+001E and the properties as jsonb writes them.
 

@@ -5,7 +5,7 @@
 -- one write (one batch counts as one) and for the seconds of governance_token_ttl_s.
 --
 -- A token is good for the texts of its preview and no others (shows). The setting approval says who gives it. self:
--- the agent that asks. client: the server asked the agent's person through the MCP client, and says so; only a trusted
+-- the agent that asks. client: the server asked the agent's person through the MCP client, and records it; only a trusted
 -- login can. person: no token is good. A write without approval is kept as a review, and a person makes or drops it
 -- (27-save-status).
 --
@@ -110,7 +110,7 @@ declare
   v_place integer;
 begin
   if p_verb in ('forget', 'revert') then
-    -- The command comes first, and a title such as t also stands inside its name.
+    -- The command comes first, and a title such as t is also inside its name.
     if v_rest !~* ('^\W*' || p_verb || '\M') then
       return false;
     end if;
@@ -133,7 +133,7 @@ begin
 end;
 $$;
 comment on function pgmem.shows is
-  'Whether a preview is the texts of a write and nothing else: signs and the names of fields may stand between them.';
+  'Whether a preview is the texts of a write and nothing else: signs and the names of fields may be between them.';
 
 
 create or replace function pgmem.check_token(

@@ -4,7 +4,7 @@
 -- request and sets the identity of its transactions accordingly. The store keeps the hash of a token, not the
 -- token, so a token that is lost is revoked and issued anew.
 --
--- An agent's token is no person's: what agents hold does not decide. So a token is either for agents or for a person
+-- A person cannot use an agent's token: what agents hold does not decide. So a token is either for agents or for a person
 -- (for_person), who signs in to the page with it.
 --
 -- A login that can issue a token can become any tenant, so these verbs belong to reviewers and none of them is a
@@ -90,7 +90,7 @@ org_id: The organisation the token acts for; empty: none.
 user_id: The user the token acts for; empty: the organisation as a whole.
 name: A name for the token in list_tokens; unset: the names of the tenant.
 expires_at: When the token ends; unset: never.
-for_person: Whether a person signs in to the page with it and decides there; such a token lets no agent in.
+for_person: Whether a person signs in to the page with it and decides there; such a token admits no agent.
 
 InvalidArgument: no tenant is named in a store that has tenants, a name cannot be taken, or expires_at lies in the past.
 $$;
@@ -143,7 +143,7 @@ begin
   where t.id = coalesce(p_token_id, p_id) returning (pgmem.token_answer(t)).* into v_answer;
   if v_answer.id is null then
     raise exception using errcode = 'PM002',
-      message = format('No token %s is here; pgmem token list shows them.', coalesce(p_token_id, p_id));
+      message = format('No token %s found; pgmem token list shows them.', coalesce(p_token_id, p_id));
   end if;
   return v_answer;
 end;
@@ -153,7 +153,7 @@ Revoke a bearer token at once; the row stays for list_tokens.
 
 token_id: The id of the token, as list_tokens gives it.
 
-MemoryNotFound: there is no such token.
+MemoryNotFound: no such token exists.
 $$;
 select pgmem.declare_verb('revoke_token', p_rights => 'reviewer', p_effect => 'remove', p_answer => 'ApiToken',
   p_reach => 'token');

@@ -14,7 +14,7 @@
 -- it would look for its duplicates under the old ones.
 
 
--- Each limit by itself: a managed server lets its users set some of them. statement_timeout is a default, which the
+-- Each limit by itself: a managed server allows its users to set some of them. statement_timeout is a default, which the
 -- login may change; what a verb reads at most is bounded in the verbs.
 create or replace function pgmem.limit_role(p_role name, p_bound boolean) returns text[]
 language plpgsql set search_path = pgmem, pg_temp as $$
@@ -69,7 +69,7 @@ begin
   v_answer.user_id := coalesce(pgmem.clean_key(p_user_id, 'user_id'), '');
   if not exists (select from pg_roles r where r.rolname = p_role) then
     raise exception using errcode = 'PM002',
-      message = format('No database role %s is here; create it first.', quote_literal(left(p_role, 80)));
+      message = format('No database role %s found; create it first.', quote_literal(left(p_role, 80)));
   end if;
   if pg_has_role(p_role, (select nspowner from pg_namespace where nspname = 'pgmem'), 'member') then
     raise exception using errcode = 'PM001',
@@ -387,7 +387,7 @@ comment on function pgmem.erase_subject is $$
 Remove a user, or an organisation with its users, from every table and from the graph.
 
 In Python the saves of the subject in the outbox of this machine are removed too. `counts` has the number of rows by
-table. Where nothing was stored there is no receipt: receipt_id is null.
+table. Where nothing was stored receipt_id is null.
 
 org_id: The organisation to remove; empty: a user without an organisation.
 user_id: The user to remove; empty: the organisation with all its users.

@@ -2,7 +2,7 @@
 --
 -- A cell is one of several stores behind a front (pgmem cells). It has a number, and the numbers of its rows are that
 -- number modulo 256, so that the rows of an organisation keep theirs in whatever cell they are. What a front asks is in
--- pgmem.verb.reach; what a mover reads and writes is here: tables by tenant (subject_tables in 42-tenants), gates, and
+-- pgmem.verb.reach; this chapter has what a mover reads and writes: tables by tenant (subject_tables in 42-tenants), gates, and
 -- what follows from rows that have arrived.
 --
 -- A gate (pgmem.away) is read by caller() and require_writer(). A statement that began before a gate was committed does
@@ -365,7 +365,7 @@ comment on function pgmem.remove_moved is
   'Delete the rows of an organisation from this cell, because they are in another one; how many.';
 
 
--- The triggers of history, graph and feed have nothing to do with a key, which is no part of a memory.
+-- The triggers of history, graph and feed have nothing to do with a key, which is not part of a memory.
 create or replace function pgmem.take_secret(p_secret bytea) returns bigint
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare

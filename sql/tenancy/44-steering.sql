@@ -7,11 +7,11 @@
 --
 -- A text steers agents when it does one of these, in any field:
 --
---   override     tells its reader to ignore former instructions, or that rules and limits no longer apply
+--   override     asks its reader to ignore former instructions, or that rules and limits no longer apply
 --   role         gives its reader another role or authority, or speaks as the system
---   safeguard    tells its reader to act without the person, or without a check, that would be asked
+--   safeguard    asks its reader to act without the person, or without a check, that would be asked
 --   directive    asks to be kept as an instruction of the system
---   disclosure   tells its reader to give away credentials or its system prompt
+--   disclosure   asks its reader to give away credentials or its system prompt
 --   identity     is stored under a name that says who an agent is or what it may do
 --
 -- The forms are those of sentences; a negation before one of them takes it away ("never reveal the system prompt"). They
@@ -60,7 +60,7 @@ begin atomic
      'warnings?|sign-?offs?|knowledge)'),
     ('safeguard',
      '(without|never|do not|don''?t|no need to|need not|stop|before you)\W+(\w+\W+){0,2}'
-     '(ask(ing)?|consult(ing)?|notify(ing)?|inform(ing)?|tell(ing)?|alert(ing)?|involv(e|ing)|bother(ing)?|check(ing)? with|'
+     '(ask(ing)?|consult(ing)?|notify(ing)?|inform(ing)?|tell(ing)?|alert(ing)?|involv(e|ing)|bother(ing)?|check(ing)? with|'  -- words: as is
      'confirm(ing)? with|wait(ing)? for)\W+(the |your |any |an? |its )?(operator|user|human|owner|administrator|supervisor|'
      'security team|maintainers?)'),
     ('safeguard',

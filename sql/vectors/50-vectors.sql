@@ -147,7 +147,7 @@ begin
     end if;
   elsif v_answer.dimensions <> p_dimensions then
     raise exception using errcode = 'PM001',
-      message = format('Model %s has %s dimensions here, not %s: give the other one a name of its own.',
+      message = format('Model %s has %s dimensions here, not %s: give the other one another name.',
                        p_name, v_answer.dimensions, p_dimensions);
   end if;
   return v_answer;
@@ -205,7 +205,7 @@ begin
   select m.* into v_model from pgmem.embedding_model m where m.name = p_name;
   if v_model.id is null or not pgmem.is_reviewer() then
     raise exception using errcode = 'PM001',
-      message = format('No model %s that you may drop is here.', quote_literal(p_name));
+      message = format('No model %s found that you may drop.', quote_literal(p_name));
   elsif v_model.active then
     raise exception using errcode = 'PM001',
       message = format('Model %s is the active one; activate another first.', p_name);
@@ -278,7 +278,7 @@ $$;
 comment on function pgmem.index_vectors is $$
 Make the indexes that are worth it and put new vectors into them; how many are left for the next call.
 
-The index is built concurrently, on a connection of its own: it cannot be in a transaction.
+The index is built concurrently, on its own connection: it cannot be in a transaction.
 $$;
 select pgmem.declare_verb('index_vectors', p_rights => 'worker', p_effect => 'repeat',
   p_patience => 'report', p_reach => 'sum');

@@ -50,7 +50,7 @@ $$;
 comment on function pgmem.claim_embeddings is $$
 Claim queued texts of a model for some seconds; store_vectors removes them from the queue.
 
-A member of pgmem_trusted and the owner claim texts of every tenant, another login those of its own tenant and of its
+A member of pgmem_trusted and the owner claim texts of every tenant, another login those of its tenant and of its
 organisation. No other caller gets a claimed text until its lease ends. The texts with the fewest attempts come first.
 
 model: The name of a registered model.
@@ -90,7 +90,7 @@ select pgmem.declare_verb('queue_embeddings', p_rights => 'worker', p_effect => 
   p_patience => 'report', p_reach => 'sum');
 
 
--- Also what was saved in SQL before any model was here.
+-- Also what was saved in SQL before any model existed.
 create or replace function pgmem.queue_missing(p_model_id smallint, p_all boolean) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
 begin

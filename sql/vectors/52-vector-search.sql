@@ -59,7 +59,7 @@ begin
 end;
 $$;
 comment on function pgmem.search_vectors is $$
-Live memories by the nearness of their own vectors alone; search_memory is what ranks by words and graph too.
+Live memories by vector similarity alone; search_memory is what ranks by words and graph too.
 $$;
 select pgmem.declare_verb('search_vectors', p_rights => 'reader', p_effect => 'read');
 
@@ -120,7 +120,7 @@ begin
       p_filter.labels, p_filter.scopes, p_filter.focus, p_filter.tags, p_filter.agent_id, p_filter.session_id) > 0 then
     v_most := 3 * p_limit;
   end if;
-  -- Null where there is no index.
+  -- Null without an index.
   v_rows := (select greatest(c.reltuples, 0) from pg_class c
              where c.oid = to_regclass(format('pgmem.embedding_hnsw_%s', p_model.id)));
   if p_memories > least(pgmem.setting_int('vector_exact_limit'), sqrt(25 * p_limit * v_rows))
@@ -246,7 +246,7 @@ begin
 end;
 $$;
 comment on function pgmem.store_node_vectors is $$
-Store vectors of the caller's own nodes: [{id, vector}]; what is not here or archived is left out. How many were
+Store vectors of the caller's own nodes: [{id, vector}]; what does not exist or is archived is left out. How many were
 stored.
 $$;
 select pgmem.declare_verb('store_node_vectors', p_rights => 'writer', p_effect => 'write');

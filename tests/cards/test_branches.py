@@ -207,7 +207,7 @@ async def test_what_is_recorded_on_two_branches_is_of_neither(opened: Opened, gi
             await record(memory)
         git("switch", "-q", "main")
         made = await memory.record_candidate("risk_note", FACT, "pkg/till.py", "shop")
-        assert made.message == "The card of another branch says so; it is shared now."
+        assert made.message == "The card of another branch says the same; it is shared now."
         assert made.warnings == []
         assert await seen(memory) == {FACT: None}
 

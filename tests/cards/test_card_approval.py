@@ -130,7 +130,7 @@ def test_an_approval_supersedes_what_it_replaces(
 def test_an_approval_that_cannot_supersede_changes_nothing(call: Call, draft: Draft, card: Any) -> None:
     other, new = draft("One."), draft("Two.")
     with pytest.raises(
-        psycopg.Error, match="is no active or stale card beside this one; nothing was changed"
+        psycopg.Error, match="is not an active or stale card beside this one; nothing was changed"
     ):
         call("approve_card", card_id=new, by="maintainer", supersedes=[other])
     assert (card(other)["status"], card(new)["status"]) == ("draft", "draft")

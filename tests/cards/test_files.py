@@ -81,7 +81,7 @@ async def test_which_files_finds_by_name_by_words_and_by_what_changes_together(m
 
 
 async def test_others_see_no_file_of_a_project(dsn: str, shop_tree: Path, tmp_path: Path) -> None:
-    """Neither verb tells a tenant what another one has stored; without a repository here nothing is read."""
+    """Neither verb shows a tenant what another one has stored; without a repository here nothing is read."""
     text, path = "pay_invoice in pkg/pay/till.py", "pkg/pay/till.py"
     async with Memory.connect(load(dsn=dsn, data_dir=tmp_path / "data", embedding_provider="none")) as away:
         ada, mallory = (
@@ -152,5 +152,5 @@ def test_a_revert_is_told_only_while_the_code_is_as_it_left_it(
     elif again == "rewritten":
         committed({"pkg/stock.py": "def everything_else():\n    return 5\n"}, "Write anew", day=27)
     reverts = scan(shop_tree)["facts"]["pkg/stock.py"].get("reverts", [])
-    told = [(one["subject"], one["why"]) for one in reverts]
-    assert told == ([("Cache goods", "The cache was stale in two shops.")] if again == "no" else [])
+    shown = [(one["subject"], one["why"]) for one in reverts]
+    assert shown == ([("Cache goods", "The cache was stale in two shops.")] if again == "no" else [])

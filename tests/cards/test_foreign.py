@@ -217,7 +217,7 @@ def test_one_commit_in_another_language_without_tests_is_enough(committed: Commi
 
 
 def test_a_role_is_a_sentence_whatever_is_known(refresh: Refresh, query: Query) -> None:
-    """The users of a module without a docstring are told of its name; one with neither has no role."""
+    """The users of a module without a docstring are shown its name; one with neither has no role."""
     long = "Sells things of every kind that a shop of this town may hold, " * 3
     modules = [
         {"path": "pkg/a.py", "module": "pkg.a", "imports": ["pkg/b.py"]},

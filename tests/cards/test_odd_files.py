@@ -115,7 +115,7 @@ def test_a_message_that_is_no_text_and_a_split_file_are_read(
     committed({"a.py": None, "sansio.py": "x = 5\ny = 2\nz = 3\n"}, "Move.", day=6)
     committed({"a.py": "fresh = 1\n"}, "Begin again.", day=7)
     (root / "message").write_bytes(
-        b"Caf\xe9\n\nThe bytes of this message are no text, because nobody asked git to check them.\n"
+        b"Caf\xe9\n\nThe bytes of this message are not text, because nobody asked git to check them.\n"
     )
     git("-c", "i18n.commitEncoding=bogus", "commit", "-q", "--allow-empty", "-F", "message", day=8)
     made = scan(root)

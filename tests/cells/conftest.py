@@ -37,7 +37,7 @@ def servers() -> Iterator[tuple[Server, Server]]:
 
 @pytest.fixture(scope="module")
 def fleet(servers: tuple[Server, Server], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
-    """A fleet of three cells behind PgBouncer, for the tests of a module that use organisations of their own."""
+    """A fleet of three cells behind PgBouncer, for the tests of a module that use their own organisations."""
     front, cells = servers
     folder = Path(f"/tmp/pgmem-pooler-{uuid4().hex[:8]}")
     try:

@@ -1,4 +1,4 @@
-"""`pgmem cells move` as a process that dies where it is told to; and writers of one organisation.
+"""`pgmem cells move` as a process that dies where it is meant to; and writers of one organisation.
 
 python -m tests.cells.moving move FRONT ORG CELL [POINT]     killed when progress begins with POINT
 python -m tests.cells.moving undo FRONT ORG

@@ -160,8 +160,8 @@ def test_every_verb_that_writes_passes_a_gate(connection: psycopg.Connection[Dic
         )
     }
     gates = {"require_writer", "require_org_here"}
-    keeper = bodies["require_keeper"]
-    assert "require_here" in keeper
+    owner = bodies["require_keeper"]
+    assert "require_here" in owner
     gates.add("require_keeper")
 
     def mentions(name: str) -> set[str]:

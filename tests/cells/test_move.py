@@ -55,7 +55,7 @@ def said(_line: str) -> None:
 
 
 def filled(fleet: Fleet, org: str) -> None:
-    """One of everything that has rows of its own."""
+    """One of everything that has its own rows."""
     with fleet.session(org) as connection:
         call = caller(connection)
         call("save_session", objective="Open the shop", project_id="shop", open_items=["paint"])

@@ -281,7 +281,7 @@ def test_a_variable_that_looks_like_a_setting(doctor: Examine) -> None:
     assert found["environment"] == {
         "check": "environment",
         "level": "look",
-        "message": "PGMEM_DNS is no setting and is not read",
+        "message": "Unknown setting PGMEM_DNS is ignored",
         "remedy": "set PGMEM_DSN, if that is meant",
     }
 
@@ -296,7 +296,7 @@ def test_other_variables_of_pgmem_are_not_misspellings(name: str) -> None:
 def test_a_variable_that_looks_like_a_row_of_the_store(doctor: Examine) -> None:
     found = doctor(PGMEM_FOCUS_LIMITS="3", PGMEM_TURN_DAYS="90")[1]["environment"]
     assert (found["message"], found["remedy"]) == (
-        "PGMEM_FOCUS_LIMITS is no setting and is not read",
+        "Unknown setting PGMEM_FOCUS_LIMITS is ignored",
         "set PGMEM_FOCUS_LIMIT, if that is meant",
     )
 
@@ -304,7 +304,7 @@ def test_a_variable_that_looks_like_a_row_of_the_store(doctor: Examine) -> None:
 def test_a_variable_of_a_family_that_has_no_such_row(doctor: Examine) -> None:
     found = doctor(HYBRID_ALFA="0.9", HYBRID_GRAPH_BETA="0.15")[1]["environment"]
     assert (found["message"], found["remedy"]) == (
-        "HYBRID_ALFA is no setting and is not read",
+        "Unknown setting HYBRID_ALFA is ignored",
         "set PGMEM_HYBRID_ALPHA, if that is meant",
     )
 

@@ -34,7 +34,7 @@ READING = {
 
 @pytest.fixture
 def decision(call: Call) -> str:
-    """The id of a decision with a long title, in a project of its own."""
+    """The id of a decision with a long title, in its own project."""
     call("save_session", objective="Open the shop", project_id="shop")
     saved = call("save_decision", title=TITLE, rationale="Pages were slow in the morning.", project_id="shop")
     return str(saved["artifact_id"])

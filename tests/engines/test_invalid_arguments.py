@@ -78,7 +78,7 @@ REFUSED: dict[str, tuple[Ask, str]] = {
     ),
     "date that is none": (
         lambda m: m.save_decision("t", "r", "shop", date="2026-02-30"),
-        r"date is no date: '2026-02-30'; send",
+        r"date is not a valid date: '2026-02-30'; send",
     ),
     "time that is none": (
         lambda m: m.save_pattern("t", ["s"], "shop", last_validated_at=cast("Any", "soon")),

@@ -37,7 +37,7 @@ class Reader(threading.Thread):
         self.ending = threading.Event()
 
     def run(self) -> None:
-        """Read until told to end and nothing is left; die now and then, and begin again."""
+        """Read until asked to end and nothing is left; die now and then, and begin again."""
         while True:
             try:
                 with psycopg.connect(

@@ -30,7 +30,7 @@ from tests.tenancy.test_http import token
 __all__ = ["token"]
 
 pytestmark = pytest.mark.anyio
-WITHIN_S = 20.0  # of a machine that runs other tests, where a pooler lets no notification through
+WITHIN_S = 20.0  # of a machine that runs other tests, where a pooler passes no notification on
 
 
 async def test_a_program_follows_from_a_cursor_and_another_run_goes_on(memory: Memory) -> None:
@@ -195,19 +195,19 @@ async def test_a_client_over_stdio_subscribes_as_before(dsn: str, tmp_path: Path
         "EMBEDDING_PROVIDER": "none",
     }
     heard: list[str] = []
-    told = anyio.Event()
+    arrived = anyio.Event()
 
     async def message(received: Any) -> None:
         if getattr(received, "method", "") == "notifications/resources/updated":
             heard.append(str(received.params.uri))
-            told.set()
+            arrived.set()
 
     server = StdioServerParameters(command=sys.executable, args=["-m", "pgmem", "mcp"], env=environment)
     async with Client(stdio_client(server), message_handler=cast("Any", message), mode="legacy") as client:
         await client.subscribe_resource("pgmem://project/web%20shop")
-        call("save_context", content="told", project_id="web shop")
+        call("save_context", content="news", project_id="web shop")
         with anyio.fail_after(20):
-            await told.wait()
+            await arrived.wait()
     assert heard == ["pgmem://project/web%20shop"]
 
 

@@ -232,7 +232,7 @@ async def test_trust_is_not_raised_by_arrival(pair: Pair) -> None:
     laptop, server = pair
     await laptop.save_session("open", "shop")
     agent = laptop.acting_as(source="mcp")
-    await agent.save_decision("Pay by invoice", "An agent says so.", "shop")
+    await agent.save_decision("Pay by invoice", "An agent proposes it.", "shop")
     await in_step(pair)
     (decision,) = [row for row in content(server.dsn)["nodes"] if row["label"] == "Decision"]
     assert (decision["trust_level"], decision["source"]) == (0.5, "mcp")
@@ -306,5 +306,5 @@ async def test_a_peer_of_another_release_is_refused(pair: Pair, change: str, sai
 async def test_a_store_is_not_brought_in_step_with_itself(pair: Pair) -> None:
     with pytest.raises(InvalidArgument, match="this store itself"):
         await exchange(pair[0], pair[0].dsn)
-    with pytest.raises(InvalidArgument, match="is no folder"):
+    with pytest.raises(InvalidArgument, match="is not a folder"):
         await exchange(pair[0], "/no/such/folder")

@@ -336,7 +336,7 @@ def test_the_turns_that_a_server_missed_are_kept_at_the_next_event(
 def test_the_answer_on_the_page_is_the_answer(
     hook: Hook, call: Call, event: Callable[..., dict[str, Any]]
 ) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "how-to" / "let-memory-come-and-go.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "automatic-capture-and-recall.md").read_text()
     shown = next(json.loads(line) for line in page.splitlines() if line.startswith('{"hookSpecificOutput"'))
     hook(event("SessionStart", source="startup"))
     rationale = "Their contract of 2024 asks for client certificates."

@@ -1,4 +1,4 @@
-"""docs/reference/doors.md lists the tests that run and those that do not apply."""
+"""docs/reference/integrations.md lists the tests that run and those that do not apply."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.integrations.upstream import EXCEPTIONS
 from tests.upstream import folder
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "reference" / "doors.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "integrations.md").read_text(encoding="utf-8")
 FILES = {
     "test_langgraph_upstream.py": "test_store.py",
     "test_langgraph_upstream_async.py": "test_async_store.py",

@@ -11,7 +11,7 @@ from tests.mcp.conftest import Answer, text_of
 
 pytestmark = pytest.mark.anyio
 
-WORDS = "the crane by the third quay lifts what the tide lets in and keeps its chain dry "
+WORDS = "the crane by the third quay lifts what the tide brings in and keeps its chain dry "
 
 
 async def filled(answer: Answer, characters: int) -> None:
@@ -37,9 +37,9 @@ async def test_no_place_is_empty_and_most_of_the_answer_is_text(
     items = found.structured_content["items"]
     shown = Counter(item["scope"] for item in items)
     size = len(text_of(found))
-    told = sum(len(item["content"]) + len(item.get("title", "")) for item in items)
-    print(f"{characters}: {dict(shown)}, {size / 4:.0f} tokens, {told / size:.0%} text")
+    texts = sum(len(item["content"]) + len(item.get("title", "")) for item in items)
+    print(f"{characters}: {dict(shown)}, {size / 4:.0f} tokens, {texts / size:.0%} text")
     assert set(shown) == {"focus", "project", "global"}
     assert min(shown["focus"], shown["project"]) >= shown["global"]
     assert size / 4 <= 2000
-    assert told / size >= share
+    assert texts / size >= share

@@ -19,7 +19,7 @@ DECISIONS = (
     ("Take payments through Mollie", "It supports iDEAL and settles daily; card numbers never touch our servers."),
     ("Hash passwords with argon2id", "bcrypt cuts passwords at 72 bytes, and two customers have longer ones."),
     ("Send mail from the worker alone", "A request must not wait for a mail server; the retry is in the queue already."),
-    ("Deploy from tags, never from branches", "The tag tells support what runs, and a rollback is the tag before it."),
+    ("Deploy from tags, never from branches", "The tag shows support what runs, and a rollback is the tag before it."),
     ("Log as JSON lines with the request id", "The search of logs filters by field, and one request is read from start to end."),
     ("Calculate VAT by the country of delivery", "The rule of the EU since 2021; the rates come from a table that is read nightly."),
     ("Keep photos under their content hash", "Equal photos are kept once, links never change, and the cache needs no purge."),

@@ -284,7 +284,7 @@ async def test_a_batch_answers_for_each_of_its_parts(answer: Answer) -> None:
 
 async def test_the_message_of_a_refusing_verb_has_no_prefix(client: Client) -> None:
     result = await client.call_tool("neighbours", {"label": "Decision", "key": "unheard of"})
-    assert (result.is_error, text_of(result)) == (True, "No Decision named 'unheard of' is here.")
+    assert (result.is_error, text_of(result)) == (True, "No Decision named 'unheard of' found.")
     result = await client.call_tool("search_memory", {"query": "x", "labels": ["Rumour"]})
     assert result.is_error
     assert text_of(result).startswith("Unknown label 'Rumour'. Known: ")

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 HISTORIES = int(os.environ.get("PGMEM_HISTORIES", "200"))
-"""How many histories each test tells; make test-long sets more."""
+"""How many histories each test plays; make test-long sets more."""
 
 ALWAYS = datetime.min.replace(tzinfo=UTC)
 NOW = datetime.max.replace(tzinfo=UTC)
@@ -183,7 +183,7 @@ class Thing:
         self.row = version
         self.keep(moment)
 
-    def tell(
+    def say_for(
         self, now: datetime, content: Content, valid_from: datetime, valid_to: datetime | None
     ) -> Fact | None:
         """Say what it is for a period, whatever was said of it; the present state that this contradicts."""
@@ -216,7 +216,7 @@ class Thing:
         elif valid_to is None:
             leaves = begins_later
         moment = self.moment(now)
-        told = Fact(max(self.facts) + 1, content, "active", valid_from, valid_to, valid_from, moment, leaves)
+        added = Fact(max(self.facts) + 1, content, "active", valid_from, valid_to, valid_from, moment, leaves)
         found = answer(self.facts, now)
         contradicts = None
         if (
@@ -230,8 +230,8 @@ class Thing:
             contradicts = found
         if (restated is None or restated.end == valid_to) and all(
             (same := answer(self.facts, day)) is not None and same.content == content
-            for day in self.days(told)
-            if told.holds(day)
+            for day in self.days(added)
+            if added.holds(day)
         ):
             return None
         held_now = last.begin <= now and (last.end is None or now <= last.end) and not last.leaves(now)
@@ -239,19 +239,19 @@ class Thing:
             if fact.replaced == NOW and fact is restated:
                 self.facts[fact.version] = replace(fact, replaced=moment, closed=ALWAYS)
             elif fact.replaced == NOW and valid_to is None and fact.end is None and fact.begin < valid_from:
-                moves = fact.version != last.version or told.holds(now) or not held_now or restated is last
+                moves = fact.version != last.version or added.holds(now) or not held_now or restated is last
                 if moves:
                     self.facts[fact.version] = replace(fact, replaced=moment, closed=valid_from)
-        self.facts[told.version] = told
-        if told.holds(now) or not held_now or restated is last:
-            self.row = told.version
+        self.facts[added.version] = added
+        if added.holds(now) or not held_now or restated is last:
+            self.row = added.version
         self.keep(moment)
         self.settle(now)
         return contradicts
 
-    def days(self, told: Fact) -> list[datetime]:
-        """Days that tell whether two answers differ: the edges of what was said, and those beside them."""
-        edges = {told.begin, told.end or NOW - timedelta(days=2)}
+    def days(self, added: Fact) -> list[datetime]:
+        """Days that show whether two answers differ: the edges of what was said, and those beside them."""
+        edges = {added.begin, added.end or NOW - timedelta(days=2)}
         for fact in self.facts.values():
             edges |= {fact.begin, fact.end or NOW - timedelta(days=2), fact.until or NOW - timedelta(days=2)}
         return [
@@ -304,7 +304,7 @@ class Thing:
         props = {**base.content[1], **content[1]}
         kept = (content[0], {name: value for name, value in props.items() if value is not None})
         if valid_from is not None:
-            contradicts = self.tell(now, kept, valid_from, valid_to)
+            contradicts = self.say_for(now, kept, valid_from, valid_to)
         elif valid_to is not None:
             self.say(now, kept, "active", last.valid_from, valid_to)
         elif last.end is not None and last.end < now:
@@ -327,7 +327,7 @@ class Thing:
         last = self.present
         ended = last.end is not None and last.end < now
         if valid_from is not None:
-            self.tell(now, content, valid_from, valid_to)
+            self.say_for(now, content, valid_from, valid_to)
         elif valid_to is not None:
             self.say(now, content, "active", last.valid_from, valid_to)
         elif content != last.content:

@@ -94,11 +94,11 @@ class History:
             assert self.refused("remember", **arguments) == "PM001"
             return
         ended = last is not None and last.end is not None and last.end < self.now
-        told = self.call("remember", **arguments)
-        thing = self.things.setdefault(str(told["id"]), Thing("Technology", str(told["id"])))
-        assert told["created"] == (thing is not known)
+        answer = self.call("remember", **arguments)
+        thing = self.things.setdefault(str(answer["id"]), Thing("Technology", str(answer["id"])))
+        assert answer["created"] == (thing is not known)
         action, contradicts = thing.remember(self.now, (name, {"name": name, **props}), valid_from, valid_to)
-        conflict = told["conflict"]
+        conflict = answer["conflict"]
         assert (conflict and (conflict["conflict"], conflict["action"])) == (
             ("open", "review") if contradicts else action and ("revived" if ended else "has_end", action)
         ), self.seed
@@ -114,13 +114,13 @@ class History:
         if begins and valid_to and valid_to < begins:
             assert self.refused("upsert_entity", **arguments) == "PM001"
             return
-        told = self.call("upsert_entity", **arguments)
-        id = str(told["artifact_id"])
+        answer = self.call("upsert_entity", **arguments)
+        id = str(answer["artifact_id"])
         thing = self.things.setdefault(id, Thing("EntityFact", id))
         before = last.end if last else None
         ended = thing.keep_fact(self.now, (name, {"entity_name": name, "fact": fact}), valid_from, valid_to)
-        assert ("revived" in (told["message"] or "")) == ended
-        assert not ended or (before is not None and f"{before:%Y-%m-%d}" in told["message"])
+        assert ("revived" in (answer["message"] or "")) == ended
+        assert not ended or (before is not None and f"{before:%Y-%m-%d}" in answer["message"])
 
     def decide(self) -> None:
         title, rationale = self.choose.choice(TITLES), self.choose.choice(["harbour a", "harbour b"])

@@ -173,19 +173,19 @@ def test_a_save_that_waits_for_a_person_waits_on_and_a_repeated_one_finds_its_re
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ([], "Line 1 is no JSON object"),
-        (["[]\n"], "Line 1 is no JSON object"),
-        (['{"engrama_export": 1}\n'], "Line 1 is no header of an export"),
+        ([], "Line 1 is not a JSON object"),
+        (["[]\n"], "Line 1 is not a JSON object"),
+        (['{"engrama_export": 1}\n'], "Line 1 is not a header of an export"),
         (file_of(pgmem_export=2), "The file has format 2 and this pgmem reads formats up to 1"),
         (file_of(all_tenants=True), "import it with --all-tenants"),
-        (file_of(project(), "{\n"), "Line 3 is no JSON object"),
+        (file_of(project(), "{\n"), "Line 3 is not a JSON object"),
         (file_of(project(), node(label="Nonsense")), "Line 3 cannot be taken: Unknown label 'Nonsense'"),
         (file_of(project(), node(title="")), "Line 3 cannot be taken: .*title_length"),
         (file_of(project(), node(status="odd")), "Line 3 cannot be taken: .*status_known"),
         (file_of(project(), node(trust_level=7)), "Line 3 cannot be taken: .*proportion_in_range"),
         (file_of(node(created_at="soon")), "Line 2 cannot be taken: .*timestamp"),
         (file_of(node(label="GovernanceToken", key="k")), "Line 2 cannot be taken: A GovernanceToken is made by the store"),
-        (file_of(node(project="x", project_id=str(uuid4()))), "Line 2 cannot be taken: its project 'x' is not here"),
+        (file_of(node(project="x", project_id=str(uuid4()))), "Line 2 cannot be taken: its project 'x' does not exist"),
         (file_of(json.dumps({"type": "edge", "src": str(uuid4()), "rel": "USES", "dst": str(uuid4())}) + "\n"), "Line 2 cannot be taken: one of its ends"),
         (file_of('{"type": "poem"}\n'), "Line 2 cannot be taken: its type 'poem' is not known to this release"),
         (many(3)[:-1], "The file ends after line 5 without its last line"),
@@ -200,7 +200,9 @@ def test_a_file_that_is_not_right_is_refused_with_its_line(dsn: str, lines: list
 
 
 def test_a_batch_with_a_bad_line_leaves_nothing_of_itself(dsn: str, rows: Rows) -> None:
-    with pytest.raises(InvalidArgument, match="Line 4 cannot be taken: .* Nothing from line 2 on is here"):
+    with pytest.raises(
+        InvalidArgument, match="Line 4 cannot be taken: .* Nothing from line 2 on was imported"
+    ):
         imported(dsn, file_of(project("a"), project("b"), node(title="")))
     assert rows("select from pgmem.node where label = 'Project'") == []
 

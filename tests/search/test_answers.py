@@ -286,7 +286,7 @@ async def test_a_context_stays_within_its_tokens(database: Database) -> None:
 async def test_a_long_memory_shows_the_passage_that_holds_the_rarest_words(plain: Memory) -> None:
     """However long the memory and the query are."""
     await plain.save_session("begin", "shop")
-    filler = "the counter and the shelf and the door of the shop were painted in the spring "
+    filler = "the counter and the shelf and the window of the shop were painted in the spring "
     text = filler * 800 + "The zinc veneer came from Ostrava. " + filler * 800
     await plain.save_context(text, "shop")
     found = await plain.search_memory(f"who sent the zinc veneer {filler * 8}", project_id="shop")

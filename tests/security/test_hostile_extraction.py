@@ -1,4 +1,4 @@
-"""A model that was led astray makes memories that its quote does not bear out."""
+"""A model that was led astray makes memories that its quote does not support."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.security.conftest import Session, value
 def test_a_number_of_any_script_stands_in_the_quote(connection: Session, number: str) -> None:
     """Only ASCII digits were numbers."""
     query = "select pgmem.unsupported(%s, 'limit', 'The limit of the queue is 100 messages', 'The limit of the queue is 100 messages', 'english')"
-    assert "stands in the text and not in the quote" in str(
+    assert "is in the text but not in the quote" in str(
         value(connection, query, f"the limit of the queue is {number} messages")
     )
     assert value(connection, query, "the limit of the queue is １００ messages") is None

@@ -264,7 +264,7 @@ def test_notifications_reach_nothing_of_ours(alice: Session, carol: Session, row
     assert list(alice.notifies(timeout=0)) == []
     alice.execute("select pgmem.listen_changes()")
     caller(carol)("save_context", content="d", project_id="proj-carol")
-    assert {(told.channel, told.payload) for told in alice.notifies(timeout=5, stop_after=1)} == {
+    assert {(heard.channel, heard.payload) for heard in alice.notifies(timeout=5, stop_after=1)} == {
         ("pgmem_change", "")
     }
 

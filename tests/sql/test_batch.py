@@ -17,7 +17,7 @@ SESSION: dict[str, Any] = {
     "actions_taken": ["asked"],
     "open_items": ["cash?"],
 }
-LOGS = {"save_attempt", "change"}  # a refused save is on record, and the feed tells of its review
+LOGS = {"save_attempt", "change"}  # a refused save is on record, and the feed has its review
 CARDS = {"title": "Take cards", "rationale": "customers ask"}
 CASH = {"title": "Refuse cash", "rationale": "it costs"}
 RELEASE = {"trigger": "a release", "repeatable_steps": ["tag it"]}

@@ -1,4 +1,4 @@
-"""A save names what it contradicts; of plain statements of one writer the later holds, and words that tell two things apart decide nothing."""
+"""A save names what it contradicts; of plain statements of one writer the later holds, and words that distinguish two things decide nothing."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def test_aliases_are_names_that_a_query_may_use(call: Call, each: Each, shop: st
 
 
 def test_another_number_is_a_conflict_that_supersedes_settles(call: Call, shop: str) -> None:
-    """A version is an update or a second thing: both stay until somebody says so, and saying so needs no new wording."""
+    """A version is an update or a second thing: both stay until somebody says which, and saying it needs no new wording."""
 
     def decide(title: str, **more: object) -> dict[str, Any]:
         return call("save_decision", title=title, rationale="why", project_id="shop", **more)

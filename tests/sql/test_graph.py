@@ -13,7 +13,7 @@ from psycopg.types.json import Jsonb
 from tests.conftest import Call, past_the_pooler
 from tests.fixtures.verbs import ActAs, Each, Picture, Rows
 
-LOGS = {"save_attempt", "change"}  # a refused save is on record, and the feed tells of its review
+LOGS = {"save_attempt", "change"}  # a refused save is on record, and the feed has its review
 EVERYTHING = "match (n) return count(n) as vertices"
 
 

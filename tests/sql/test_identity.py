@@ -312,7 +312,7 @@ def test_where_identity_is_required_nobody_reads_nothing(strict: None, call: Cal
     assert (bundle["retrieval_status"], bundle["items"]) == ("empty", [])
     assert each("search_memory", query="gateway") == []
     assert call("status")["nodes"] == 0
-    with pytest.raises(psycopg.Error, match="No project 'shop' is here"):
+    with pytest.raises(psycopg.Error, match="No project 'shop' found"):
         call("get_save_status", project_id="shop")
 
 

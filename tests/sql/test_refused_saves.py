@@ -176,7 +176,7 @@ def test_an_open_save_without_a_review_is_only_dropped(call: Call, shop: str) ->
 
 
 def test_hygiene_advises_to_drop_what_no_retry_can_make(call: Call, shop: str) -> None:
-    """It advised retry_save for a date that is no date."""
+    """It advised retry_save for a date that is not a valid date."""
     found = batch(call, decisions=[{"title": "t", "rationale": "r", "date": "yesterday"}])
     refused = found["decisions"][0]
     assert "Save this part again" in refused["next_step"]
@@ -193,7 +193,7 @@ def test_hygiene_advises_to_drop_what_no_retry_can_make(call: Call, shop: str) -
 
 
 def test_an_unknown_project_is_an_error_that_names_what_is_near(call: Call, shop: str) -> None:
-    with pytest.raises(psycopg.Error, match=r"No project 'shopp' is here.* Did you mean shop\?"):
+    with pytest.raises(psycopg.Error, match=r"No project 'shopp' found.* Did you mean shop\?"):
         call("get_save_status", project_id="shopp")
     blocked = call("save_context", content="c", project_id="shopp")
     assert blocked["next_step"].startswith("Did you mean shop? Call save_session")

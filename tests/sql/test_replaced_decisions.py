@@ -56,7 +56,7 @@ def test_a_replaced_decision_that_is_said_again_does_not_come_back(
         assert "this was replaced by" in again["message"]
         assert NEW in again["message"]
     assert status(connection, OLD) == ["superseded"]
-    # Who means it says so, and the line goes on.
+    # Who means it names it, and the line goes on.
     back = call("save_decision", title=OLD, rationale="Known.", project_id="shop", supersedes=str(new))
     assert back["dedup_outcome"] == "supersede"
     assert status(connection, NEW) == ["superseded"]

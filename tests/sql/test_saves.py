@@ -77,7 +77,7 @@ def test_open_saves_are_listed_by_the_session_they_were_made_in(call: Call, act_
     ("project_id", "message"),
     [
         ("", "project_id must not be empty"),
-        ("nope", "No project 'nope' is here, and no save waits for it"),
+        ("nope", "No project 'nope' found, and no save waits for it"),
         ("'; drop schema pgmem cascade; --", "No project"),
     ],
 )
@@ -105,7 +105,7 @@ def test_another_tenants_open_saves_are_not_listed(call: Call, act_as: ActAs) ->
     act_as("acme", "alice")
     save_id = blocked(call)
     act_as("acme", "bob")
-    with pytest.raises(psycopg.Error, match="No project 'shop' is here"):
+    with pytest.raises(psycopg.Error, match="No project 'shop' found"):
         call("get_save_status", project_id="shop")
     assert call("get_save_status", project_id="shop", save_id=save_id)["status"] == "not_started"
 

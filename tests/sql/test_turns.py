@@ -117,7 +117,7 @@ def test_a_clock_that_is_ahead_does_not_hide_a_turn(call: Call, rows: Rows) -> N
             [{"id": "1", "role": "robot", "content": "x"}],
             "role is user, assistant, system or tool, not robot",
         ),
-        ([SAID[0], {**SAID[1], "at": "soon"}], "at is no date"),
+        ([SAID[0], {**SAID[1], "at": "soon"}], "at is not a valid date"),
     ],
 )
 def test_a_bad_turn_is_refused_with_what_to_send_and_nothing_is_kept(

@@ -165,10 +165,10 @@ async def test_a_relation_that_verbs_alone_make_is_refused(store: PgStore) -> No
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
-        (SchemaDefinition(labels=(LabelDefinition(name="recipe"),)), "'recipe' is no label"),
-        (SchemaDefinition(labels=(LabelDefinition(name='R"; drop'),)), "is no label"),
+        (SchemaDefinition(labels=(LabelDefinition(name="recipe"),)), "'recipe' is not a label"),
+        (SchemaDefinition(labels=(LabelDefinition(name='R"; drop'),)), "is not a label"),
         (SchemaDefinition(labels=(LabelDefinition(name="USES"),)), "USES is a relation here"),
-        (SchemaDefinition(relations=(RelationDefinition(name="needs"),)), "'needs' is no relation"),
+        (SchemaDefinition(relations=(RelationDefinition(name="needs"),)), "'needs' is not a relation"),
         (SchemaDefinition(relations=(RelationDefinition(name="CTF"),)), "CTF is a label here"),
         (
             SchemaDefinition(relations=(RelationDefinition(name="NEEDS", to_labels=("Nonsense",)),)),
@@ -191,7 +191,7 @@ async def test_an_existing_label_is_not_redefined(store: PgStore) -> None:
     )
     other = SchemaDefinition(labels=(LabelDefinition(name="Recipe", text_fields=("taste",)),))
     with pytest.raises(
-        InvalidArgument, match="Label Recipe is here already, named by name and searched by steps"
+        InvalidArgument, match="Label Recipe exists already, named by name and searched by steps"
     ):
         await store.init_schema(other)
 

@@ -111,7 +111,7 @@ def test_the_summary_of_an_error_quotes_no_value(connection: psycopg.Connection[
         connection.execute("insert into pgmem.upkeep (task) values (%s)", (CANARY,))
     assert CANARY in str(refused.value)
     assert summary(refused.value) == "CheckViolation 23514 upkeep_task_known"
-    assert summary(InvalidArgument(f"date is no date: {CANARY}")) == "InvalidArgument"
+    assert summary(InvalidArgument(f"date is not a valid date: {CANARY}")) == "InvalidArgument"
     assert summary(DatabaseUnavailable("PGMEM_DSN does not answer: refused\nand more")) == (
         "PGMEM_DSN does not answer: refused"
     )

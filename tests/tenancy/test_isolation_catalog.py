@@ -50,7 +50,7 @@ WRITERS = {
     "refresh_states": "when the states of one node change, worked out from them; nothing that anybody says",
     "settled": "a state of one node that has become true; the node was found by the caller, or is due by its own times",
     "put_back": "an earlier state of a node that its caller found through what the tenant may see",
-    "tell": "a state of a node that a save of its tenant found below the lock of its scope",
+    "add_state": "a state of a node that a save of its tenant found below the lock of its scope",
     "join_states": "the states of a node and of a record from another store, after require_own and the comparison of trust",
     "remove_edge": "an edge that was removed in another store, after require_own and require_link",
     "outdate_fact": "what a fact outdated that a save of its tenant has just replaced, below the lock of its scope",

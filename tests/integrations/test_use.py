@@ -130,7 +130,7 @@ class TestItems:
     def test_project_items_are_found_in_the_project_and_never_in_its_context(
         self, sync_memory: SyncMemory
     ) -> None:
-        with pytest.raises(MemoryNotFound, match="No project 'shop' is here"):
+        with pytest.raises(MemoryNotFound, match="No project 'shop' found"):
             PgmemStore(sync_memory, project_id="shop").put(("n",), "k", {"text": "sell tea"})
         sync_memory.save_session("Open the shop", "shop")
         PgmemStore(sync_memory, project_id="shop").put(("n",), "k", {"text": "sell tea"})
