@@ -17,7 +17,7 @@ def refusal(tool: str, schema: Mapping[str, Any], error: ValidationError) -> str
         path = wrong["loc"]
         name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
         if wrong["type"] == "extra_forbidden":
-            problems[name] = f"{name} is no argument: leave it out"
+            problems[name] = f"{name} is not an argument: leave it out"
             continue
         expected = _expected(schema, path)
         if wrong["type"] == "missing":

@@ -403,7 +403,7 @@ begin
     into v_nodes from unnest(v_nodes) n;
   end if;
   if v_nodes is null then
-    raise exception using errcode = 'PM002', message = format('No %s named %s is here.%s', p_label,
+    raise exception using errcode = 'PM002', message = format('No %s named %s found.%s', p_label,
       quote_literal(left(p_key, 80)), pgmem.near_titles(p_label, p_key, v_tenants, p_project_seq));
   elsif cardinality(v_nodes) > 1 then
     raise exception using errcode = 'PM003',

@@ -189,7 +189,7 @@ async def test_a_field_that_a_part_has_not_is_named_beside_the_one_that_is_missi
         },
     )
     assert text_of(found) == (
-        "remember: relations[0].type is missing, send text; relations[0].rel_type is no argument: leave it out."
+        "remember: relations[0].type is missing, send text; relations[0].rel_type is not an argument: leave it out."
     )
 
 

@@ -143,9 +143,9 @@ def test_a_name_that_none_has_is_answered_with_those_that_hold_it(call: Call, ro
     call("save_session", objective="Begin", project_id="webshop")
     for title in ("Cache pages for an hour", "Send mail at night"):
         call("save_decision", title=title, rationale="r", project_id="webshop")
-    with pytest.raises(psycopg.Error, match=r"is here\. Did you mean 'Cache pages for an hour'\?"):
+    with pytest.raises(psycopg.Error, match=r"found\. Did you mean 'Cache pages for an hour'\?"):
         call("forget", label="Decision", key="cache PAGES")
-    with pytest.raises(psycopg.Error, match=r"is here\.\n"):
+    with pytest.raises(psycopg.Error, match=r"found\.\n"):
         call("forget", label="Decision", key="100%_")
     with pytest.raises(psycopg.Error, match="An EntityFact needs a name"):
         call("get_node", label="EntityFact", key=" ")
