@@ -14,14 +14,14 @@ _SHOWN = tuple("type enum items properties required anyOf minimum maximum defaul
 
 
 _UNLISTED: Mapping[str, tuple[str, ...]] = {
-    "get_relevant_memory": ("include_drafts", "include_stale", "detail_level"),
+    "get_relevant_memory": ("include_drafts", "include_stale"),
     "manage_engineering_memory": ("report", "propose"),
     "memory_freshness": ("scope", "stale_after_days", "limit"),
     "memory_surface": ("limit",),
     "query_engineering_memory": ("include_drafts", "include_stale", "detail_level"),
     "retrieve_context": ("known_at", "max_tokens"),
     "route_analysis": ("task_type_hint",),
-    "run_hygiene": ("scope", "check_pending_only"),
+    "run_hygiene": ("check_pending_only",),
     "save_context": ("relevance_score", "save_id"),
     "search_memory": ("agent_id", "session_id", "known_at", "max_tokens"),
     "store_session_with_learnings": ("atomic", "save_id"),

@@ -58,7 +58,8 @@ begin
   v_text := regexp_replace(v_text, '\mno reason not to\M|\mno need (to|for)\M|\mneed not\M|'
     '\m(do|does)( not|n''t) (need|have) to\M|\mno(?=( \w+)? (verification|reviews?|tests?|checks?|approvals?)( is| '
     'are)? (needed|required|necessary|due)\M)', 'FREE', 'g');
-  v_text := regexp_replace(v_text, '[;:.]\s+(?=((the|our)\s+)?(memory|cards?)\s+says? so\M)', ', because ', 'g');
+  v_text := regexp_replace(v_text, '[;:.,]\s+(?=((the|our)\s+)?(memory|cards?)\s+(says? so'
+    '|lists?|mentions?|names?|shows?|confirms?)\M)', ', because ', 'g');
   v_text := regexp_replace(v_text, '\m(cannot|\w+n''t|not|never|no|none|neither|nor|nobody|without)\M', 'NOT', 'g');
 
   with recursive rule(label, reach, form) as (values
@@ -76,8 +77,10 @@ begin
     ('overriding findings', 'clause', '{SOURCE}\W+{ADVERB}(overrides?|overrode|overridden|overrul(e|es|ed))'),
     ('clearing findings', 'clause', '{SOURCE}\W+{ADVERB}({GRANT}\W+{ANY})?{AVOID}\W+{ANY}{FINDING}'),
     ('clearing findings', 'sentence', '{FINDING}\W+{ADVERB}{AVOID}\W+{ANY}{BASIS}'),
+    ('clearing findings', 'sentence', '{BASIS}\M.*\m{FINDING}\W+{ADVERB}{AVOID}'),
     ('clearing findings', 'sentence', '{BASIS}\M.*\m{MAY}{AVOID}\W+{ANY}{FINDING}'),
     ('a wider scope', 'clause', '{SOURCE}\W+{ADVERB}({GRANT}\W+{ANY})?{EXPAND}\W+{ANY}scope'),
+    ('a wider scope', 'sentence', '{BASIS}\M.*\mscope\W+{ADVERB}{EXPAND}'),
     ('a wider scope', 'sentence', 'scope\W+{ADVERB}{EXPAND}\W+{ANY}{BASIS}'),
     ('skipping verification', 'clause', '{SOURCE}\W+{ADVERB}({GRANT}\W+{ANY})?{AVOID}\W+{ANY}{CHECK}'),
     ('skipping verification', 'sentence',

@@ -3,11 +3,41 @@
 -- A name that is new and resembles an existing one may be a slip. It is stored all the same, because only its writer
 -- knows, and the answer of the save lists what it resembles (near_names); nothing is joined unasked.
 --
--- Names are compared by their trigrams (02-words). Candidates are few and found by the index node_key_unique: of each
+-- Names are compared by their trigrams (02-words), and by whether one letter was slipped or two were swapped, which
+-- changes most trigrams of a short name. Candidates are few and found by the index node_key_unique: of each
 -- label and place, the names that begin with the same character and are next to the new one in the order of names.
 -- A slip in the first character is not found.
 --
 -- Locks: none; the caller holds the scope lock of the new node.
+
+
+create or replace function pgmem.one_slip(p_a text, p_b text) returns boolean
+language plpgsql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
+declare
+  v_least integer := least(length(p_a), length(p_b));
+  v_first integer := 0;
+  v_last  integer := 0;
+  v_a     text;
+  v_b     text;
+begin
+  if v_least < 5 or abs(length(p_a) - length(p_b)) > 1 then
+    return false;
+  end if;
+  while v_first < v_least and substr(p_a, v_first + 1, 1) = substr(p_b, v_first + 1, 1) loop
+    v_first := v_first + 1;
+  end loop;
+  while v_last < v_least - v_first
+      and substr(p_a, length(p_a) - v_last, 1) = substr(p_b, length(p_b) - v_last, 1) loop
+    v_last := v_last + 1;
+  end loop;
+  v_a := substr(p_a, v_first + 1, length(p_a) - v_first - v_last);
+  v_b := substr(p_b, v_first + 1, length(p_b) - v_first - v_last);
+  -- Another number is another thing.
+  return v_a || v_b !~ '\d' and (greatest(length(v_a), length(v_b)) <= 1 or length(v_a) = 2 and v_a = reverse(v_b));
+end;
+$$;
+comment on function pgmem.one_slip is
+  'Whether two names of five letters or more differ in one letter, or in two neighbours that are swapped.';
 
 
 -- Reads node itself, by the caller's tenants. There are hundreds of scopes and a dozen places, whose seeds are dear.
@@ -24,7 +54,8 @@ language sql stable set search_path = pgmem, pg_temp set enable_seqscan = off as
   ), own(trigrams) as materialized (
     select pgmem.name_trigrams(p_node.key)
   ), found as (
-    select n.id, n.label, n.key, pgmem.jaccard(own.trigrams, pgmem.name_trigrams(n.key)) as score
+    select n.id, n.label, n.key, greatest(pgmem.jaccard(own.trigrams, pgmem.name_trigrams(n.key)),
+             case when pgmem.one_slip(pgmem.folded(n.key), pgmem.folded(p_node.key)) then pgmem.setting_float('near_name') end) as score
     from own cross join place
     cross join lateral (
       (select n.seq, n.id, n.label, n.key, n.status from pgmem.node n

@@ -194,3 +194,27 @@ def test_an_upgrade_writes_again_what_an_earlier_release_stored_otherwise(
     assert named == [{"key": NFC, "name": NFC}]
     repeated = call("save_decision", title=f"Go to the {NFC}", rationale="r", project_id=shop)
     assert repeated["dedup_outcome"] == "duplicate_skip"
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("Kubernetes", "Kuberentes"),
+        ("Prometheus", "Promethues"),
+        ("Ansible", "Ansibel"),
+        ("MongoDB", "MangoDB"),
+        ("Kafka", "Kafak"),
+        ("Elasticsearch", "Elasticsaerch"),
+    ],
+)
+def test_swapped_and_slipped_letters_make_a_near_name(call: Call, shop: str, name: str, written: str) -> None:
+    call("remember", label="Technology", properties={"name": name}, project_id=shop)
+    made = call("remember", label="Technology", properties={"name": written}, project_id=shop)
+    assert [near["name"] for near in made["near_names"]] == [name]
+
+
+@pytest.mark.parametrize(("name", "other"), [("Bay 3", "Bay 4"), ("Redis", "Ready"), ("Ada", "Aad")])
+def test_another_number_or_word_is_no_near_name(call: Call, shop: str, name: str, other: str) -> None:
+    call("remember", label="Concept", properties={"name": name}, project_id=shop)
+    made = call("remember", label="Concept", properties={"name": other}, project_id=shop)
+    assert made["near_names"] == []
