@@ -292,6 +292,12 @@ class Settings(BaseSettings, EmbeddingSettings):
         validation_alias=AliasChoices("PGMEM_VAULT_PATH", "VAULT_PATH"),
         description="Folder of notes that pgmem vault sync and the worker keep in step with the store.",
     )
+    sync_with: SecretStr | None = Field(
+        None, description="Store that the worker keeps in step in each round: what pgmem sync takes as WITH."
+    )
+    sync_token: SecretStr | None = Field(
+        None, description="Token of that store, if it is a server over HTTP."
+    )
     repository: Path | None = Field(None, description="Repository whose cards this process keeps up to date.")
     repository_project: str | None = Field(
         None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from dataclasses import asdict
 from pathlib import Path
@@ -94,7 +93,7 @@ def sync(
         from pgmem.errors import DatabaseUnavailable
         from pgmem.feed.connecting import exchange
 
-        secret = token_file.read_text().strip() if token_file else os.environ.get("PGMEM_SYNC_TOKEN")
+        secret = token_file.read_text().strip() if token_file else None
         while True:
             try:
                 with progress("exchanging") as report:

@@ -75,6 +75,8 @@ async def _round(
     done = await memory.maintain(stop)
     if (folder := memory.caller.database.settings.vault_path) is not None:
         done = {**done, **await _notes(memory, folder)}
+    if (other := memory.caller.database.settings.sync_with) is not None:
+        done = {**done, **await _other_store(memory, other.get_secret_value())}
     if extractor is None:
         return done
     try:
@@ -108,6 +110,30 @@ async def _notes(memory: Memory, folder: Path) -> dict[str, int]:
     if found.problems:
         log.warning("%s notes need a person: pgmem vault sync says which", len(found.problems))
     return {f"notes_{name}": count for name, count in found.counts.items()}
+
+
+async def _other_store(memory: Memory, other: str) -> dict[str, int]:
+    """Bring the store of PGMEM_SYNC_WITH in step; count what changed here and there."""
+    from pgmem.feed.connecting import exchange
+
+    try:
+        found = await exchange(memory, other)
+    except SchemaOutdated:
+        raise
+    except PgmemError as error:
+        log.warning("the other store is put off: %s", summary(error))
+        return {}
+    if found.shown:
+        log.warning(
+            "%s changes of the other store need a person: pgmem review lists what waits", len(found.shown)
+        )
+    sides = (("here", found.here), ("there", found.there))
+    return {
+        f"sync_{side}_{name}": count
+        for side, counts in sides
+        for name, count in counts.items()
+        if name != "present"
+    }
 
 
 async def _rounds(settings: Settings, host: str, port: int | None) -> None:

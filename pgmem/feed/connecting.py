@@ -26,7 +26,7 @@ async def exchange(
     Args:
         memory: of this store.
         other: a DSN, the address of a server (http or https), or a folder.
-        token: a bearer token of the server.
+        token: a bearer token of the server; None: PGMEM_SYNC_TOKEN.
         dry_run: only say what would happen.
         progress: called with (what is done, how many changes of it).
 
@@ -35,6 +35,8 @@ async def exchange(
         DatabaseUnavailable: it does not answer; the next exchange goes on where this one was.
     """
     database = memory.caller.database
+    kept = database.settings.sync_token
+    token = token or (kept.get_secret_value() if kept else None)
     mine = Verbs(Caller(database.acting_as(database.scope, source="sync")))
     both = Exchange(StorePeer(mine), dry_run=dry_run, progress=progress)
     if other.startswith(("http://", "https://")):

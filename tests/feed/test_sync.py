@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
+import anyio.to_thread
 import psycopg
 import pytest
 from psycopg.rows import DictRow, dict_row
@@ -18,11 +20,12 @@ from pgmem.feed.connecting import exchange
 from pgmem.feed.exchange import Exchange, Exchanged
 from pgmem.feed.peers import StorePeer
 from pgmem.settings import Settings
-from tests.conftest import new_database
+from tests.cli.conftest import surroundings
+from tests.conftest import new_database, output_of
 from tests.serving import serving
 from tests.tenancy.test_http import token
 
-__all__ = ["token"]
+__all__ = ["surroundings", "token"]
 
 pytestmark = pytest.mark.anyio
 Pair = tuple[Memory, Memory]
@@ -308,3 +311,19 @@ async def test_a_store_is_not_brought_in_step_with_itself(pair: Pair) -> None:
         await exchange(pair[0], pair[0].dsn)
     with pytest.raises(InvalidArgument, match="is not a folder"):
         await exchange(pair[0], "/no/such/folder")
+
+
+async def test_the_worker_keeps_the_store_of_the_settings_in_step(
+    pair: Pair, other_dsn: str, surroundings: dict[str, str | None]
+) -> None:
+    await pair[0].save_session("on the laptop", "shop")
+    given = {name: value for name, value in surroundings.items() if value is not None}
+
+    def worked() -> dict[str, int]:
+        done = json.loads(output_of(sys.executable, "-m", "pgmem", "worker", "--once", "--json",
+                                    **given, PGMEM_SYNC_WITH=other_dsn))  # fmt: skip
+        return {name: count for name, count in done.items() if name.startswith("sync_")}
+
+    assert (await anyio.to_thread.run_sync(worked))["sync_there_taken"] >= 2
+    equal(pair)
+    assert await anyio.to_thread.run_sync(worked) == {}
