@@ -577,7 +577,8 @@ class Neighbours(Answer):
 class Node(KeyedMemory):
     """A node with all its properties: as it is, or as it was true or known at a date.
 
-    The agent and session are those of the present state's writer; archived_at is set for a forgotten memory.
+    The agent is that of the state's writer, the session that of the present state's; archived_at is set for a
+    forgotten memory.
     """
 
     status: str
@@ -616,6 +617,7 @@ class Version(Answer):
     source: str
     trust_level: float
     restated: bool
+    agent_id: str | None = None
 
 
 class History(Answer):

@@ -1022,9 +1022,9 @@ class Verbs:
         """Read one memory whole: as it is, or as it was true or on record at a time.
 
         A memory that was forgotten is found where no other has the name: its status is `archived`, and
-        archived_at says since when. agent_id and session_id say who wrote the present state. With as_of or
-        known_at the memory is found by its present name, or by its id; valid_from and valid_to are what was
-        set for that state, memory_history has the effective period.
+        archived_at says since when. agent_id says who wrote the state. With as_of or known_at the memory is
+        found by its present name, or by its id; valid_from and valid_to are what was set for that state,
+        memory_history has the effective period.
 
         Args:
             label: Such as Decision.

@@ -248,8 +248,8 @@ def history(call: Call) -> None:
             state.status,
             _period(state.valid_from, state.valid_to),
         )
-        rows.append((state.version, *times, text))
-    terminal().print(Rows(("version", "known from", "until", "status", "true", "content"), rows))
+        rows.append((state.version, state.agent_id or state.source, *times, text))
+    terminal().print(Rows(("version", "by", "known from", "until", "status", "true", "content"), rows))
 
 
 @store_command

@@ -27,7 +27,7 @@ NAVIGATION = (
     ("/graph", "Graph"),
     ("/health", "Health"),
     ("/activity", "Activity"),
-    ("/recall", "What sessions got"),
+    ("/recall", "Recall"),
 )
 
 

@@ -33,7 +33,7 @@ comment on view pgmem.visible_edge is 'Internal: the edges whose two ends the ca
 
 
 create or replace view pgmem.visible_version as
-select v.* from pgmem.node_version v where v.tenant = any ((select pgmem.visible_tenants())::text[]);
+select v.* from pgmem.node_version as v where v.tenant = any ((select pgmem.visible_tenants())::text[]);
 comment on view pgmem.visible_version is 'Internal: the earlier states of nodes that the caller sees.';
 
 
@@ -57,7 +57,7 @@ union all
 select v.node_seq, n.id, v.label, v.key, v.title, v.props, v.status, v.scope, v.project, v.project_seq, v.focus,
        v.place, v.tenant, v.source, v.trust_level, v.initial_confidence, v.valid_from, v.valid_to, v.tsv,
        v.version, v.created_at, v.ingested_at, v.ingested_at, v.replaced_at,
-       v.begins_at, v.ends_at, null, null, false, v.yields, false
+       v.begins_at, v.ends_at, v.agent_id, null, false, v.yields, false
 from pgmem.visible_version v join pgmem.visible_node n on n.seq = v.node_seq;
 comment on view pgmem.recorded_state is
   'Internal: every recorded state of visible nodes with its effective period; the present one ends at infinity.';

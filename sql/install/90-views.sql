@@ -110,7 +110,7 @@ comment on column pgmem.memory_change.title is 'Its title in this state.';
 comment on column pgmem.memory_change.version is 'The number of the state, from 1 on.';
 comment on column pgmem.memory_change.status is 'Its status in this state.';
 comment on column pgmem.memory_change.agent_id is
-  'The agent that made the change, as it named itself; null: it named none, or a later change replaced the state.';
+  'The agent that made the change, as it named itself; null: it named none.';
 comment on column pgmem.memory_change.session_id is
   'The session in which it was made; null: none was named, or a later change replaced the state.';
 

@@ -132,7 +132,7 @@ begin
       else p_node.project_seq end;
     insert into pgmem.node_version (node_seq, version, label, key, title, props, status, scope, project, project_seq,
       focus, place, org_id, user_id, tenant, source, trust_level, initial_confidence, valid_from, valid_to, begins_at,
-      ends_at, yields, text_config, tsv, created_at, ingested_at, replaced_at)
+      ends_at, yields, text_config, tsv, created_at, ingested_at, replaced_at, agent_id)
     values (p_node.seq, v_version.version, p_node.label, v_version.key, v_version.title, v_version.props,
       v_version.status, v_version.scope, v_version.project, v_project, v_version.focus,
       case v_version.scope when 'global' then 'global' when 'focus' then v_project::text || '/' || v_version.focus
@@ -142,7 +142,7 @@ begin
       v_version.yields, p_node.text_config,
       (select d.tsv from pgmem.derived(p_node.label, v_version.title, v_version.props, p_node.tenant, v_project,
                                        p_node.session_id, p_node.text_config) d),
-      v_version.created_at, v_version.ingested_at, v_version.replaced_at);
+      v_version.created_at, v_version.ingested_at, v_version.replaced_at, v_version.agent_id);
   end loop;
   if p_versions is not null then
     perform pgmem.refresh_states(p_node.seq);

@@ -82,12 +82,12 @@ create or replace function pgmem.keep_state(
 language sql set search_path = pgmem, pg_temp as $$
   insert into pgmem.node_version (node_seq, version, label, key, title, props, status, scope, project, project_seq,
     focus, place, org_id, user_id, tenant, source, trust_level, initial_confidence, valid_from, valid_to,
-    begins_at, ends_at, yields, text_config, tsv, created_at, ingested_at, replaced_at)
+    begins_at, ends_at, yields, text_config, tsv, created_at, ingested_at, replaced_at, agent_id)
   values (p_node.seq, p_node.version, p_node.label, p_node.key, p_node.title, p_node.props, p_node.status, p_node.scope,
     p_node.project, p_node.project_seq, p_node.focus, p_node.place, p_node.org_id, p_node.user_id, p_node.tenant,
     p_node.source, p_node.trust_level, p_node.initial_confidence, p_node.valid_from, p_node.valid_to, p_node.begins_at,
     case when p_replaced_at < 'infinity' then p_ends_at else p_node.valid_to end, p_node.yields, p_node.text_config,
-    p_node.tsv, p_node.created_at, p_node.recorded_at, p_replaced_at);
+    p_node.tsv, p_node.created_at, p_node.recorded_at, p_replaced_at, p_node.agent_id);
 $$;
 comment on function pgmem.keep_state is
   'Put a state of a node beside its row: on record for its period, or ended by a state that was recorded since.';

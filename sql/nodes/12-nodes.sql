@@ -222,11 +222,11 @@ language plpgsql set search_path = pgmem, pg_temp as $$
 begin
   insert into pgmem.node_version (node_seq, version, label, key, title, props, status, scope, project, project_seq,
     focus, place, org_id, user_id, tenant, source, trust_level, initial_confidence, valid_from, valid_to,
-    begins_at, ends_at, yields, text_config, tsv, created_at, ingested_at, replaced_at)
+    begins_at, ends_at, yields, text_config, tsv, created_at, ingested_at, replaced_at, agent_id)
   select o.seq, o.version, o.label, o.key, o.title, o.props, o.status, o.scope, o.project, o.project_seq,
     o.focus, o.place, o.org_id, o.user_id, o.tenant, o.source, o.trust_level, o.initial_confidence, o.valid_from,
     o.valid_to, o.begins_at, pgmem.state_ends(o.valid_to, o.title = n.title and o.props = n.props, n.begins_at),
-    o.yields, o.text_config, o.tsv, o.created_at, o.recorded_at, n.recorded_at
+    o.yields, o.text_config, o.tsv, o.created_at, o.recorded_at, n.recorded_at, o.agent_id
   -- The plan is kept for the session: offset 0 makes it look rows up by key, however many there were when it was made.
   from old_rows o cross join lateral (select * from pgmem.node n where n.seq = o.seq offset 0) n
   -- A merge of two histories writes the earlier states itself, and a state that stays on record is there already (add_state,

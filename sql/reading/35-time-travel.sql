@@ -245,7 +245,7 @@ comment on function pgmem.search_known is
 select pgmem.declare_answer('memory_state', $$
 A node with all its properties: as it is, or as it was true or known at a date.
 
-The agent and session are those of the present state's writer; archived_at is set for a forgotten memory.
+The agent is that of the state's writer, the session that of the present state's; archived_at is set for a forgotten memory.
 
 class Node like keyed_memory
 status text, properties object, project text?, scope text?, focus text?, valid_from timestamptz?
@@ -279,7 +279,7 @@ comment on function pgmem.get_node is $$
 Read one memory whole: as it is, or as it was true or on record at a time.
 
 A memory that was forgotten is found where no other has the name: its status is `archived`, and archived_at says since
-when. agent_id and session_id say who wrote the present state. With as_of or known_at the memory is found by its present
+when. agent_id says who wrote the state. With as_of or known_at the memory is found by its present
 name, or by its id; valid_from and valid_to are what was set for that state, memory_history has the effective period.
 
 project_id: Where to look for the name; unset: everywhere.

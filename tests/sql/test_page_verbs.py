@@ -228,3 +228,20 @@ def test_counts_and_lists_of_a_time_are_those_of_the_states(
         )
         assert sorted(one["title"] for one in states) == truth, when
         assert counted["total"] == len(truth)
+
+
+def test_the_author_of_an_earlier_state_is_kept_beside_it(
+    call: Call, rows: Rows, connection: psycopg.Connection[Any]
+) -> None:
+    call("save_session", objective="Begin", project_id="webshop")
+    for agent, fact in (("claude", "It keeps carts."), ("codex", "It keeps carts and sessions.")):
+        connection.execute("select set_config('pgmem.agent_id', %s, false)", (agent,))
+        call("upsert_entity", entity_name="Redis", fact=fact, project_id="webshop")
+    (found,) = rows("find_memories", ids=[rows("list_memories", labels=["EntityFact"])[0]["id"]])
+    assert found["agent_id"] == "codex"
+    history = rows("memory_history", label="EntityFact", key="Redis")
+    assert [(one["version"], one["agent_id"]) for one in history] == [(1, "claude"), (2, "codex")]
+    changed = connection.execute(
+        "select version, agent_id from pgmem.memory_change where title = 'Redis' order by version"
+    ).fetchall()
+    assert [(one["version"], one["agent_id"]) for one in changed] == [(1, "claude"), (2, "codex")]

@@ -665,10 +665,10 @@ def test_a_status_of_archived_is_not_a_property(call: Call) -> None:
     assert call("get_node", label="Problem", key="it leaks")["properties"]["status"] == "open"
 
 
-def test_a_node_shows_who_wrote_its_present_state(
+def test_a_node_shows_who_wrote_each_of_its_states(
     call: Call, rows: Rows, act_as: ActAs, clock: Clock
 ) -> None:
-    """Small: agent and session; the earlier states do not keep them."""
+    """The agent; of the session the present state alone."""
     clock("2026-01-01")
     rows("select set_config('pgmem.agent_id', 'planner', false)")
     act_as("acme", "alice", "s-1")
@@ -678,7 +678,7 @@ def test_a_node_shows_who_wrote_its_present_state(
     call("remember", label="Tool", properties={"name": "make", "notes": "builds"})
     node = call("get_node", label="Tool", key="make")
     assert (node["agent_id"], node["session_id"]) == ("builder", "s-1")
-    assert call("get_node", label="Tool", key="make", as_of="2026-01-15")["agent_id"] is None
+    assert call("get_node", label="Tool", key="make", as_of="2026-01-15")["agent_id"] == "planner"
 
 
 def test_a_revert_to_what_the_present_state_says_changes_no_period(

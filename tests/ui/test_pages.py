@@ -333,7 +333,7 @@ def test_what_sessions_got_is_shown_by_session_with_tokens_and_the_words_on_it(
     agent("feedback", id=store["kept"], verdict="wrong")
     agent("forget", label="EntityFact", key=str(store["mail"]), purge=True)
     page = pages.page("/")
-    page.get_by_role("link", name="What sessions got").click()
+    page.get_by_role("link", name="Recall").click()
     one, two = (page.locator(".stretch", has_text=f"Session claude-code:{name}") for name in ("s1", "s2"))
     expect(one.locator("h2")).to_contain_text("61 tokens")
     expect(one.locator(".got")).to_contain_text("injected")
