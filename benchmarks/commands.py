@@ -552,5 +552,5 @@ def cards(
         f"A file of the commit within five: which_files {within['which_files']}, BM25 of the texts {within['bm25']}, "
         f"of {within['of']} messages"
     )
-    for name, value in report.get("times", {}).items():
-        typer.echo(f"{name}: {value}")
+    for name, value in (report["reviews"] | report.get("times", {})).items():
+        typer.echo(f"{name.replace('_', ' ')}: {value}")

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.databases import Progress, filled_database
+from benchmarks.reviews import measure_reviews
 from pgmem.cards import scan
 from pgmem.cards.companions import Companions
 from pgmem.cards.covering import Covering, name_matches, stem
@@ -65,7 +66,8 @@ def measure(
     Returns:
         {repository, base, commits, questions: {files, tests}, precision: {what_changes, cards, co_change, name,
         most_changed: {files, tests}}, recall_at_10: {what_changes, cards, co_change}, within_five: {which_files, bm25,
-        of}, best_possible: {files, tests}, ratio: {files, tests}}, where ratio is that of cards to the best baseline.
+        of}, reviews: what `measure_reviews` gives, best_possible: {files, tests}, ratio: {files, tests}}, where ratio
+        is that of cards to the best baseline.
 
     Raises:
         InvalidArgument: the history is too short.
@@ -84,7 +86,7 @@ def measure(
         progress("reading", number, len(tree))
     made = learned({path: row for path, row in parsed.items() if row}, list(tree), before, {})
     ways = _ways(list(tree), made.timeline, made.covering, made.companions)
-    answers, within = _from_store(root, base, dsn, asked, tree, progress)
+    answers, within, reviews = _from_store(root, base, dsn, asked, tree, progress)
     ways["what_changes"] = _Answers(*answers)
     return {
         "repository": root.resolve().name,
@@ -94,6 +96,7 @@ def measure(
             asked, frozenset(tree), made.covering, ways, {p for p, row in parsed.items() if row.get("source")}
         ),
         "within_five": within,
+        "reviews": reviews,
     }
 
 
@@ -107,8 +110,8 @@ def _from_store(
     asked: list[Commit],
     tree: Mapping[str, bytes],
     progress: Progress,
-) -> tuple[tuple[_Way, _Way], dict[str, int]]:
-    """What a store filled at a commit answers: what changes with a file, its tests, and the files of a text."""
+) -> tuple[tuple[_Way, _Way], dict[str, int], dict[str, float]]:
+    """What a store filled at a commit answers: what changes with a file, its tests, files of texts, reviews."""
     there = frozenset(tree)
     paths = sorted({path for one in asked for _, *names in one.changes for path in names} & there)
     with temporary_server(dsn) as (server, folder), filled_database(server, 10) as database:
@@ -126,6 +129,7 @@ def _from_store(
             for number, path in enumerate(paths, 1):
                 found[path] = memory.what_changes("held", [path], AT_MOST)
                 progress("asking the store", number, len(paths))
+            reviews = measure_reviews(memory, "held", asked, found, there)
             texts = [one for one in asked if len(one.changes) <= AT_MOST and _sources(one) & there][:TEXTS]
             ranked = Bm25(tree)
             right = Counter(
@@ -138,9 +142,13 @@ def _from_store(
                 if _sources(one).intersection(files)
             )
     return (
-        lambda path: [one.path for one in found[path].files],
-        lambda path: [one.path for one in found[path].tests],
-    ), {"which_files": right["which_files"], "bm25": right["bm25"], "of": len(texts)}
+        (
+            lambda path: [one.path for one in found[path].files],
+            lambda path: [one.path for one in found[path].tests],
+        ),
+        {"which_files": right["which_files"], "bm25": right["bm25"], "of": len(texts)},
+        reviews,
+    )
 
 
 def _sources(commit: Commit) -> set[str]:

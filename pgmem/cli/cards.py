@@ -40,7 +40,7 @@ from pgmem.workspace.git import Git, GitUnavailable
 if TYPE_CHECKING:
     from pgmem.memory import Memory
     from pgmem.models import Card as CardRecord
-    from pgmem.models import CardDecision, CardRefresh, LikelyChanges, MemoryAnswer, PathDigest
+    from pgmem.models import CardDecision, CardRefresh, Companion, LikelyChanges, MemoryAnswer, PathDigest
 
 app = typer.Typer(help="Engineering memory: cards about a code base.", no_args_is_help=True)
 
@@ -308,26 +308,33 @@ _ALARMS = 5
 _REVIEWED = {"approved": "Approved: ", "decision": "Decided: ", "history": "", "why": "", "risk": ""}
 
 
+def missing(changed: list[str], likely: LikelyChanges) -> dict[str, Companion]:
+    """The files that a change may lack, each with the one that is the reason; at most five, the likeliest first."""
+    found = {
+        one.path: one.because[0]
+        for one in likely.files
+        if one.score >= _ALARM and one.path not in changed and not one.path.endswith((*DOCUMENTS, ".lock"))
+    }
+    return dict(list(found.items())[:_ALARMS])
+
+
 def comment(
     changed: list[str], digests: list[PathDigest], likely: LikelyChanges | None, *, markdown: bool
 ) -> str:
     """A review comment about the files of a change: first what it may lack, then what is known of them."""
     bold, code = ("**", "`") if markdown else ("", "")
     lines = [f"{bold}Cards about this change{bold} ({counted(len(changed), 'file')})"]
-    missing = []
-    for one in likely.files if likely else ():
-        if one.score >= _ALARM and one.path not in changed and not one.path.endswith((*DOCUMENTS, ".lock")):
-            because = one.because[0]
-            share = f" in {because.commits} of {because.of} commits" if because.commits else ""
-            missing.append(f"- {code}{one.path}{code}: with {code}{because.path}{code}{share}")
-    missing = missing[:_ALARMS]
-    for added in likely.added if likely else ():
-        if not any(path.startswith(f"{added.folder}/") for path in changed):
-            missing.append(
-                f"- a new file in {code}{added.folder}/{code}: in {added.share:.0%} of the commits"
-            )
-    if missing:
-        lines += ["", f"{bold}Usually changed together, but not in this change{bold}", "", *missing]
+    alarms = []
+    for path, because in missing(changed, likely).items() if likely else ():
+        share = f" in {because.commits} of {because.of} commits" if because.commits else ""
+        alarms.append(f"- {code}{path}{code}: with {code}{because.path}{code}{share}")
+    alarms += [
+        f"- a new file in {code}{added.folder}/{code}: in {added.share:.0%} of the commits"
+        for added in (likely.added if likely else ())
+        if not any(path.startswith(f"{added.folder}/") for path in changed)
+    ]
+    if alarms:
+        lines += ["", f"{bold}Usually changed together, but not in this change{bold}", "", *alarms]
     for digest in digests:
         cards = [card for card in digest.cards if card.kind in _REVIEWED]
         if cards:
