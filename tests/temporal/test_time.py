@@ -660,7 +660,7 @@ def test_a_status_of_archived_is_not_a_property(call: Call) -> None:
     state, message = refusal(
         call, "remember", label="Tool", properties={"name": "make", "status": "archived"}
     )
-    assert (state, "call forget" in message, "\n" in message) == ("PM001", True, False)
+    assert (state, "Call forget" in message, "\n" in message) == ("PM001", True, False)
     call("remember", label="Problem", properties={"title": "it leaks", "status": "open"})
     assert call("get_node", label="Problem", key="it leaks")["properties"]["status"] == "open"
 
