@@ -121,7 +121,7 @@ async def _other_store(memory: Memory, other: str) -> dict[str, int]:
     except SchemaOutdated:
         raise
     except PgmemError as error:
-        log.warning("the other store is put off: %s", summary(error))
+        log.warning("the other store is tried again in the next round: %s", summary(error))
         return {}
     if found.shown:
         log.warning(
