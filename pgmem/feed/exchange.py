@@ -98,7 +98,8 @@ class Exchange:
             if feed == mine.feed:
                 continue
             known = await self._here.state(feed)
-            if known.pulled is not None and number <= int(known.pulled):
+            # A cursor of its feed, and not a number, is of an exchange without a folder.
+            if known.pulled is not None and known.pulled.isdecimal() and number <= int(known.pulled):
                 continue
             header, changes = folder.read(path)
             ahead = (datetime.fromisoformat(header["at"]) - datetime.now(UTC)).total_seconds()

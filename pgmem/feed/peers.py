@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +14,9 @@ from uuid import uuid4
 
 import httpx2
 
+from pgmem import plain_files
 from pgmem.calls.methods import Verbs
+from pgmem.documents import UNPACKED_BYTES
 from pgmem.errors import CursorLost, DatabaseUnavailable, InvalidArgument, NotPermitted
 from pgmem.models import Arrival, PeerState
 
@@ -98,6 +101,15 @@ class HttpPeer:
             timeout=_TIMEOUT_S, headers={"authorization": f"Bearer {token}", "accept": "application/json"}
         )
 
+    @contextmanager
+    def _understood(self) -> Iterator[None]:
+        try:
+            yield
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise InvalidArgument(
+                f"{self._address} answered what no server of pgmem answers: check the address."
+            ) from None
+
     async def _ask(self, method: str, query: dict[str, Any] | None = None, body: Any = None) -> Any:
         try:
             answer = await self._client.request(
@@ -111,11 +123,12 @@ class HttpPeer:
         if answer.status_code == 200 and answer.headers.get("content-type", "").startswith(
             "application/json"
         ):
-            return answer.json()
+            with self._understood():
+                return answer.json()
         try:
             found = answer.json()
             said = str(found.get("error", found))
-        except ValueError:
+        except (ValueError, AttributeError, RecursionError):
             said = f"it answered {answer.status_code}"
         match answer.status_code:
             case 410:
@@ -133,16 +146,23 @@ class HttpPeer:
     async def state(self, peer: str | None = None) -> PeerState:
         """Return its feed, release and clock; and how far it is in step with `peer`."""
         found = await self._ask("GET", {"state": peer or ""})
-        found["at"] = datetime.fromisoformat(found["at"])
-        return PeerState(**found)
+        with self._understood():
+            return PeerState(**{**found, "at": datetime.fromisoformat(found["at"])})
 
     async def changes(self, after: str, without: str | None = None) -> dict[str, Any]:
         """Return the page of its feed after a cursor."""
-        return dict(await self._ask("GET", {"after": after, "without": without}))
+        page = await self._ask("GET", {"after": after, "without": without})
+        with self._understood():
+            if page["more"] and page["cursor"] == after:
+                raise ValueError("the page leads to itself")
+            return {"changes": [dict(each) for each in page["changes"]], "cursor": str(page["cursor"]),
+                    "more": bool(page["more"])}  # fmt: skip
 
     async def records(self, part: str, place: list[str] | None) -> list[dict[str, Any]]:
         """Return a page of a part of its export."""
-        return list(await self._ask("GET", {"part": part, "place": json.dumps(place) if place else None}))
+        rows = await self._ask("GET", {"part": part, "place": json.dumps(place) if place else None})
+        with self._understood():
+            return [{"place": list(row["place"]), "record": dict(row["record"])} for row in rows]
 
     async def apply(self, changes: Sequence[Record], **options: Any) -> list[Arrival]:
         """Apply a page of another store, in requests that a server takes."""
@@ -155,7 +175,8 @@ class HttpPeer:
             if size > _REQUEST_BYTES or number == len(changes):
                 before = number - len(batch)
                 rows = await self._ask("POST", body={"changes": batch, **options})
-                done += [Arrival(**{**row, "place": row["place"] + before}) for row in rows]
+                with self._understood():
+                    done += [Arrival(**{**row, "place": row["place"] + before}) for row in rows]
                 batch, size = [], 0
         return done
 
@@ -213,13 +234,21 @@ class Folder:
         """Return the header and the changes of a file.
 
         Raises:
-            InvalidArgument: the file is not whole, or of a release with another format.
+            InvalidArgument: the file cannot be read, is not whole, or of a release with another format.
         """
         try:
-            lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+            text = plain_files.read(path, UNPACKED_BYTES).decode()
+        except OSError as error:
+            raise InvalidArgument(f"{path} cannot be read: {error.strerror or error}; remove it.") from None
+        except UnicodeDecodeError:
+            text = ""
+        try:
+            lines = [json.loads(line) for line in text.splitlines()]
             header, end = lines[0], lines[-1]
-            whole = header["pgmem_changes"] != FORMAT or end == {"end": len(lines) - 2}
-        except (OSError, ValueError, KeyError, IndexError, TypeError):
+            whole = header["pgmem_changes"] != FORMAT or (
+                end == {"end": len(lines) - 2} and datetime.fromisoformat(header["at"]).tzinfo is not None
+            )
+        except (ValueError, KeyError, IndexError, TypeError, RecursionError):
             whole = False
         if not whole:
             raise InvalidArgument(

@@ -259,6 +259,16 @@ async def test_a_folder_that_another_program_copies_brings_two_stores_in_step(
     assert len(list(folder.iterdir())) == files
 
 
+async def test_stores_that_were_in_step_without_a_folder_go_on_with_one(pair: Pair, tmp_path: Path) -> None:
+    laptop, server = pair
+    await laptop.save_session("open", "shop")
+    await in_step(pair)
+    await laptop.save_session("closed", "shop")
+    for memory in (laptop, server):
+        await exchange(memory, str(tmp_path))
+    equal(pair)
+
+
 async def test_a_file_that_is_not_whole_is_refused(pair: Pair, tmp_path: Path) -> None:
     laptop, server = pair
     await laptop.save_session("open", "shop")

@@ -1,0 +1,85 @@
+"""The attacker has prepared the folder of changes, or runs the server, that a store is kept in step with."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from pgmem.errors import InvalidArgument
+from pgmem.feed.peers import Folder, HttpPeer
+
+pytestmark = pytest.mark.anyio
+
+NAME = "0123456789ab-00000001.jsonl"
+HEADER = {"pgmem_changes": 1, "release": "0", "feed": "0123456789ab", "at": "2026-01-01T00:00:00+00:00"}
+
+
+def whole(**header: Any) -> str:
+    return f"{json.dumps(HEADER | header)}\n{json.dumps({'end': 0})}\n"
+
+
+def test_a_pipe_or_a_link_in_the_folder_of_changes_is_not_opened(tmp_path: Path) -> None:
+    outside, folder = tmp_path / "outside", tmp_path / "changes"
+    outside.write_text(whole())
+    folder.mkdir()
+    path = folder / NAME
+    os.mkfifo(path)
+    with pytest.raises(InvalidArgument, match=r"cannot be read: .*; remove it"):
+        Folder(folder).read(path)
+    path.unlink()
+    path.symlink_to(outside)
+    with pytest.raises(InvalidArgument, match=r"cannot be read: .*; remove it"):
+        Folder(folder).read(path)
+    path.unlink()
+    path.write_text(whole())
+    assert Folder(folder).read(path)[1] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 100_000, whole(at="soon"), whole(at="2026-01-01T00:00:00"), whole(at=1), "[]\n[]\n", "\x00", ""],
+    ids=["deep", "no time", "no time zone", "number", "lists", "zero", "empty"],
+)
+def test_a_file_of_changes_that_no_store_writes_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / NAME
+    path.write_text(text)
+    with pytest.raises(InvalidArgument, match="is not whole"):
+        Folder(tmp_path).read(path)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["[" * 100_000, "{", "[]", "{}", "7", '{"at": "soon"}', '{"changes": [7], "cursor": "b", "more": false}'],
+    ids=["deep", "cut off", "list", "object", "number", "no time", "no changes"],
+)
+async def test_an_answer_that_no_server_of_pgmem_gives_is_refused(
+    monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    peer = answering(monkeypatch, answer)
+    for ask in (peer.state(), peer.changes("a")):
+        with pytest.raises(InvalidArgument, match="answered what no server of pgmem answers"):
+            await ask
+    await peer.aclose()
+
+
+async def test_a_page_that_leads_to_itself_is_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    peer = answering(monkeypatch, '{"changes": [], "cursor": "a", "more": true}')
+    assert (await peer.changes("b"))["more"]
+    with pytest.raises(InvalidArgument, match="answered what no server of pgmem answers"):
+        await peer.changes("a")
+    await peer.aclose()
+
+
+def answering(monkeypatch: pytest.MonkeyPatch, answer: str) -> HttpPeer:
+    """A server that answers every request with this text."""
+
+    async def request(*_: object, **__: object) -> httpx2.Response:
+        return httpx2.Response(200, text=answer, headers={"content-type": "application/json"})
+
+    monkeypatch.setattr(httpx2.AsyncClient, "request", request)
+    return HttpPeer("http://peer.example", "token")
