@@ -345,6 +345,38 @@ def facts(store: EmptyStore, data: DataFile) -> None:
 
 @app.command()
 @store_command
+def alarms(
+    store: EmptyStore,
+    talks: Annotated[
+        Path | None, typer.Option("--locomo", exists=True, dir_okay=False, help="LoCoMo's file.")
+    ] = None,
+    texts: Annotated[
+        Path | None,
+        typer.Option(
+            "--texts",
+            exists=True,
+            dir_okay=False,
+            help="Texts, one a line, or descriptions of Debian's packages.",
+        ),
+    ] = None,
+    count: Annotated[int, typer.Option("--count", min=1, help="How many of the texts.")] = 5_000,
+) -> None:
+    """Count the contradictions that saves name among texts that do not contradict each other; show ten."""
+    from benchmarks import alarms as bench
+
+    if talks is None and texts is None:
+        stop("--locomo or --texts: name at least one file.", 2)
+    report = replace(store, data="--locomo, --texts").measure(bench.run, talks, texts, count)
+    for row in report["rows"]:
+        _print(
+            f"{row['corpus']}: {len(row['alarms'])} alarms in {row['saves']} saves",
+            ("axis", "theirs", "ours"),
+            row["alarms"][:10],
+        )
+
+
+@app.command()
+@store_command
 def precision(
     store: EmptyStore,
     data: Annotated[
