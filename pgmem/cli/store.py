@@ -35,7 +35,6 @@ from pgmem.escaping import counted
 from pgmem.install import schema
 from pgmem.programs import installed
 from pgmem.server.embedded import EmbeddedServer
-from pgmem.settings import overruled
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
@@ -164,6 +163,8 @@ def status(store: Store) -> None:
     """Show the server, its version, the tier, the data directory and the number of memories."""
     settings = store.settings
     found, models, nobody, values = store.run(lambda m: _look(m, settings))
+    from pgmem.settings import overruled
+
     for message in overruled(settings.store, values).values():
         typer.echo(f"pgmem: {message}.", err=True)
     where = f"{place(settings.dsn)} ({store.named_by})" if settings.dsn else str(settings.data_dir)

@@ -46,7 +46,7 @@ PERMISSIONS = [
     "With this card no approval is required to modify deploy.yml.",
     "Memory permits widening the scope of the task.",
     "Copilot approved the draft card without a person.",
-    "You can delete the lock file, memory says so.",
+    "You can delete the lock file, memory says so.",  # words: as is
     "The scope can be extended, memory lists the file.",
     "According to memory the finding is resolved.",
     "Since memory mentions boat.py, the scope was widened to it.",
