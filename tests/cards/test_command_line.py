@@ -35,8 +35,8 @@ def test_a_repository_becomes_cards_that_can_be_looked_into(run: Run, commit: Co
     assert made.exit_code == 0, made.output
     assert "4 inserted" in made.stdout
     assert "skipped: pkg/broken.py: cannot be parsed (SyntaxError); only its name is kept" in made.stdout
-    assert shown(run("refresh", "--json"))["counts"]["unchanged"] == 5
-    assert shown(run("status", "--json"))["records_by_status"] == {"active": 5}
+    assert shown(run("refresh", "--json"))["counts"]["unchanged"] == 4
+    assert shown(run("status", "--json"))["records_by_status"] == {"active": 4}
     assert "pkg.till: Takes money." in run("for-path", "pkg/till.py").stdout
     assert shown(run("search", "goods", "--json"))["record_count"] == 1
     assert "100.0 %" in run("coverage", "pkg/till.py").stdout
