@@ -126,6 +126,9 @@ VERBS = {
                     default="project",
                     choices=("global", "project", "focus"),
                 ),
+                "citation": Argument(
+                    "Its sources: ids, URLs, path:lines@commit, tickets.", type="text[]", for_agents=False
+                ),
                 "valid_from": Argument(
                     "Since when it holds; unset: now.", type="timestamp with time zone", for_agents=False
                 ),
@@ -165,6 +168,7 @@ VERBS = {
                     "How certain it is, 0 to 1.", type="double precision", default="1.0", least=0.0, most=1.0
                 ),
                 "supersedes": Argument("The decision that this one replaces; its id or title."),
+                "citation": Argument("Its sources: ids, URLs, path:lines@commit, tickets.", type="text[]"),
                 "valid_from": Argument("Since when it holds; unset: now.", type="timestamp with time zone"),
                 "valid_to": Argument("Until when; unset: an open end.", type="timestamp with time zone"),
                 "governance_token": Argument(
@@ -204,6 +208,9 @@ VERBS = {
                 ),
                 "save_id": Argument("A UUID; sent again, it saves once.", type="uuid"),
                 "focus": Argument("Focus area."),
+                "citation": Argument(
+                    "Its sources: ids, URLs, path:lines@commit, tickets.", type="text[]", for_agents=False
+                ),
                 "valid_from": Argument("Since when it holds; unset: now.", type="timestamp with time zone"),
                 "valid_to": Argument("Until when; unset: an open end.", type="timestamp with time zone"),
                 "share": Argument(
@@ -245,6 +252,7 @@ VERBS = {
                     choices=("private", "org"),
                     for_agents=False,
                 ),
+                "citation": Argument("Its sources: ids, URLs, path:lines@commit, tickets.", type="text[]"),
                 "valid_from": Argument("Since when it holds; unset: now.", type="timestamp with time zone"),
                 "valid_to": Argument("Until when; unset: an open end.", type="timestamp with time zone"),
             },
@@ -273,6 +281,9 @@ VERBS = {
                     "Such as capital; the slot of the fact: a later one in the same slot replaces it."
                 ),
                 "aliases": Argument("Names; unset: those it has.", type="text[]"),
+                "citation": Argument(
+                    "Its sources: ids, URLs, path:lines@commit, tickets.", type="text[]", for_agents=False
+                ),
                 "valid_from": Argument("Since when it holds; unset: now.", type="timestamp with time zone"),
                 "valid_to": Argument("Until when; unset: an open end.", type="timestamp with time zone"),
                 "governance_token": Argument(
@@ -2140,6 +2151,14 @@ KINDS = (
                 option="next",
             ),
             Field(
+                name="citation",
+                type="texts",
+                meaning="Its sources: ids, URLs, path:lines@commit, tickets.",
+                required=False,
+                hidden=True,
+                option=None,
+            ),
+            Field(
                 name="valid_from",
                 type="time",
                 meaning="Since when it holds; unset: now.",
@@ -2211,6 +2230,14 @@ KINDS = (
                 option=None,
             ),
             Field(
+                name="citation",
+                type="texts",
+                meaning="Its sources: ids, URLs, path:lines@commit, tickets.",
+                required=False,
+                hidden=False,
+                option=None,
+            ),
+            Field(
                 name="valid_from",
                 type="time",
                 meaning="Since when it holds; unset: now.",
@@ -2266,6 +2293,14 @@ KINDS = (
                 option=None,
             ),
             Field(
+                name="citation",
+                type="texts",
+                meaning="Its sources: ids, URLs, path:lines@commit, tickets.",
+                required=False,
+                hidden=True,
+                option=None,
+            ),
+            Field(
                 name="valid_from",
                 type="time",
                 meaning="Since when it holds; unset: now.",
@@ -2301,6 +2336,14 @@ KINDS = (
                 name="relevance_score",
                 type="relevance",
                 meaning="How relevant it is, 0 to 1; kept with the note, and no part of a ranking.",
+                required=False,
+                hidden=False,
+                option=None,
+            ),
+            Field(
+                name="citation",
+                type="texts",
+                meaning="Its sources: ids, URLs, path:lines@commit, tickets.",
                 required=False,
                 hidden=False,
                 option=None,
@@ -2366,6 +2409,14 @@ KINDS = (
                 meaning="Names; unset: those it has.",
                 required=False,
                 hidden=False,
+                option=None,
+            ),
+            Field(
+                name="citation",
+                type="texts",
+                meaning="Its sources: ids, URLs, path:lines@commit, tickets.",
+                required=False,
+                hidden=True,
                 option=None,
             ),
             Field(

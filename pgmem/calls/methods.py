@@ -350,6 +350,7 @@ class Verbs:
         next_actions: Sequence[str] = (),
         focus: str | None = None,
         scope: ScopeName = "project",
+        citation: Sequence[str] = (),
         valid_from: datetime | None = None,
         valid_to: datetime | None = None,
         governance_token: str | None = None,
@@ -370,6 +371,7 @@ class Verbs:
             next_actions: What comes next.
             focus: Focus area.
             scope: Its reach; global, project or focus.
+            citation: Its sources: ids, URLs, path:lines@commit, tickets.
             valid_from: Since when it holds; unset: now.
             valid_to: Until when; unset: an open end.
             governance_token: Approval for scope global; a token of request_global_write_approval.
@@ -386,8 +388,8 @@ class Verbs:
             "objective": objective, "project_id": project_id, "actions_taken": list(actions_taken),
             "decisions_made": list(decisions_made), "open_items": list(open_items),
             "next_actions": list(next_actions), "focus": focus, "scope": scope,
-            "valid_from": valid_from, "valid_to": valid_to, "governance_token": governance_token,
-            "save_id": save_id, "share": share,
+            "citation": list(citation), "valid_from": valid_from, "valid_to": valid_to,
+            "governance_token": governance_token, "save_id": save_id, "share": share,
         }  # fmt: skip
         return await saves.save(self.caller, "save_session", params)
 
@@ -402,6 +404,7 @@ class Verbs:
         focus: str | None = None,
         confidence: Confidence = 1.0,
         supersedes: str | None = None,
+        citation: Sequence[str] = (),
         valid_from: datetime | None = None,
         valid_to: datetime | None = None,
         governance_token: str | None = None,
@@ -425,6 +428,7 @@ class Verbs:
             focus: Focus area.
             confidence: How certain it is, 0 to 1.
             supersedes: The decision that this one replaces; its id or title.
+            citation: Its sources: ids, URLs, path:lines@commit, tickets.
             valid_from: Since when it holds; unset: now.
             valid_to: Until when; unset: an open end.
             governance_token: Approval for scope global; a token of request_global_write_approval.
@@ -440,8 +444,9 @@ class Verbs:
         params = {
             "title": title, "rationale": rationale, "project_id": project_id, "owner": owner,
             "date": date, "scope": scope, "focus": focus, "confidence": confidence,
-            "supersedes": supersedes, "valid_from": valid_from, "valid_to": valid_to,
-            "governance_token": governance_token, "save_id": save_id, "share": share,
+            "supersedes": supersedes, "citation": list(citation), "valid_from": valid_from,
+            "valid_to": valid_to, "governance_token": governance_token, "save_id": save_id,
+            "share": share,
         }  # fmt: skip
         return await saves.save(self.caller, "save_decision", params)
 
@@ -456,6 +461,7 @@ class Verbs:
         governance_token: str | None = None,
         save_id: UUID | None = None,
         focus: str | None = None,
+        citation: Sequence[str] = (),
         valid_from: datetime | None = None,
         valid_to: datetime | None = None,
         share: Sharing | None = None,
@@ -475,6 +481,7 @@ class Verbs:
             governance_token: Approval for scope global; a token of request_global_write_approval.
             save_id: A UUID; sent again, it saves once.
             focus: Focus area.
+            citation: Its sources: ids, URLs, path:lines@commit, tickets.
             valid_from: Since when it holds; unset: now.
             valid_to: Until when; unset: an open end.
             share: Whose it is: private or org; unset: private where there is a user.
@@ -490,7 +497,8 @@ class Verbs:
             "trigger": trigger, "repeatable_steps": list(repeatable_steps), "project_id": project_id,
             "exclusions": list(exclusions), "scope": scope, "last_validated_at": last_validated_at,
             "governance_token": governance_token, "save_id": save_id, "focus": focus,
-            "valid_from": valid_from, "valid_to": valid_to, "share": share,
+            "citation": list(citation), "valid_from": valid_from, "valid_to": valid_to,
+            "share": share,
         }  # fmt: skip
         return await saves.save(self.caller, "save_pattern", params)
 
@@ -505,6 +513,7 @@ class Verbs:
         governance_token: str | None = None,
         save_id: UUID | None = None,
         share: Sharing | None = None,
+        citation: Sequence[str] = (),
         valid_from: datetime | None = None,
         valid_to: datetime | None = None,
     ) -> SaveResult:
@@ -523,6 +532,7 @@ class Verbs:
             governance_token: Approval for scope global; a token of request_global_write_approval.
             save_id: A UUID; sent again, it saves once.
             share: Whose it is: private or org; unset: private where there is a user.
+            citation: Its sources: ids, URLs, path:lines@commit, tickets.
             valid_from: Since when it holds; unset: now.
             valid_to: Until when; unset: an open end.
 
@@ -535,7 +545,8 @@ class Verbs:
         params = {
             "content": content, "project_id": project_id, "topic": topic, "scope": scope,
             "focus": focus, "relevance_score": relevance_score, "governance_token": governance_token,
-            "save_id": save_id, "share": share, "valid_from": valid_from, "valid_to": valid_to,
+            "save_id": save_id, "share": share, "citation": list(citation), "valid_from": valid_from,
+            "valid_to": valid_to,
         }  # fmt: skip
         return await saves.save(self.caller, "save_context", params)
 
@@ -549,6 +560,7 @@ class Verbs:
         focus: str | None = None,
         about: str | None = None,
         aliases: Sequence[str] = (),
+        citation: Sequence[str] = (),
         valid_from: datetime | None = None,
         valid_to: datetime | None = None,
         governance_token: str | None = None,
@@ -572,6 +584,7 @@ class Verbs:
             focus: Focus area.
             about: Such as capital; the slot of the fact: a later one in the same slot replaces it.
             aliases: Names; unset: those it has.
+            citation: Its sources: ids, URLs, path:lines@commit, tickets.
             valid_from: Since when it holds; unset: now.
             valid_to: Until when; unset: an open end.
             governance_token: Approval for scope global; a token of request_global_write_approval.
@@ -587,8 +600,9 @@ class Verbs:
         params = {
             "entity_name": entity_name, "fact": fact, "project_id": project_id,
             "related_entities": list(related_entities) or None, "scope": scope, "focus": focus,
-            "about": about, "aliases": list(aliases), "valid_from": valid_from, "valid_to": valid_to,
-            "governance_token": governance_token, "save_id": save_id, "share": share,
+            "about": about, "aliases": list(aliases), "citation": list(citation),
+            "valid_from": valid_from, "valid_to": valid_to, "governance_token": governance_token,
+            "save_id": save_id, "share": share,
         }  # fmt: skip
         return await saves.save(self.caller, "upsert_entity", params)
 

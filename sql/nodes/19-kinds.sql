@@ -40,7 +40,7 @@ comment on function pgmem.field is $$
 A field of a kind of memory, for declare_kind.
 
 The type is text, texts, title, key, date, time, or a type of arguments in this schema; a field that is kept as view is
-only a column of the view.
+only a column of the view. Texts that start with null are left out where none are sent.
 $$;
 
 
@@ -81,6 +81,8 @@ begin
     text_fields = excluded.text_fields, dedup = excluded.dedup, verb = excluded.verb,
     opens_project = excluded.opens_project, repeats = excluded.repeats, stored_by = excluded.stored_by;
   p_fields := p_fields || array[
+    pgmem.field('citation', 'texts', 'Its sources: ids, URLs, path:lines@commit, tickets.', p_starts => 'null',
+      p_hidden => p_label not in ('Decision', 'Context')),
     pgmem.field('valid_from', 'time', 'Since when it holds; unset: now.', p_kept => 'valid_from',
       p_option => 'from', p_hidden => p_opens_project),
     pgmem.field('valid_to', 'time', 'Until when; unset: an open end.', p_kept => 'valid_to', p_option => 'to',
@@ -180,7 +182,8 @@ language sql stable set search_path = pgmem, pg_temp as $$
     when 'title' then format('pgmem.clean_title(p_arguments ->> %1$L, %1$L)', (p_field).name)
     when 'key' then format('pgmem.require_key(p_arguments ->> %1$L, %1$L)', (p_field).name)
     when 'text' then format('pgmem.clean_text(p_arguments ->> %1$L, %1$L, %2$s)', (p_field).name, (p_field).required::text)
-    when 'texts' then format('pgmem.clean_texts(p_arguments -> %1$L, %1$L, %2$s)', (p_field).name, (p_field).required::text)
+    when 'texts' then format(case (p_field).starts when 'null' then 'nullif(%s, ''[]'')' else '%s' end,
+      format('pgmem.clean_texts(p_arguments -> %1$L, %1$L, %2$s)', (p_field).name, (p_field).required::text))
     when 'date' then format('%s::date', pgmem.time_of_field(p_field))
     when 'time' then pgmem.time_of_field(p_field)
     else format('pgmem.argument_number(p_arguments, %L, %s)', (p_field).name, coalesce((p_field).starts, 'null')) end;

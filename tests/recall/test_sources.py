@@ -59,3 +59,23 @@ def test_a_source_of_another_tenant_is_not_shown(call: Call, each: Each, act_as:
     assert (source["state"], source["said"]) == ("GONE", None)
     with pytest.raises(psycopg.Error, match="No memory with id"):
         each("get_sources", id=hidden)
+
+
+@pytest.mark.parametrize(
+    ("verb", "arguments"),
+    [
+        ("save_context", {"content": "The till opens at seven"}),
+        ("save_decision", {"title": "Open at seven", "rationale": "Bakers come early"}),
+        ("save_pattern", {"trigger": "the till sticks", "repeatable_steps": ["hit it"]}),
+        ("upsert_entity", {"entity_name": "Till", "fact": "opens at seven"}),
+    ],
+)
+def test_a_save_names_its_sources(
+    call: Call, each: Each, shop: str, verb: str, arguments: dict[str, object]
+) -> None:
+    saved = call(verb, **arguments, citation=["src/till.py:3@abc123", "#34"], project_id="shop")
+    found = each("get_sources", id=saved["artifact_id"])
+    assert [(row["kind"], row["target"]) for row in found] == [
+        ("file", "src/till.py:3@abc123"),
+        ("ticket", "#34"),
+    ]

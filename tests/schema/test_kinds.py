@@ -44,7 +44,7 @@ $$,
 
 
 # The fields that every kind has.
-PERIOD = ("valid_from", "valid_to")
+PERIOD = ("citation", "valid_from", "valid_to")
 
 
 @pytest.fixture
