@@ -161,6 +161,8 @@ def _planned(dsn: str) -> list[str]:
 @store_command
 def status(store: Store) -> None:
     """Show the server, its version, the tier, the data directory and the number of memories."""
+    from pgmem.settings import overruled
+
     settings = store.settings
     found, models, nobody, values = store.run(lambda m: _look(m, settings))
     from pgmem.settings import overruled
