@@ -127,7 +127,7 @@ VERBS = {
                     choices=("global", "project", "focus"),
                 ),
                 "citation": Argument(
-                    "Its sources: ids, URLs, path:lines@commit, tickets.", type="text[]", for_agents=False
+                    "Sources; ids, URLs, path:lines@commit, tickets.", type="text[]", for_agents=False
                 ),
                 "valid_from": Argument(
                     "Since when it holds; unset: now.", type="timestamp with time zone", for_agents=False
@@ -168,7 +168,7 @@ VERBS = {
                     "How certain it is, 0 to 1.", type="double precision", default="1.0", least=0.0, most=1.0
                 ),
                 "supersedes": Argument("The decision that this one replaces; its id or title."),
-                "citation": Argument("Its sources: ids, URLs, path:lines@commit, tickets.", type="text[]"),
+                "citation": Argument("Sources; ids, URLs, path:lines@commit, tickets.", type="text[]"),
                 "valid_from": Argument("Since when it holds; unset: now.", type="timestamp with time zone"),
                 "valid_to": Argument("Until when; unset: an open end.", type="timestamp with time zone"),
                 "governance_token": Argument(
@@ -209,7 +209,7 @@ VERBS = {
                 "save_id": Argument("A UUID; sent again, it saves once.", type="uuid"),
                 "focus": Argument("Focus area."),
                 "citation": Argument(
-                    "Its sources: ids, URLs, path:lines@commit, tickets.", type="text[]", for_agents=False
+                    "Sources; ids, URLs, path:lines@commit, tickets.", type="text[]", for_agents=False
                 ),
                 "valid_from": Argument("Since when it holds; unset: now.", type="timestamp with time zone"),
                 "valid_to": Argument("Until when; unset: an open end.", type="timestamp with time zone"),
@@ -237,7 +237,7 @@ VERBS = {
                 ),
                 "focus": Argument("Focus area."),
                 "relevance_score": Argument(
-                    "How relevant it is, 0 to 1; kept with the note, and no part of a ranking.",
+                    "0 to 1; how relevant it is: kept with the note, and no part of a ranking.",
                     type="double precision",
                     default="1.0",
                     least=0.0,
@@ -252,7 +252,7 @@ VERBS = {
                     choices=("private", "org"),
                     for_agents=False,
                 ),
-                "citation": Argument("Its sources: ids, URLs, path:lines@commit, tickets.", type="text[]"),
+                "citation": Argument("Sources; ids, URLs, path:lines@commit, tickets.", type="text[]"),
                 "valid_from": Argument("Since when it holds; unset: now.", type="timestamp with time zone"),
                 "valid_to": Argument("Until when; unset: an open end.", type="timestamp with time zone"),
             },
@@ -282,7 +282,7 @@ VERBS = {
                 ),
                 "aliases": Argument("Names; unset: those it has.", type="text[]"),
                 "citation": Argument(
-                    "Its sources: ids, URLs, path:lines@commit, tickets.", type="text[]", for_agents=False
+                    "Sources; ids, URLs, path:lines@commit, tickets.", type="text[]", for_agents=False
                 ),
                 "valid_from": Argument("Since when it holds; unset: now.", type="timestamp with time zone"),
                 "valid_to": Argument("Until when; unset: an open end.", type="timestamp with time zone"),
@@ -2153,7 +2153,7 @@ KINDS = (
             Field(
                 name="citation",
                 type="texts",
-                meaning="Its sources: ids, URLs, path:lines@commit, tickets.",
+                meaning="Sources; ids, URLs, path:lines@commit, tickets.",
                 required=False,
                 hidden=True,
                 option=None,
@@ -2232,7 +2232,7 @@ KINDS = (
             Field(
                 name="citation",
                 type="texts",
-                meaning="Its sources: ids, URLs, path:lines@commit, tickets.",
+                meaning="Sources; ids, URLs, path:lines@commit, tickets.",
                 required=False,
                 hidden=False,
                 option=None,
@@ -2295,7 +2295,7 @@ KINDS = (
             Field(
                 name="citation",
                 type="texts",
-                meaning="Its sources: ids, URLs, path:lines@commit, tickets.",
+                meaning="Sources; ids, URLs, path:lines@commit, tickets.",
                 required=False,
                 hidden=True,
                 option=None,
@@ -2335,7 +2335,7 @@ KINDS = (
             Field(
                 name="relevance_score",
                 type="relevance",
-                meaning="How relevant it is, 0 to 1; kept with the note, and no part of a ranking.",
+                meaning="0 to 1; how relevant it is: kept with the note, and no part of a ranking.",
                 required=False,
                 hidden=False,
                 option=None,
@@ -2343,7 +2343,7 @@ KINDS = (
             Field(
                 name="citation",
                 type="texts",
-                meaning="Its sources: ids, URLs, path:lines@commit, tickets.",
+                meaning="Sources; ids, URLs, path:lines@commit, tickets.",
                 required=False,
                 hidden=False,
                 option=None,
@@ -2414,7 +2414,7 @@ KINDS = (
             Field(
                 name="citation",
                 type="texts",
-                meaning="Its sources: ids, URLs, path:lines@commit, tickets.",
+                meaning="Sources; ids, URLs, path:lines@commit, tickets.",
                 required=False,
                 hidden=True,
                 option=None,

@@ -371,7 +371,7 @@ class Verbs:
             next_actions: What comes next.
             focus: Focus area.
             scope: Its reach; global, project or focus.
-            citation: Its sources: ids, URLs, path:lines@commit, tickets.
+            citation: Sources; ids, URLs, path:lines@commit, tickets.
             valid_from: Since when it holds; unset: now.
             valid_to: Until when; unset: an open end.
             governance_token: Approval for scope global; a token of request_global_write_approval.
@@ -428,7 +428,7 @@ class Verbs:
             focus: Focus area.
             confidence: How certain it is, 0 to 1.
             supersedes: The decision that this one replaces; its id or title.
-            citation: Its sources: ids, URLs, path:lines@commit, tickets.
+            citation: Sources; ids, URLs, path:lines@commit, tickets.
             valid_from: Since when it holds; unset: now.
             valid_to: Until when; unset: an open end.
             governance_token: Approval for scope global; a token of request_global_write_approval.
@@ -481,7 +481,7 @@ class Verbs:
             governance_token: Approval for scope global; a token of request_global_write_approval.
             save_id: A UUID; sent again, it saves once.
             focus: Focus area.
-            citation: Its sources: ids, URLs, path:lines@commit, tickets.
+            citation: Sources; ids, URLs, path:lines@commit, tickets.
             valid_from: Since when it holds; unset: now.
             valid_to: Until when; unset: an open end.
             share: Whose it is: private or org; unset: private where there is a user.
@@ -528,11 +528,11 @@ class Verbs:
             topic: Its title.
             scope: Its reach; global, project or focus.
             focus: Focus area.
-            relevance_score: How relevant it is, 0 to 1; kept with the note, and no part of a ranking.
+            relevance_score: 0 to 1; how relevant it is: kept with the note, and no part of a ranking.
             governance_token: Approval for scope global; a token of request_global_write_approval.
             save_id: A UUID; sent again, it saves once.
             share: Whose it is: private or org; unset: private where there is a user.
-            citation: Its sources: ids, URLs, path:lines@commit, tickets.
+            citation: Sources; ids, URLs, path:lines@commit, tickets.
             valid_from: Since when it holds; unset: now.
             valid_to: Until when; unset: an open end.
 
@@ -584,7 +584,7 @@ class Verbs:
             focus: Focus area.
             about: Such as capital; the slot of the fact: a later one in the same slot replaces it.
             aliases: Names; unset: those it has.
-            citation: Its sources: ids, URLs, path:lines@commit, tickets.
+            citation: Sources; ids, URLs, path:lines@commit, tickets.
             valid_from: Since when it holds; unset: now.
             valid_to: Until when; unset: an open end.
             governance_token: Approval for scope global; a token of request_global_write_approval.

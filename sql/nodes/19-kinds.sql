@@ -81,7 +81,7 @@ begin
     text_fields = excluded.text_fields, dedup = excluded.dedup, verb = excluded.verb,
     opens_project = excluded.opens_project, repeats = excluded.repeats, stored_by = excluded.stored_by;
   p_fields := p_fields || array[
-    pgmem.field('citation', 'texts', 'Its sources: ids, URLs, path:lines@commit, tickets.', p_starts => 'null',
+    pgmem.field('citation', 'texts', 'Sources; ids, URLs, path:lines@commit, tickets.', p_starts => 'null',
       p_hidden => p_label not in ('Decision', 'Context')),
     pgmem.field('valid_from', 'time', 'Since when it holds; unset: now.', p_kept => 'valid_from',
       p_option => 'from', p_hidden => p_opens_project),

@@ -17,7 +17,7 @@ $$,
     pgmem.field('content', 'text', 'The text of the note.', p_required => true),
     pgmem.field('topic', 'text', 'Its title.'),
     pgmem.field('relevance_score', 'relevance',
-      'How relevant it is, 0 to 1; kept with the note, and no part of a ranking.', p_starts => '1.0')],
+      '0 to 1; how relevant it is: kept with the note, and no part of a ranking.', p_starts => '1.0')],
   p_searched => '{topic,content}',
   p_titled_by => '{topic,content}',
   p_order => '{content,project_id,topic,scope,focus,relevance_score,governance_token,save_id,share}');
