@@ -130,7 +130,7 @@ VERBS = {
                     "Sources; ids, URLs, path:lines@commit, tickets.", type="text[]", for_agents=False
                 ),
                 "valid_from": Argument(
-                    "Since when it holds; unset: now.", type="timestamp with time zone", for_agents=False
+                    "Since when; unset: now.", type="timestamp with time zone", for_agents=False
                 ),
                 "valid_to": Argument(
                     "Until when; unset: an open end.", type="timestamp with time zone", for_agents=False
@@ -169,7 +169,7 @@ VERBS = {
                 ),
                 "supersedes": Argument("The decision that this one replaces; its id or title."),
                 "citation": Argument("Sources; ids, URLs, path:lines@commit, tickets.", type="text[]"),
-                "valid_from": Argument("Since when it holds; unset: now.", type="timestamp with time zone"),
+                "valid_from": Argument("Since when; unset: now.", type="timestamp with time zone"),
                 "valid_to": Argument("Until when; unset: an open end.", type="timestamp with time zone"),
                 "governance_token": Argument(
                     "Approval for scope global; a token of request_global_write_approval."
@@ -211,7 +211,7 @@ VERBS = {
                 "citation": Argument(
                     "Sources; ids, URLs, path:lines@commit, tickets.", type="text[]", for_agents=False
                 ),
-                "valid_from": Argument("Since when it holds; unset: now.", type="timestamp with time zone"),
+                "valid_from": Argument("Since when; unset: now.", type="timestamp with time zone"),
                 "valid_to": Argument("Until when; unset: an open end.", type="timestamp with time zone"),
                 "share": Argument(
                     "Whose it is: private or org; unset: private where there is a user.",
@@ -253,7 +253,7 @@ VERBS = {
                     for_agents=False,
                 ),
                 "citation": Argument("Sources; ids, URLs, path:lines@commit, tickets.", type="text[]"),
-                "valid_from": Argument("Since when it holds; unset: now.", type="timestamp with time zone"),
+                "valid_from": Argument("Since when; unset: now.", type="timestamp with time zone"),
                 "valid_to": Argument("Until when; unset: an open end.", type="timestamp with time zone"),
             },
         ),
@@ -284,7 +284,7 @@ VERBS = {
                 "citation": Argument(
                     "Sources; ids, URLs, path:lines@commit, tickets.", type="text[]", for_agents=False
                 ),
-                "valid_from": Argument("Since when it holds; unset: now.", type="timestamp with time zone"),
+                "valid_from": Argument("Since when; unset: now.", type="timestamp with time zone"),
                 "valid_to": Argument("Until when; unset: an open end.", type="timestamp with time zone"),
                 "governance_token": Argument(
                     "Approval for scope global; a token of request_global_write_approval."
@@ -2161,7 +2161,7 @@ KINDS = (
             Field(
                 name="valid_from",
                 type="time",
-                meaning="Since when it holds; unset: now.",
+                meaning="Since when; unset: now.",
                 required=False,
                 hidden=True,
                 option="from",
@@ -2240,7 +2240,7 @@ KINDS = (
             Field(
                 name="valid_from",
                 type="time",
-                meaning="Since when it holds; unset: now.",
+                meaning="Since when; unset: now.",
                 required=False,
                 hidden=False,
                 option="from",
@@ -2303,7 +2303,7 @@ KINDS = (
             Field(
                 name="valid_from",
                 type="time",
-                meaning="Since when it holds; unset: now.",
+                meaning="Since when; unset: now.",
                 required=False,
                 hidden=False,
                 option="from",
@@ -2351,7 +2351,7 @@ KINDS = (
             Field(
                 name="valid_from",
                 type="time",
-                meaning="Since when it holds; unset: now.",
+                meaning="Since when; unset: now.",
                 required=False,
                 hidden=False,
                 option="from",
@@ -2422,7 +2422,7 @@ KINDS = (
             Field(
                 name="valid_from",
                 type="time",
-                meaning="Since when it holds; unset: now.",
+                meaning="Since when; unset: now.",
                 required=False,
                 hidden=False,
                 option="from",

@@ -372,7 +372,7 @@ class Verbs:
             focus: Focus area.
             scope: Its reach; global, project or focus.
             citation: Sources; ids, URLs, path:lines@commit, tickets.
-            valid_from: Since when it holds; unset: now.
+            valid_from: Since when; unset: now.
             valid_to: Until when; unset: an open end.
             governance_token: Approval for scope global; a token of request_global_write_approval.
             save_id: A UUID; sent again, it saves once.
@@ -429,7 +429,7 @@ class Verbs:
             confidence: How certain it is, 0 to 1.
             supersedes: The decision that this one replaces; its id or title.
             citation: Sources; ids, URLs, path:lines@commit, tickets.
-            valid_from: Since when it holds; unset: now.
+            valid_from: Since when; unset: now.
             valid_to: Until when; unset: an open end.
             governance_token: Approval for scope global; a token of request_global_write_approval.
             save_id: A UUID; sent again, it saves once.
@@ -482,7 +482,7 @@ class Verbs:
             save_id: A UUID; sent again, it saves once.
             focus: Focus area.
             citation: Sources; ids, URLs, path:lines@commit, tickets.
-            valid_from: Since when it holds; unset: now.
+            valid_from: Since when; unset: now.
             valid_to: Until when; unset: an open end.
             share: Whose it is: private or org; unset: private where there is a user.
 
@@ -533,7 +533,7 @@ class Verbs:
             save_id: A UUID; sent again, it saves once.
             share: Whose it is: private or org; unset: private where there is a user.
             citation: Sources; ids, URLs, path:lines@commit, tickets.
-            valid_from: Since when it holds; unset: now.
+            valid_from: Since when; unset: now.
             valid_to: Until when; unset: an open end.
 
         Raises:
@@ -585,7 +585,7 @@ class Verbs:
             about: Such as capital; the slot of the fact: a later one in the same slot replaces it.
             aliases: Names; unset: those it has.
             citation: Sources; ids, URLs, path:lines@commit, tickets.
-            valid_from: Since when it holds; unset: now.
+            valid_from: Since when; unset: now.
             valid_to: Until when; unset: an open end.
             governance_token: Approval for scope global; a token of request_global_write_approval.
             save_id: A UUID; sent again, it saves once.

@@ -83,7 +83,7 @@ begin
   p_fields := p_fields || array[
     pgmem.field('citation', 'texts', 'Sources; ids, URLs, path:lines@commit, tickets.', p_starts => 'null',
       p_hidden => p_label not in ('Decision', 'Context')),
-    pgmem.field('valid_from', 'time', 'Since when it holds; unset: now.', p_kept => 'valid_from',
+    pgmem.field('valid_from', 'time', 'Since when; unset: now.', p_kept => 'valid_from',
       p_option => 'from', p_hidden => p_opens_project),
     pgmem.field('valid_to', 'time', 'Until when; unset: an open end.', p_kept => 'valid_to', p_option => 'to',
       p_hidden => p_opens_project)];
