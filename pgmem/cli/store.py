@@ -165,7 +165,6 @@ def status(store: Store) -> None:
 
     settings = store.settings
     found, models, nobody, values = store.run(lambda m: _look(m, settings))
-    from pgmem.settings import overruled
 
     for message in overruled(settings.store, values).values():
         typer.echo(f"pgmem: {message}.", err=True)

@@ -11,7 +11,7 @@
 --            word
 --   question + weight * gate * (base of a question just before it - 1 if it is a question itself)
 --   session  + weight / (1 + memories of the session / 40) * mm(mean of its best three among the best 50)
---   instruction  + weight where it is a standing instruction: it holds whatever else is asked; up to the best answer
+--   instruction  + weight where it is a standing instruction: it holds whatever else is asked
 --   prior    + weight * how much shorter than the others its writer writes
 --   time     + weight * gate where the query asks when and the memory names a time: a long text names one anyway
 --   date, writer   + weight where it is of the time, or of the one writer, that the query names
@@ -311,7 +311,7 @@ begin
     select t.seq, t.base, t.question, t.vector, t.text, t.gate, r.cos, r.near_cos, r.bm, r.near_bm, r.likeness,
            h.trust_level, h.confidence, old.newest,
            coalesce(b.weight * (coalesce(b.mean, 0) - y.least) / y.mean, 0) as session,
-           v_prior * coalesce(s.prior, 0) as prior,
+           v_prior * coalesce(s.prior, 0) as prior, v_standing * h.instructs::integer as instruction,
            v_timed * t.gate * h.named::integer as time,
            case when p_dates is null then 0.0 else pgmem.date_match(h.happened, p_dates) end as date,
            case when lower(h.agent_id) = v_writer then 1.0 else 0.0 end as source,
@@ -324,19 +324,13 @@ begin
     left join pgmem.source_priors(p_filter, v_mean) s on v_prior > 0 and s.agent_id = h.agent_id
   ), known as (
     select w.*, 1 / (1 + exp(-v_slope * (w.likeness - v_middle))) as relevance,
-           w.base + w.question + w.session + w.prior + w.time + v_dated * w.date + v_sourced * w.source
-             + w.usefulness + v_beta * least(w.graph, v_cap) + v_trust * w.trust_level + v_sure * w.confidence as answers
+           w.base + w.question + w.session + w.prior + w.instruction + w.time + v_dated * w.date + v_sourced * w.source
+             + w.usefulness + v_beta * least(w.graph, v_cap) + v_trust * w.trust_level + v_sure * w.confidence as score
     from whole w
-  ), weighed as (
-    -- What is to be done whatever else is asked comes up to the best answer and does not pass it.
-    select k.*, k.answers + k.instruction as score
-    from (select w.*, least(v_standing * h.instructs::integer, greatest(coalesce(max(w.answers)
-                   filter (where not h.instructs) over () - 1e-6 - w.answers, v_standing), 0)) as instruction
-          from known w join here h using (seq)) k
   ), placed as (
     -- Statements of one subject and relation answer alike: the one that holds now is placed by the best of them.
     select k.*, max(k.score) over one as lead, max(k.relevance) over one as known_relevance
-    from weighed k window one as (partition by coalesce(k.newest, k.seq))
+    from known k window one as (partition by coalesce(k.newest, k.seq))
   )
   select k.seq, case when k.newest is null then k.lead else least(k.score, k.lead - 1e-6) end,
          case when k.newest is null then k.known_relevance else k.relevance end, coalesce(k.vector, 0), k.text, k.graph, k.trust_level::float8, k.confidence,

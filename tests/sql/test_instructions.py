@@ -109,21 +109,14 @@ def test_a_changed_text_is_judged_anew(rows: Rows, call: Call, shop: str) -> Non
     assert rows(f"{marked} and status = 'active'") == [{"instructs": False}]
 
 
-def test_an_instruction_comes_up_to_the_best_answer_and_does_not_pass_it(call: Call, shop: str) -> None:
-    note(call, "Never lend the gate keys to visitors")
-    note(call, "Always close the gate of the yard at night")
-    note(call, "The yard is swept on Mondays")
-    note(call, "The gate keys hang beside the stove in the mess")
-    asked = {"query": "where are the gate keys", "project_id": shop, "explain": True}
+def test_an_instruction_ranks_before_what_merely_holds_the_words(call: Call, shop: str) -> None:
+    note(call, "Add the customer number to every invoice, always.", topic="before")
+    note(call, "Always add the customer number to every invoice.", topic="after")
+    asked = {"query": "customer number on an invoice", "project_id": shop, "explain": True}
 
     def parts(**more: object) -> dict[str, float]:
         found = call("search_answer", **asked, **more)["results"]
         return {row["title"]: row["explanation"]["instruction"] for row in found}
 
-    with_weight, without = parts(), parts(without=["instruction"])
-    assert [*with_weight][:2] == [
-        "The gate keys hang beside the stove in the mess",
-        "Never lend the gate keys to visitors",
-    ]
-    assert 0 < with_weight["Always close the gate of the yard at night"] <= 0.25
-    assert set(without.values()) == {0}
+    assert list(parts().items()) == [("after", 0.25), ("before", 0)]
+    assert parts(without=["instruction"]) == {"after": 0, "before": 0}
