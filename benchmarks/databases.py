@@ -132,7 +132,9 @@ def _write(
                 progress(what, number, 2 * memories)
     connection.execute(_DECISIONS)
     progress(what, 3 * memories // 2, 2 * memories)
-    connection.execute("select pgmem.refresh_dedup(), pgmem.refresh_statistics(true)")
+    while connection.execute("select pgmem.refresh_dedup()").fetchone() != (0,):
+        pass  # one scope a call
+    connection.execute("select pgmem.refresh_statistics(true)")
     if edges:
         chance = Random(edges)
         with connection.cursor().copy("copy joined from stdin") as rows:

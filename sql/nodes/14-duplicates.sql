@@ -378,7 +378,8 @@ declare
   v_rows   bigint;
 begin
   v_seqs := array(select n.seq from pgmem.node n
-                  where n.scope_key = p_scope_key and n.tenant || '' = p_tenant
+                  -- By the index node_label: no other tenant's nodes are read.
+                  where n.label = 'Decision' and n.tenant = p_tenant and n.scope_key = p_scope_key
                     and n.status = 'active' and n.title_tokens is not null);
   delete from pgmem.token_frequency f where f.scope_key = p_scope_key and f.tenant = p_tenant;
   insert into pgmem.token_frequency (scope_key, tenant, token, frequency)
