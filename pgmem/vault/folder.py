@@ -84,7 +84,9 @@ class Folder:
             (self.root / STATE).mkdir(exist_ok=True)
             if not (self.root / STATE / ".gitignore").exists():
                 plain_files.replace(self.root / STATE / ".gitignore", b"*\n", mode=None, durable=False)
-            descriptor = os.open(self._inside(f"{STATE}/lock"), os.O_RDWR | os.O_CREAT, 0o600)
+            descriptor = os.open(
+                self._inside(f"{STATE}/lock"), os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600
+            )
         try:
             with contextlib.suppress(ImportError):  # Windows
                 import fcntl

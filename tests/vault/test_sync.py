@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from pgmem.errors import InvalidArgument
+from pgmem.vault.folder import Folder
 from tests.conftest import output_of
 from tests.moving.conftest import NewStore, new_store
 from tests.vault import obsidian
@@ -216,6 +218,15 @@ def test_bad_notes_are_one_sentence_each_and_stay_as_they_are(
     assert {name: (vault / name).read_bytes() for name in bad} == bad
     assert done.get("saved") is None
     assert outside.read_text() == "not in the vault"
+
+
+def test_a_lock_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "vault" / ".pgmem").mkdir(parents=True)
+    outside = tmp_path / "made"
+    (tmp_path / "vault" / ".pgmem" / "lock").symlink_to(outside)
+    with pytest.raises(InvalidArgument), Folder(tmp_path / "vault").held():
+        pass
+    assert not outside.exists()
 
 
 def test_a_note_that_cannot_be_read_is_not_taken_for_deleted(sync: Sync, kept: Path, rows: Rows) -> None:
