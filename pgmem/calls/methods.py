@@ -350,7 +350,7 @@ class Verbs:
         next_actions: Sequence[str] = (),
         focus: str | None = None,
         scope: ScopeName = "project",
-        citation: Sequence[str] = (),
+        citation: Sequence[str] | None = None,
         valid_from: datetime | None = None,
         valid_to: datetime | None = None,
         governance_token: str | None = None,
@@ -387,9 +387,9 @@ class Verbs:
         params = {
             "objective": objective, "project_id": project_id, "actions_taken": list(actions_taken),
             "decisions_made": list(decisions_made), "open_items": list(open_items),
-            "next_actions": list(next_actions), "focus": focus, "scope": scope,
-            "citation": list(citation), "valid_from": valid_from, "valid_to": valid_to,
-            "governance_token": governance_token, "save_id": save_id, "share": share,
+            "next_actions": list(next_actions), "focus": focus, "scope": scope, "citation": citation,
+            "valid_from": valid_from, "valid_to": valid_to, "governance_token": governance_token,
+            "save_id": save_id, "share": share,
         }  # fmt: skip
         return await saves.save(self.caller, "save_session", params)
 
@@ -404,7 +404,7 @@ class Verbs:
         focus: str | None = None,
         confidence: Confidence = 1.0,
         supersedes: str | None = None,
-        citation: Sequence[str] = (),
+        citation: Sequence[str] | None = None,
         valid_from: datetime | None = None,
         valid_to: datetime | None = None,
         governance_token: str | None = None,
@@ -444,7 +444,7 @@ class Verbs:
         params = {
             "title": title, "rationale": rationale, "project_id": project_id, "owner": owner,
             "date": date, "scope": scope, "focus": focus, "confidence": confidence,
-            "supersedes": supersedes, "citation": list(citation), "valid_from": valid_from,
+            "supersedes": supersedes, "citation": citation, "valid_from": valid_from,
             "valid_to": valid_to, "governance_token": governance_token, "save_id": save_id,
             "share": share,
         }  # fmt: skip
@@ -461,7 +461,7 @@ class Verbs:
         governance_token: str | None = None,
         save_id: UUID | None = None,
         focus: str | None = None,
-        citation: Sequence[str] = (),
+        citation: Sequence[str] | None = None,
         valid_from: datetime | None = None,
         valid_to: datetime | None = None,
         share: Sharing | None = None,
@@ -497,8 +497,7 @@ class Verbs:
             "trigger": trigger, "repeatable_steps": list(repeatable_steps), "project_id": project_id,
             "exclusions": list(exclusions), "scope": scope, "last_validated_at": last_validated_at,
             "governance_token": governance_token, "save_id": save_id, "focus": focus,
-            "citation": list(citation), "valid_from": valid_from, "valid_to": valid_to,
-            "share": share,
+            "citation": citation, "valid_from": valid_from, "valid_to": valid_to, "share": share,
         }  # fmt: skip
         return await saves.save(self.caller, "save_pattern", params)
 
@@ -513,7 +512,7 @@ class Verbs:
         governance_token: str | None = None,
         save_id: UUID | None = None,
         share: Sharing | None = None,
-        citation: Sequence[str] = (),
+        citation: Sequence[str] | None = None,
         valid_from: datetime | None = None,
         valid_to: datetime | None = None,
     ) -> SaveResult:
@@ -545,7 +544,7 @@ class Verbs:
         params = {
             "content": content, "project_id": project_id, "topic": topic, "scope": scope,
             "focus": focus, "relevance_score": relevance_score, "governance_token": governance_token,
-            "save_id": save_id, "share": share, "citation": list(citation), "valid_from": valid_from,
+            "save_id": save_id, "share": share, "citation": citation, "valid_from": valid_from,
             "valid_to": valid_to,
         }  # fmt: skip
         return await saves.save(self.caller, "save_context", params)
@@ -560,7 +559,7 @@ class Verbs:
         focus: str | None = None,
         about: str | None = None,
         aliases: Sequence[str] = (),
-        citation: Sequence[str] = (),
+        citation: Sequence[str] | None = None,
         valid_from: datetime | None = None,
         valid_to: datetime | None = None,
         governance_token: str | None = None,
@@ -600,9 +599,9 @@ class Verbs:
         params = {
             "entity_name": entity_name, "fact": fact, "project_id": project_id,
             "related_entities": list(related_entities) or None, "scope": scope, "focus": focus,
-            "about": about, "aliases": list(aliases), "citation": list(citation),
-            "valid_from": valid_from, "valid_to": valid_to, "governance_token": governance_token,
-            "save_id": save_id, "share": share,
+            "about": about, "aliases": list(aliases), "citation": citation, "valid_from": valid_from,
+            "valid_to": valid_to, "governance_token": governance_token, "save_id": save_id,
+            "share": share,
         }  # fmt: skip
         return await saves.save(self.caller, "upsert_entity", params)
 

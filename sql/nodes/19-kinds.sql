@@ -221,7 +221,7 @@ begin
     select f.name,
            case f.type when 'texts' then 'text[]' when 'time' then 'timestamptz' when 'date' then 'date'
              when 'text' then 'text' when 'title' then 'text' when 'key' then 'text' else 'pgmem.' || f.type end,
-           case when f.required then null when f.type = 'texts' then '''{}'''
+           case when f.required then null when f.type = 'texts' then coalesce(f.starts, '''{}''')
              when f.type in ('text', 'title', 'key', 'time', 'date') then 'null' else coalesce(f.starts, 'null') end
     from pgmem.field f where f.label = p_label
     union all

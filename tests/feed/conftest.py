@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -17,15 +18,16 @@ Read = Callable[..., list[dict[str, Any]]]
 
 @pytest.fixture
 def read(dsn: str, call: Call) -> Read:
-    """`read(after)`: the changes after a cursor, page by page; `read.cursor` is where the next call goes on."""
+    """`read(after)`: the changes after a cursor, page by page, also those that wait for a transaction of the server's own."""
 
     def read(after: str | None = None, **options: object) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
+        until = monotonic() + 20
         while True:
             page = call("changes", after=after, **options)
             found += page["changes"]
             after = page["cursor"]
-            if not page["more"]:
+            if not page["more"] and (not page["held"] or monotonic() > until):
                 return found
 
     return read

@@ -140,7 +140,7 @@ def test_an_edit_is_a_new_version_with_a_persons_trust_and_can_be_undone(
     assert (node["source"], node["trust_level"], node["agent_id"]) == ("ui", 1.0, "ada")
     expect(page.locator("ol.line ins")).to_contain_text("and the team knows it")
     expect(page.locator("ol.line > li").last).to_contain_text("They change together.")
-    expect(page.locator("ol.line > li").first).to_contain_text("by a person on this page")
+    expect(page.locator("ol.line > li").first).to_contain_text("a person on this page")
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_role("status")).to_contain_text("Version 1 was restored as version 3.")
 
