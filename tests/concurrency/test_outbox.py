@@ -117,7 +117,7 @@ async def test_a_save_that_cannot_be_kept_is_not_promised(
 
 
 async def test_a_global_save_is_never_queued(gate: Gate, away: Configure, tmp_path: Path) -> None:
-    async with Memory.connect(away()) as memory:
+    async with Memory.connect(away(connect_timeout_s=2)) as memory:
         token = (await memory.request_global_write_approval("A rule.")).token
         gate.cut()
         result = await memory.save_context("A rule.", "shop", scope="global", governance_token=token)

@@ -106,7 +106,7 @@ def test_a_shared_fact_is_not_merged_into_a_private_one(call: Call, act_as: ActA
         "artifact_id"
     ]
     mine = call("upsert_entity", entity_name="redis", fact="f", project_id="shop")["artifact_id"]
-    with pytest.raises(psycopg.Error, match="the others would lose it"):
+    with pytest.raises(psycopg.Error, match="other users would lose it"):
         call("merge_entities", entity=str(shared), into=str(mine))
     assert call("merge_entities", entity=str(mine), into=str(shared))["status"] == "merged"
 
