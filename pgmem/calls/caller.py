@@ -79,10 +79,9 @@ class Caller:
         if VERBS[verb].effect not in ("write", "repeat"):
             return dict(params)
         mode = self.database.settings.scrub_secrets
-        if mode == "off" or mode == "agents":
-            by_agent = verb == "capture_turns" or (mode == "agents" and self.database.source == "mcp")
-            return scrubbed(params, "redact" if by_agent else "off")
-        return scrubbed(params, mode)
+        if mode == "agents":
+            mode = "redact" if self.database.source == "mcp" else "off"
+        return scrubbed(params, "redact" if verb == "capture_turns" and mode == "off" else mode)
 
     async def one(self, verb: str, cls: type[T], params: Mapping[str, Any]) -> T:
         """Call a verb that returns one row, and return it as `cls`."""

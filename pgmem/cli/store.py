@@ -165,7 +165,6 @@ def status(store: Store) -> None:
 
     settings = store.settings
     found, models, nobody, values = store.run(lambda m: _look(m, settings))
-
     for message in overruled(settings.store, values).values():
         typer.echo(f"pgmem: {message}.", err=True)
     where = f"{place(settings.dsn)} ({store.named_by})" if settings.dsn else str(settings.data_dir)

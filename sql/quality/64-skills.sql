@@ -51,9 +51,8 @@ declare
 begin
   return query
   with standing as (
-    select n.project_seq, n.project, n.id, n.seq, left(case n.label
-             when 'ContextNote' then coalesce(n.props ->> 'content', n.title)
-             else n.title || coalesce(': ' || pgmem.text_under(n.label, n.title, n.props), '') end, 2000) as line,
+    select n.project_seq, n.project, n.id, n.seq,
+           left(n.title || coalesce(': ' || pgmem.text_under(n.label, n.title, n.props), ''), 2000) as line,
            row_number() over (partition by n.project_seq order by n.created_at, n.seq) as place
     from pgmem.live_node n
     where n.instructs and n.tenant = any (v_tenants) and pgmem.is_memory(n.label) and n.label <> 'Pattern'
