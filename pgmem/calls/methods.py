@@ -1140,10 +1140,11 @@ class Verbs:
         Hiding takes the vectors out of the search, and puts them back with the memory when revert or a save
         brings it back.
 
-        A purge leaves a tombstone without content (list_tombstones); next_step names what else is stored
-        under the name. A memory of more trust than the caller's stays as it is, and so does a shared one
-        that is to be purged: the answer has status `failed` and dedup_outcome `manual_review`, and a person
-        decides under its save_id.
+        What the memory had replaced stays hidden, and next_step names it. A purge leaves a tombstone
+        without content (list_tombstones); next_step names what else is stored under the name. A memory of
+        more trust than the caller's stays as it is, and so does a shared one that is to be purged: the
+        answer has status `failed` and dedup_outcome `manual_review`, and a person decides under its
+        save_id.
 
         Args:
             label: Such as Decision.

@@ -259,12 +259,15 @@ def _start(event: Event, connection: Connection) -> Brought:
     event.session.sweep()
     sessions = [item for item in found["items"] if item["label"] == "Session"]
     others = [item for item in found["items"] if item["label"] != "Session"]
-    said = texts.conversation_lines(opening["conversation"])
+    said = [(None, line) for line in texts.conversation_lines(opening["conversation"])]
+    latest = [(item, texts.item_line(item)) for item in sessions[:1]]
+    if latest and said and str(opening["conversation"]["at"])[:10] > str(sessions[0]["created_at"])[:10]:
+        latest, said = said, latest  # no agent saved what was last worked on
     lines = [
         *((item, texts.standing_line(item)) for item in found["standing"]),
         *((None, texts.conflict_line(*pair)) for pair in opening["conflicts"]),
-        *((item, texts.item_line(item)) for item in sessions[:1]),
-        *((None, line) for line in said),
+        *latest,
+        *said,
         *((item, texts.item_line(item)) for item in others + sessions[1:]),
     ]
     heading = (

@@ -85,14 +85,28 @@ async def reviews(visit: Visit) -> Page:
 
 
 async def approvals(visit: Visit) -> Page:
-    """What holds globally and waits for a person, with its exact text; and the approvals that agents asked for."""
-    tabs, found, given = await asyncio.gather(
-        _tabs(visit), visit.memory.list_reviews(visit.project), visit.memory.list_approvals()
+    """What waits for a person, with its exact text: global saves, patterns that have held; and the tokens of agents."""
+    tabs, found, given, skills = await asyncio.gather(
+        _tabs(visit),
+        visit.memory.list_reviews(visit.project),
+        visit.memory.list_approvals(),
+        visit.memory.list_skills(visit.project),
     )
     waiting = [item for item in found if item.candidate_id is None]
     details = await asyncio.gather(*(visit.memory.get_review(item.save_id) for item in waiting[:20]))
     shown = [{"detail": one, "texts": asked(one.arguments), "choices": _choices(one)} for one in details]
-    return Page("approvals.html", {**tabs, "approvals": details, "given": given}, {"shown": shown})
+    times = {skill.ids[0]: skill.held for skill in skills if not skill.approved}
+    patterns = await visit.memory.find_memories(list(times))
+    data = {**tabs, "approvals": details, "given": given, "patterns": patterns}
+    return Page("approvals.html", data, {"shown": shown, "times": times})
+
+
+async def take_over(visit: Visit) -> Redirect:
+    """Make an agent's pattern, in the version that the person was shown, a person's and so a skill."""
+    pattern, version = visit.identity("pattern"), whole("version", visit.field("version"), 2**31 - 1)
+    await visit.memory.edit_memory(pattern, version, {}, visit.name)
+    visit.flash("It is a skill now.", link=(visit.url(f"/memory/{pattern}"), "View"))
+    return Redirect(visit.url("/decide/approvals"))
 
 
 async def saves(visit: Visit) -> Page:

@@ -268,7 +268,9 @@ async def forget(visit: Visit) -> Redirect:
     )
     undo = (f"/memory/{node.id}/revert", {"version": str(node.version)})
     visit.flash(
-        "Archived. Its history stays." if done.status == "archived" else _held(done.next_step),
+        f"Archived. Its history stays. {done.next_step or ''}".strip()
+        if done.status == "archived"
+        else _held(done.next_step),
         undo=undo if done.status == "archived" else None,
     )
     return _back(visit, node.id)

@@ -112,6 +112,7 @@ def _shared(base: str, session: Session | None) -> dict[str, Any]:
         "base": base,
         "csrf": session.form_token() if session else "",
         "person": session.person if session else None,
+        "theme": session.theme if session else "",
         "navigation": [
             *NAVIGATION,
             *([("/tenants", "Tenants")] if session and session.person.administrator else []),

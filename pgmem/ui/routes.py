@@ -41,6 +41,7 @@ ROUTES = (
     Route("/memory/{id:uuid}/purge", memories.purge, methods=["POST"]),
     Route("/decide", decide.reviews, methods=["GET"]),
     Route("/decide/approvals", decide.approvals, methods=["GET"]),
+    Route("/decide/approvals", decide.take_over, methods=["POST"]),
     Route("/decide/insights", decide.insights, methods=["GET"]),
     Route("/decide/insights/reflect", decide.reflect, methods=["POST"]),
     Route("/decide/insights", decide.judge, methods=["POST"]),

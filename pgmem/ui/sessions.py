@@ -56,6 +56,8 @@ class Session:
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
     notices: list[Notice] = field(default_factory=list)
     has_ended: bool = False
+    theme: str = ""
+    """light or dark, as the browser last sent it; empty is that of the system."""
     projects: tuple[float, list[str]] | None = None
     """When the names of the projects were read, and the names."""
 

@@ -41,6 +41,8 @@ from pgmem.ui.visit import Page, Redirect, Visit
 log = logging.getLogger("pgmem")
 
 COOKIE = "pgmem_ui"
+_THEME = "pgmem_theme"
+_THEMES = ("", "light", "dark")
 FORM_BYTES = 5_000_000
 ENTRY_BYTES = 10_000
 """Of the form that signs in, which anybody may send."""
@@ -243,6 +245,8 @@ class Site:
             return await self._without_session(request, path, as_json)
         if path == "/enter":
             return await self._enter(request, session)
+        theme = request.cookies.get(_THEME, "")
+        session.theme = theme if theme in _THEMES else ""
         caller = session.person.token or session.key
         _require_turn(self._requests, caller)
         if self._requests is not None:
@@ -273,6 +277,8 @@ class Site:
         if posts and path == "/leave":
             self.sessions.end(session)
             return self._signed_out(request)
+        if posts and path == "/theme":
+            return self._themed(request, form.get("theme", ""))
         if posts and not session.person.decides:
             raise _Refused(
                 403,
@@ -377,6 +383,20 @@ class Site:
             httponly=True,
             samesite="strict",
             secure=self._is_secure,
+        )
+        return answer
+
+    def _themed(self, request: Request, theme: str) -> Response:
+        came = urlsplit(request.headers.get("referer", ""))
+        answer = RedirectResponse(_own_path(f"{came.path}?{came.query}".removesuffix("?"), self.base), 303)
+        answer.set_cookie(
+            _THEME,
+            theme if theme in _THEMES else "",
+            max_age=365 * 86400,
+            path=self.base,
+            samesite="lax",
+            secure=self._is_secure,
+            httponly=True,
         )
         return answer
 

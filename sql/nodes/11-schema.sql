@@ -163,6 +163,9 @@ declare
 begin
   select * into v_label from pgmem.label where name = p_label;
   if v_label.name is null then
+    select * into v_label from pgmem.label where lower(name) = lower(p_label) order by name limit 1;
+  end if;
+  if v_label.name is null then
     raise exception using errcode = 'PM001', message = format('Unknown label %s. %s',
       quote_literal(left(p_label, 80)),
       pgmem.did_you_mean(left(p_label, 80), array(select name from pgmem.label), (
@@ -172,7 +175,14 @@ begin
 end;
 $$;
 comment on function pgmem.require_label is
-  'A label of the registry; an unknown one is an error that names the nearest, or all of memories.';
+  'A label of the registry, in any case; an unknown one is an error that names the nearest, or all of memories.';
+
+
+create or replace function pgmem.known_labels(p_labels text[]) returns text[]
+language sql stable set search_path = pgmem, pg_temp as $$
+  select array(select (pgmem.require_label(label)).name from unnest(p_labels) label);
+$$;
+comment on function pgmem.known_labels is 'Labels as the registry writes them; an unknown one is an error.';
 
 
 create or replace function pgmem.known_relations() returns text
@@ -210,7 +220,7 @@ begin
   if v_label.verb is not null or v_label.key_field is null then
     raise exception using errcode = 'PM001',
       message = format('A %s is written by %s, not by remember. Remember takes: %s.',
-      p_label, coalesce(v_label.verb, 'another verb'),
+      v_label.name, coalesce(v_label.verb, 'another verb'),
       (select string_agg(l.name, ', ' order by l.name) from pgmem.label l
        where l.verb is null and l.key_field is not null));
   end if;
@@ -258,7 +268,7 @@ begin
       end if;
       label := v_item ->> 'label';
       if label is not null then
-        perform pgmem.require_label(label);
+        label := (pgmem.require_label(label)).name;
       end if;
       stub_label := coalesce(label,
         (select r.to_labels[1] from pgmem.relation r where r.name = rel and cardinality(r.to_labels) = 1), 'Concept');

@@ -371,6 +371,7 @@ declare
   v_node    pgmem.node;
   v_nodes   pgmem.node[];
 begin
+  p_label := (pgmem.require_label(p_label)).name;
   if pgmem.is_uuid(p_key) then
     select * into v_node from pgmem.node n
     where n.id = p_key::uuid and n.label = p_label and n.tenant = any (v_tenants);
@@ -378,7 +379,6 @@ begin
       return v_node;
     end if;
   end if;
-  perform pgmem.require_label(p_label);
   if pgmem.clean_text(p_key, 'key') is null then
     raise exception using errcode = 'PM001',
       message = format('%s %s needs a name: send its key, title or id.', case when p_label ~ '^[AEIOU]' then 'An' else 'A' end,

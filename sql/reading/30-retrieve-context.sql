@@ -367,7 +367,7 @@ begin
     raise exception using errcode = 'PM001', message = 'scope is global, project or focus; it is null here.';
   end if;
   if p_categories is not null then
-    perform pgmem.require_label(category) from unnest(p_categories) category;
+    p_categories := pgmem.known_labels(p_categories);
     if 'Card' = any (p_categories) then
       raise exception using errcode = 'PM001',
         message = 'Cards are read by get_relevant_memory and query_engineering_memory, not by retrieve_context.';

@@ -575,7 +575,7 @@ begin
     raise exception using errcode = 'PM001', message = 'query must not be empty; send words or a question.';
   end if;
   if p_labels is not null then
-    perform pgmem.require_label(label) from unnest(p_labels) label;
+    p_labels := pgmem.known_labels(p_labels);
   end if;
   v_scope := pgmem.resolve_scope(v_caller, p_project_id, p_focus);
   v_model := pgmem.query_model(case when not v_past then p_embedding end, p_embedding_model);

@@ -119,7 +119,7 @@ declare
   v_states pgmem.recorded_state[];
   v_live   pgmem.recorded_state[];
 begin
-  perform pgmem.require_label(p_label);
+  p_label := (pgmem.require_label(p_label)).name;
   select array_agg(found.state order by (found.state).seq) into v_states from (
     select row(s.*)::pgmem.recorded_state as state from pgmem.states_at(p_as_of, p_known_at) s
     where s.label = p_label

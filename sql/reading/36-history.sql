@@ -26,6 +26,7 @@ declare
   v_nodes   pgmem.node[];
   v_message text;
 begin
+  p_label := (pgmem.require_label(p_label)).name;
   return pgmem.find_node(p_label, p_key, p_project_seq);
 exception when sqlstate 'PM002' then
   v_message := sqlerrm;

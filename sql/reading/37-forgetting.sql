@@ -189,6 +189,18 @@ comment on function pgmem.namesakes is
   'What else a project holds under the name of a memory that is purged, forgotten or not; null if nothing.';
 
 
+create or replace function pgmem.still_replaced(p_node pgmem.node) returns text
+language sql stable set search_path = pgmem, pg_temp as $$
+  select 'What it replaced stays hidden: ' || string_agg(format('%s (%s)', quote_literal(left(o.title, 80)), o.id), ', ' order by o.seq)
+    || '. revert brings it back.'
+  from pgmem.visible_edge e join pgmem.visible_node o on o.seq = e.dst
+  where e.src = p_node.seq and e.rel = 'SUPERSEDES' and o.status = 'superseded' and pgmem.is_live_status(p_node.status)
+  having count(*) > 0
+$$;
+comment on function pgmem.still_replaced is
+  'What a live memory that is forgotten had replaced, which does not come back by itself; null if nothing.';
+
+
 select pgmem.declare_answer('forgotten', $$
 A memory that is hidden (archived) or gone (purged); failed: a person decides under save_id.
 
@@ -228,11 +240,12 @@ begin
     v_answer.next_step := v_held.next_step;
     v_answer.save_id := v_held.save_id;
   else
+    v_answer.next_step := pgmem.still_replaced(v_node);
     select f.status, f.edges, f.versions, f.vectors
     into v_answer.status, v_answer.edges, v_answer.versions, v_answer.vectors
     from pgmem.forget_node(v_node, v_caller, p_purge) f;
     if p_purge then
-      v_answer.next_step := pgmem.namesakes(v_node);
+      v_answer.next_step := nullif(concat_ws(' ', v_answer.next_step, pgmem.namesakes(v_node)), '');
     end if;
   end if;
   perform pgmem.spend_token(v_change.token_id, v_node.id);
@@ -244,7 +257,8 @@ Hide a memory everywhere, or purge it with its edges, vectors and versions.
 
 Hiding takes the vectors out of the search, and puts them back with the memory when revert or a save brings it back.
 
-A purge leaves a tombstone without content (list_tombstones); next_step names what else is stored under the name. A
+What the memory had replaced stays hidden, and next_step names it. A purge leaves a tombstone without content
+(list_tombstones); next_step names what else is stored under the name. A
 memory of more trust than the caller's stays as it is, and so does a shared one that is to be purged: the answer has
 status `failed` and dedup_outcome `manual_review`, and a person decides under its save_id.
 
@@ -290,7 +304,7 @@ begin
     raise exception using errcode = 'PM001', message = 'days is 0 or more, limit from 1 to 5000.';
   end if;
   if p_label is not null then
-    perform pgmem.require_label(p_label);
+    p_label := (pgmem.require_label(p_label)).name;
   end if;
   v_answer.affected := 0;
   select count(*), (array_agg(n.seq order by n.seq))[1 : p_limit] into v_answer.remaining, v_seqs

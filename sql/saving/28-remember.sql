@@ -104,7 +104,7 @@ begin
     if not (v_old.props @> v_node.props and v_node.valid_from is not distinct from v_old.valid_from
             and v_node.valid_to is not distinct from v_old.valid_to) then
       v_held := pgmem.hold_change(v_caller, 'remember', jsonb_strip_nulls(jsonb_build_object(
-        'label', p_label, 'key', v_node.key, 'properties', p_properties, 'relations', p_relations,
+        'label', v_label.name, 'key', v_node.key, 'properties', p_properties, 'relations', p_relations,
         'valid_from', p_valid_from, 'valid_to', p_valid_to, 'project_id', p_project_id, 'share', p_share)), v_old);
     end if;
     -- What says nothing new changes nothing.
@@ -121,7 +121,7 @@ begin
            when v_node.valid_to = v_old.valid_to then 'kept' else 'replaced' end);
     if (v_told.contradicts).seq is not null then
       v_answer.conflict := coalesce(v_answer.conflict, '{}') || pgmem.hold_contradiction(v_caller, 'remember', jsonb_strip_nulls(
-        jsonb_build_object('label', p_label, 'key', v_node.key, 'properties', p_properties, 'relations', p_relations,
+        jsonb_build_object('label', v_label.name, 'key', v_node.key, 'properties', p_properties, 'relations', p_relations,
         'valid_from', p_valid_from, 'valid_to', p_valid_to, 'project_id', p_project_id, 'share', p_share)),
         v_told.contradicts, coalesce(p_valid_from, pgmem.argument_time(p_properties, 'valid_from')));
     end if;

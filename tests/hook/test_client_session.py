@@ -216,6 +216,31 @@ def test_a_session_begins_with_instructions_conflicts_and_what_the_last_one_left
     assert "left open] Still to do: the manual page does not name it." in said
 
 
+def test_a_session_begins_with_what_was_said_since_an_agent_last_saved(
+    hook: Hook, call: Call, event: Callable[..., dict[str, Any]], connection: psycopg.Connection[DictRow]
+) -> None:
+    hook(event("SessionStart", source="startup"))
+    call("save_session", objective="Open the shop", project_id="webshop")
+    for client_session, at, first in (
+        ("today", None, "Open the shop"),
+        ("tomorrow", "2099-01-02", "asked] Send receipts as PDF"),
+    ):
+        if at:
+            connection.execute("select pgmem.set_setting('test_clock', 'true')")
+            connection.execute("select set_config('pgmem.now', %s, false)", (f"{at} 12:00+00",))
+        turn = {"id": "1", "role": "user", "content": "Send receipts as PDF", **({"at": at} if at else {})}
+        call(
+            "capture_turns",
+            client="claude-code",
+            session_id=client_session,
+            turns=json.dumps([turn]),
+            project_id="webshop",
+        )
+        text = context(hook(event("SessionStart", source="startup", session_id="next")), "SessionStart")
+        print(text.splitlines()[2])
+        assert first in text.splitlines()[2]
+
+
 def test_a_file_brings_its_cards_and_what_mentions_it_once_a_session(
     hook: Hook, call: Call, event: Callable[..., dict[str, Any]], root: Path
 ) -> None:

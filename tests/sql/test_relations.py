@@ -113,7 +113,7 @@ def test_a_memory_is_not_joined_with_itself(call: Call, cards: object) -> None:
     ("label", "instead"),
     [
         ("", "Known: .*, Decision, "),
-        ("decision", r"Did you mean Decision\?"),
+        ("Decisions", r"Did you mean Decision\?"),
         ("Nonsense", "Known: "),
         ("'; drop schema pgmem cascade; --", "Known: "),
     ],

@@ -44,6 +44,18 @@ def test_a_decision_replaces_the_one_that_it_names(
     assert status(connection, NEW) == ["active"]
 
 
+@pytest.mark.parametrize("purge", [True, False])
+def test_forgetting_a_decision_names_the_one_that_it_replaced_and_leaves_it_hidden(
+    purge: bool, old: str, call: Call, connection: psycopg.Connection[DictRow]
+) -> None:
+    assert call("forget", label="Decision", key=old)["next_step"] is None
+    call("revert", label="Decision", key=old, version=1)
+    call("save_decision", title=NEW, rationale="Cheaper.", project_id="shop", supersedes=old)
+    gone = call("forget", label="Decision", key=NEW, purge=purge)
+    assert gone["next_step"] == f"What it replaced stays hidden: '{OLD}' ({old}). revert brings it back."
+    assert status(connection, OLD) == ["superseded"]
+
+
 def test_a_replaced_decision_that_is_said_again_does_not_come_back(
     old: str, call: Call, connection: psycopg.Connection[DictRow]
 ) -> None:

@@ -203,7 +203,7 @@ def test_an_empty_list_of_categories_is_none_of_them(call: Call, shop: str) -> N
     ("categories", "instead"),
     [
         (["Nonsense"], "Known: "),
-        (["Decision", "decision"], r"Did you mean Decision\?"),
+        (["Decision", "decisions"], r"Did you mean Decision\?"),
         (["'; drop schema pgmem cascade; --"], "Known: "),
     ],
 )

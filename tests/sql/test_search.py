@@ -150,6 +150,26 @@ def test_an_unknown_label_is_an_error_that_lists_the_known(each: Each, kept: str
         found(each, "redis", labels=["Nonsense"])
 
 
+def test_a_label_is_taken_in_any_case(call: Call, each: Each, kept: str) -> None:
+    title = "Cache the pages in redis"
+    assert found(each, "redis", labels=["decision"]) == [title]
+    items = call("retrieve_context", project_id=kept, categories=["DECISION"])["items"]
+    assert [item["label"] for item in items] == ["Decision"]
+    call("remember", label="technology", properties={"name": "redis"}, project_id=kept)
+    joined = call(
+        "relate",
+        from_label="decision",
+        from_key=title,
+        rel_type="USES",
+        to_label="TECHNOLOGY",
+        to_key="redis",
+    )
+    assert joined["created"]
+    assert call("get_node", label="decision", key=title, as_of="2999-01-01")["label"] == "Decision"
+    assert call("forget", label="decision", key=title)["label"] == "Decision"
+    assert call("memory_history", label="decision", key=title)["title"] == title
+
+
 def test_an_unknown_scope_is_an_error(each: Each, kept: str) -> None:
     with pytest.raises(psycopg.Error, match="scope is global, project or focus, not galaxy"):
         found(each, "redis", scope="galaxy")

@@ -128,6 +128,23 @@ def test_insights_and_cards_are_decided(pages: Pages, store: dict[str, Any], age
     assert status_of(agent, store["card"])["status"] == "rejected"
 
 
+def test_a_pattern_that_has_held_is_a_skill_once_a_person_takes_it_over(
+    pages: Pages, store: dict[str, Any], agent: Call, connection: Any
+) -> None:
+    steps = ["Stop the worker.", "Run the migration."]
+    saved = agent("save_pattern", trigger="A table is split", repeatable_steps=steps, project_id="harbour")
+    for name in ("claude", "codex", "gemini"):
+        connection.execute("select set_config('pgmem.agent_id', %s, false)", (name,))
+        agent("feedback", id=saved["artifact_id"], verdict="used")
+    page = pages.page("/decide/approvals")
+    expect(page.locator(".steps li")).to_have_text(steps)
+    page.get_by_role("button", name="Make it a skill").click()
+    expect(page.get_by_role("status")).to_contain_text("It is a skill now.")
+    expect(page.locator(".steps")).to_have_count(0)
+    made = agent("find_memory", id=saved["artifact_id"])
+    assert (made["source"], made["properties"]["repeatable_steps"]) == ("ui", steps)
+
+
 def test_an_edit_is_a_new_version_with_a_persons_trust_and_can_be_undone(
     pages: Pages, store: dict[str, Any], agent: Call
 ) -> None:

@@ -164,6 +164,11 @@ def test_the_pages_work_without_script(pages: Pages, store: dict[str, Any]) -> N
     page.locator("#t").fill(page.locator("#t").get_attribute("min") or "0")
     page.get_by_role("button", name="Show").last.click()
     expect(page.locator("#counts h2")).to_contain_text("0 memories")
+    address = page.url
+    for theme, colour in (("Dark", "rgb(20, 21, 24)"), ("Light", "rgb(252, 252, 250)")):
+        page.get_by_role("button", name=theme).click()
+        expect(page.locator("body")).to_have_css("background-color", colour)
+    assert page.url == address
 
 
 def test_a_slider_changes_the_list_and_the_counts_at_once(pages: Pages, store: dict[str, Any]) -> None:
