@@ -1841,6 +1841,8 @@ class PeerState(Answer):
     """The cursor behind the last change of the other store tha"""
     pushed: str | None = None
     """The cursor of this feed behind the last change that is a"""
+    models: list[str] = field(default_factory=list)
+    """The models of its vectors."""
 
 
 class Renewal(Answer):

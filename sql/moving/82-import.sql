@@ -208,7 +208,8 @@ begin
     -- Releases before 0.2 also kept the vector of a memory between its neighbours.
     where coalesce(v.kind, 'self') = 'self'
   loop
-    select m.* into v_model from pgmem.embedding_model m where m.name = v_given.model;
+    select m.* into v_model from pgmem.embedding_model m
+    where m.name = v_given.model and m.dimensions = jsonb_array_length(v_given.vector);
     if found then
       perform pgmem.put_vector(p_node.seq, v_model, p_node.tenant, coalesce(p_node.project_seq, 0),
         v_given.text_hash, array(select jsonb_array_elements_text(v_given.vector))::real[]);

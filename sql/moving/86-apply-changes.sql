@@ -11,7 +11,7 @@
 --
 --   the same name, or a decision with the same content    one memory; the other id becomes an alias
 --   changed on both sides since                            both states are kept, the later one is current: conflict
---   a decision with a near title that the peer lacks       both stay, joined by CONFLICTS_WITH: review
+--   a decision with a near title that the peer lacks       both stay, joined by CONFLICTS_WITH; a review asks which holds
 --   purged on one side                                     purged on the other; a tombstone refuses what comes later
 --   global                                                 only from a store that has its approval, by who may decide
 --   more trust than the caller                             stays as it is: refused
@@ -203,6 +203,31 @@ comment on function pgmem.join_states is
   'Join the states of a memory here with those of a record: present; updated, as there; joined or conflict, not as there.';
 
 
+-- The same pair is the same review, whichever store finds it.
+create or replace function pgmem.hold_near(p_one pgmem.node, p_other pgmem.node, p_owner pgmem.caller) returns void
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_later   pgmem.node := case when (p_one.created_at, p_one.id) > (p_other.created_at, p_other.id)
+                            then p_one else p_other end;
+  v_earlier pgmem.node := case when v_later.id = p_one.id then p_other else p_one end;
+  v_hash    bytea := sha256(convert_to(v_earlier.id || '/' || v_later.id, 'UTF8'));
+  v_save_id uuid := encode(substr(v_hash, 1, 16), 'hex')::uuid;
+begin
+  if exists (select from pgmem.save_attempt a where a.tenant = p_owner.tenant and a.save_id = v_save_id) then
+    return;
+  end if;
+  p_owner.made_at := v_later.created_at;
+  perform pgmem.record_attempt(p_owner, 'save_decision', jsonb_strip_nulls(jsonb_build_object('title', v_later.title,
+      'rationale', v_later.props -> 'rationale', 'project_id', v_later.project, 'focus', v_later.focus)), v_hash,
+    pgmem.make_result('failed', v_later.id, 'manual_review', v_earlier.id,
+      'It was saved in another store than its candidate, and both are stored: supersede lets it replace the candidate, '
+      'new lets both hold, drop leaves them as they are.',
+      'A person decides: pgmem review, or resolve_review(save_id, new | supersede | drop) in SQL.', v_save_id));
+end;
+$$;
+comment on function pgmem.hold_near is 'Put under review that two stored decisions of two stores have near titles.';
+
+
 create or replace function pgmem.apply_node(
   p_node pgmem.node,
   p_record jsonb,
@@ -234,14 +259,24 @@ begin
       end if;
       -- Near to one that the peer does not know: it was saved here since the peer was last sent changes.
       for v_near in
-        select n.seq from pgmem.node n
+        select row(n.*)::pgmem.node as node, t.apart, t.contradicts and s.score < pgmem.setting_float('dedup_supersede')
+               as differs
+        from pgmem.node n
+        cross join lateral (select pgmem.jaccard(n.title_tokens, v_old.title_tokens) as score offset 0) s
+        cross join lateral (select pgmem.tells_apart(n.title, v_old.title) as apart,
+          pgmem.contradiction(n.title, v_old.title) is not null or pgmem.differ_in_numbers(n.title, v_old.title)
+            is true as contradicts offset 0) t
         where n.scope_key = v_old.scope_key and n.tenant || '' = v_old.tenant and n.status = 'active'
-          and n.seq <> v_old.seq
-          and pgmem.jaccard(n.title_tokens, v_old.title_tokens) >= pgmem.setting_float('dedup_manual_review')
+          and n.seq <> v_old.seq and s.score >= pgmem.setting_float('dedup_manual_review')
+          and (t.contradicts or not t.apart)
           and exists (select from pgmem.change c
                       where c.stamp >= p_since[1] and c.stamp < p_since[2] and c.id = n.id and c.kind = 'saved')
       loop
-        perform pgmem.insert_edge(least(v_near.seq, v_old.seq), 'CONFLICTS_WITH', greatest(v_near.seq, v_old.seq));
+        perform pgmem.insert_edge(least((v_near.node).seq, v_old.seq), 'CONFLICTS_WITH',
+          greatest((v_near.node).seq, v_old.seq));
+        if not (v_near.apart or v_near.differs) then
+          perform pgmem.hold_near(v_near.node, v_old, p_owner);
+        end if;
         v_done := 'review';
       end loop;
       return v_done;
@@ -301,8 +336,8 @@ begin
       dedup_outcome = r.dedup_outcome, message = r.message, artifact_id = coalesce((pgmem.imported_node(r.artifact_id, p_owner)).id, r.artifact_id),
       updated_at = r.updated_at
   from jsonb_populate_record(null::pgmem.save_attempt, p_record) r
-  where a.tenant = p_owner.tenant and a.save_id = r.save_id and a.status not in ('saved', 'dropped')
-    and r.status in ('saved', 'dropped');
+  where a.tenant = p_owner.tenant and a.save_id = r.save_id and r.status in ('saved', 'dropped')
+    and (a.status not in ('saved', 'dropped') or r.updated_at < a.updated_at);
   return case when found then 'updated' else 'present' end;
 end;
 $$;
@@ -363,7 +398,8 @@ declare
   v_rows   jsonb[] := '{}';
   v_row    jsonb;
   v_done   text;
-  v_same   jsonb[] := '{}';
+  v_src    uuid[] := '{}';
+  v_dst    uuid[] := '{}';
 begin
   if jsonb_typeof(p_changes) is distinct from 'array' then
     raise exception using errcode = 'PM001',
@@ -407,7 +443,8 @@ begin
           end if;
           v_rows[v_line.place] := jsonb_build_object('outcome', case v_done when 'joined' then 'updated' else v_done end);
           if v_done in ('taken', 'updated') then
-            v_same := v_same || v_line.record;
+            v_src := v_src || coalesce(v_line.record ->> 'src', v_line.record ->> 'id')::uuid;
+            v_dst := v_dst || coalesce(v_line.record ->> 'dst', v_line.record ->> 'id')::uuid;
           end if;
         exception
           when integrity_constraint_violation or data_exception or program_limit_exceeded or sqlstate 'PM001'
@@ -420,12 +457,8 @@ begin
     update pgmem.change c set origin = p_peer
     where p_peer is not null and c.stamp >= pg_current_xact_id()
       and (c.id, coalesce(c.other_id, c.id)) in (
-        select (r ->> 'id')::uuid, (r ->> 'id')::uuid from unnest(v_same) r where r ->> 'type' = 'node'
-        union all
-        select e.id, e.other from unnest(v_same) r
-        cross join lateral (values (r ->> 'src', r ->> 'dst'), (r ->> 'dst', r ->> 'src')) v(src, dst)
-        cross join lateral (select v.src::uuid as id, v.dst::uuid as other) e
-        where r ->> 'type' = 'edge');
+        select u.src, u.dst from unnest(v_src, v_dst) as u(src, dst)
+        union all select u.dst, u.src from unnest(v_src, v_dst) as u(src, dst));
     if p_peer is not null and coalesce(p_cursor, p_pushed) is not null then
       insert into pgmem.peer as p (tenant, name, pulled, pushed, synced_at)
       values (v_caller.tenant, p_peer, p_cursor, p_pushed, pgmem.now())
@@ -533,6 +566,7 @@ release text
 at timestamptz: Its clock.
 pulled text?: The cursor behind the last change of the other store that is applied here.
 pushed text?: The cursor of this feed behind the last change that is applied there.
+models text[] = {}: The models of its vectors.
 $$);
 
 create or replace function pgmem.known_peer(p_peer text default null) returns pgmem.peer_state
@@ -545,6 +579,7 @@ begin
   v_state.feed := pgmem.feed_name();
   v_state.release := (select v.release from pgmem.schema_version v);
   v_state.at := clock_timestamp();
+  v_state.models := array(select m.name from pgmem.embedding_model m where pgmem.has_vectors() order by m.name);
   return v_state;
 end;
 $$;

@@ -155,7 +155,8 @@ begin
   if v_attempt.save_id is null or v_attempt.verb = 'store_session_with_learnings' then
     raise exception using errcode = 'PM002', message = format('No single save %s of yours is on record.', p_save_id);
   end if;
-  if v_attempt.status in ('saved', 'dropped') or v_attempt.verb in ('forget', 'revert', 'remember', 'edit_memory') then
+  if v_attempt.status in ('saved', 'dropped') or v_attempt.verb in ('forget', 'revert', 'remember', 'edit_memory')
+      or v_attempt.artifact_id is not null then
     return pgmem.attempt_result(v_attempt);
   end if;
   if p_project_id is not null and p_project_id is distinct from v_attempt.arguments ->> 'project_id' then
@@ -340,6 +341,10 @@ begin
     v_scope := pgmem.resolve_scope(v_caller, v_attempt.arguments ->> 'project_id', v_attempt.arguments ->> 'focus');
     if v_attempt.verb in ('forget', 'revert', 'remember', 'edit_memory') then
       v_result := pgmem.make_held_change(v_attempt.verb, v_attempt.arguments, v_attempt.candidate_id, v_first);
+    elsif v_attempt.artifact_id is not null then  -- both are stored: they came from two stores (86-apply-changes)
+      perform pgmem.settle_conflict(v_attempt.artifact_id, v_head.id, v_by,
+        case p_outcome when 'supersede' then v_attempt.artifact_id end, 'A review has decided.');
+      v_result := pgmem.saved(v_attempt.artifact_id, p_outcome::text, v_head.id);
     else
       v_result := pgmem.store(v_attempt.verb, v_attempt.arguments, v_scope, v_first, p_review => p_outcome,
         p_superseded_id => v_head.id);
