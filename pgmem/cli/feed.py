@@ -121,12 +121,17 @@ def seconds(text: str) -> float:
 
 def _say(done: Exchanged, store: Store, *, dry_run: bool) -> None:
     shown_rows = [{"side": side, **asdict(arrival)} for side, arrival in done.shown]
-    if store.print_json({"here": dict(done.here), "there": dict(done.there), "shown": shown_rows}):
+    if store.print_json(
+        {"here": dict(done.here), "there": dict(done.there), "shown": shown_rows, "anew": done.anew}
+    ):
         return
     would = "would be " if dry_run else ""
     for side, counts in (("here", done.here), ("there", done.there)):
         said = ", ".join(f"{n} {outcome}" for outcome, n in sorted(counts.items()) if outcome != "present")
         typer.echo(f"{side}: {would}{said}" if said else f"{side}: nothing new")
+    if done.anew:
+        typer.echo("The changes since the last exchange are kept no longer, so all was compared anew; a relation that "
+                   "was removed meanwhile on one side is still on the other.")  # fmt: skip
     for side, arrival in done.shown:
         reason = f": {arrival.reason}" if arrival.reason else ""
         typer.echo(visible(f"  {arrival.outcome} {side}: {arrival.title or ''} {arrival.id or ''}{reason}"))

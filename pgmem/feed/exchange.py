@@ -26,6 +26,8 @@ class Exchanged:
     here: Counter[str] = field(default_factory=Counter)
     there: Counter[str] = field(default_factory=Counter)
     shown: list[tuple[str, Arrival]] = field(default_factory=list)
+    anew: bool = False
+    """Whether changes since the last exchange are kept no longer, so that all was compared."""
 
     def count(self, side: str, arrivals: Iterable[Arrival]) -> None:
         """Count the outcomes of a page."""
@@ -67,17 +69,18 @@ class Exchange:
         took = monotonic() - asked
         mine = await self._here.state(other.feed)
         _require_fitting(mine, other, name, took)
+        self._here.vectors = there.vectors = bool({*mine.models} & {*other.models})
         head = (await self._here.changes("now"))["cursor"]
         # Their changes come first: what goes there then is what both sides make of it.
         pulled = 0
-        async for page, cursor in pages(there, mine.pulled, without=mine.feed):
+        async for page, cursor in pages(there, mine.pulled, mine.feed, self._begin_anew):
             options = {"peer": other.feed, "cursor": cursor, "since": mine.pushed, "until": head}
             arrivals = await self._here.apply(page, **options, dry_run=self._dry_run)
             self._note(page, arrivals)
             self.done.count("here", arrivals)
             self._progress("received", pulled := pulled + len(page))
         sent = 0
-        async for page, cursor in pages(self._here, mine.pushed):
+        async for page, cursor in pages(self._here, mine.pushed, late=self._begin_anew):
             page = [change for change in page if _known_by(change) not in self._arrived]
             if page:
                 self.done.count("there", await there.apply(page, peer=mine.feed, dry_run=self._dry_run))
@@ -94,42 +97,56 @@ class Exchange:
         """
         mine = await self._here.state("folder")
         head = (await self._here.changes("now"))["cursor"]
-        for feed, number, path in folder.files():
+        for feed in folder.feeds():
             if feed == mine.feed:
                 continue
-            known = await self._here.state(feed)
+            known = (await self._here.state(feed)).pulled or ""
             # A cursor of its feed, and not a number, is of an exchange without a folder.
-            if known.pulled is not None and known.pulled.isdecimal() and number <= int(known.pulled):
-                continue
-            header, changes = folder.read(path)
-            ahead = (datetime.fromisoformat(header["at"]) - datetime.now(UTC)).total_seconds()
-            if ahead > _CLOCK_S:
-                raise InvalidArgument(_clocks(str(path), ahead))
-            for first in range(0, len(changes), PAGE):
-                page = changes[first : first + PAGE]
-                last = first + PAGE >= len(changes)
-                options = {"peer": feed, "cursor": str(number) if last else None,
-                           "since": mine.pushed, "until": head}  # fmt: skip
-                arrivals = await self._here.apply(page, **options, dry_run=self._dry_run)
-                self._note(page, arrivals)
-                self.done.count("here", arrivals)
-            self._progress("received", len(changes))
+            for number, path, late in folder.unread(feed, int(known) if known.isdecimal() else 0):
+                self.done.anew |= late and known.isdecimal()
+                header, changes = folder.read(path)
+                ahead = (datetime.fromisoformat(header["at"]) - datetime.now(UTC)).total_seconds()
+                if ahead > _CLOCK_S:
+                    raise InvalidArgument(_clocks(str(path), ahead))
+                for first in range(0, len(changes), PAGE):
+                    page = changes[first : first + PAGE]
+                    last = first + PAGE >= len(changes)
+                    options = {"peer": feed, "cursor": str(number) if last else None,
+                               "since": mine.pushed, "until": head}  # fmt: skip
+                    arrivals = await self._here.apply(page, **options, dry_run=self._dry_run)
+                    self._note(page, arrivals)
+                    self.done.count("here", arrivals)
+                self._progress("received", len(changes))
+        written, readable = folder.last(mine.feed, int(mine.pulled or 0))
+        begins = mine.pushed is None or not readable
         cursor = mine.pushed
 
-        async def own() -> AsyncIterator[list[Record]]:
+        async def own(after: str | None) -> AsyncIterator[list[Record]]:
             nonlocal cursor
-            async for page, to in pages(self._here, mine.pushed):
+            async for page, to in pages(self._here, after):
                 cursor = to or cursor
-                yield [change for change in page if _known_by(change) not in self._arrived]
+                yield [change for change in page if after is None or _known_by(change) not in self._arrived]
 
         if self._dry_run:
-            async for page in own():
+            async for page in own(None if begins else mine.pushed):
                 self.done.there["written"] += len(page)
             return self.done
-        self.done.there["written"] += await folder.write(mine, head, own())
+        number = written + 1
+        count = await folder.write(mine, number, own(None if begins else mine.pushed), whole=begins)
+        self.done.there["written"] += count
+        if count and not begins and folder.is_long(mine.feed):
+            noted = cursor
+            await folder.write(mine, number, own(None), whole=True)
+            cursor, begins = noted, True
         if cursor is not None:
-            await self._noted("folder", cursor)
+            done = str(number if count else written)
+            await self._here.apply([], peer="folder", cursor=done, pushed=cursor)
+        if count and begins:
+            folder.shorten(mine.feed, number)
         return self.done
+
+    def _begin_anew(self) -> None:
+        self.done.anew = True
 
     def _note(self, page: list[Record], arrivals: list[Arrival]) -> None:
         # What came from there as it is now here need not go back.
@@ -142,11 +159,12 @@ class Exchange:
 
 
 async def pages(
-    store: Peer, after: str | None, without: str | None = None
+    store: Peer, after: str | None, without: str | None = None, late: Callable[[], object] = lambda: None
 ) -> AsyncIterator[tuple[list[Record], str | None]]:
     """Yield what changed in a store after a cursor, and the cursor to keep with each page; all of it without one.
 
-    What came there from the store with the feed `without` is left out.
+    What came there from the store with the feed `without` is left out. `late` is called where the changes after the
+    cursor are kept no longer.
     """
     for row in [await store.records("vocabulary", None)]:
         yield [each["record"] for each in row], None
@@ -154,6 +172,7 @@ async def pages(
         try:
             page = await store.changes(after, without)
         except CursorLost:
+            late()
             after = None
     if after is None:
         # What changes meanwhile comes after this cursor too.

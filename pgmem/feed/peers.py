@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -25,6 +26,8 @@ FORMAT = 1
 PAGE = 500
 _TIMEOUT_S = 600.0
 _REQUEST_BYTES = 250_000
+SMALL_BYTES = 2**20
+"""Of files of changes that a store never puts together."""
 PARTS = ("vocabulary", "project", "focus", "memory", "purge", "edge", "save")
 """What a store that is met for the first time is read by; the words of its vocabulary each time."""
 
@@ -33,6 +36,9 @@ Record = dict[str, Any]
 
 class Peer(Protocol):
     """One side of an exchange."""
+
+    vectors: bool
+    """Whether what it returns brings its vectors."""
 
     async def state(self, peer: str | None = None) -> PeerState:
         """Return its feed, release and clock; and how far it is in step with `peer`."""
@@ -59,10 +65,11 @@ class StorePeer:
 
     Args:
         memory: of the store, with the way in `sync`.
+        vectors: whether what it returns brings its vectors.
     """
 
-    def __init__(self, memory: Verbs) -> None:
-        self.memory = memory
+    def __init__(self, memory: Verbs, *, vectors: bool = False) -> None:
+        self.memory, self.vectors = memory, vectors
 
     async def state(self, peer: str | None = None) -> PeerState:
         """Return its feed, release and clock; and how far it is in step with `peer`."""
@@ -70,13 +77,15 @@ class StorePeer:
 
     async def changes(self, after: str, without: str | None = None) -> dict[str, Any]:
         """Return the page of its feed after a cursor."""
-        page = await self.memory.changes(after, limit=PAGE, content=True, without=without)
+        page = await self.memory.changes(
+            after, limit=PAGE, content=True, vectors=self.vectors, without=without
+        )
         return asdict(page)
 
     async def records(self, part: str, place: list[str] | None) -> list[dict[str, Any]]:
         """Return a page of a part of its export."""
         rows = await self.memory.caller.database.rows(
-            "export_records", _TIMEOUT_S, part=part, after=place, limit=PAGE
+            "export_records", _TIMEOUT_S, part=part, after=place, limit=PAGE, vectors=self.vectors
         )
         return [{"place": row["place"], "record": json.loads(row["record"])} for row in rows]
 
@@ -97,6 +106,7 @@ class HttpPeer:
 
     def __init__(self, address: str, token: str) -> None:
         self._address = address.rstrip("/").removesuffix("/mcp").removesuffix("/changes")
+        self.vectors = False
         self._client = httpx2.AsyncClient(
             timeout=_TIMEOUT_S, headers={"authorization": f"Bearer {token}", "accept": "application/json"}
         )
@@ -143,6 +153,9 @@ class HttpPeer:
                 raise DatabaseUnavailable(f"{self._address}: {said}")
         raise InvalidArgument(f"{self._address}: {said}")
 
+    def _options(self) -> dict[str, str]:
+        return {"vectors": "1"} if self.vectors else {}
+
     async def state(self, peer: str | None = None) -> PeerState:
         """Return its feed, release and clock; and how far it is in step with `peer`."""
         found = await self._ask("GET", {"state": peer or ""})
@@ -151,7 +164,7 @@ class HttpPeer:
 
     async def changes(self, after: str, without: str | None = None) -> dict[str, Any]:
         """Return the page of its feed after a cursor."""
-        page = await self._ask("GET", {"after": after, "without": without})
+        page = await self._ask("GET", {"after": after, "without": without, **self._options()})
         with self._understood():
             if page["more"] and page["cursor"] == after:
                 raise ValueError("the page leads to itself")
@@ -160,7 +173,8 @@ class HttpPeer:
 
     async def records(self, part: str, place: list[str] | None) -> list[dict[str, Any]]:
         """Return a page of a part of its export."""
-        rows = await self._ask("GET", {"part": part, "place": json.dumps(place) if place else None})
+        query = {"part": part, "place": json.dumps(place) if place else None, **self._options()}
+        rows = await self._ask("GET", query)
         with self._understood():
             return [{"place": list(row["place"]), "record": dict(row["record"])} for row in rows]
 
@@ -188,33 +202,75 @@ class HttpPeer:
 class Folder:
     """A folder that another program synchronises: each store writes files of changes there and reads those of others.
 
-    A file has a header, the changes as lines of JSON, and an end; it appears by a rename and never changes.
+    A file has a header, the changes as lines of JSON, and an end; it appears by a rename and never changes. The files
+    of a store are numbered. Once those of its changes are larger than all that it holds, it writes that into a file,
+    `-whole`, and removes the earlier ones.
 
     Args:
         place: the folder.
     """
 
-    _NAME = re.compile(r"([0-9a-f]{12})-(\d{8})\.jsonl")
+    _NAME = re.compile(r"([0-9a-f]{12})-(\d{8})(-whole)?\.jsonl")
 
     def __init__(self, place: Path) -> None:
         self._place = place
 
-    def files(self) -> list[tuple[str, int, Path]]:
-        """Return the files of all stores: feed, number, path, in their order."""
-        found = [
-            (match, path) for path in self._place.iterdir() if (match := self._NAME.fullmatch(path.name))
-        ]
-        return sorted((match[1], int(match[2]), path) for match, path in found)
+    def _files(self, feed: str, *, whole: bool) -> dict[int, Path]:
+        """The files of a store by their numbers: of its changes, or of all that it holds."""
+        found = ((self._NAME.fullmatch(path.name), path) for path in self._place.iterdir())
+        return {int(m[2]): path for m, path in found if m and m[1] == feed and bool(m[3]) == whole}
 
-    async def write(self, state: PeerState, cursor: str, pages: AsyncIterator[list[Record]]) -> int:
-        """Write a file of changes; return how many it holds. No file is written for none."""
-        number = max((n for feed, n, _ in self.files() if feed == state.feed), default=0) + 1
+    def feeds(self) -> list[str]:
+        """Return the stores that have files here."""
+        return sorted(
+            {match[1] for path in self._place.iterdir() if (match := self._NAME.fullmatch(path.name))}
+        )
+
+    def unread(self, feed: str, last: int) -> Iterator[tuple[int, Path, bool]]:
+        """Yield the files of a store after a number, and whether one of all that it holds takes the place of some.
+
+        Raises:
+            InvalidArgument: the next one is missing.
+        """
+        changes, wholes = self._files(feed, whole=False), self._files(feed, whole=True)
+        while True:
+            late = last + 1 not in changes
+            if not late:
+                last += 1
+            elif max(wholes, default=0) > last:
+                last = max(wholes)
+            elif max(changes, default=0) > last:
+                raise InvalidArgument(
+                    f"{self._place / f'{feed}-{last + 1:08}.jsonl'} is missing: wait until the other program has "
+                    "copied it; if it was removed, sync the store that wrote it again first."
+                )
+            else:
+                return
+            yield last, (wholes if late else changes)[last], late
+
+    def last(self, feed: str, known: int) -> tuple[int, bool]:
+        """Return the number of the last file that a store wrote, and whether all up to it can be read here."""
+        changes, wholes = self._files(feed, whole=False), self._files(feed, whole=True)
+        last = max([known, *changes, *wholes])
+        return last, {*range(max(wholes, default=0) + 1, last + 1)} <= {*changes}
+
+    async def write(
+        self, state: PeerState, number: int, pages: AsyncIterator[list[Record]], *, whole: bool = False
+    ) -> int:
+        """Write a file of changes, or of all that a store holds; return how many it has. No file is written for none.
+
+        Raises:
+            InvalidArgument: the folder cannot be written, or another process has written this file.
+        """
         part = self._place / f".{state.feed}-{uuid4().hex}.part"
+        path = self._place / f"{state.feed}-{number:08}{'-whole' if whole else ''}.jsonl"
         count = 0
         try:
+            for half in self._place.glob(f".{state.feed}-*.part"):  # of a run that was killed
+                half.unlink(missing_ok=True)
             with part.open("x", encoding="utf-8") as out:
                 header = {"pgmem_changes": FORMAT, "release": state.release, "feed": state.feed,
-                          "at": datetime.now(UTC).isoformat(), "cursor": cursor}  # fmt: skip
+                          "at": datetime.now(UTC).isoformat()}  # fmt: skip
                 out.write(json.dumps(header) + "\n")
                 async for page in pages:
                     count += len(page)
@@ -223,12 +279,29 @@ class Folder:
                     )
                 out.write(json.dumps({"end": count}) + "\n")
             if count:
-                part.rename(self._place / f"{state.feed}-{number:08}.jsonl")
+                if path.exists():
+                    raise FileExistsError(errno.EEXIST, "another process has written it; sync again")
+                part.rename(path)
         except OSError as error:
-            raise InvalidArgument(f"{self._place} cannot be written: {error.strerror}.") from None
+            raise InvalidArgument(f"{path} cannot be written: {error.strerror}.") from None
         finally:
             part.unlink(missing_ok=True)
         return count
+
+    def is_long(self, feed: str) -> bool:
+        """Whether the files of a store's changes are larger than all that it holds."""
+        sizes = [
+            sum(path.stat().st_size for path in self._files(feed, whole=whole).values())
+            for whole in (False, True)
+        ]
+        return sizes[0] > max(sizes[1], SMALL_BYTES)
+
+    def shorten(self, feed: str, number: int) -> None:
+        """Remove the files of a store before the one with a number."""
+        for whole in (False, True):
+            for each, path in self._files(feed, whole=whole).items():
+                if each < number:
+                    path.unlink(missing_ok=True)
 
     def read(self, path: Path) -> tuple[dict[str, Any], list[Record]]:
         """Return the header and the changes of a file.

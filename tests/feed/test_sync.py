@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import anyio.to_thread
 import psycopg
@@ -16,6 +16,7 @@ import pytest
 from psycopg.rows import DictRow, dict_row
 
 from pgmem import InvalidArgument, Memory
+from pgmem.calls.methods import ReviewOutcome
 from pgmem.feed.connecting import exchange
 from pgmem.feed.exchange import Exchange, Exchanged
 from pgmem.feed.peers import StorePeer
@@ -180,16 +181,72 @@ async def test_the_same_decision_on_both_sides_is_one_with_an_alias(pair: Pair) 
     assert known
 
 
-async def test_near_titles_of_two_sides_are_joined_for_a_review(pair: Pair) -> None:
+@pytest.mark.parametrize("outcome", ["supersede", "new", "drop"])
+async def test_near_titles_of_two_sides_are_one_review_on_both_and_its_decision_holds_on_both(
+    pair: Pair, outcome: ReviewOutcome
+) -> None:
+    laptop, server = pair
+    await laptop.save_session("open", "shop")
+    await in_step(pair)
+    await laptop.save_decision("Pay by invoice only", "Firms ask for it.", "shop")
+    await server.save_decision("Pay by card only", "It is faster.", "shop")
+    done = await in_step(pair)
+    assert done.here["review"] == 1
+    equal(pair)
+    (review,) = await laptop.list_reviews()
+    assert await server.list_reviews() == [review]
+    assert (review.title, review.candidate_title) == ("Pay by card only", "Pay by invoice only")
+    assert (await server.retry_save(review.save_id)).status == "failed", "an agent does not decide it"
+    await server.admin.resolve_review(review.save_id, outcome, "ann")
+    await in_step(pair)
+    equal(pair)
+    for memory in pair:
+        assert await memory.list_reviews() == []
+        found = content(memory.dsn)
+        statuses = {row["title"]: row["status"] for row in found["nodes"] if row["label"] == "Decision"}
+        earlier = "superseded" if outcome == "supersede" else "active"
+        assert statuses == {"Pay by invoice only": earlier, "Pay by card only": "active"}
+        joined = {"supersede": "SUPERSEDES", "new": "SIMILAR_TO", "drop": "CONFLICTS_WITH"}[outcome]
+        assert joined in [edge[0] for edge in found["edges"]]
+
+
+async def test_titles_of_two_sides_that_differ_in_a_number_conflict_and_those_of_two_things_do_not(
+    pair: Pair,
+) -> None:
     laptop, server = pair
     await laptop.save_session("open", "shop")
     await in_step(pair)
     await laptop.save_decision("Use PostgreSQL 16 for storage", "It is installed.", "shop")
     await server.save_decision("Use PostgreSQL 17 for storage", "It is newer.", "shop")
+    await laptop.save_decision("Deploy the billing service to Frankfurt", "Near.", "shop")
+    await server.save_decision("Deploy the billing service to Dublin", "Cheap.", "shop")
     done = await in_step(pair)
     assert done.here["review"] == 1
     equal(pair)
     assert [edge[0] for edge in content(server.dsn)["edges"]] == ["CONFLICTS_WITH"]
+    assert await server.list_reviews() == []
+
+
+@pytest.mark.usefixtures("vectors")
+@pytest.mark.parametrize("provider", ["static", "none"])
+async def test_vectors_travel_where_both_stores_have_their_model(
+    dsn: str, other_dsn: str, tmp_path: Path, provider: Literal["static", "none"]
+) -> None:
+    async with AsyncExitStack() as stack:
+        opened = []
+        for name, each, model in (("laptop", dsn, "static"), ("server", other_dsn, provider)):
+            settings = Settings(dsn=each, data_dir=tmp_path / name, embedding_provider=model)
+            opened.append(await stack.enter_async_context(Memory.connect(settings, source="cli")))
+        laptop, server = opened
+        await server.save_session("open", "shop")
+        await laptop.save_session("open", "shop")
+        await laptop.save_decision("Pay by invoice", "Firms ask for it.", "shop")
+        await in_step((laptop, server))
+    texts = "select text_hash, vector::text from pgmem.embedding e join pgmem.node n on n.seq = e.node_seq where n.label = 'Decision'"
+    with psycopg.connect(dsn) as here, psycopg.connect(other_dsn) as there:
+        mine, theirs = (connection.execute(texts.encode()).fetchall() for connection in (here, there))
+        assert len(mine) == 1
+        assert theirs == (mine if provider == "static" else [])
 
 
 async def test_a_purge_wins_over_a_later_change(pair: Pair) -> None:
@@ -277,6 +334,70 @@ async def test_a_file_that_is_not_whole_is_refused(pair: Pair, tmp_path: Path) -
     file.write_text("\n".join(file.read_text().splitlines()[:-1]))
     with pytest.raises(InvalidArgument, match="is not whole"):
         await exchange(server, str(tmp_path))
+
+
+async def test_a_store_that_comes_too_late_to_a_folder_is_told_and_reads_all_of_it(
+    pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laptop, server = pair
+    monkeypatch.setattr("pgmem.feed.peers.SMALL_BYTES", 0)
+    await laptop.save_session("open", "shop")
+    for memory in (laptop, server):
+        await exchange(memory, str(tmp_path))
+    equal(pair)
+    for number in range(8):
+        await laptop.upsert_entity("Port", f"a port of number {number} " + "x" * 2000, project_id="shop")
+        await exchange(laptop, str(tmp_path))
+    feed = (await laptop.known_peer()).feed
+    written = [path for path in tmp_path.iterdir() if path.name.startswith(feed)]
+    assert len(written) < 8, "earlier files are removed"
+    await server.save_decision("Pay by invoice", "x", "shop")
+    done = await exchange(server, str(tmp_path))
+    assert done.anew
+    await exchange(laptop, str(tmp_path))
+    equal(pair)
+    for memory in pair:
+        assert not (await exchange(memory, str(tmp_path))).anew
+
+
+async def test_a_file_that_is_missing_is_waited_for_and_written_again_if_it_was_removed(
+    pair: Pair, tmp_path: Path
+) -> None:
+    laptop, server = pair
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    await laptop.save_session("open", "shop")
+    for memory in (laptop, server):
+        await exchange(memory, str(folder))
+    before = set(folder.iterdir())
+    for number in range(2):
+        await laptop.upsert_entity("Port", f"{number}", project_id="shop")
+        await exchange(laptop, str(folder))
+    missing = min(set(folder.iterdir()) - before)
+    missing.rename(tmp_path / missing.name)
+    with pytest.raises(InvalidArgument, match=r"00000002.jsonl is missing"):
+        await exchange(server, str(folder))
+    (tmp_path / missing.name).rename(missing)
+    await exchange(server, str(folder))
+    equal(pair)
+    for path in folder.iterdir():
+        path.unlink()
+    await laptop.save_decision("Pay by invoice", "x", "shop")
+    for memory in (laptop, server):
+        await exchange(memory, str(folder))
+    equal(pair)
+
+
+async def test_a_second_folder_gets_all_that_a_store_holds(pair: Pair, tmp_path: Path) -> None:
+    laptop, server = pair
+    await laptop.save_session("open", "shop")
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        await exchange(laptop, str(tmp_path / name))
+        await laptop.upsert_entity("Port", name, project_id="shop")
+    await exchange(laptop, str(tmp_path / "second"))
+    await exchange(server, str(tmp_path / "second"))
+    equal(pair)
 
 
 async def test_a_server_over_http_with_a_token(

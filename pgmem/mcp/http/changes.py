@@ -128,7 +128,8 @@ async def page(memory: Memory, body: bytes, scope: Scope, receive: Receive, send
         receive: of the request.
         send: takes the answer.
     """
-    query, store = QueryParams(scope["query_string"]), StorePeer(memory)
+    query = QueryParams(scope["query_string"])
+    store = StorePeer(memory, vectors=query.get("vectors") == "1")
     found: object
     try:
         if scope["method"] == "POST":
