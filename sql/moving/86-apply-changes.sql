@@ -220,8 +220,8 @@ begin
   perform pgmem.record_attempt(p_owner, 'save_decision', jsonb_strip_nulls(jsonb_build_object('title', v_later.title,
       'rationale', v_later.props -> 'rationale', 'project_id', v_later.project, 'focus', v_later.focus)), v_hash,
     pgmem.make_result('failed', v_later.id, 'manual_review', v_earlier.id,
-      'It was saved in another store than its candidate, and both are stored: supersede lets it replace the candidate, '
-      'new lets both hold, drop leaves them as they are.',
+      'It was saved in another store than its candidate, and both are stored: supersede replaces the candidate by it, '
+      'new keeps both, drop leaves them as they are.',
       'A person decides: pgmem review, or resolve_review(save_id, new | supersede | drop) in SQL.', v_save_id));
 end;
 $$;
