@@ -9,12 +9,17 @@ from datetime import UTC, datetime
 from time import monotonic
 from typing import Any
 
+import anyio
+
 from pgmem.errors import CursorLost, InvalidArgument
 from pgmem.feed.peers import PAGE, PARTS, Folder, Peer, Record
 from pgmem.models import Arrival, PeerState
 
 _CLOCK_S = 60.0
 """Seconds that two clocks may differ: the later of two states is current, and who is later is what they say."""
+
+_HELD_S = 2.0
+"""Seconds that an exchange waits for transactions that hold changes back; what they hold then travels the next time."""
 
 Progress = Callable[[str, int], object]
 
@@ -189,13 +194,16 @@ async def pages(
                     break
                 place = rows[-1]["place"]
         page = await store.changes(after, without)
+    until = monotonic() + _HELD_S
     while True:
-        yield (
-            [each for each in page["changes"] if each.get("record") or each["kind"] == "unrelated"],
-            page["cursor"],
-        )
-        if not page["more"]:
+        waits = page["held"] and monotonic() < until
+        if page["changes"] or not (page["more"] or waits):
+            changes = [each for each in page["changes"] if each.get("record") or each["kind"] == "unrelated"]
+            yield changes, page["cursor"]
+        if not (page["more"] or waits):
             return
+        if waits:
+            await anyio.sleep(0.05)
         page = await store.changes(page["cursor"], without)
 
 

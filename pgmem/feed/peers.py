@@ -45,7 +45,7 @@ class Peer(Protocol):
         ...
 
     async def changes(self, after: str, without: str | None = None) -> dict[str, Any]:
-        """Return the page of its feed after a cursor: changes with their records, cursor, more.
+        """Return the page of its feed after a cursor: changes with their records, cursor, more, held.
 
         `without` leaves out what came from the store with this feed.
         """
@@ -169,7 +169,7 @@ class HttpPeer:
             if page["more"] and page["cursor"] == after:
                 raise ValueError("the page leads to itself")
             return {"changes": [dict(each) for each in page["changes"]], "cursor": str(page["cursor"]),
-                    "more": bool(page["more"])}  # fmt: skip
+                    "more": bool(page["more"]), "held": bool(page["held"])}  # fmt: skip
 
     async def records(self, part: str, place: list[str] | None) -> list[dict[str, Any]]:
         """Return a page of a part of its export."""

@@ -54,7 +54,15 @@ def test_a_file_of_changes_that_no_store_writes_is_refused(tmp_path: Path, text:
 
 @pytest.mark.parametrize(
     "answer",
-    ["[" * 100_000, "{", "[]", "{}", "7", '{"at": "soon"}', '{"changes": [7], "cursor": "b", "more": false}'],
+    [
+        "[" * 100_000,
+        "{",
+        "[]",
+        "{}",
+        "7",
+        '{"at": "soon"}',
+        '{"changes": [7], "cursor": "b", "more": false, "held": false}',
+    ],
     ids=["deep", "cut off", "list", "object", "number", "no time", "no changes"],
 )
 async def test_an_answer_that_no_server_of_pgmem_gives_is_refused(
@@ -68,7 +76,7 @@ async def test_an_answer_that_no_server_of_pgmem_gives_is_refused(
 
 
 async def test_a_page_that_leads_to_itself_is_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    peer = answering(monkeypatch, '{"changes": [], "cursor": "a", "more": true}')
+    peer = answering(monkeypatch, '{"changes": [], "cursor": "a", "more": true, "held": false}')
     assert (await peer.changes("b"))["more"]
     with pytest.raises(InvalidArgument, match="answered what no server of pgmem answers"):
         await peer.changes("a")
