@@ -75,10 +75,10 @@ begin atomic
     (select string_agg(case jsonb_typeof(p_props -> field) when 'array' then pgmem.joined_texts(p_props -> field)
                          else p_props ->> field end, ' ')
      from unnest(l.text_fields) as field),
-    -- Most memories have none, and the look costs a tenth of the call.
+    -- Most memories have none but a date, and the look costs a tenth of the call.
     case when p_label in ('Item', 'Message') or jsonb_path_exists(
         p_props - (l.text_fields || l.key_field || l.title_field),
-        'strict $.* ? (@.type() == "string" || @.type() == "array")')
+        'strict $.* ? (@.type() == "array" || @.type() == "string" && !(@ like_regex "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"))')
       then pgmem.other_texts(p_label, p_props, l.text_fields || l.key_field || l.title_field) end)
   from pgmem.label l where l.name = p_label;
 end;

@@ -158,13 +158,10 @@ comment on function pgmem.present is
 
 
 create or replace function pgmem.turned_nodes(p_tenants text[]) returns setof pgmem.node
-language plpgsql stable rows 1 set search_path = pgmem, pg_temp as $$
-begin
-  return query
+language sql stable rows 1 as $$
   select p.* from pgmem.node n cross join lateral pgmem.present(n) p
   where n.turns_at <= pgmem.now() and n.tenant = any (p_tenants) and p.turns_at is null
     and pgmem.is_live(p.status, p.valid_from, p.valid_to);
-end;
 $$;
 comment on function pgmem.turned_nodes is
   'The live nodes of some tenants of which another state has become the present one since they were written.';
@@ -371,12 +368,13 @@ comment on function pgmem.seeded_key is 'The scope key of a label in the place o
 
 
 -- By the index of the table, as callers forbid scans: a forbidden one that is needed makes servers with jit compile.
+-- The look-up takes no argument, so that it is planned once and not in every call.
 create or replace function pgmem.scope_key(p_tenant text, p_place text, p_label text) returns bigint
 language plpgsql stable parallel safe as $$
+declare
+  v_secret bytea := (select s.secret from pgmem.store_secret s where s.one);
 begin
-  return (
-    select pgmem.seeded_key(pgmem.place_seed(s.secret, p_tenant, p_place), p_label)
-    from pgmem.store_secret s where s.one);
+  return pgmem.seeded_key(pgmem.place_seed(v_secret, p_tenant, p_place), p_label);
 end;
 $$;
 comment on function pgmem.scope_key is

@@ -287,16 +287,22 @@ comment on function pgmem.as_name is
 create or replace function pgmem.tells_apart(p_theirs text, p_ours text) returns boolean
 language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
 declare
-  v_a text[] := pgmem.statement_words(p_theirs);
-  v_b text[] := pgmem.statement_words(p_ours);
-  v_x text := split_part(pgmem.statement(p_theirs), e'\t', 1);
-  v_y text := split_part(pgmem.statement(p_ours), e'\t', 1);
+  v_theirs text := pgmem.as_name(p_theirs);
+  v_ours   text := pgmem.as_name(p_ours);
+  v_x      text;
+  v_y      text;
 begin
-  return pgmem.denials(p_theirs) <> pgmem.denials(p_ours)
-    or exists (select from unnest(pgmem.names_of(v_a)) as w(name) where strpos(pgmem.as_name(p_ours), pgmem.as_name(name)) = 0)
-    or exists (select from unnest(pgmem.names_of(v_b)) as w(name) where strpos(pgmem.as_name(p_theirs), pgmem.as_name(name)) = 0)
-    -- Two subjects before a verb of state.
-    or v_x <> v_y and (exists (
+  if exists (select from unnest(pgmem.names_of(pgmem.statement_words(p_theirs))) as w(name)
+             where strpos(v_ours, pgmem.as_name(name)) = 0)
+      or exists (select from unnest(pgmem.names_of(pgmem.statement_words(p_ours))) as w(name)
+                 where strpos(v_theirs, pgmem.as_name(name)) = 0)
+      or pgmem.denials(p_theirs) <> pgmem.denials(p_ours) then
+    return true;
+  end if;
+  -- Two subjects before a verb of state.
+  v_x := split_part(pgmem.statement(p_theirs), e'\t', 1);
+  v_y := split_part(pgmem.statement(p_ours), e'\t', 1);
+  return v_x <> v_y and (exists (
       select from unnest(string_to_array(v_x, ' ')) as w(word)
       where word <> all (string_to_array(v_y, ' ')) and not pgmem.is_function_word(word)) or exists (
       select from unnest(string_to_array(v_y, ' ')) as w(word)

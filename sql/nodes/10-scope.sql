@@ -46,7 +46,8 @@ create or replace function pgmem.resolve_scope(
   p_project_id text,
   p_focus text
 ) returns pgmem.scope_state
-language plpgsql stable set search_path = pgmem, pg_temp as $$
+-- Else each look-up is planned anew in every call, since a plan for its values looks cheaper than it is to make.
+language plpgsql stable set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare
   v_project      text := pgmem.clean_key(p_project_id, 'project_id');
   v_focus        text := case when p_focus is not null then pgmem.clean_key(p_focus, 'focus') end;

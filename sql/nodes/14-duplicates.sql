@@ -120,9 +120,11 @@ create or replace function pgmem.near_duplicate(
 language plpgsql stable set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
-  v_found bigint[];
-  v_one   record;
-  v_axis  text;
+  v_found  bigint[];
+  v_one    record;
+  v_axis   text;
+  v_apart  boolean;
+  v_looked integer := 0;
 begin
   select title.words, r.ranked, array(
     select candidate.node_seq
@@ -144,7 +146,9 @@ begin
     return;
   end if;
   for v_one in
-  select n.seq, n.id, n.title, exact.score
+  -- A number that only one of two titles has distinguishes them, which is known without reading them.
+  select n.seq, n.id, n.title, exact.score,
+         exists (select from unnest(n.title_tokens) as w(word) where word ~ '\d' and word <> all (words)) as is_numbered
   from pgmem.node n
   cross join lateral (select count(*) as shared from unnest(n.title_tokens) theirs(word)
                       join unnest(words) ours(word) using (word)) same
@@ -154,9 +158,13 @@ begin
     and (n.valid_to is null or n.valid_to >= pgmem.now()) and exact.score >= 0.5
   order by exact.score desc, n.seq limit 20
   loop
+    v_apart := v_one.is_numbered or pgmem.tells_apart(v_one.title, p_title);
+    -- A title that says otherwise of the same thing is among the nearest.
+    continue when v_apart and (rival_seq is not null or v_looked >= 4);
+    v_looked := v_looked + v_apart::integer;
     v_axis := coalesce(pgmem.contradiction(v_one.title, p_title),
       case when pgmem.differ_in_numbers(v_one.title, p_title) then 'number' end);
-    if not pgmem.tells_apart(v_one.title, p_title)
+    if not v_apart
        and (v_axis is null or v_one.score >= pgmem.setting_float('dedup_supersede')) then
       seq := v_one.seq;
       id := v_one.id;

@@ -176,10 +176,11 @@ begin
     where n.text_length <= 150 and n.session_place is not null
   -- A statement brings the one that holds now in its place.
   ), outdated as materialized (
-    select f.seq, max(e.src) as newest
-    from found f join pgmem.edge e on e.dst = f.seq and e.rel = 'OUTDATES'
+    select e.dst as seq, max(e.src) as newest
+    from (select array(select f.seq from found f) as seqs) k
+    join pgmem.edge e on e.rel = 'OUTDATES' and e.dst = any (k.seqs)
     cross join lateral (select * from pgmem.node n where n.seq = e.src offset 0) n
-    where pgmem.fits(n, p_filter) group by f.seq
+    where pgmem.fits(n, p_filter) group by e.dst
   ), pool as materialized (
     select seq from found union select newest from outdated
   ), near as materialized (
@@ -196,8 +197,13 @@ begin
     from pool p left join own o using (seq) left join worded w using (seq) left join near c using (seq)
     -- By key, whatever the planner expects: a hash would read every memory.
     cross join lateral (
-      select * from pgmem.node n where n.seq = p.seq and not exists (select from turned t where t.seq = p.seq)
-      union all select * from turned t where t.seq = p.seq offset 0) n
+      select n.seq, n.session_id, n.session_place, n.text_length, n.asks, n.instructs, n.agent_id, n.trust_level, n.tsv, n.label,
+             n.initial_confidence, n.updated_at, n.valid_from, n.created_at
+      from pgmem.node n where n.seq = p.seq and not exists (select from turned t where t.seq = p.seq)
+      union all
+      select t.seq, t.session_id, t.session_place, t.text_length, t.asks, t.instructs, t.agent_id, t.trust_level, t.tsv, t.label,
+             t.initial_confidence, t.updated_at, t.valid_from, t.created_at
+      from turned t where t.seq = p.seq offset 0) n
     left join lateral (
       select b.seq, b.text_length from pgmem.node b
       where v_window = 1 and n.text_length <= 300 and n.session_place is not null
@@ -329,8 +335,11 @@ begin
     from whole w
   ), placed as (
     -- Statements of one subject and relation answer alike: the one that holds now is placed by the best of them.
-    select k.*, max(k.score) over one as lead, max(k.relevance) over one as known_relevance
-    from known k window one as (partition by coalesce(k.newest, k.seq))
+    select k.*, coalesce(l.score, k.score) as lead, coalesce(l.relevance, k.relevance) as known_relevance
+    from known k left join (
+      select o.newest, max(k.score) as score, max(k.relevance) as relevance
+      from (select distinct o.newest from outdated o) o join known k on coalesce(k.newest, k.seq) = o.newest
+      group by o.newest) l on l.newest = coalesce(k.newest, k.seq)
   )
   select k.seq, case when k.newest is null then k.lead else least(k.score, k.lead - 1e-6) end,
          case when k.newest is null then k.known_relevance else k.relevance end, coalesce(k.vector, 0), k.text, k.graph, k.trust_level::float8, k.confidence,
@@ -612,7 +621,7 @@ begin
 
   v_asked := pgmem.as_name(p_query);
   with ranked as materialized (
-    select r.*, pgmem.is_named_in(n.key, n.props, v_asked) as named
+    select r.*, case when n.key is not null then pgmem.is_named_in(n.key, n.props, v_asked) end as named
     from pgmem.rank_memories(
         v_filter, v_words, case when v_model.id is not null then p_embedding end, v_model, v_setting,
         coalesce(p_fusion, v_setting ->> 'hybrid_fusion'), p_explain, p_without,
@@ -639,7 +648,13 @@ begin
       array_agg(case when v_tokens is not null then array_to_string(tsvector_to_array(n.tsv), e'\x1f') end
         order by r.score desc, r.seq desc) as words
     from ranked r
-    cross join lateral (select p.* from pgmem.node n, pgmem.present(n) p where n.seq = r.seq offset 0) n
+    cross join lateral (
+      select n.id, n.label, n.key, n.title, n.props, n.project, n.scope, n.tsv, n.created_at from pgmem.node n
+      where n.seq = r.seq and (n.turns_at is null or n.turns_at > pgmem.now())
+      union all
+      select p.id, p.label, p.key, p.title, p.props, p.project, p.scope, p.tsv, p.created_at
+      from pgmem.node n cross join lateral pgmem.present(n) p
+      where n.seq = r.seq and n.turns_at <= pgmem.now() offset 0) n
     cross join lateral pgmem.searched_text(n.label, n.title, n.props) t
     where not v_only or r.outdated_by is null and case
       when r.named then true

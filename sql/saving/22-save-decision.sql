@@ -53,7 +53,7 @@ declare
   v_old  pgmem.node;
   v_head pgmem.node;
 begin
-  select n.* into v_old from pgmem.visible_node n
+  select n.* into v_old from pgmem.node n
   where pgmem.name_hash(coalesce(n.key, n.title)) = pgmem.name_hash(p_node.title) and n.label = 'Decision'
     and n.status = 'superseded' and n.scope_key = p_node.scope_key and n.tenant = p_node.tenant
     and pgmem.folded(n.title) = pgmem.folded(p_node.title)

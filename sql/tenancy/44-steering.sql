@@ -116,11 +116,13 @@ declare
   v_text text;
   v_kind text;
 begin
+  -- What an agent may write, and an SQL session that names no other way in.
+  if p_caller.trust_level > pgmem.setting_float('trust_mcp') or pgmem.decides(p_caller) then
+    return null;
+  end if;
   foreach v_text in array pgmem.approved_texts(p_arguments) loop
     v_kind := pgmem.steering(v_text);
-    -- What an agent may write, and an SQL session that names no other way in.
-    if v_kind is not null and p_caller.trust_level <= pgmem.setting_float('trust_mcp')
-        and not pgmem.decides(p_caller) then
+    if v_kind is not null then
       return v_kind;
     end if;
   end loop;
