@@ -353,7 +353,9 @@ def _show(result: SaveResult | BatchSaveResult) -> None:
     saved = result.status == "saved"
     what = ", ".join(filter(None, (result.dedup_outcome, str(result.artifact_id or result.save_id or ""))))
     typer.echo(f"{result.status}: {what}", err=not saved)
-    if result.message:
+    if result.status == "blocked_scope":
+        typer.echo("Nothing was saved: there is no such project.", err=True)
+    elif result.message:
         typer.echo(result.message, err=not saved)
     if not saved and result.next_step:
         typer.echo(typed(result.next_step), err=True)

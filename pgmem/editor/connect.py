@@ -24,12 +24,16 @@ _MOST_BYTES_OF_TOML, _MOST_VALUES_OF_TOML = 2**18, 10_000  # tomlkit takes the s
 
 
 class Edit(NamedTuple):
-    """A file with its text before and after; None: no file. In a project, which its links must not leave."""
+    """A file with its text before and after; None: no file. In a project, which its links must not leave.
+
+    Nothing is kept of a text that pgmem alone wrote, or that has the original beside it.
+    """
 
     file: Path
     before: str | None
     after: str | None
     project: Path | None = None
+    keeps: bool = True
 
 
 def edits(changes: Sequence[Change], project: Path | None = None, *, undo: bool = False) -> list[Edit]:
@@ -55,11 +59,11 @@ def edits(changes: Sequence[Change], project: Path | None = None, *, undo: bool 
             raise _refused(file, error, project) from None
         if undo and before is None:
             continue
-        if undo and before is not None:
-            after = next(_originals(file, before, own), after)
+        original = next(_originals(file, before, own), None) if undo and before is not None else None
+        after = after if original is None else original
         left = None if undo and not after.strip("{} \r\n") else after
         if left != before:
-            made.append(Edit(file, before, left, project))
+            made.append(Edit(file, before, left, project, left is not None and original is None))
     return made
 
 
@@ -75,7 +79,8 @@ def write(edit: Edit) -> Path | None:
         if _text(target) != edit.before:
             raise InvalidArgument(f"{edit.file} changed meanwhile and stays as it is: run the command again.")
         like = None if edit.before is None else target.lstat()
-        backup = None if edit.before is None else _keep(edit.file, edit.before.encode(), like)
+        kept = edit.before if edit.keeps else None
+        backup = None if kept is None else _keep(edit.file, kept.encode(), like)
         if after is None:
             target.unlink()
         elif edit.project is None:

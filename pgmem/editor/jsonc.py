@@ -147,10 +147,12 @@ def put(text: str, path: Sequence[str], value: Any, own: Callable[[Any], bool] |
         at = at.values[at.keys.index(key)]
         depth += 1
     if own is None:
-        return text[: at.begin] + _written(value, text, depth) + text[at.end :]
+        return text if at.plain == value else text[: at.begin] + _written(value, text, depth) + text[at.end :]
     if not isinstance(at.plain, list):
         raise Unreadable(f"{'.'.join(path)} is not a list")
     for item in at.values:
+        if item.plain == value:
+            return text
         if own(item.plain):
             return text[: item.begin] + _written(value, text, depth + 1) + text[item.end :]
     return _inserted(text, at, "", value, depth + 1)
@@ -188,25 +190,31 @@ def _indent(text: str) -> str:
     return match[1] if match else "  "
 
 
+def _line_end(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
 def _written(value: Any, text: str, depth: int) -> str:
-    """Return a value as the text is written: with its indentation."""
+    """Return a value as the text is written: with its indentation and its ends of lines."""
     unit = _indent(text)
     lines = json.dumps(value, indent=unit, ensure_ascii=False).split("\n")
-    return "\n".join([lines[0], *(unit * depth + line for line in lines[1:])])
+    return _line_end(text).join([lines[0], *(unit * depth + line for line in lines[1:])])
 
 
 def _inserted(text: str, at: _Value, key: str, value: Any, depth: int) -> str:
-    """Return the text with a last member or item."""
-    unit = _indent(text)
-    new = f"\n{unit * depth}{key}{_written(value, text, depth)}"
+    """Return the text with a last member or item. A comment behind the one before it stays there."""
+    unit, line_end = _indent(text), _line_end(text)
+    new = f"{line_end}{unit * depth}{key}{_written(value, text, depth)}"
     if not at.values:
-        return f"{text[: at.begin + 1]}{new}\n{unit * (depth - 1)}{text[at.end - 1 :]}"
+        return f"{text[: at.begin + 1]}{new}{line_end}{unit * (depth - 1)}{text[at.end - 1 :]}"
     last = at.values[-1].end
     after = text[last : at.end - 1]
     comma = next((m for m in _TOKEN.finditer(after) if m[0] == ","), None)
     if comma is not None:  # a trailing comma, which JSON with comments allows
         return f"{text[: last + comma.end()]}{new}{text[last + comma.end() :]}"
-    return f"{text[:last]},{new}{text[last:]}"
+    comment = re.match(r"[ \t]*//[^\r\n]*", after)
+    behind = last + (comment.end() if comment else 0)
+    return f"{text[:last]},{text[last:behind]}{new}{text[behind:]}"
 
 
 def _removed(text: str, at: _Value, place: int) -> str:
@@ -215,9 +223,12 @@ def _removed(text: str, at: _Value, place: int) -> str:
     following = re.match(r"\s*,", text[end:])
     if following:
         end += following.end()
-    elif place > 0:  # the last one: the comma before it goes
-        begin = at.values[place - 1].end
-        return text[:begin] + text[end:]
+    elif place > 0:  # the last one: the comma before it goes, not a comment between them
+        before = at.values[place - 1].end
+        between = text[before:begin]
+        comma = next(m for m in _TOKEN.finditer(between) if m[0] == ",")
+        kept = (between[: comma.start()] + between[comma.end() :]).rstrip()
+        return text[:before] + kept + text[end:]
     line = text.rfind("\n", 0, begin)
     if line >= 0 and not text[line:begin].strip():
         begin = line

@@ -90,8 +90,9 @@ begin
   where s.name = p_name
   returning s.name, s.value, s.description into v_answer;
   if v_answer.name is null then
-    raise exception using errcode = 'PM001', message = format('Unknown setting %s. Known: %s.',
-      quote_literal(left(p_name, 80)), (select string_agg(s.name, ', ' order by s.name) from pgmem.setting s));
+    raise exception using errcode = 'PM001', message = format('Unknown setting %s. %s', quote_literal(left(p_name, 80)),
+      pgmem.did_you_mean(left(p_name, 80), array(select s.name from pgmem.setting s), (
+        select 'Known: ' || string_agg(s.name, ', ' order by s.name) || '.' from pgmem.setting s where s.name <> 'test_clock')));
   end if;
   return v_answer;
 exception when check_violation or invalid_text_representation or numeric_value_out_of_range or undefined_object

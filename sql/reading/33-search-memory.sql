@@ -674,7 +674,8 @@ begin
   end if;
   v_answer.left_out := v_found.ranked - coalesce(cardinality(v_found.items), 0);
   v_answer.next_step := case when v_answer.answered <> 'yes' then v_answer.next_step
-    || case when v_only and v_answer.left_out > 0 then ' min_relevance 0 shows what is nearest.' else '' end end;
+    || case when v_only and v_answer.left_out > 0 then ' min_relevance 0 shows what is nearest.' else '' end
+    || case when p_labels is null and p_answers_only is not true then pgmem.said_of(v_lexemes, v_filter) else '' end end;
   if v_tokens is not null then
     select k.items, v_answer.left_out + k.left_out into v_answer.results, v_answer.left_out
     from pgmem.packed(v_found.items, v_found.words, v_tokens) k;
@@ -712,6 +713,23 @@ answers_only: As few as answer: what the query names, else what is at least half
 InvalidArgument: an empty query, a limit outside 1 to 1000, an unknown label or weight.
 $$;
 select pgmem.declare_verb('search_answer', p_rights => 'reader', p_effect => 'read', p_patience => 'answer');
+
+
+create or replace function pgmem.said_of(p_lexemes text[], p_filter pgmem.search_filter) returns text
+language plpgsql stable set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan as $$
+declare
+  v_all   tsquery := (select string_agg(quote_literal(l), ' & ')::tsquery from unnest(p_lexemes) l);
+  v_turns integer;
+begin
+  p_filter.labels := '{Turn}';
+  select count(*) into v_turns from (
+    select from pgmem.node n where n.tsv @@ v_all and n.status = 'captured' and pgmem.fits(n, p_filter) limit 20) n;
+  return case when v_turns > 0 then format(' %s of a conversation %s all these words: search with labels Turn.',
+    case v_turns when 1 then '1 turn' else v_turns || ' turns' end, case v_turns when 1 then 'holds' else 'hold' end) else '' end;
+end;
+$$;
+comment on function pgmem.said_of is
+  'How many turns hold every word of a query, up to 20, as a sentence; empty if none does.';
 
 
 create or replace function pgmem.query_model(p_embedding real[], p_name text) returns pgmem.embedding_model

@@ -69,11 +69,7 @@ def connect(home: Path, *arguments: str, **environment: str) -> str:
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file() and not path.name.endswith(".before-pgmem")
-    }
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -111,6 +107,7 @@ def test_what_was_there_stays_with_its_comments_and_undo_gives_it_back(
     path.write_text(text)
     path.chmod(0o600)
     connect(tmp_path, client)
+    assert connect(tmp_path, client) == "Nothing to change.\n"
     assert path.with_name(path.name + ".before-pgmem").read_text() == text
     assert path.stat().st_mode & 0o777 == 0o600
     for comment in re.findall(r"(?://|#) \w.*|/\*.*?\*/", text):
@@ -120,6 +117,20 @@ def test_what_was_there_stays_with_its_comments_and_undo_gives_it_back(
         assert not path.exists()
     else:
         assert path.read_text() == text
+
+
+def test_a_comment_stays_behind_its_entry_and_lines_end_as_the_others(tmp_path: Path) -> None:
+    path = tmp_path / ".cursor" / "mcp.json"
+    path.parent.mkdir()
+    before = b'{\r\n  "mcpServers": {\r\n    "o": {"command": "x"} // keep\r\n  }\r\n}\r\n'
+    path.write_bytes(before)
+    connect(tmp_path, "cursor")
+    lines = path.read_bytes().split(b"\n")
+    assert lines[2] == b'    "o": {"command": "x"}, // keep\r'
+    assert all(line.endswith(b"\r") for line in lines[:-1])
+    path.with_name("mcp.json.before-pgmem").unlink()
+    connect(tmp_path, "cursor", "--undo")
+    assert path.read_bytes() == before
 
 
 def test_lines_that_end_as_on_windows_come_back_byte_for_byte_after_two_runs(tmp_path: Path) -> None:

@@ -63,6 +63,17 @@ def test_turns_are_found_where_their_label_is_named_and_in_no_context(call: Call
     assert [r["role"] for r in rows("select role from pgmem.turn order by place")] == ["user", "assistant"]
 
 
+@pytest.mark.parametrize(
+    ("query", "told"), [("the certificate lies", True), ("certificate in staging", False)]
+)
+def test_a_search_without_an_answer_counts_the_turns_that_hold_its_words(
+    call: Call, query: str, told: bool
+) -> None:
+    capture(call)
+    step = call("search_answer", query=query, project_id="shop")["next_step"]
+    assert step.endswith("1 turn of a conversation holds all these words: search with labels Turn.") is told
+
+
 def test_turns_do_not_change_how_memories_rank(call: Call, rows: Rows) -> None:
     call("save_context", content="Zephyrpay settles at noon", project_id="shop", topic="settlement")
     call("save_context", content="The cart keeps a week", project_id="shop", topic="cart")
