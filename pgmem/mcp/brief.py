@@ -2,7 +2,8 @@
 
 Every field costs tokens of a context window. Left out is what an agent cannot act on (the two times to the microsecond,
 parts of a score), what is in another field already (the title of a session is its objective), and what is at its
-usual value (trust and confidence that nothing lowers, a state that is not stale). A memory of a context is named by its
+usual value (trust and confidence that nothing lowers, a state that is not stale, a relevance next to nothing, a search
+that lacks no arm). A memory of a context is named by its
 label and title; a result of a search has its id as well. The lengths that SQL counts with for a context are those of
 `pgmem.item_length`.
 """
@@ -15,6 +16,8 @@ from typing import Any
 _DIGITS = 2
 _DOUBTFUL = 0.5
 """Below this trust or confidence an agent is shown it: that of an agent is .5 (setting trust_agent)."""
+_TELLING = 0.1
+"""From this relevance on an agent is shown it: the order says the rest."""
 
 
 def answer(tool: str, found: dict[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -45,7 +48,8 @@ def _item(item: Mapping[str, Any]) -> dict[str, Any]:
 
 def _search(found: dict[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
     results = [_result(result, asked.get("project_id")) for result in found.get("results", ())]
-    return {**found, "results": results}
+    as_usual = not found["search_mode"]["degraded"] and not (asked.get("as_of") or asked.get("known_at"))
+    return {**found, "results": results, **({"search_mode": None} if as_usual else {})}
 
 
 def _result(result: Mapping[str, Any], project: str | None) -> dict[str, Any]:
@@ -57,10 +61,10 @@ def _result(result: Mapping[str, Any], project: str | None) -> dict[str, Any]:
         shown["passage"] = passage
     if result.get("scope") != "project":
         shown["scope"] = result.get("scope")
-    figure = result["score"] if result.get("relevance") is None else result["relevance"]
+    figure = round(result["score"] if result.get("relevance") is None else result["relevance"], _DIGITS)
     return {
         **shown,
-        "relevance": round(figure, _DIGITS),
+        "relevance": figure if figure >= _TELLING else None,
         "created_at": _day(result.get("created_at")),
         **_doubts(result),
     }

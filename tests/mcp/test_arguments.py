@@ -214,7 +214,7 @@ async def test_sql_in_a_text_is_a_text(
     await answer("save_decision", title=text, rationale=text, project_id=text, owner=text, focus=text)
     found = await answer("retrieve_context", project_id=text, scope="focus", focus=text)
     assert [item["title"] for item in found["items"]] == [text, text]
-    assert (await answer("search_memory", query=text))["search_mode"]["mode"]
+    assert (await answer("search_memory", query=text))["answered"]
     assert connection.execute("select count(*) from pgmem.decision").fetchone() == {"count": 1}
 
 

@@ -71,7 +71,7 @@ async def test_an_answer_is_mostly_text_of_memories(
     print(
         f"{tool}: {len(shown)} items, {whole} characters, share of text {share:.0%}, {most / 4:.0f} tokens beside it"
     )
-    assert share >= (0.6 if items == "items" else 0.55)
+    assert share >= 0.6
     assert most / 4 <= 45
 
 
