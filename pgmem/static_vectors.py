@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 import importlib.util
 import json
+import operator
 import re
 import struct
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ _HERE = Path(__file__).parent / "embeddings" / "wordllama"  # in the wheel
 MODEL = "static:l2_supercat_256"
 """What a store calls these vectors."""
 
+_SPOKEN = re.compile(r"[^\W_][\w'/.+#-]*")
 _WORD = re.compile("▁*[^▁]+|▁+")
 """A word with the spaces before it. No piece of the vocabulary has a space after a letter: words are cut one by one."""
 
@@ -123,6 +125,10 @@ def vectors(texts: Sequence[str]) -> list[list[float]]:
     Raises:
         FileNotFoundError: wordllama's files are missing.
     """
+    return [[value / (sum(v * v for v in each) ** 0.5 or 1.0) for value in each] for each in _sums(texts)]
+
+
+def _sums(texts: Sequence[str]) -> list[list[float]]:
     weights, vocabulary = files()
     at, pieces = matrix(weights), _pieces(vocabulary)
     row = struct.Struct(f"<{at.columns}e")
@@ -132,8 +138,39 @@ def vectors(texts: Sequence[str]) -> list[list[float]]:
             file.seek(at.begin + number * row.size)
             return row.unpack(file.read(row.size))
 
-        sums = [[sum(column) for column in zip(*map(read, pieces(text)), strict=True)] for text in texts]
-    return [[value / (sum(v * v for v in each) ** 0.5 or 1.0) for value in each] for each in sums]
+        return [[sum(column) for column in zip(*map(read, pieces(text)), strict=True)] for text in texts]
+
+
+def spoken_of(pairs: Sequence[tuple[str, str]]) -> list[float]:
+    """Return how much of each title its sentence speaks of, 0 to 1: each word of it by the nearest one of the sentence.
+
+    The longer the vector of a word, the more it says: "of" has a tenth of the length of "PostgreSQL".
+
+    Args:
+        pairs: a sentence and a title each.
+
+    Raises:
+        FileNotFoundError: wordllama's files are missing.
+    """
+    found = {word: () for pair in pairs for text in pair for word in _words(text)}
+    read = dict(zip(found, _sums([*found]), strict=True))
+    lengths = {word: sum(v * v for v in vector) ** 0.5 for word, vector in read.items()}
+
+    @cache
+    def alike(one: str, other: str) -> float:
+        dot: float = sum(map(operator.mul, read[one], read[other]))
+        return float(dot / (lengths[one] * lengths[other] or 1.0))
+
+    shares = []
+    for sentence, title in pairs:
+        said, words = _words(sentence), _words(title)
+        most = sum(lengths[word] for word in words) or 1.0
+        shares.append(sum(lengths[w] * max((alike(w, s) for s in said), default=0.0) for w in words) / most)
+    return shares
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip(".,'") for word in _SPOKEN.findall(text)]
 
 
 @cache

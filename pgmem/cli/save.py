@@ -354,7 +354,7 @@ def _show(result: SaveResult | BatchSaveResult) -> None:
     what = ", ".join(filter(None, (result.dedup_outcome, str(result.artifact_id or result.save_id or ""))))
     typer.echo(f"{result.status}: {what}", err=not saved)
     if result.status == "blocked_scope":
-        typer.echo("Nothing was saved: there is no such project.", err=True)
+        typer.echo("Nothing was saved: no project of this name found.", err=True)
     elif result.message:
         typer.echo(result.message, err=not saved)
     if not saved and result.next_step:

@@ -26,6 +26,8 @@ _LIMIT_S = {"start": 20.0, "prompt": 3.0, "file": 3.0, "keep": 20.0}  # then the
 _QUERY_S = {"start": 2.0, "prompt": 0.4, "file": 0.4, "keep": 10.0}
 _PROMPT_TOKENS, _FILE_TOKENS = 600, 400
 _MOST_SENTENCES = 5
+_CANDIDATES, _MOST_NEAR = 12, 3  # decisions near a task: compared by the words of their titles, and brought
+_TITLE = 10.0  # what a title that a sentence speaks of whole counts beside the words that they share
 _MOST_A_CALL = 200
 _MOST_READ = 16_000_000  # of a transcript, in bytes at one event; the next one goes on
 _MOST_LINES = 4_096  # of a transcript, before what is read is sent
@@ -324,8 +326,10 @@ def _prompt(event: Event, connection: Connection) -> Brought:
         project_id=project,
         embeddings=vectors or None,
         embedding_model=model,
+        limit=_CANDIDATES,
     )["matches"]
     connection.rows("commit")
+    near = nearest(near, by_words=bool(vectors))
     found = {match["id"]: match for match in near} | answers
     new = [result for result in found.values() if event.session.first("shown", str(result["id"]))]
     new.sort(key=lambda result: result["id"] in answers)
@@ -333,6 +337,17 @@ def _prompt(event: Event, connection: Connection) -> Brought:
     lines += [texts.result_line(result) for result in new if result["id"] in answers]
     text, shown = texts.block(project, _ANSWERS, lines, _PROMPT_TOKENS)
     return Brought(text, project, [result["id"] for result in new[:shown]])
+
+
+def nearest(matches: Sequence[Mapping[str, Any]], *, by_words: bool) -> Sequence[Mapping[str, Any]]:
+    """Return the few that a task gets of the decisions near it: those whose titles it speaks of most."""
+    if by_words:
+        from pgmem import static_vectors
+
+        shares = static_vectors.spoken_of([(match["about"], match["title"]) for match in matches])
+        scores = {id(m): m["words"] + _TITLE * share for m, share in zip(matches, shares, strict=True)}
+        matches = sorted(matches, key=lambda match: -scores[id(match)])
+    return matches[:_MOST_NEAR]
 
 
 def _vectors(model: str | None, sentences: list[str]) -> list[list[float]]:

@@ -64,14 +64,14 @@ def test_turns_are_found_where_their_label_is_named_and_in_no_context(call: Call
 
 
 @pytest.mark.parametrize(
-    ("query", "told"), [("the certificate lies", True), ("certificate in staging", False)]
+    ("query", "shown"), [("the certificate lies", True), ("certificate in staging", False)]
 )
 def test_a_search_without_an_answer_counts_the_turns_that_hold_its_words(
-    call: Call, query: str, told: bool
+    call: Call, query: str, shown: bool
 ) -> None:
     capture(call)
     step = call("search_answer", query=query, project_id="shop")["next_step"]
-    assert step.endswith("1 turn of a conversation holds all these words: search with labels Turn.") is told
+    assert step.endswith("1 turn of a conversation holds all these words: search with labels Turn.") is shown
 
 
 def test_turns_do_not_change_how_memories_rank(call: Call, rows: Rows) -> None:
