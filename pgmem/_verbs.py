@@ -515,7 +515,7 @@ VERBS = {
                 "focus": Argument("Focus area.", for_agents=False),
                 "tags": Argument("only what carries all of these.", type="text[]", for_agents=False),
                 "without": Argument(
-                    "signals to leave out, to see what each gives: names, window, question, session, prior, instruction, time, date, source, graph, usefulness.",
+                    "signals to leave out, to see what each gives: names, window, question, session, prior, instruction, time, date, source, graph, usefulness, citation.",
                     type="text[]",
                     for_agents=False,
                 ),
@@ -1112,6 +1112,30 @@ VERBS = {
         Verb("delete_node_vectors", "remove", "writer"),
         Verb(
             "get_sources", "look", "reader", arguments={"id": Argument("Its id.", type="uuid", required=True)}
+        ),
+        Verb(
+            "list_cited_files",
+            "look",
+            "writer",
+            arguments={
+                "project_id": Argument("The project.", required=True),
+                "limit": Argument(
+                    "How many at most, 1 to 1000.", type="integer", default="500", least=1.0, most=1000.0
+                ),
+            },
+        ),
+        Verb(
+            "record_sources",
+            "repeat",
+            "writer",
+            arguments={
+                "project_id": Argument("The project.", required=True),
+                "states": Argument(
+                    "Objects with id (of the memory), target and state: FRESH, STALE, GONE or UNCHECKABLE.",
+                    type="jsonb",
+                    required=True,
+                ),
+            },
         ),
         Verb(
             "record_recall",

@@ -44,6 +44,7 @@ __all__ = [
     "Change",
     "ChangePage",
     "CheckedLabel",
+    "CitedFile",
     "ClaimCheck",
     "Companion",
     "CompletedName",
@@ -536,6 +537,8 @@ class SearchResult(Excerpted, KeyedMemory):
     created_at: datetime | None = None
     outdated_by: UUID | None = None
     """The later statement that holds in its place; null: none."""
+    sources: Literal["FRESH", "STALE", "GONE", "UNCHECKABLE"] | None = None
+    """What it rests on, as last checke"""
 
 
 class SearchMode(Answer):
@@ -875,6 +878,17 @@ class Source(Answer):
     """Where it ends."""
     said: str | None = None
     """The turn, or the text of the other memory."""
+
+
+class CitedFile(Answer):
+    """A file that a memory rests on: path, path:3-9, path@commit or path:3-9@commit.
+
+    `since` is when the memory was last changed: without a commit it rests on the file as it was then.
+    """
+
+    id: UUID
+    target: str
+    since: datetime
 
 
 class Feedback(Answer):

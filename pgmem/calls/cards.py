@@ -17,11 +17,13 @@ from pgmem import cards
 from pgmem.calls.caller import Caller
 from pgmem.calls.projects import project_of
 from pgmem.calls.retrieval import query_vector
+from pgmem.database.call import build
 from pgmem.errors import ContractError
 from pgmem.models import (
     Candidate,
     CardRefresh,
     CardsSync,
+    CitedFile,
     FinishedIntent,
     FoundFiles,
     LikelyChanges,
@@ -32,6 +34,7 @@ from pgmem.models import (
     SettledBranches,
     WaitingBranch,
 )
+from pgmem.workspace import citations
 
 if TYPE_CHECKING:
     from pgmem.cards import Reading
@@ -106,7 +109,23 @@ async def refresh_from_run(caller: Caller, params: dict[str, Any]) -> CardRefres
             state = await _state(caller, project) if root is not None else None
             if root is not None and state is not None:
                 await _settle(caller, project, root, state.waiting)
+            if root is not None:
+                await check_sources(caller, project, root)
     return await caller.one("refresh_from_run", CardRefresh, params)
+
+
+async def check_sources(caller: Caller, project_id: str, root: Path) -> int:
+    """Compare the files that memories of a project rest on with its repository; how many were compared."""
+    given = {"project_id": project_id}
+    cited = [build(CitedFile, row) for row in await caller.rows("list_cited_files", {**given, "limit": 500})]
+    if not cited:
+        return 0
+    found = await anyio.to_thread.run_sync(citations.states, root, [(one.target, one.since) for one in cited])
+    states = [
+        {"id": str(one.id), "target": one.target, "state": state}
+        for one, state in zip(cited, found, strict=True)
+    ]
+    return await caller.value("record_sources", int, {**given, "states": states})
 
 
 async def _here(caller: Caller, project_id: str) -> Path | None:
@@ -184,13 +203,11 @@ async def _sync(caller: Caller, project_id: str, root: Path) -> tuple[str, str, 
     if not is_first and state.fingerprint is None:
         return "skipped", "missing_report_digest", None
     reading = await anyio.to_thread.run_sync(cards.Reading, root, caller.database.settings.data_dir)
-    if is_first:
-        await _read(caller, reading, project_id, None)
-        return "bootstrapped", "missing", reading
-    if reading.fingerprint == state.fingerprint:
+    if not is_first and reading.fingerprint == state.fingerprint:
         return "unchanged", "present", reading
-    await _read(caller, reading, project_id, state.fingerprint)
-    return "refreshed", "report_digest_shift", reading
+    await _read(caller, reading, project_id, None if is_first else state.fingerprint)
+    await check_sources(caller, project_id, root)
+    return *(("bootstrapped", "missing") if is_first else ("refreshed", "report_digest_shift")), reading
 
 
 async def _read(caller: Caller, reading: Reading, project_id: str, base: str | None) -> None:

@@ -34,6 +34,7 @@ from pgmem.models import (
     CardVacuum,
     ChangePage,
     CheckedLabel,
+    CitedFile,
     ClaimCheck,
     CompletedName,
     Confirmed,
@@ -971,7 +972,7 @@ class Verbs:
             focus: Focus area.
             tags: only what carries all of these.
             without: signals to leave out, to see what each gives: names, window, question, session, prior,
-                instruction, time, date, source, graph, usefulness.
+                instruction, time, date, source, graph, usefulness, citation.
             weights: settings of the ranking (hybrid_alpha, rrf_k and their like) for this search alone.
             min_relevance: Leave out what is less relevant, 0 to 1.
             max_tokens: At most so many tokens, 100 to 1000000; what does not fit is passed over and
@@ -2117,7 +2118,8 @@ class Verbs:
         """The sources of a memory, each with its state.
 
         They are the turn with the quote, the evidence of a card, and what its property citation lists.
-        Whether each says still what the memory rests on is found at the call; reading it confirms nothing.
+        Whether a turn or a memory says still what the memory rests on is found at the call; of a file
+        checked_at says when it was compared. Reading confirms nothing.
 
         Args:
             id: Its id.
@@ -2126,6 +2128,46 @@ class Verbs:
             MemoryNotFound: no memory with this id is visible here.
         """
         return await self.caller.all("get_sources", Source, {"id": id})
+
+    async def list_cited_files(
+        self,
+        project_id: str,
+        limit: RowLimit = 500,
+    ) -> list[CitedFile]:
+        """List the files that memories of a project rest on, those that were not checked for longest first.
+
+        Args:
+            project_id: The project.
+            limit: How many at most, 1 to 1000.
+
+        Raises:
+            MemoryNotFound: no such project is visible here.
+            InvalidArgument: the limit is not from 1 to 1000.
+        """
+        return await self.caller.all(
+            "list_cited_files", CitedFile, {"project_id": project_id, "limit": limit}
+        )
+
+    async def record_sources(
+        self,
+        project_id: str,
+        states: Mapping[str, Any],
+    ) -> int:
+        """Record what files were found to be that memories rest on; how many were recorded.
+
+        Only files that memories of the project name are recorded. The memories do not change.
+
+        Args:
+            project_id: The project.
+            states: Objects with id (of the memory), target and state: FRESH, STALE, GONE or UNCHECKABLE.
+
+        Raises:
+            MemoryNotFound: no such project is visible here.
+            InvalidArgument: a state is another word.
+            IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
+        """
+        return await self.caller.value("record_sources", int, {"project_id": project_id, "states": states})
 
     async def record_recall(
         self,
@@ -3663,8 +3705,8 @@ class Verbs:
         previews of approvals are removed after save_arguments_days; captured turns are deleted after
         turn_days, changes in the feed after feed_days, what was recalled after recall_days. Memories below
         decay_archive_below are archived, if that setting is above 0 and the login is the owner or a
-        reviewer. A call while another worker sweeps does nothing. States that have become true are made the
-        present ones.
+        reviewer. The turns and memories that others rest on are compared once a day. A call while another
+        worker sweeps does nothing. States that have become true are made the present ones.
 
         Args:
             limit: How many records and memories at most, 1 to 5000.

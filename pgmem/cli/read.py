@@ -22,6 +22,7 @@ from pgmem.cli.options import (
     typed,
 )
 from pgmem.cli.verbs import Call, verb_command
+from pgmem.editor.texts import SOURCES
 from pgmem.escaping import counted
 
 if TYPE_CHECKING:
@@ -107,12 +108,20 @@ def _result(result: SearchResult) -> tuple[str, Sequence[object], str]:
     text = (result.passage or result.summary or "").removeprefix(result.title).strip()
     fits = "" if result.relevance is None else f"relevance {result.relevance:.2f}"
     since = "superseded" if result.outdated_by else ""
-    about = (result.label, result.project, f"score {result.score:.3f}", fits, since, result.id)
+    about = (
+        result.label,
+        result.project,
+        f"score {result.score:.3f}",
+        fits,
+        since,
+        SOURCES.get(result.sources or "", ""),
+        result.id,
+    )
     return result.title, about, shown(text)
 
 
 _PARTS = tuple(
-    "base question session prior instruction time date source graph trust gate cosine bm25".split()
+    "base question session prior instruction time date source citation graph trust gate cosine bm25".split()
 )
 
 

@@ -9,6 +9,7 @@ from pgmem.editor.transcripts import INJECTED
 from pgmem.escaping import as_data, quoted
 
 __all__ = [
+    "SOURCES",
     "as_data",
     "block",
     "card_line",
@@ -22,6 +23,8 @@ __all__ = [
 ]
 
 _CHARACTERS_A_TOKEN = 4
+SOURCES = {"FRESH": "s+", "STALE": "s~", "GONE": "s-", "UNCHECKABLE": "s?"}
+"""The marks of a memory that names its sources: they say the same, have changed, are no more, were not checked."""
 _NEAR_TOKENS = 60  # of all lines near a task together
 
 
@@ -108,7 +111,9 @@ def result_line(result: Mapping[str, Any]) -> str:
     if passage.startswith(title):
         passage = passage[len(title) :].strip()
     text = passage if passage.startswith(title.rstrip("…")) else f"{title}: {passage}" if passage else title
-    return f"- [{result['label']}, {str(result.get('created_at') or '')[:10]}] {_line(text, 800)}"
+    mark = f" {SOURCES[result['sources']]}" if result.get("sources") else ""
+    old = ", outdated" if result.get("outdated_by") else ""
+    return f"- [{result['label']}{mark}{old}, {str(result.get('created_at') or '')[:10]}] {_line(text, 800)}"
 
 
 def card_line(card: Mapping[str, Any]) -> str:

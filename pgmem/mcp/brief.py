@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pgmem.editor.texts import SOURCES
+
 _DIGITS = 2
 _DOUBTFUL = 0.5
 """Below this trust or confidence an agent is shown it: that of an agent is .5 (setting trust_agent)."""
@@ -53,12 +55,14 @@ def _search(found: dict[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _result(result: Mapping[str, Any], project: str | None) -> dict[str, Any]:
-    named = "id label title project explanation".split()
+    named = "id label title project explanation outdated_by".split()
     shown = {name: result[name] for name in named if result.get(name)}
     if shown.get("project") == project:
         del shown["project"]
     if passage := (result.get("passage") or "").removeprefix(result["title"]).strip():
         shown["passage"] = passage
+    if result.get("sources"):
+        shown["sources"] = SOURCES[result["sources"]]
     if result.get("scope") != "project":
         shown["scope"] = result.get("scope")
     figure = round(result["score"] if result.get("relevance") is None else result["relevance"], _DIGITS)

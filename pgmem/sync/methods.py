@@ -72,6 +72,8 @@ class Verbs(Portal):
     search_nodes = waiting(methods.Verbs.search_nodes)
     open_nodes = waiting(methods.Verbs.open_nodes)
     get_sources = waiting(methods.Verbs.get_sources)
+    list_cited_files = waiting(methods.Verbs.list_cited_files)
+    record_sources = waiting(methods.Verbs.record_sources)
     record_recall = waiting(methods.Verbs.record_recall)
     feedback = waiting(methods.Verbs.feedback)
     list_recall = waiting(methods.Verbs.list_recall)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import psycopg
 
+from pgmem.calls.cards import check_sources
 from pgmem.calls.methods import Verbs
+from pgmem.calls.projects import project_of
 from pgmem.calls.replay import replay_outbox
 from pgmem.database.watch import Watcher
 from pgmem.errors import DatabaseUnavailable, PgmemError, SchemaOutdated, summary
@@ -23,6 +25,8 @@ log = logging.getLogger("pgmem")
 async def maintain(memory: Verbs, stop: Callable[[], bool] | None = None) -> dict[str, int]:
     """Run one round: what an upgrade left, saves of the outbox, vectors, indexes, word counts, titles, sweeping.
 
+    Where a repository is set, files that memories rest on are compared with it.
+
     A step that fails is logged, and the next round tries it again. At a front only the outbox is sent: each cell has
     a worker.
 
@@ -33,7 +37,7 @@ async def maintain(memory: Verbs, stop: Callable[[], bool] | None = None) -> dic
         stop: called between batches; if it returns True, the round ends.
 
     Returns:
-        How many items each step did: renewed, arrived, embedded, recounted, reordered, pruned, archived.
+        How many items each step did: renewed, arrived, embedded, recounted, reordered, compared, pruned, archived.
         left_to_index is the number of vectors that the next round adds to the indexes.
 
     Raises:
@@ -48,6 +52,7 @@ async def maintain(memory: Verbs, stop: Callable[[], bool] | None = None) -> dic
         "left_to_index": lambda: index_vectors(memory, stop=stop),
         "recounted": lambda: refresh_statistics(memory),
         "reordered": lambda: _reorder(memory, stop),
+        "compared": lambda: _compare(memory),
     }
     done = dict.fromkeys((*steps, "pruned", "archived"), 0)
     for name, step in steps.items():
@@ -79,6 +84,15 @@ async def _reorder(memory: Verbs, stop: Callable[[], bool] | None) -> int:
     while not (stop is not None and stop()) and (entries := await memory.refresh_dedup(if_worth=True)):
         total += entries
     return total
+
+
+async def _compare(memory: Verbs) -> int:
+    """Compare the files that memories rest on with the repository of the settings; how many."""
+    root = memory.caller.database.settings.repository
+    if root is None:
+        return 0
+    project = memory.caller.database.settings.repository_project or await project_of(memory.caller, root)
+    return await check_sources(memory.caller, project, root)
 
 
 async def _renew_all(memory: Verbs, stop: Callable[[], bool] | None) -> int:

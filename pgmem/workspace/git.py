@@ -15,6 +15,7 @@ import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import IO
@@ -126,13 +127,13 @@ class _Inert:
         self.root = root
         self._trusted = self._safe_directories()
 
-    def text(self, *arguments: str) -> str:
+    def text(self, *arguments: str, given: bytes = b"") -> str:
         """The output of git as a text.
 
         Raises:
             GitUnavailable: git fails or does not end in time.
         """
-        return self.output(*arguments).decode(errors="surrogateescape")
+        return self.output(*arguments, given=given).decode(errors="surrogateescape")
 
     @contextmanager
     def stream(self, *arguments: str) -> Iterator[IO[bytes]]:
@@ -230,6 +231,10 @@ def _limit(process: int) -> None:
     if resource is not None and hasattr(resource, "prlimit"):  # of Linux
         with suppress(OSError, ValueError):  # it has ended, or a lower limit holds
             resource.prlimit(process, resource.RLIMIT_DATA, (_MOST_MEMORY, _MOST_MEMORY))
+
+
+def _lines(names: Collection[str]) -> bytes:
+    return "".join(f"{name}\n" for name in names).encode(errors="surrogateescape")
 
 
 class Git:
@@ -403,16 +408,33 @@ class Git:
                 blob, size = rest.split()[1:3]
                 if int(size) <= _MOST_BYTES:
                     rows.append((path, blob))
-        data = self._git.output(
-            "cat-file", "--batch", given="".join(f"{name}\n" for _, name in rows).encode()
-        )
-        found, place = {}, 0
-        for path, _ in rows:
+        found = self.contents({blob for _, blob in rows})
+        return {path: found[blob] for path, blob in rows}
+
+    def contents(self, names: Collection[str]) -> dict[str, bytes]:
+        """The files of some names, such as COMMIT:PATH, up to 2 MB each; what is no such file is left out."""
+        asked, kept = sorted(names), []
+        about = self._git.text("cat-file", "--batch-check", given=_lines(asked)).splitlines() if asked else []
+        for name, line in zip(asked, about, strict=True):
+            kind, _, size = line.partition(" ")[2].partition(" ")
+            if kind == "blob" and int(size) <= _MOST_BYTES:
+                kept.append(name)
+        data, found, place = self._git.output("cat-file", "--batch", given=_lines(kept)), {}, 0
+        for name in kept:
             end = data.index(b"\n", place)
             length = int(data[place:end].split()[2])
-            found[path] = data[end + 1 : end + 1 + length]
+            found[name] = data[end + 1 : end + 1 + length]
             place = end + 2 + length
         return found
+
+    def last_change(self, path: str, before: datetime) -> str | None:
+        """The last commit before a time that changed a file."""
+        return (
+            self._git.text(
+                "rev-list", "-1", f"--before={before.isoformat()}", "HEAD", "--", f":(top,literal){path}"
+            ).strip()
+            or None
+        )
 
     def is_shallow(self) -> bool:
         """Whether the history ends early, as in a clone with --depth."""

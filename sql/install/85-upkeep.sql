@@ -103,7 +103,7 @@ begin
   v_answer.turns_expired := pgmem.expire_turns(p_limit);
   v_answer.remaining := case
     when p_limit in (v_answer.saves_pruned, v_answer.turns_expired, pgmem.prune_feed(p_limit),
-                  pgmem.prune_recall(p_limit)) then 1 else 0 end;
+                  pgmem.prune_recall(p_limit), pgmem.check_sources(p_limit)) then 1 else 0 end;
   perform pgmem.sweep_texts(p_limit);
   if p_limit = pgmem.settle_due(p_limit) then
     v_answer.remaining := 1;
@@ -127,7 +127,7 @@ Do one batch of what is due once an hour; remaining is above 0 while more is lef
 Records of finished saves are deleted after save_attempt_days; the arguments of other saves and the previews of
 approvals are removed after save_arguments_days; captured turns are deleted after turn_days, changes in the feed
 after feed_days, what was recalled after recall_days. Memories below decay_archive_below are archived, if that setting
-is above 0 and the login is the owner or a reviewer. A call while another worker sweeps does nothing. States that have
+is above 0 and the login is the owner or a reviewer. The turns and memories that others rest on are compared once a day. A call while another worker sweeps does nothing. States that have
 become true are made the present ones.
 
 limit: How many records and memories at most, 1 to 5000.

@@ -17,6 +17,7 @@
 --   date, writer   + weight where it is of the time, or of the one writer, that the query names
 --   graph, trust, confidence   + small weights, as in HybridConfig
 --   usefulness  + weight * between -1 and 1, by what was named as used, wrong or outdated (54-recall)
+--   citation  - weight where a source of it is gone, half of it where one has changed (53-sources); a turn may expire
 --
 -- mm is min-max over all candidates. A score compares within one search. relevance compares between searches, stores
 -- and models: 1 / (1 + exp(-slope * (likeness - middle))), likeness = half the cosine + half the share of the query's
@@ -87,7 +88,8 @@ create or replace function pgmem.rank_memories(
   parts jsonb,
   outdated_by bigint,
   best_relevance float8,
-  no_vector bigint
+  no_vector bigint,
+  sources text
 )
 language plpgsql stable rows 10 set search_path = pgmem, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -103,6 +105,7 @@ declare
   v_trust    float8 := (p_weights ->> 'hybrid_trust_gamma')::float8;
   v_sure     float8 := (p_weights ->> 'hybrid_confidence_weight')::float8;
   v_useful   float8 := (p_weights ->> 'hybrid_usefulness_weight')::float8;
+  v_cited    float8 := (p_weights ->> 'hybrid_citation_weight')::float8;
   v_dated    float8 := (p_weights ->> 'hybrid_date_weight')::float8;
   v_timed    float8 := (p_weights ->> 'hybrid_time_weight')::float8;
   v_sourced  float8 := (p_weights ->> 'hybrid_source_weight')::float8;
@@ -136,6 +139,9 @@ begin
   end if;
   if 'usefulness' = any (p_without) then
     v_useful := 0;
+  end if;
+  if 'citation' = any (p_without) then
+    v_cited := 0;
   end if;
   if 'prior' = any (p_without) or p_filter.project_seq is null then
     v_prior := 0;
@@ -313,6 +319,16 @@ begin
     select u.node_seq as seq, sum(u.value) as value
     from (select array(select p.seq from pool p) as seqs where v_useful > 0) k
     join pgmem.usefulness u on u.node_seq = any (k.seqs) and u.tenant = any (p_filter.tenants) group by u.node_seq
+  ), checked as (
+    select c.node_seq as seq, (array_agg(c.state order by array_position('{GONE,STALE,FRESH}', c.state)))[1] as state,
+           max(case c.state when 'GONE' then (n.turn is distinct from c.target)::integer when 'STALE' then 0.5 else 0 end)
+             as loss
+    from (select array(select p.seq from pool p) as seqs) k
+    join pgmem.source_check c on c.node_seq = any (k.seqs)
+    cross join lateral (
+      select n.props ->> 'turn' as turn from pgmem.node n
+      where n.seq = c.node_seq and c.target in (select s.target from pgmem.cited(n.props) s) offset 0) n
+    group by c.node_seq
   ), whole as (
     select t.seq, t.base, t.question, t.vector, t.text, t.gate, r.cos, r.near_cos, r.bm, r.near_bm, r.likeness,
            h.trust_level, h.confidence, old.newest,
@@ -323,15 +339,17 @@ begin
            case when lower(h.agent_id) = v_writer then 1.0 else 0.0 end as source,
            coalesce(g.near, 0)::float8 / greatest(x.candidates - 1, 1) as graph,
            v_useful * greatest(least(coalesce(u.value, 0), 1), -1) as usefulness,
+           - v_cited * coalesce(q.loss, 0) as citation, q.state as sources,
            x.likeness as best_likeness, x.no_vector, x.bm is not null as worded
     from talked t join raw r using (seq) join here h using (seq) cross join extent x cross join sessions y
     left join by_session b on b.session_id = t.session_id left join linked g on g.seq = t.seq
     left join outdated old on old.seq = t.seq left join judged u on u.seq = t.seq
+    left join checked q on q.seq = t.seq
     left join pgmem.source_priors(p_filter, v_mean) s on v_prior > 0 and s.agent_id = h.agent_id
   ), known as (
     select w.*, 1 / (1 + exp(-v_slope * (w.likeness - v_middle))) as relevance,
            w.base + w.question + w.session + w.prior + w.instruction + w.time + v_dated * w.date + v_sourced * w.source
-             + w.usefulness + v_beta * least(w.graph, v_cap) + v_trust * w.trust_level + v_sure * w.confidence as score
+             + w.usefulness + w.citation + v_beta * least(w.graph, v_cap) + v_trust * w.trust_level + v_sure * w.confidence as score
     from whole w
   ), placed as (
     -- Statements of one subject and relation answer alike: the one that holds now is placed by the best of them.
@@ -349,10 +367,10 @@ begin
            'base', k.base, 'gate', k.gate, 'cosine', k.cos, 'near_cosine', k.near_cos, 'bm25', k.bm,
            'near_bm25', k.near_bm, 'most', p_words.most, 'question', k.question, 'session', k.session,
            'prior', k.prior, 'instruction', k.instruction, 'time', k.time, 'date', k.date, 'source', k.source,
-           'graph', k.graph, 'trust', k.trust_level, 'confidence', k.confidence, 'usefulness', k.usefulness,
+           'graph', k.graph, 'trust', k.trust_level, 'confidence', k.confidence, 'usefulness', k.usefulness, 'citation', k.citation,
            'likeness', k.likeness, 'relevance', k.relevance, 'weights', p_weights) end,
          k.newest,
-         1 / (1 + exp(-v_slope * (k.best_likeness - v_middle))), k.no_vector
+         1 / (1 + exp(-v_slope * (k.best_likeness - v_middle))), k.no_vector, k.sources
   from placed k order by 2 desc, k.seq desc limit p_limit;
 end;
 $$;
@@ -644,6 +662,7 @@ begin
         'project', n.project, 'scope', n.scope, 'score', r.score, 'relevance', r.relevance, 'vector', r.vector,
         'fulltext', r.fulltext, 'graph', r.graph, 'trust', r.trust, 'confidence', r.confidence, 'explanation', r.parts,
         'outdated_by', (select o.id from pgmem.node o where o.seq = r.outdated_by),
+        'sources', coalesce(r.sources, case when n.props ? 'citation' or n.props ? 'turn' then 'UNCHECKABLE' end),
         'created_at', n.created_at) order by r.score desc, r.seq desc) as items,
       array_agg(case when v_tokens is not null then array_to_string(tsvector_to_array(n.tsv), e'\x1f') end
         order by r.score desc, r.seq desc) as words
@@ -700,7 +719,7 @@ fusion: linear (weighted sum of normalised arms) or rrf; unset: the store's sett
 explain: give every part of a score.
 tags: only what carries all of these.
 without: signals to leave out, to see what each gives: names, window, question, session, prior, instruction, time,
-  date, source, graph, usefulness.
+  date, source, graph, usefulness, citation.
 weights: settings of the ranking (hybrid_alpha, rrf_k and their like) for this search alone.
 min_relevance: Leave out what is less relevant, 0 to 1.
 max_tokens: At most so many tokens, 100 to 1000000; what does not fit is passed over and counted, near copies
@@ -780,6 +799,7 @@ like keyed_memory
 passage text?, matched text[] = {}, project text?, scope text?, score float8, relevance float8?, vector float8?
 fulltext float8?, graph float8?, trust float8?, confidence float8?, explanation {any}?, created_at timestamptz?
 outdated_by uuid?: The later statement that holds in its place; null: none.
+sources FRESH|STALE|GONE|UNCHECKABLE?: What it rests on, as last checked, the worst; null: it names no source.
 $$);
 
 select pgmem.declare_answer('search_mode', $$
@@ -802,7 +822,7 @@ A memory that a search found, with how the whole search answers.
 
 id uuid, label text, key text, title text, summary text, project text, scope text, score float8, relevance float8
 passage text, matched text[], vector float8, fulltext float8, graph float8, trust float8, confidence float8
-explanation json, created_at timestamptz, answered text, mode text, degraded boolean, reason text, outdated_by uuid
+explanation json, created_at timestamptz, answered text, mode text, degraded boolean, reason text, outdated_by uuid, sources text
 $$);
 
 create or replace function pgmem.search_memory(
@@ -833,7 +853,7 @@ begin
   return query
   select r.id, r.label, r.key, r.title, pgmem.excerpt(r.passage), r.project, r.scope, r.score, r.relevance, r.passage,
          r.matched, r.vector, r.fulltext, r.graph, r.trust, r.confidence, r.explanation, r.created_at,
-         a.answered, a.mode, a.degraded, a.reason, r.outdated_by
+         a.answered, a.mode, a.degraded, a.reason, r.outdated_by, r.sources
   from pgmem.search_answer(
       p_query, p_limit, p_project_id, p_scope, p_labels, p_as_of, p_known_at, p_fusion, p_explain, p_focus, p_tags,
       p_without, p_weights, p_min_relevance, p_max_tokens, p_agent_id, p_session_id, p_answers_only, p_embedding,
@@ -841,9 +861,9 @@ begin
   cross join lateral rows from (jsonb_to_recordset(a.results) as (
     id uuid, label text, key text, title text, passage text, matched text[], project text, scope text,
     score float8, relevance float8, vector float8, fulltext float8, graph float8, trust float8, confidence float8,
-    explanation jsonb, created_at timestamptz, outdated_by uuid)) with ordinality as r(
+    explanation jsonb, created_at timestamptz, outdated_by uuid, sources text)) with ordinality as r(
     id, label, key, title, passage, matched, project, scope, score, relevance, vector, fulltext, graph, trust,
-    confidence, explanation, created_at, outdated_by, place)
+    confidence, explanation, created_at, outdated_by, sources, place)
   order by r.place;
 end;
 $$;
@@ -860,7 +880,7 @@ fusion: linear (weighted sum of normalised arms) or rrf; unset: the store's sett
 explain: give every part of a score.
 tags: only what carries all of these.
 without: signals to leave out, to see what each gives: names, window, question, session, prior, instruction, time,
-  date, source, graph, usefulness.
+  date, source, graph, usefulness, citation.
 weights: settings of the ranking (hybrid_alpha, rrf_k and their like) for this search alone.
 min_relevance: Leave out what is less relevant, 0 to 1.
 max_tokens: At most so many tokens, 100 to 1000000; what does not fit is passed over and counted, near copies
