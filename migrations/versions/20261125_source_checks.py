@@ -31,5 +31,5 @@ revoke all on pgmem.source_check from public;
 create index node_cites on pgmem.node (seq) where props ? 'citation' or props ? 'turn';
 
 insert into pgmem.setting (name, value, description) values
-  ('hybrid_citation_weight', '0.1', 'What a search takes from a memory whose source is gone, half of it where it has changed; 0 turns it off.');
+  ('hybrid_citation_weight', '0.1', 'What a search takes from a memory whose source no longer exists, half of it where it has changed; 0 turns it off.');
 """

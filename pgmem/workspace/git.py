@@ -412,7 +412,7 @@ class Git:
         return {path: found[blob] for path, blob in rows}
 
     def contents(self, names: Collection[str]) -> dict[str, bytes]:
-        """The files of some names, such as COMMIT:PATH, up to 2 MB each; what is no such file is left out."""
+        """The files of some names, such as COMMIT:PATH, up to 2 MB each; other names are left out."""
         asked, kept = sorted(names), []
         about = self._git.text("cat-file", "--batch-check", given=_lines(asked)).splitlines() if asked else []
         for name, line in zip(asked, about, strict=True):

@@ -30,7 +30,7 @@ language sql immutable parallel safe
 begin atomic
   select case when p_target ~* '^https?://' then 'url' when p_target ~ '^[A-Za-z]*[-#][0-9]+$' then 'ticket' else 'file' end;
 end;
-comment on function pgmem.source_kind is 'What a source is that is no id: url, ticket or file.';
+comment on function pgmem.source_kind is 'What a source other than an id is: url, ticket or file.';
 
 
 create or replace function pgmem.cited(p_props jsonb) returns table (

@@ -17,7 +17,7 @@
 --   date, writer   + weight where it is of the time, or of the one writer, that the query names
 --   graph, trust, confidence   + small weights, as in HybridConfig
 --   usefulness  + weight * between -1 and 1, by what was named as used, wrong or outdated (54-recall)
---   citation  - weight where a source of it is gone, half of it where one has changed (53-sources); a turn may expire
+--   citation  - weight where a source of it no longer exists, half of it where one has changed (53-sources); a turn may expire
 --
 -- mm is min-max over all candidates. A score compares within one search. relevance compares between searches, stores
 -- and models: 1 / (1 + exp(-slope * (likeness - middle))), likeness = half the cosine + half the share of the query's
