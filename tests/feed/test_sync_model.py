@@ -30,7 +30,8 @@ from tests.feed.test_sync import content
 
 NAMES = ("Port", "Owner", "Region")
 TITLES = (
-    "Pay by invoice",
+    "Pay by invoice only",
+    "Pay by card only",
     "Ship on Monday",
     "Use PostgreSQL 16 for storage",
     "Use PostgreSQL 17 for storage",
@@ -110,6 +111,7 @@ steps = st.one_of(
     st.tuples(st.just("purge"), which, name),
     st.tuples(st.just("relate"), which, name, st.sampled_from(TITLES)),
     st.tuples(st.just("supersede"), which, st.sampled_from(TITLES), st.sampled_from(TITLES)),
+    st.tuples(st.just("review"), which, st.sampled_from(("new", "supersede", "drop"))),
     st.tuples(st.just("sync"), which, which, st.integers(0, 12)),
 )
 
@@ -170,6 +172,11 @@ def play(stores: list[Store], history: list[tuple[Any, ...]], late: list[int], t
                 store.call(
                     user, at, "save_decision", title=f"{step[2]} now", rationale=step[3], project_id="shop"
                 )
+            case "review":
+                waiting = store.call(user, at, "list_reviews", limit=1)
+                if waiting:
+                    store.call(user, at, "resolve_review", save_id=waiting["save_id"], outcome=step[2],
+                               by="ann", candidate_id=waiting["candidate_id"])  # fmt: skip
             case "sync":
                 other = used[step[2] % len(used)]
                 if other is not store:
