@@ -6,7 +6,7 @@ import errno
 import json
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -285,7 +285,8 @@ class Folder:
         except OSError as error:
             raise InvalidArgument(f"{path} cannot be written: {error.strerror}.") from None
         finally:
-            part.unlink(missing_ok=True)
+            with suppress(OSError):  # a file system that is read-only
+                part.unlink()
         return count
 
     def is_long(self, feed: str) -> bool:

@@ -173,13 +173,14 @@ class Vault:
                 claims[key].append(found)
         unread = {found.place for found in self._found.values() if found.note is None}
         self._notes: dict[str, Found] = {}
+        doubled: set[str] = set()
         for key, notes in claims.items():
             agreed = self._agreed.get(key)
             first = next((each for each in notes if agreed and each.place == agreed.place), None)
             if first is None and len(notes) > 1:
                 names = " and ".join(each.place for each in notes)
                 self.done.say(names, f"Two notes have the id {key}: remove the line id from the copy")
-                unread |= {agreed.place or ""} if agreed else set()
+                doubled.add(key)
                 continue
             for each in notes:
                 if first is not None and each is not first:
@@ -197,7 +198,7 @@ class Vault:
                               "or remove its lines id and pgmem")  # fmt: skip
             else:
                 self._notes[key] = found
-        self._skipped = {key for key, agreed in self._agreed.items() if agreed.place in unread}
+        self._skipped = doubled | {key for key, agreed in self._agreed.items() if agreed.place in unread}
         self._name_all()
 
     def _name_all(self) -> None:
@@ -627,17 +628,19 @@ class Vault:
 
     def _settle(self) -> None:
         """Put the present states of the memories into what is agreed."""
-        for key in list(self._agreed):
+        # One whose note was not written yet has nothing in common with it, and the feed does not tell of it again.
+        for key in {*self._states, *self._agreed}:
             state = self._states.get(key)
             if (
                 state is None
                 or key in self._purged
                 or (state.record["status"] not in LIVE and key not in self._notes)
             ):
-                del self._agreed[key]
+                self._agreed.pop(key, None)
                 continue
-            self._agreed[key].record = state.record
-            self._agreed[key].links = sorted([a, b] for a, b in state.links)
+            agreed = self._agreed.setdefault(key, Agreed(None))
+            agreed.record = state.record
+            agreed.links = sorted([a, b] for a, b in state.links)
 
 
 def _moment(value: Any) -> datetime | None:

@@ -7,8 +7,11 @@ import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
+from uuid import uuid4
 
 import anyio.to_thread
 import psycopg
@@ -20,9 +23,10 @@ from pgmem.calls.methods import ReviewOutcome
 from pgmem.feed.connecting import exchange
 from pgmem.feed.exchange import Exchange, Exchanged
 from pgmem.feed.peers import StorePeer
+from pgmem.models import PeerState
 from pgmem.settings import Settings
 from tests.cli.conftest import surroundings
-from tests.conftest import new_database, output_of
+from tests.conftest import Call, new_database, output_of
 from tests.serving import serving
 from tests.tenancy.test_http import token
 
@@ -422,19 +426,75 @@ async def test_a_server_over_http_with_a_token(
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("differs", "said"),
     [
-        ("update pgmem.schema_version set release = '0.9.0'", "upgrade the older one"),
+        ({"release": "0.9.0"}, r"the server has pgmem 0\.9\.0 and this store .*: upgrade the older one"),
+        ({"release": "0.0.1"}, r"the server has pgmem 0\.0\.1 and this store .*: upgrade the older one"),
+        ({"at": datetime.now(UTC) + timedelta(hours=1)}, "The clock of the server is 60 minutes ahead of"),
+        ({"at": datetime.now(UTC) - timedelta(hours=1)}, "The clock of the server is 60 minutes behind"),
     ],
+    ids=["newer release", "older release", "clock ahead", "clock behind"],
 )
-async def test_a_peer_of_another_release_is_refused(pair: Pair, change: str, said: str) -> None:
-    from pgmem.feed.exchange import Exchange
-    from pgmem.feed.peers import StorePeer
+async def test_a_peer_that_does_not_fit_is_refused_before_anything_is_changed(
+    pair: Pair, differs: dict[str, Any], said: str
+) -> None:
+    laptop, server = pair
 
-    with psycopg.connect(pair[1].dsn, autocommit=True) as connection:
-        connection.execute(change.encode())
+    class Unfit(StorePeer):
+        async def state(self, peer: str | None = None) -> PeerState:
+            return replace(await super().state(peer), **differs)
+
+    await laptop.save_session("open", "shop")
+    before = content(server.dsn)
     with pytest.raises(InvalidArgument, match=said):
-        await Exchange(StorePeer(pair[0])).with_store(StorePeer(pair[1]), "the server")
+        await Exchange(StorePeer(laptop)).with_store(Unfit(server), "the server")
+    assert content(server.dsn) == before
+
+
+@pytest.mark.parametrize(
+    ("differs", "said"),
+    [
+        ({"pgmem_changes": 2, "release": "0.9.0"}, r"pgmem 0\.9\.0 in another format: upgrade the older"),
+        ({"at": (datetime.now(UTC) + timedelta(hours=1)).isoformat()}, "is 60 minutes ahead of the one here"),
+    ],
+    ids=["format", "clock"],
+)
+async def test_a_file_that_does_not_fit_is_refused(
+    pair: Pair, tmp_path: Path, differs: dict[str, Any], said: str
+) -> None:
+    laptop, server = pair
+    await laptop.save_session("open", "shop")
+    await exchange(laptop, str(tmp_path))
+    (file,) = tmp_path.glob("*.jsonl")
+    header, *lines = file.read_text().splitlines()
+    file.write_text("\n".join([json.dumps({**json.loads(header), **differs}), *lines]))
+    before = content(server.dsn)
+    with pytest.raises(InvalidArgument, match=said):
+        await exchange(server, str(tmp_path))
+    assert content(server.dsn) == before
+
+
+def test_a_record_of_the_future_or_of_another_release_is_refused_and_the_others_are_taken(
+    connection: psycopg.Connection[DictRow], call: Call
+) -> None:
+    call("save_session", objective="open", project_id="shop")
+    call("remember", label="Concept", properties={"name": "Port"}, project_id="shop")
+    record = json.loads(call("export_records", part="memory")["record"])
+    late = {
+        **record,
+        "id": str(uuid4()),
+        "key": "Late",
+        "title": "Late",
+        "recorded_at": "2999-01-01T00:00:00Z",
+    }
+    good = {**record, "id": str(uuid4()), "key": "Good", "title": "Good", "props": {"name": "Good"}}
+    arrived = connection.execute(
+        "select outcome, reason from pgmem.apply_changes(%s)",
+        (json.dumps([{"type": "planet", "id": str(uuid4())}, late, good]),),
+    ).fetchall()
+    assert [each["outcome"] for each in arrived] == ["refused", "refused", "taken"]
+    assert arrived[0]["reason"] == "Its type planet is not known to this release: upgrade pgmem."
+    assert "still to come: set the clock right" in arrived[1]["reason"]
 
 
 async def test_a_store_is_not_brought_in_step_with_itself(pair: Pair) -> None:

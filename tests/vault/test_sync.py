@@ -220,6 +220,21 @@ def test_bad_notes_are_one_sentence_each_and_stay_as_they_are(
     assert outside.read_text() == "not in the vault"
 
 
+def test_two_notes_of_one_id_are_named_and_neither_is_taken(
+    sync: Sync, kept: Path, vault: Path, rows: Rows
+) -> None:
+    shutil.rmtree(vault / ".pgmem")
+    edit(kept, ("One system", "My system"))
+    (vault / "copy.md").write_bytes(kept.read_bytes())
+    before = kept.read_bytes()
+    assert "copy.md and " + DECISION.as_posix() + ": Two notes have the id" in "\n".join(sync()["problems"])
+    assert (kept.read_bytes(), (vault / "copy.md").read_bytes()) == (before, before)
+    assert rows(MEMORY, "Use PostgreSQL")[0]["version"] == 1
+    assert list(kept.parent.iterdir()) == [kept], "no third one is written"
+    (vault / "copy.md").unlink()
+    assert sync()["conflicts"] == 1
+
+
 def test_a_lock_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "vault" / ".pgmem").mkdir(parents=True)
     outside = tmp_path / "made"
@@ -256,11 +271,13 @@ def test_a_name_that_no_file_system_takes_gets_one_that_any_takes(
 
 
 def test_names_that_differ_in_case_alone_get_two_files(run: Run, sync: Sync, kept: Path) -> None:
+    (kept.parents[1] / "Concept").mkdir()
+    (kept.parents[1] / "Concept" / "straSSe.md").write_text("A note of a person.")
     for label, name in (("Concept", "Straße"), ("Concept", "STRASSE?")):
         assert run("remember", label, name, "-p", "shop").exit_code == 0
     assert sync()["written"] == 2
     names = [path.name.casefold() for path in (kept.parents[1] / "Concept").iterdir()]
-    assert len(set(names)) == 2
+    assert len(set(names)) == 3
 
 
 def test_a_full_disk_is_one_sentence_and_the_next_run_goes_on(
