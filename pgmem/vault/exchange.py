@@ -628,7 +628,7 @@ class Vault:
 
     def _settle(self) -> None:
         """Put the present states of the memories into what is agreed."""
-        # One whose note was not written yet has nothing in common with it, and the feed does not tell of it again.
+        # One whose note was not written yet has nothing in common with it, and the feed does not show it again.
         for key in {*self._states, *self._agreed}:
             state = self._states.get(key)
             if (

@@ -23,7 +23,7 @@ PROJECT = "shop"
 
 @pytest.fixture
 def machines(tree: Path, tmp_path: Path) -> Iterator[tuple[Stack, Stack]]:
-    """A laptop and a server, each with a database of its own."""
+    """A laptop and a server, each with its own database."""
     with stack(tree, **images()) as laptop, stack(clone(tmp_path), **images()) as server:
         yield laptop, server
 

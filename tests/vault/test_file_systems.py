@@ -22,7 +22,7 @@ def test_a_full_and_a_read_only_file_system_are_one_sentence_and_the_next_run_go
     # A mount that only the processes below see.
     apart = ["unshare", "--mount" if os.geteuid() == 0 else "-rm"]
     if shutil.which("unshare") is None or subprocess.run([*apart, "true"], check=False).returncode:
-        pytest.skip("no mounts of its own for a process here")
+        pytest.skip("no process can have its own mounts here")
     assert run("save", "session", "Set up", "-p", "shop").exit_code == 0
     for number in range(20):
         text = f"text={number} " + "word " * 16000
