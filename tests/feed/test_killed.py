@@ -75,13 +75,14 @@ def stress(place: Path, server: EmbeddedServer, writer: StartWriter, saves: int,
             process.is_ready()
         for process in writers:
             process.go()
-        acknowledged = killed = 0
+        done: Counter[Writer] = Counter()
+        killed = 0
         dead: set[Writer] = set()
 
         def enough(process: Writer, put_out: bytes) -> bool:
-            nonlocal acknowledged, killed
-            acknowledged += put_out.count(b"\n")
-            if killed < kills and acknowledged > (killed + 1) * WRITERS * saves // (kills + 2):
+            nonlocal killed
+            done[process] += put_out.count(b"\n")
+            if killed < kills and done.total() > (killed + 1) * WRITERS * saves // (kills + 2):
                 killed += 1
                 if killed % 2:
                     kill_the_server(place)
@@ -89,7 +90,11 @@ def stress(place: Path, server: EmbeddedServer, writer: StartWriter, saves: int,
                     process.process.kill()
                     dead.add(process)
                     return True
-            return acknowledged >= WRITERS * saves * 9 // 10
+            # The dead will write no more.
+            return (
+                sum(done[each] for each in alive if each not in dead)
+                >= (WRITERS - len(dead)) * saves * 98 // 100
+            )
 
         alive = list(writers)
         while killed < kills:
@@ -100,7 +105,7 @@ def stress(place: Path, server: EmbeddedServer, writer: StartWriter, saves: int,
         for reader in readers:
             reader._dsn = dsn
             reader.ending.set()
-            reader.join(120)
+            reader.join(120 + saves / 10)
             assert not reader.is_alive()
         with psycopg.connect(dsn, row_factory=dict_row) as connection:
             stored = connection.execute(
