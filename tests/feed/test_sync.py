@@ -430,8 +430,8 @@ async def test_a_server_over_http_with_a_token(
     [
         ({"release": "0.9.0"}, r"the server has pgmem 0\.9\.0 and this store .*: upgrade the older one"),
         ({"release": "0.0.1"}, r"the server has pgmem 0\.0\.1 and this store .*: upgrade the older one"),
-        ({"at": datetime.now(UTC) + timedelta(hours=1)}, "The clock of the server is 60 minutes ahead of"),
-        ({"at": datetime.now(UTC) - timedelta(hours=1)}, "The clock of the server is 60 minutes behind"),
+        ({"hours": 1}, "The clock of the server is 60 minutes ahead of"),
+        ({"hours": -1}, "The clock of the server is 60 minutes behind"),
     ],
     ids=["newer release", "older release", "clock ahead", "clock behind"],
 )
@@ -442,7 +442,9 @@ async def test_a_peer_that_does_not_fit_is_refused_before_anything_is_changed(
 
     class Unfit(StorePeer):
         async def state(self, peer: str | None = None) -> PeerState:
-            return replace(await super().state(peer), **differs)
+            found = await super().state(peer)
+            at = found.at + timedelta(hours=differs.get("hours", 0))
+            return replace(found, release=differs.get("release", found.release), at=at)
 
     await laptop.save_session("open", "shop")
     before = content(server.dsn)
@@ -455,7 +457,7 @@ async def test_a_peer_that_does_not_fit_is_refused_before_anything_is_changed(
     ("differs", "said"),
     [
         ({"pgmem_changes": 2, "release": "0.9.0"}, r"pgmem 0\.9\.0 in another format: upgrade the older"),
-        ({"at": (datetime.now(UTC) + timedelta(hours=1)).isoformat()}, "is 60 minutes ahead of the one here"),
+        ({"hours": 1}, "is 60 minutes ahead of the one here"),
     ],
     ids=["format", "clock"],
 )
@@ -467,7 +469,8 @@ async def test_a_file_that_does_not_fit_is_refused(
     await exchange(laptop, str(tmp_path))
     (file,) = tmp_path.glob("*.jsonl")
     header, *lines = file.read_text().splitlines()
-    file.write_text("\n".join([json.dumps({**json.loads(header), **differs}), *lines]))
+    at = datetime.now(UTC) + timedelta(hours=differs.get("hours", 0))
+    file.write_text("\n".join([json.dumps({**json.loads(header), "at": at.isoformat(), **differs}), *lines]))
     before = content(server.dsn)
     with pytest.raises(InvalidArgument, match=said):
         await exchange(server, str(tmp_path))
