@@ -1,28 +1,33 @@
 """The attacker is another tenant that chooses its names so that their hashes are those of its victim.
 
 Both ways are tried: names that are chosen for the hash that scope keys once were, which any tenant could compute; and,
-as if the secret of the store were out, a store in which the scopes of all tenants truly share one key.
+as if the secret of the store were out and every hash could be inverted, a store in which tenants truly share what
+stands for a scope, a lock, a content, a name, a word, an id.
 """
 
 from __future__ import annotations
 
-import random
 import struct
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import psycopg
 import pytest
+from psycopg.rows import tuple_row
 from psycopg.types.json import Jsonb
 
 from pgmem import Memory
+from pgmem.database.call import clean, statement
+from pgmem.mcp.http import auth
 from pgmem.settings import Settings
 from tests.conftest import Call
 from tests.fixtures.logins import verbs
 from tests.fixtures.verbs import ActAs, Each, Rows
 from tests.security.conftest import Session, value
-from tests.tenancy.canaries import TENANTS, attack
+from tests.tenancy.canaries import DECLARED, PEOPLE, TENANTS, Pot, attack, chosen, declared, make
 
 # hashtextextended(…, 0) is lookup3 of Bob Jenkins with a seed that is known. Its mix of 96 bits goes backwards as well
 # as forwards, so twelve bytes that somebody chooses reach any hash.
@@ -86,7 +91,7 @@ def collide(before: str, after: str, wanted: int) -> str:
     for place in range(0, len(head), 12):
         add(reached, head[place : place + 12])
         mix(reached)
-    chance = random.Random(before + after)
+    chance = Random(before + after)
     while True:
         state = [chance.getrandbits(32), wanted >> 32, wanted & WORD]
         for x, y, by in reversed(LAST):
@@ -434,19 +439,125 @@ async def test_no_export_holds_the_secret(dsn: str, tmp_path: Path, connection: 
         assert form not in text
 
 
-@pytest.mark.anyio
-async def test_no_canary_crosses_where_the_scopes_of_all_tenants_have_one_key(
-    dsn: str, tmp_path: Path, call: Call, shared_keys: None
+# What a test store makes so badly that tenants meet: the function, what it computes, and what it computes there.
+HASHES = (
+    (
+        "content_hash",
+        "encode(sha256(convert_to(v_text, 'UTF8')), 'hex')",
+        "repeat(left(encode(sha256(convert_to(v_text, 'UTF8')), 'hex'), 1), 64)",
+    ),
+    ("card_identity", r"regexp_replace(btrim(p_content), '\s+', ' ', 'g')", "left(p_content, 6)"),
+    ("capture_turn", r"p_node.tenant || e'\x1e' || p_node.key", "p_node.key"),
+    ("import_node", "p_node.tenant || v_id", "v_id::text"),
+    ("import_work", "p_owner.tenant || v_id", "v_id::text"),
+    ("memory_reference", "(p_caller).tenant, (p_scope).project_seq, p_source", "p_source"),
+    ("trajectories_of", r"p_place.tenant || e'\x1e' || p_place.project", "p_place.project"),
+    (
+        "cards_digest",
+        "md5(coalesce(string_agg(md5(s.tenant) || ':' || s.revision, ',' order by s.tenant), ''))",
+        "'-'",
+    ),
+)
+SHARED_IDENTITIES = """
+create or replace function pgmem.save_key(p_tenant text, p_save_id uuid) returns bigint language sql stable
+begin atomic select pgmem.seeded_key(0, p_save_id::text); end;
+
+create or replace function pgmem.name_hash(p_name text) returns bigint language sql immutable parallel safe
+begin atomic select 0::bigint; end;
+
+create or replace function pgmem.scope_lexemes(p_tenant text, p_project_seq bigint, p_label text default null)
+returns text[] language sql immutable parallel safe
+begin atomic
+  select case when p_label = 'Turn' then array['@u0', '@q' || coalesce(p_project_seq, 0)::text]
+    else array['@t0', '@p' || coalesce(p_project_seq, 0)::text] end;
+end;
+
+create or replace function pgmem.ranked_tokens(p_tokens text[], p_scope_key bigint) returns table (ranked bigint[])
+language sql stable parallel safe
+begin atomic select array(select distinct hashtextextended(word, 0) & 3 from unnest(p_tokens) as word order by 1); end;
+"""
+
+
+@pytest.fixture
+def shared_identities(connection: Session, shared_keys: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store in which every hash and every id that follows from names is one for all tenants."""
+    for function, computes, instead in HASHES:
+        text = str(value(connection, "select pg_get_functiondef(%s::regproc)", f"pgmem.{function}"))
+        assert computes in text, function
+        connection.execute(text.replace(computes, instead).encode())
+    connection.execute(SHARED_IDENTITIES.encode())
+    # So many pages of one tenant are more than it may load.
+    monkeypatch.setattr(auth, "_PAGES_BYTES", 10**12)
+
+
+def test_tenants_meet_in_the_store_of_shared_identities(
+    shared_identities: None, alice: Session, carol: Session, connection: Session
 ) -> None:
-    done = await attack(dsn, tmp_path, call, sql=400, every=100, http=40)
-    assert done.calls == {"sql": 3600, "every": 900, "http": 360}
-    assert {(way, user) for way in ("sql", "http") for user in TENANTS} <= done.saw_own
+    """What the tests below rely on: the same names lead both to one hash, one id and one lock."""
+    for user, session in (("alice", alice), ("carol", carol)):
+        turns = Jsonb([{"id": "1", "role": "user", "content": f"of {user}"}])
+        verbs(session)("capture_turns", client="cli", session_id="s", turns=turns, project_id=f"proj-{user}")
+        verbs(session)(
+            "record_candidate", record_type="risk_note", statement=f"The till {user}", subject_path="a.py",
+            project_id=f"proj-{user}",
+        )  # fmt: skip
+    keys = "select count(distinct n.scope_key) as keys, count(distinct n.content_hash) as hashes from pgmem.node n where label = 'Card'"
+    assert connection.execute(keys).fetchone() == {"keys": 1, "hashes": 1}
+    ids = "select array_agg(n.id = md5(n.key)::uuid order by n.seq) from pgmem.node n where label = 'Turn'"
+    assert value(connection, ids) == [True, False]
+    same = "select count(distinct pgmem.save_key(t, '00000000-0000-4000-8000-000000000000')) from unnest(array['a', 'b']) t"
+    assert value(connection, same) == 1
+    contents = "select count(distinct pgmem.content_hash(array['text ' || i])) from generate_series(1, 500) i"
+    assert value(connection, contents) == 16
+
+
+@pytest.mark.anyio
+async def test_no_canary_crosses_where_tenants_share_every_identity(
+    dsn: str, tmp_path: Path, call: Call, shared_identities: None
+) -> None:
+    done = await attack(dsn, tmp_path, call, sql=240, every=80, http=30, pages=30, changes=20, rounds=1)
+    assert done.calls == {"sql": 720, "every": 240, "http": 90, "pages": 90, "changes": 60}
+    ways = ("sql", "http", "pages", "changes")
+    assert {(way, user) for way in ways for user in TENANTS} <= done.saw_own
 
 
 @pytest.mark.long
 @pytest.mark.anyio
-async def test_no_canary_crosses_in_ten_thousand_calls_where_the_scopes_of_all_tenants_have_one_key(
-    dsn: str, tmp_path: Path, call: Call, shared_keys: None
+async def test_no_canary_crosses_in_ten_thousand_calls_where_tenants_share_every_identity(
+    dsn: str, tmp_path: Path, call: Call, shared_identities: None
 ) -> None:
-    done = await attack(dsn, tmp_path, call, sql=500, every=400, python=60, mcp=70, http=90)
+    done = await attack(
+        dsn, tmp_path, call, sql=400, every=300, python=60, mcp=60, http=100, pages=150, changes=50
+    )
     assert done.calls.total() == 10_080
+    assert {way for way, _ in done.saw_own} >= {"sql", "python", "mcp", "http", "pages", "changes"}
+
+
+def test_nobody_waits_for_what_another_tenant_holds(
+    alice: Session, carol: Session, connection: Session
+) -> None:
+    """One tenant calls every verb in a transaction that it leaves open; the other one sends the very same."""
+    with connection.cursor(row_factory=tuple_row) as cursor:
+        others = declared(cursor.execute(DECLARED.encode()).fetchall())
+    pot, answered, waited = Pot(Random("pot")), Counter[str](), Counter[str]()
+    carol.execute("set lock_timeout = '100ms'")
+    alice.execute("begin")
+    for number in range(3):
+        for verb in (*dict.fromkeys(PEOPLE), *others):
+            chance = Random(f"{verb} {number}")
+            sent = (
+                chosen(others[verb], "alice", chance, pot)
+                if verb in others
+                else make(verb, "alice", chance, pot)
+            )
+            sent = {name: clean(name, given) for name, given in sent.items()}
+            for session in (alice, carol):
+                try:
+                    with session.transaction():
+                        pot.put(verb, str(session.execute(statement(verb, sent), sent).fetchall()))
+                    answered[verb] += 1
+                except psycopg.Error as error:
+                    waited[verb] += error.sqlstate == "55P03"
+    assert alice.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS
+    assert len(answered) > 80
+    assert waited.total() == 0, waited

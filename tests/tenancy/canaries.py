@@ -1,4 +1,4 @@
-"""Three tenants, every verb in random order, four ways in: what one has said never reaches another.
+"""Three tenants, every verb in random order, six ways in: what one has said never reaches another.
 
 Each text a tenant writes carries its canary. Every answer, error included, is searched for the canaries of those whose
 memory the caller must not see. Ids, approvals and continuations that any tenant has been given are used by all of them,
@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import anyio
 import httpx2
@@ -32,11 +32,12 @@ from pgmem.database.call import clean, statement
 from pgmem.mcp.http.app import App
 from pgmem.mcp.server import create_server
 from pgmem.settings import Settings
+from pgmem.ui.routes import ROUTES
 from tests.cards.conftest import report
 from tests.conftest import Call, past_the_pooler
 from tests.serving import Agent, serving
 
-__all__ = ["AGENTS", "PEOPLE", "Attack", "attack"]
+__all__ = ["AGENTS", "DECLARED", "PEOPLE", "Attack", "Pot", "attack", "chosen", "declared", "make"]
 
 TENANTS = {"alice": ("acme", "alice"), "bob": ("acme", "bob"), "carol": ("globex", "carol")}
 # What acme shares is for alice and bob; what is private is its user's alone.
@@ -48,6 +49,7 @@ HIDDEN = {
 WORDS = ("orders", "file", "table", "cache", "queue", "till", "stock", "price")
 PATHS = ("pkg/a.py", "pkg/b.py", "pkg/till.py")
 SCOPES = ("project", "project", "project", "focus", "global")
+SAVES = frozenset("save_session save_decision save_pattern save_context upsert_entity".split())
 MANAGED = frozenset(
     ("record_candidate", "validate_claims", "declare_intent", "finish_intent", "propose_from_receipt")
 )
@@ -55,6 +57,7 @@ _REFUSED = re.compile(r"status['\"]?(?:: |=)['\"](?:failed|blocked_scope)")
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _APPROVAL = re.compile(r"token['\"]?(?:: |=|:)['\"]([\w-]{20,})")
 _FEED_CURSOR = re.compile(r"[0-9a-f]{12}\.\d+\.\d+")
+_CSRF = re.compile(r'name="csrf" value="([^"]+)"')
 _CURSOR = re.compile(r"cursor['\"]?: ['\"]([\w-]{20,})")
 
 Arguments = dict[str, Any]
@@ -82,7 +85,13 @@ class Pot:
 
     def verbs(self) -> list[str]:
         """The verbs that have returned ids."""
-        return [name for name in self._kept if name != "feed"] or ["save_session"]
+        return [name for name in self._kept if name not in ("feed", "save")] or ["save_session"]
+
+    def save_id(self) -> UUID:
+        """A save_id that some callers have chosen already, or a new one, which others choose after this one."""
+        if self._chance.random() < 0.3:
+            self._kept["save"] = [*self._kept["save"], str(uuid4())][-20:]
+        return UUID(self.take("save"))
 
     def take(self, *verbs: str) -> str:
         """One of the values that these verbs returned to a caller."""
@@ -98,6 +107,8 @@ class Attack:
         self.saw_own: set[tuple[str, str]] = set()
         self.pot = Pot(Random("pot"))
         self.declared: dict[str, dict[str, str]] = {}
+        self.sent: dict[str, set[str]] = defaultdict(set)
+        self.learned: dict[str, set[str]] = defaultdict(set)
 
     async def play(
         self, way: str, user: str, seed: int, length: int, verbs: tuple[str, ...], run: Run
@@ -105,11 +116,12 @@ class Attack:
         chance = Random(f"{way}{user}{seed}")
         for _ in range(length):
             verb = chance.choice(verbs)
-            arguments = (
-                make(verb, user, chance, self.pot)
-                if verb not in self.declared
-                else chosen(self.declared[verb], user, chance, self.pot)
-            )
+            if way in ("pages", "changes"):
+                arguments = (visited if way == "pages" else followed)(verb, user, chance, self.pot)
+            elif verb in self.declared:
+                arguments = chosen(self.declared[verb], user, chance, self.pot)
+            else:
+                arguments = make(verb, user, chance, self.pot)
             answered, text = await run(verb, arguments)
             self.calls[way] += 1
             self.answered[way][verb] += answered and not _REFUSED.search(text)
@@ -117,6 +129,8 @@ class Attack:
                 assert canary not in text, (way, user, verb, arguments, text)
             if f"canary-{user}" in text:
                 self.saw_own.add((way, user))
+            self.sent[user].update(_ID.findall(str(arguments)))
+            self.learned[user].update(_ID.findall(text))
             self.pot.put(verb, text)
 
 
@@ -137,6 +151,8 @@ def make(verb: str, user: str, chance: Random, pot: Pot) -> Arguments:
         where["focus"] = f"{mark} focus"
     if scope == "global":
         where["governance_token"] = pot.take("approval")
+    if verb in SAVES and chance.random() < 0.2:
+        where["save_id"] = pot.save_id()
     if chance.random() < 0.2:
         # Said in the organisation's name, and so for all of it.
         mark, where["share"] = f"canary-{TENANTS[user][0]}", "org"
@@ -325,17 +341,19 @@ _OF_THE_STORE = frozenset(
 )
 
 
-async def declared(connection: AsyncConnection[Any]) -> dict[str, dict[str, str]]:
+DECLARED = (
+    "select v.name, p.proargnames[: p.pronargs] as names, array(select format_type(t, null)"
+    " from unnest(p.proargtypes) with ordinality as a(t, place) order by place) as types"
+    " from pgmem.verb v join pg_proc p on p.proname = v.name and p.pronamespace = 'pgmem'::regnamespace"
+    " where v.rights in ('reader', 'writer') order by v.name"
+)
+
+
+def declared(rows: Iterable[tuple[Any, ...]]) -> dict[str, dict[str, str]]:
     """The arguments, with their types, of every verb that readers and writers have and `make` does not know."""
-    cursor = await connection.execute(
-        "select v.name, p.proargnames[: p.pronargs] as names, array(select format_type(t, null)"
-        " from unnest(p.proargtypes) with ordinality as a(t, place) order by place) as types"
-        " from pgmem.verb v join pg_proc p on p.proname = v.name and p.pronamespace = 'pgmem'::regnamespace"
-        " where v.rights in ('reader', 'writer') order by v.name"
-    )
     return {
         name: dict(zip((one.removeprefix("p_") for one in names or ()), types, strict=True))
-        for name, names, types in await cursor.fetchall()
+        for name, names, types in rows
         if name not in PEOPLE and name not in _OF_THE_STORE
     }
 
@@ -400,6 +418,50 @@ def chosen(arguments: dict[str, str], user: str, chance: Random, pot: Pot) -> Ar
         elif kind == "text" and chance.random() < 0.5:
             made[name] = mark
     return made
+
+
+# Not those that only the keeper of the store has, that stay open, or that look at everything.
+PAGES = tuple(
+    f"{method} {route.path}"
+    for route in ROUTES
+    for method in (route.methods or ())
+    if method in ("GET", "POST")
+    and not route.path.startswith(("/tenants", "/activity/live", "/health/check", "/decide/insights/reflect"))
+)
+CHANGES = ("page", "state", "part", "apply")
+
+
+def visited(page: str, user: str, chance: Random, pot: Pot) -> Arguments:
+    """The path of a page, and a form whose every id is one that somebody was given."""
+    mark = f"canary-{user}"
+    known = [verb for verb in pot.verbs() if verb not in ("approval", "cursor")]
+    ids = [pot.take(*known) for _ in range(5)]
+    fields = {
+        "reason": mark, "title": f"{mark} title", "text": mark, "content": mark, "rationale": mark, "sure": "yes",
+        "outcome": chance.choice(("new", "supersede", "drop")), "action": chance.choice(("approve", "dismiss")),
+        "kind": "Decision", "verb": chance.choice(("retry_save", "forget")), "version": "1", "candidate": ids[0],
+        "of": ids[1], "holds": ids[2], "into": ids[3], "id": ids[4], "project_id": "shop", "typed": mark, "name": mark,
+        "branch": f"of {mark}", "session": ids[0], "older": ids[1], "newer": ids[2],
+    }  # fmt: skip
+    query = {"q": "canary", "project": chance.choice(("shop", "bank")), "limit": "50", **fields}
+    path = page.split()[1].replace("{id:uuid}", ids[0])
+    asked = {name: query[name] for name in chance.sample(sorted(query), 3)}
+    return {"path": path, "query": asked, "form": fields if page.startswith("POST") else None}
+
+
+def followed(way: str, user: str, chance: Random, pot: Pot) -> Arguments:
+    """A request of /changes: a cursor, a place or a name of a store that somebody was given, or records of others."""
+    if way == "apply":
+        sent = chosen({"changes": "jsonb", "peer": "text"}, user, chance, pot)
+        return {"body": {**sent, "dry_run": False}}
+    parts = ("vocabulary", "project", "focus", "memory", "purge", "edge", "save")
+    place = json.dumps([pot.take(*pot.verbs())])
+    asked: dict[str, Arguments] = {
+        "page": {"after": pot.take("feed"), "without": pot.take("feed")[:12]},
+        "state": {"state": pot.take("feed")[:12]},
+        "part": {"part": chance.choice(parts)} | ({"place": place} if chance.random() < 0.5 else {}),
+    }
+    return {"query": asked[way]}
 
 
 def _often(verbs: str, times: int) -> tuple[str, ...]:
@@ -490,6 +552,36 @@ def over_http(agent: Agent) -> Run:
     return run
 
 
+async def over_pages(client: httpx2.AsyncClient, token: str) -> Run:
+    await client.post("/ui/enter", data={"token": token})
+    csrf = _CSRF.findall((await client.get("/ui/decide")).text)[0]
+
+    async def run(_page: str, arguments: Arguments) -> tuple[bool, str]:
+        path, query, form = f"/ui{arguments['path']}", arguments["query"], arguments["form"]
+        if form is None:
+            answer = await client.get(path, params=query)
+        else:
+            answer = await client.post(path, params=query, data={**form, "csrf": csrf})
+        assert answer.status_code not in (401, 429, 500), (path, answer.text)
+        return answer.status_code < 400, answer.text + answer.headers.get("location", "")
+
+    return run
+
+
+def over_changes(client: httpx2.AsyncClient, token: str) -> Run:
+    headers = {"authorization": f"Bearer {token}", "accept": "application/json"}
+
+    async def run(_way: str, arguments: Arguments) -> tuple[bool, str]:
+        if "body" in arguments:
+            answer = await client.post("/changes", json=arguments["body"], headers=headers)
+        else:
+            answer = await client.get("/changes", params=arguments["query"], headers=headers)
+        assert answer.status_code in (200, 400, 410), answer.text
+        return answer.status_code == 200, answer.text
+
+    return run
+
+
 @asynccontextmanager
 async def acting(user: str) -> AsyncIterator[None]:
     """Requests of this task come with the token of a tenant."""
@@ -514,12 +606,18 @@ async def attack(
     python: int = 0,
     mcp: int = 0,
     http: int = 0,
+    pages: int = 0,
+    changes: int = 0,
     rounds: int = 3,
 ) -> Attack:
     """`rounds` times, all tenants at once, so many calls of each over each way in."""
     done = Attack()
     tokens = {
         u: str(call("issue_token", org_id=org, user_id=name)["token"]) for u, (org, name) in TENANTS.items()
+    }
+    persons = {
+        u: str(call("issue_token", org_id=org, user_id=name, for_person=True)["token"])
+        for u, (org, name) in TENANTS.items()
     }
     settings = Settings(dsn=dsn, data_dir=folder, embedding_provider="none", prepare=True, toolsets="all")
 
@@ -528,7 +626,8 @@ async def attack(
         async with await AsyncConnection.connect(
             past_the_pooler(dsn), autocommit=True, row_factory=dict_row
         ) as connection:
-            identity = "select set_config('pgmem.org_id', %s, false), set_config('pgmem.user_id', %s, false)"
+            identity = "select set_config('pgmem.org_id', %s, false), set_config('pgmem.user_id', %s, false),"
+            identity += " set_config('pgmem.session_id', 'the session of all', false)"
             await connection.execute(identity, (org, name))
             await done.play("sql", user, number, sql, PEOPLE, over_sql(connection))
             await done.play("every", user, number, every, tuple(done.declared), over_sql(connection))
@@ -544,10 +643,16 @@ async def attack(
             async with httpx2.AsyncClient(timeout=30) as client_of_http:
                 agent = Agent(address, tokens[user], client=client_of_http)
                 await done.play("http", user, number, http, AGENTS, over_http(agent))
+            async with httpx2.AsyncClient(base_url=address, timeout=30) as client_of_http:
+                follow = over_changes(client_of_http, tokens[user])
+                await done.play("changes", user, number, changes, CHANGES, follow)
+                if pages:
+                    look = await over_pages(client_of_http, persons[user])
+                    await done.play("pages", user, number, pages, PAGES, look)
 
     @asynccontextmanager
     async def server() -> AsyncIterator[str | None]:
-        if http:
+        if http or pages or changes:
             async with serving(dsn, folder, http_requests_per_minute=10**6, toolsets="all") as address:
                 yield address
         else:
@@ -558,7 +663,7 @@ async def attack(
         server() as address,
         await AsyncConnection.connect(dsn, autocommit=True) as owner,
     ):
-        done.declared = await declared(owner)
+        done.declared = declared(await (await owner.execute(DECLARED)).fetchall())
         for number in range(rounds):
             # As the server does by itself once a minute: plans fit what has come.
             await owner.execute("analyze pgmem.node, pgmem.edge, pgmem.card_subject")
@@ -566,6 +671,7 @@ async def attack(
                 for user in TENANTS:
                     tasks.start_soon(tenant, user, memory, address, number)
         await require_untouched(owner)
+        await require_unknown(owner, done)
     return done
 
 
@@ -578,3 +684,15 @@ async def require_untouched(owner: AsyncConnection[Any]) -> None:
                 org, name = TENANTS[user]
                 if tenant not in (f"{org}\x1f{name}", f"{org}\x1f", "\x1f"):
                     assert f"canary-{user}" not in text, (table, tenant, text)
+
+
+async def require_unknown(owner: AsyncConnection[Any], done: Attack) -> None:
+    """Nobody was told an id of another tenant that it had not sent itself: a repeat or a duplicate is of its own."""
+    for table in ("node", "card_intent", "card_run", "extraction"):
+        for user, (org, name) in TENANTS.items():
+            learned = done.learned[user] - done.sent[user]
+            rows = await owner.execute(
+                f"select id, tenant from pgmem.{table} where id = any(%s) and not tenant = any(%s)".encode(),
+                ([UUID(one) for one in learned], [f"{org}\x1f{name}", f"{org}\x1f", "\x1f"]),
+            )
+            assert await rows.fetchall() == [], (table, user)
