@@ -88,7 +88,7 @@ def log(data_dir: Path, event: str, message: str) -> None:
         plain_files.make_private_folder(path.parent)
         if path.exists() and path.stat().st_size > _LOG_LIMIT:
             path.replace(path.with_suffix(".log.1"))
-        line = " ".join(message.split())[:500]
+        line = "".join(filter(str.isprintable, " ".join(message.split())))[:500]
         plain_files.append(path, f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {event} {line}\n")
     except OSError:
         return

@@ -58,7 +58,7 @@ def _result(result: Mapping[str, Any], project: str | None) -> dict[str, Any]:
     named = "id label title project explanation outdated_by".split()
     shown = {name: result[name] for name in named if result.get(name)}
     if shown.get("project") == project:
-        del shown["project"]
+        shown.pop("project", None)
     if passage := (result.get("passage") or "").removeprefix(result["title"]).strip():
         shown["passage"] = passage
     if result.get("sources"):

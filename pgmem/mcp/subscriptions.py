@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import aclosing
 from contextvars import ContextVar
 from typing import Any
 from urllib.parse import quote, unquote
 
+import anyio
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
-from mcp.server.subscriptions import ListenHandler, ResourceUpdated, ServerEvent
+from mcp.server.subscriptions import (
+    SUBSCRIPTION_ID_META_KEY,
+    ListenHandler,
+    ResourceUpdated,
+    ServerEvent,
+)
 from mcp.shared.exceptions import MCPError
 from mcp.types import (
     INVALID_REQUEST,
@@ -28,12 +34,15 @@ from mcp.types import (
 )
 
 from pgmem.errors import PgmemError, summary
-from pgmem.mcp.http.app import App
+from pgmem.feed.following import follow_pages
+from pgmem.mcp.http.app import App, still_valid
 from pgmem.models import Change
 
 log = logging.getLogger("pgmem")
 
 _start: ContextVar[str] = ContextVar("start")
+_stream: ContextVar[anyio.CancelScope] = ContextVar("stream")
+_ASKED_S = 15.0  # after so long without a change a token is looked up again
 _MOST = 1000  # resources that a client over stdio subscribes to
 
 
@@ -62,7 +71,7 @@ class Bus:
             for address in addresses(change):
                 listener(ResourceUpdated(uri=address))
 
-        task = asyncio.create_task(self._follow(notify, _start.get()))
+        task = asyncio.create_task(self._follow(notify, _start.get(), _stream.get()))
 
         def unsubscribe() -> None:
             task.cancel()
@@ -73,15 +82,23 @@ class Bus:
         """Return the cursor of this moment: a client hears of all that is committed after it was acknowledged."""
         return (await (await self._app.memory()).changes("now")).cursor
 
-    async def _follow(self, notify: Callable[[Change], None], after: str) -> None:
+    async def _follow(
+        self, notify: Callable[[Change], None], after: str, stream: anyio.CancelScope | None = None
+    ) -> None:
+        """Give the changes from a cursor on to `notify`; a stream ends with the token of its request."""
+        is_valid = still_valid.get()
         while True:
             try:
                 memory = await self._app.memory()
-                changes: AsyncGenerator[Change, None] = memory.follow(after, content=True)
-                async with aclosing(changes):
-                    async for change in changes:
-                        after = change.cursor
-                        notify(change)
+                pages = follow_pages(memory, after, content=True, at_least_every_s=_ASKED_S)
+                async with aclosing(pages):
+                    async for page in pages:
+                        if stream is not None and is_valid is not None and not await is_valid():
+                            stream.cancel()
+                            return
+                        for change in page.changes:
+                            notify(change)
+                        after = page.cursor
             except PgmemError as error:
                 log.warning("a subscription waits: %s", summary(error))
                 after = "now"
@@ -97,7 +114,10 @@ class Bus:
             ctx: ServerRequestContext[App, Any], params: SubscriptionsListenRequestParams
         ) -> SubscriptionsListenResult:
             _start.set(await self._now())
-            return await stream(ctx, params)
+            with anyio.CancelScope() as scope:
+                _stream.set(scope)
+                return await stream(ctx, params)
+            return SubscriptionsListenResult(_meta={SUBSCRIPTION_ID_META_KEY: ctx.request_id})
 
         async def add(ctx: ServerRequestContext[App, Any], params: SubscribeRequestParams) -> EmptyResult:
             if self._app.tokens_required:

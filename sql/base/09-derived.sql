@@ -112,6 +112,15 @@ comment on function pgmem.card_identity is
   'The SHA-256 by which two cards are the same: of type, path and statement, or the facet of a card from a report.';
 
 
+create or replace function pgmem.turn_id(p_tenant text, p_key text) returns uuid
+language sql immutable parallel safe
+begin atomic
+  select md5(p_tenant || e'\x1e' || p_key)::uuid;
+end;
+comment on function pgmem.turn_id is
+  'The id of a turn, by which it is known again after it was purged; another one where somebody else''s memory has it.';
+
+
 create or replace function pgmem.make_hash() returns void
 language plpgsql set search_path = pgmem, pg_temp as $make$
 begin

@@ -220,7 +220,7 @@ begin
   return query
   select n.seq, n.id, c.axis, t.theirs,
          n.label <> 'Decision' and p_node.label <> 'Decision' and n.agent_id is not distinct from p_node.agent_id
-           and n.trust_level = p_node.trust_level,
+           and n.trust_level = p_node.trust_level and not (p_node.org_id <> '' and p_node.user_id = ''),
          coalesce(n.valid_from, n.created_at) > coalesce(p_node.valid_from, p_node.created_at)
   from (
     (select n.seq from pgmem.node n
@@ -244,7 +244,7 @@ comment on function pgmem.contradicted is
 
 
 -- Of two plain statements of one writer the later one holds. What two writers say, and decisions, may both be true: a
--- person sees them.
+-- person sees them. In what an organisation shares, a name or none says not whose agent wrote.
 create or replace function pgmem.record_contradictions(p_node pgmem.node) returns jsonb
 language plpgsql as $$
 declare

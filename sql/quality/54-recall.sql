@@ -44,7 +44,7 @@ begin
     return 0;
   end if;
   insert into pgmem.recall_event (at, act, by, memory_ids, tokens, project, session_id, agent_id, tenant)
-  values (pgmem.now(), p_act, pgmem.require_key(p_by, 'by'), v_ids, p_tokens, pgmem.clean_key(p_project_id, 'project_id'), case when p_session_id is null then v_caller.session_id
+  values (pgmem.now(), p_act, pgmem.require_key(p_by, 'by'), v_ids, coalesce(p_tokens, 0), pgmem.clean_key(p_project_id, 'project_id'), case when p_session_id is null then v_caller.session_id
       when p_client is null then pgmem.clean_key(p_session_id, 'session_id')
       else pgmem.conversation(p_client, p_session_id) end, v_caller.agent_id, v_caller.tenant);
   return cardinality(v_ids);

@@ -124,7 +124,7 @@ declare
   v_id uuid;
 begin
   p_node.key := pgmem.turn_key(p_node.session_id, p_turn ->> 'id');
-  v_id := md5(p_node.tenant || e'\x1e' || p_node.key)::uuid;
+  v_id := pgmem.turn_id(p_node.tenant, p_node.key);
   if exists (select from pgmem.node n
              where n.scope_key = p_node.scope_key and n.tenant || '' = p_node.tenant
                and pgmem.folded(n.key) = pgmem.folded(p_node.key))

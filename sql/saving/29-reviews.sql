@@ -209,10 +209,13 @@ create or replace function pgmem.bury(p_seqs bigint[], p_caller pgmem.caller) re
 language sql set search_path = pgmem, pg_temp as $$
   insert into pgmem.tombstone
     (id, label, org_id, user_id, trust_level, content_hash, purged_by, agent_id, source, purged_at)
-  select n.id, n.label, n.org_id, n.user_id, n.trust_level,
+  select b.id, n.label, n.org_id, n.user_id, n.trust_level,
          encode(sha256(convert_to(n.title || e'\x1e' || n.props::text, 'UTF8')), 'hex'),
          session_user, p_caller.agent_id, p_caller.source, pgmem.clock()
-  from pgmem.node n where n.seq = any (p_seqs)
+  from pgmem.node n
+  -- Somebody may have taken the id that a turn has by its name, so that it has another one.
+  cross join lateral (select n.id union select pgmem.turn_id(n.tenant, n.key) where n.label = 'Turn') as b(id)
+  where n.seq = any (p_seqs)
   on conflict (id, tenant) do nothing;
   -- What was sent for it and not stored, and what a person was shown, go with it.
   update pgmem.save_attempt a set arguments = null, batch = null, message = 'The memory was purged.',

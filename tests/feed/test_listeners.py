@@ -166,6 +166,22 @@ async def test_a_stream_ends_when_its_token_is_revoked(dsn: str, tmp_path: Path,
             assert [event async for event in heard] == []
 
 
+async def test_a_subscription_ends_when_its_token_is_revoked(dsn: str, tmp_path: Path, call: Call) -> None:
+    """It went on, with the titles of what was saved."""
+    made = call("issue_token", org_id="acme", user_id="alice", name="test")
+    other = str(call("issue_token", org_id="acme", user_id="alice", name="other")["token"])
+    async with serving(dsn, tmp_path) as address, httpx2.AsyncClient() as http:
+        http.headers["authorization"] = f"Bearer {made['token']}"
+        async with (
+            Client(streamable_http_client(f"{address}/mcp", http_client=http)) as client,
+            client.listen(resource_subscriptions=["pgmem://project/shop"]) as heard,
+        ):
+            call("revoke_token", id=made["id"])
+            await Agent(address, other).call("save_session", objective="unheard", project_id="shop")
+            with anyio.fail_after(WITHIN_S):
+                assert [event async for event in heard] == []
+
+
 async def test_the_client_of_the_sdk_hears_over_http_of_its_own_tenant_alone(
     dsn: str, tmp_path: Path, token: Any
 ) -> None:

@@ -85,3 +85,13 @@ async def test_an_answer_holds_no_more_tokens_than_were_asked_for(
     size = len(text_of(found)) / 4
     print(f"{tool}: {most} asked for, {size:.0f} sent")
     assert size <= most
+
+
+async def test_a_memory_of_no_project_is_found_by_a_search_that_names_none(
+    answer: Answer, client: Client
+) -> None:
+    """The tool failed on the project that neither of the two has."""
+    await answer("remember", label="Tool", properties={"name": "sextant", "summary": "measures angles"})
+    found = await client.call_tool("search_memory", {"query": "sextant"})
+    assert not found.is_error
+    assert "sextant" in text_of(found)

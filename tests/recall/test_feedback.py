@@ -152,6 +152,13 @@ def test_what_was_recalled_is_seen_by_its_tenant_for_recall_days(
     assert rows("select * from pgmem.recall") == []
 
 
+def test_an_answer_of_unknown_length_is_no_word_on_a_memory(call: Call, tea: list[UUID], each: Each) -> None:
+    """The page of what sessions got failed on it."""
+    call("record_recall", by="search_memory", memory_ids=[str(tea[0])])
+    call("feedback", id=tea[0], verdict="used")
+    assert [(row["act"], row["tokens"]) for row in each("list_recall")] == [("used", None), ("retrieved", 0)]
+
+
 def test_with_recall_days_0_nothing_that_was_brought_is_recorded(
     call: Call, tea: list[UUID], rows: Rows
 ) -> None:

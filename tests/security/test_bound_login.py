@@ -151,3 +151,12 @@ def test_a_save_leaves_no_lock_row_of_its_save_id(call: Call, connection: Sessio
     call("save_context", content="note", project_id="nowhere", save_id="00000000-0000-4000-9000-000000000000")
     # The one of the project's name, which save_session took.
     assert value(connection, "select count(*) from pgmem.held_lock") == 1
+
+
+def test_a_bound_login_has_one_word_on_a_memory_whatever_it_calls_itself(alice: Session) -> None:
+    """What is named as wrong goes down in searches, also in those of others where the memory is shared."""
+    caller(alice)("save_session", objective="open", project_id="club", share="org")
+    made = caller(alice)("save_context", content="c", project_id="club", share="org")["artifact_id"]
+    for number in range(5):
+        alice.execute("select set_config('pgmem.agent_id', %s, false)", (f"agent {number}",))
+        assert caller(alice)("feedback", id=made, verdict="wrong")["wrong"] == 1

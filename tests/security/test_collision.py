@@ -447,7 +447,6 @@ HASHES = (
         "repeat(left(encode(sha256(convert_to(v_text, 'UTF8')), 'hex'), 1), 64)",
     ),
     ("card_identity", r"regexp_replace(btrim(p_content), '\s+', ' ', 'g')", "left(p_content, 6)"),
-    ("capture_turn", r"p_node.tenant || e'\x1e' || p_node.key", "p_node.key"),
     ("import_node", "p_node.tenant || v_id", "v_id::text"),
     ("import_work", "p_owner.tenant || v_id", "v_id::text"),
     ("memory_reference", "(p_caller).tenant, (p_scope).project_seq, p_source", "p_source"),
@@ -461,6 +460,10 @@ HASHES = (
 SHARED_IDENTITIES = """
 create or replace function pgmem.save_key(p_tenant text, p_save_id uuid) returns bigint language sql stable
 begin atomic select pgmem.seeded_key(0, p_save_id::text); end;
+
+create or replace function pgmem.turn_id(p_tenant text, p_key text) returns uuid
+language sql immutable parallel safe
+begin atomic select md5(p_key)::uuid; end;
 
 create or replace function pgmem.name_hash(p_name text) returns bigint language sql immutable parallel safe
 begin atomic select 0::bigint; end;

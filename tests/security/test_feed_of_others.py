@@ -135,6 +135,50 @@ def test_a_tombstone_with_the_id_of_anothers_turn_does_not_take_the_place_of_its
     assert rows("select 1 from pgmem.node where label = 'Turn'") == []
 
 
+def test_a_turn_whose_id_another_tenant_has_taken_stays_purged(
+    alice: Session, carol: Session, rows: Rows
+) -> None:
+    """A change of another store comes with its id, so the one that follows from the name of a turn can be taken first."""
+    caller(alice)("save_context", content="mine", project_id="proj-alice")
+    mine = next(
+        change["record"]
+        for change in caller(alice)("changes", content=True)["changes"]
+        if change["label"] == "Context"
+    )
+    taken = str(rows("select pgmem.turn_id(%s, 'codex:s/1')::text as id", "globex\x1fcarol")[0]["id"])
+    assert sent(alice, {**mine, "id": taken, "props": {"content": "in its place"}})[0]["outcome"] == "taken"
+    said = {"p_client": "codex", "p_session_id": "s", "p_project_id": "proj-carol",
+            "p_turns": json.dumps([{"id": "1", "role": "user", "content": "osprey"}])}  # fmt: skip
+    capture = (
+        "select captured from pgmem.capture_turns(p_client => %(p_client)s, p_session_id => %(p_session_id)s,"
+    )
+    capture += " p_project_id => %(p_project_id)s, p_turns => %(p_turns)s::jsonb)"
+    assert carol.execute(capture, said).fetchone() == {"captured": 1}
+    (turn,) = rows("select id::text as id, key from pgmem.node where label = 'Turn'")
+    assert (turn["key"], turn["id"] != taken) == ("codex:s/1", True)
+    caller(carol)("forget", label="Turn", key=turn["id"], purge=True)
+    assert carol.execute(capture, said).fetchone() == {"captured": 0}
+
+
+def test_an_agent_adds_no_word_to_the_vocabulary_of_all_tenants(connection: Session, rows: Rows) -> None:
+    """A server whose login is the owner calls for the agents of every tenant."""
+    identity = (
+        "select set_config('pgmem.org_id', 'acme', false), set_config('pgmem.user_id', 'alice', false),"
+    )
+    connection.execute((identity + " set_config('pgmem.source', 'mcp', false)").encode())
+    words = (
+        {"type": "label", "name": "Backdoor", "key_field": "name", "text_fields": ["name"]},
+        {"type": "relation", "name": "OWNS_ALL", "from_labels": ["Tool"], "to_labels": ["Tool"]},
+    )
+    found = sent(connection, *words, {"type": "label", "name": "Tool"})
+    assert [row["outcome"] for row in found] == ["refused", "refused", "present"]
+    assert "all tenants share" in found[0]["reason"]
+    assert rows("select name from pgmem.label where name = 'Backdoor'") == []
+    assert rows("select name from pgmem.relation where name = 'OWNS_ALL'") == []
+    connection.execute("select set_config('pgmem.source', 'sync', false)")
+    assert [row["outcome"] for row in sent(connection, *words)] == ["taken", "taken"]
+
+
 def test_no_verb_names_an_address(call: Call, rows: Rows) -> None:
     call("list_settings")
     assert rows("select name from pgmem.setting where name ~ '(url|webhook|address)'") == []

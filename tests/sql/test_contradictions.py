@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Call
-from tests.fixtures.verbs import Each, Rows
+from tests.fixtures.verbs import ActAs, Each, Rows
 
 CONTRADICTIONS = [
     (
@@ -69,6 +69,25 @@ def test_a_save_names_what_it_contradicts_and_on_which_axis(
 def test_what_may_be_true_together_is_no_contradiction(call: Call, shop: str, theirs: str, ours: str) -> None:
     note(call, theirs)
     assert note(call, ours)["conflicts"] == []
+
+
+def test_in_what_an_organisation_shares_nobody_outdates_the_words_of_another(
+    call: Call, rows: Rows, act_as: ActAs
+) -> None:
+    """Whose agent wrote a shared memory is not known: agents without a name, or with the same one, are not one writer."""
+    act_as("acme", "alice")
+    call("save_session", objective="begin", project_id="shop", share="org")
+    note(call, "Salaries are paid to GB11.", share="org")
+    note(call, "The office of Acme is located in Berlin.")
+    act_as("acme", "bob")
+    assert note(call, "Salaries are paid to DE00.", share="org")["conflicts"]
+    act_as("acme", "alice")
+    note(call, "The office of Acme is located in Bremen.")
+    made = "select e.rel, n.title from pgmem.edge e join pgmem.node n on n.seq = e.dst where e.rel ~ 'OUTDATES|CONFLICTS' order by 1"
+    assert rows(made) == [
+        {"rel": "CONFLICTS_WITH", "title": "Salaries are paid to DE00."},
+        {"rel": "OUTDATES", "title": "The office of Acme is located in Berlin."},
+    ]
 
 
 def test_the_newest_statement_is_first(call: Call, each: Each, shop: str) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,9 @@ _PROBE_S = 1.0
 # seconds after which it ends as soon as no call is running.
 _IDLE_S = 5.0
 _LATEST_S = 60.0
+still_valid: ContextVar[Callable[[], Awaitable[bool]] | None] = ContextVar("still_valid", default=None)
+"""Whether the token of a request that stays open is valid yet; None where requests come without a token."""
+
 EXIT_CODE = 75
 """With which such a server ends: EX_TEMPFAIL of sysexits.h, a failure, so that supervisors start it again."""
 

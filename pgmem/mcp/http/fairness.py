@@ -27,6 +27,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pgmem.database.shares import Shares
 from pgmem.errors import Busy, PgmemError, summary
 from pgmem.mcp.http import changes
+from pgmem.mcp.http.app import still_valid
 from pgmem.mcp.http.connections import CLAIM
 from pgmem.mcp.http.exchange import PATH
 from pgmem.memory import Memory
@@ -200,10 +201,14 @@ class Admission:
         self._by_token.count(token.client_id)
         claims: Mapping[str, object] = token.claims or {}
         tenant = (claims.get("org_id"), claims.get("user_id"))
-        held = _verified.set(token)
+
+        async def is_valid() -> bool:
+            return await self._verify(secret or "") is not None
+
+        held, asked = _verified.set(token), still_valid.set(is_valid)
         try:
             if scope["path"].rstrip("/") == changes.PATH:
-                await self._stream(token, secret or "", tenant, scope, receive, answer)
+                await self._stream(token, is_valid, tenant, scope, receive, answer)
                 return
             listens: list[Receive] = []
             async with self.turn(tenant, scope):
@@ -213,12 +218,13 @@ class Admission:
                 with self._listeners.place(tenant):
                     await self._answered(token, body, scope, again, answer)
         finally:
+            still_valid.reset(asked)
             _verified.reset(held)
 
     async def _stream(
         self,
         token: AccessToken,
-        secret: str,
+        is_valid: Callable[[], Awaitable[bool]],
         tenant: Hashable,
         scope: Scope,
         receive: Receive,
@@ -241,10 +247,6 @@ class Admission:
                     await changes.page(memory, body[0], scope, receive, answer)
             return
         self._claim(tenant, scope)
-
-        async def is_valid() -> bool:
-            return await self._verify(secret) is not None
-
         with self._listeners.place(tenant):
             await changes.stream(memory, is_valid, scope, receive, answer)
 
