@@ -151,11 +151,23 @@ def _parsed(block: str) -> dict[str, Any] | None:
                 raise ValueError("its front matter merges objects")  # which can double it at each level
         found = yaml.load(block, Loader=loader)  # a safe loader: it makes plain values only
         check(found, "the front matter")
+        if _length(found, {}) > 2 * len(block) + 10_000:
+            raise ValueError("its front matter repeats a long text")
     except (yaml.YAMLError, InvalidArgument, TypeError, RecursionError) as error:
         raise ValueError("its front matter is not YAML") from error
     if found is not None and not isinstance(found, dict):
         return None
     return {str(key): value for key, value in (found or {}).items()}
+
+
+def _length(value: object, known: dict[int, int]) -> int:
+    """The characters of a value, where one that occurs in several places counts in each."""
+    if isinstance(value, str):
+        return len(value)
+    parts = (*value, *value.values()) if isinstance(value, dict) else value
+    if isinstance(parts, list | tuple | set) and id(value) not in known:
+        known[id(value)] = sum(_length(part, known) for part in parts)
+    return known.get(id(value), 1)
 
 
 def _spans(block: str, wanted: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
