@@ -15,6 +15,9 @@ from pgmem.errors import InvalidArgument
 LINK = re.compile(r"\[\[([^\[\]|#^\n]+)(?:[#^][^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
 """A link to a note, as Obsidian and others write it: its target, a heading or block, another text."""
 _FRONT = re.compile(r"\A(\ufeff?-{3,}[ \t]*\r?\n)(.*?)(^-{3,}[ \t]*(?:\r?\n|\Z))", re.DOTALL | re.MULTILINE)
+_NUMBER = re.compile(
+    r"[-+\d_:.]{400,}"
+)  # also in base 60, whose digits take a time by the square of their number
 _PRIVATE = re.compile(r"^%% not for pgmem %%[ \t]*\r?$", re.MULTILINE)
 _CODE = re.compile(r"(?s)```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`|%%.*?(?:%%|\Z)")
 
@@ -149,6 +152,8 @@ def _parsed(block: str) -> dict[str, Any] | None:
                 raise ValueError("its front matter is nested too deeply")
             if isinstance(event, yaml.ScalarEvent) and event.value == "<<":
                 raise ValueError("its front matter merges objects")  # which can double it at each level
+            if isinstance(event, yaml.ScalarEvent) and _NUMBER.fullmatch(event.value):
+                raise ValueError("its front matter holds a number that is too long")
         found = yaml.load(block, Loader=loader)  # a safe loader: it makes plain values only
         check(found, "the front matter")
         if _length(found, {}) > 2 * len(block) + 10_000:
@@ -164,6 +169,8 @@ def _length(value: object, known: dict[int, int]) -> int:
     """The characters of a value, where one that occurs in several places counts in each."""
     if isinstance(value, str):
         return len(value)
+    if isinstance(value, int) and value.bit_length() > 4000:
+        raise ValueError("its front matter holds a number that is too long")  # no JSON holds it
     parts = (*value, *value.values()) if isinstance(value, dict) else value
     if isinstance(parts, list | tuple | set) and id(value) not in known:
         known[id(value)] = sum(_length(part, known) for part in parts)

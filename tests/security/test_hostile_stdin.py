@@ -21,7 +21,7 @@ def sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureF
     """`sent(b"…")`: the lines of the log after a hook got this on stdin; it has printed nothing and exited with 0."""
     monkeypatch.setenv("PGMEM_DSN", f"host={tmp_path} connect_timeout=1")
     ended: list[int] = []
-    monkeypatch.setattr(events.os, "_exit", ended.append)
+    monkeypatch.setattr("os._exit", ended.append)
     monkeypatch.setattr(events, "_give_up_after", lambda _seconds, _event: None)
 
     def send(given: bytes) -> list[str]:

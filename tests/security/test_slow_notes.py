@@ -38,6 +38,35 @@ def test_front_matter_that_merges_objects_is_refused() -> None:
     assert time.process_time() - begun < 1
 
 
+@pytest.mark.parametrize(
+    ("block", "problem"),
+    [
+        (f"a: &a {'x' * 100_000}\nb: [{', '.join(['*a'] * 10_000)}]", "repeats a long text"),
+        (f"a: &a [{'x' * 100_000}]\nb: &b [*a, *a, *a]\nc: [{'*b, ' * 1000}]", "repeats a long text"),
+        (f"a: 1{':59' * 30_000}", "number that is too long"),
+        (f"a: 0x{'f' * 5000}", "number that is too long"),
+        (f"a: {'[' * 5000}", "not YAML|nested"),
+        ("a: &x [*x]", "not YAML"),
+        ("a: !!python/object/apply:os.system [id]", "not YAML"),
+    ],
+    ids=[
+        "a text in ten thousand places",
+        "lists of it",
+        "base 60",
+        "hexadecimal",
+        "deep",
+        "itself",
+        "a program",
+    ],
+)
+def test_front_matter_that_unfolds_is_refused_in_one_sentence(block: str, problem: str) -> None:
+    """A note of 130 kB was a gigabyte of JSON, and a number of 100 kB took four seconds, one of 1 MB seven minutes."""
+    begun = time.process_time()
+    with pytest.raises(ValueError, match=problem):
+        notes.Note.of(f"---\n{block}\n---\ntext\n".encode())
+    assert time.process_time() - begun < 1
+
+
 @pytest.mark.parametrize("damage", ["method", "encrypted", "data"])
 def test_an_archive_that_cannot_be_unpacked_is_refused_in_one_sentence(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "export.zip"

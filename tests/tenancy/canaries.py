@@ -108,7 +108,7 @@ class Attack:
         self.pot = Pot(Random("pot"))
         self.declared: dict[str, dict[str, str]] = {}
         self.sent: dict[str, set[str]] = defaultdict(set)
-        self.learned: dict[str, set[str]] = defaultdict(set)
+        self.learned: dict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
 
     async def play(
         self, way: str, user: str, seed: int, length: int, verbs: tuple[str, ...], run: Run
@@ -129,8 +129,8 @@ class Attack:
                 assert canary not in text, (way, user, verb, arguments, text)
             if f"canary-{user}" in text:
                 self.saw_own.add((way, user))
-            self.sent[user].update(_ID.findall(str(arguments)))
-            self.learned[user].update(_ID.findall(text))
+            self.sent[TENANTS[user][0]].update(_ID.findall(str(arguments)))
+            self.learned[user] = dict.fromkeys(_ID.findall(text), (way, verb)) | self.learned[user]
             self.pot.put(verb, text)
 
 
@@ -687,12 +687,13 @@ async def require_untouched(owner: AsyncConnection[Any]) -> None:
 
 
 async def require_unknown(owner: AsyncConnection[Any], done: Attack) -> None:
-    """Nobody was told an id of another tenant that it had not sent itself: a repeat or a duplicate is of its own."""
+    """Nobody was told an id of another tenant that its organisation had not sent: a repeat or a duplicate is its own."""
     for table in ("node", "card_intent", "card_run", "extraction"):
         for user, (org, name) in TENANTS.items():
-            learned = done.learned[user] - done.sent[user]
+            learned = {one: by for one, by in done.learned[user].items() if one not in done.sent[org]}
             rows = await owner.execute(
                 f"select id, tenant from pgmem.{table} where id = any(%s) and not tenant = any(%s)".encode(),
                 ([UUID(one) for one in learned], [f"{org}\x1f{name}", f"{org}\x1f", "\x1f"]),
             )
-            assert await rows.fetchall() == [], (table, user)
+            found = [(row, learned[str(row[0])]) for row in await rows.fetchall()]
+            assert found == [], (table, user, found)
