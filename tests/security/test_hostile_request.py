@@ -220,3 +220,30 @@ async def test_heads_that_are_none_are_refused_and_the_server_goes_on(dsn: str, 
             assert b"root:" not in answer
         async with httpx2.AsyncClient() as client:
             assert (await client.get(f"{address}/health/live")).status_code == 200
+
+
+async def test_requests_of_changes_that_no_store_sends_are_refused_in_one_sentence(
+    dsn: str, tmp_path: Path, token: Issue
+) -> None:
+    """A place that was no list of texts, or a list without end, was an error of the server."""
+    places = ("[" * 10_000, '[{"a": 1}]', '{"a": 1}', "[1e999]", "1", '["\\u0000"]', "")
+    records = (
+        "{}",
+        "[[]]",
+        '[{"type": "node", "label": "Context", "id": "x"}]',
+        '[{"type": "edge", "src": 1}]',
+        "[1, null]",
+        "[" * 5000,
+    )
+    headers = {"authorization": f"Bearer {token('acme', 'alice')}", "accept": "application/json"}
+    async with (
+        serving(dsn, tmp_path) as address,
+        httpx2.AsyncClient(base_url=address, headers=headers) as client,
+    ):
+        for place in places:
+            answer = await client.get("/changes", params={"part": "memory", "place": place})
+            assert (answer.status_code, len(answer.json()["error"]) < 200) == (400, True), place
+        for sent in records:
+            answer = await client.post("/changes", content=f'{{"changes": {sent}}}')
+            rows = answer.json()
+            assert answer.status_code == 400 or {row["outcome"] for row in rows} <= {"refused"}, sent

@@ -146,7 +146,9 @@ async def page(memory: Memory, body: bytes, scope: Scope, receive: Receive, send
         elif "state" in query:
             found = asdict(await store.state(query["state"] or None))
         elif "part" in query:
-            place = json.loads(query["place"]) if "place" in query else None
+            place = parse(query["place"], "The place") if "place" in query else None
+            if place is not None and not (isinstance(place, list) and all(type(x) is str for x in place)):
+                raise InvalidArgument("The place must be that of a record: a list of texts.")
             found = await store.records(query["part"], place)
         else:
             found = await store.changes(query.get("after") or "now", query.get("without"))
