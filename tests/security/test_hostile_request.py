@@ -225,7 +225,7 @@ async def test_heads_that_are_none_are_refused_and_the_server_goes_on(dsn: str, 
 async def test_requests_of_changes_that_no_store_sends_are_refused_in_one_sentence(
     dsn: str, tmp_path: Path, token: Issue
 ) -> None:
-    """A place that was no list of texts, or a list without end, was an error of the server."""
+    """A place such as an object, or a list without end, was an error of the server."""
     places = ("[" * 10_000, '[{"a": 1}]', '{"a": 1}', "[1e999]", "1", '["\\u0000"]', "")
     records = (
         "{}",

@@ -420,7 +420,7 @@ def chosen(arguments: dict[str, str], user: str, chance: Random, pot: Pot) -> Ar
     return made
 
 
-# Not those that only the keeper of the store has, that stay open, or that look at everything.
+# Not those that only the administrator of the store has, that stay open, or that look at everything.
 PAGES = tuple(
     f"{method} {route.path}"
     for route in ROUTES
@@ -687,7 +687,7 @@ async def require_untouched(owner: AsyncConnection[Any]) -> None:
 
 
 async def require_unknown(owner: AsyncConnection[Any], done: Attack) -> None:
-    """Nobody was told an id of another tenant that its organisation had not sent: a repeat or a duplicate is its own."""
+    """Nobody got an id of another tenant that its organisation had not sent: a repeat or a duplicate is its own."""
     for table in ("node", "card_intent", "card_run", "extraction"):
         for user, (org, name) in TENANTS.items():
             learned = {one: by for one, by in done.learned[user].items() if one not in done.sent[org]}
