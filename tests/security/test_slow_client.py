@@ -193,6 +193,27 @@ async def test_an_answer_that_nobody_reads_ends_and_keeps_no_place(
             await until(lambda: connection not in connection.connections)
 
 
+async def test_a_stream_of_changes_that_nobody_reads_ends(
+    dsn: str, tmp_path: Path, token: Issue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret, held = token("acme", "alice"), connections.BoundedConnection._unread
+    monkeypatch.setattr(connections, "_READ_S", 0.2)
+    async with serving(dsn, tmp_path) as address:
+        agent = Agent(address, secret)
+        await agent.call("save_session", objective="open", project_id="shop")
+        for number in range(3):
+            await agent.call("save_context", content=f"{number} " + "word " * 40_000, project_id="shop")
+        with socket.socket() as one:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            one.connect(("127.0.0.1", int(address.rpartition(":")[2])))
+            one.sendall(
+                f"GET /changes?after=start&content=1 HTTP/1.1\r\n{HOST}authorization: Bearer {secret}\r\n\r\n".encode()
+            )
+            await until(lambda: len(held) == 1)
+            (connection,) = held
+            await until(lambda: connection not in connection.connections)
+
+
 async def test_unread_answers_of_a_tenant_have_a_number_of_bytes_and_others_keep_theirs(
     dsn: str, tmp_path: Path, token: Issue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
