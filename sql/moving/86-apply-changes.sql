@@ -527,8 +527,12 @@ create or replace function pgmem.require_link(
 ) returns void
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
-  if p_rel in ('SUPERSEDES', 'OUTDATES', 'MERGES_INTO', 'CONFLICTS_WITH', 'SIMILAR_TO')
-      and pgmem.outranked(greatest(p_src.trust_level, p_dst.trust_level), p_caller) then
+  if p_rel not in ('SUPERSEDES', 'OUTDATES', 'MERGES_INTO', 'CONFLICTS_WITH', 'SIMILAR_TO') then
+    return;
+  elsif p_src.tenant <> p_dst.tenant then
+    raise exception using errcode = 'PM004', message = format(
+      '%s says which memory holds: it joins two of one owner.', p_rel);
+  elsif pgmem.outranked(greatest(p_src.trust_level, p_dst.trust_level), p_caller) then
     raise exception using errcode = 'PM004', message = format(
       '%s says which memory holds, and one of the two has more trust than the caller: a person decides.', p_rel);
   end if;

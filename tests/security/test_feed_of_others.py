@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from tests.conftest import Call, caller
 from tests.security.conftest import Session
 from tests.sql.conftest import Rows
@@ -104,6 +106,26 @@ def test_changes_of_low_trust_do_not_say_what_became_of_a_persons_decision(
     backdated = {**record, "recorded_at": "2020-01-01T00:00:00+00:00", "title": "Pay nobody"}
     assert "a person decides" in str(sent(alice, backdated)[0]["reason"])
     assert rows("select v.title from pgmem.node_version v where v.title = 'Pay nobody'") == []
+
+
+@pytest.fixture
+def public(call: Call) -> str:
+    """The id of a memory from before the store had tenants."""
+    call("save_session", objective="open", project_id="public")
+    return str(call("save_context", content="Salaries go to GB11.", project_id="public")["artifact_id"])
+
+
+def test_no_memory_of_a_tenant_outdates_a_public_one(public: str, alice: Session, rows: Rows) -> None:
+    """What a tenant keeps for itself would decide whether a statement that all tenants see is compared with new ones."""
+    own = str(
+        caller(alice)("save_context", content="Salaries go to DE00.", project_id="proj-alice")["artifact_id"]
+    )
+    for rel in ("SUPERSEDES", "OUTDATES", "MERGES_INTO", "CONFLICTS_WITH", "SIMILAR_TO"):
+        for src, dst in ((own, public), (public, own)):
+            found = sent(alice, {"type": "edge", "src": src, "rel": rel, "dst": dst})[0]
+            assert (found["outcome"], "two of one owner" in found["reason"]) == ("refused", True), rel
+    edges = "select e.rel from pgmem.edge e join pgmem.node n on n.seq in (e.src, e.dst) where n.id = %s and e.rel ~ 'S_|OUT'"
+    assert rows(edges, public) == []
 
 
 def tombstone(id: str) -> dict[str, Any]:
