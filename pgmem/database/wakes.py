@@ -21,6 +21,7 @@ from pgmem.models import ChangePage, MemoryScope
 _AGAIN_S = 60.0  # listen_changes holds for 180 s
 _POLL_S = 5.0  # behind a pooler of transactions no notification arrives
 _HELD_S = 0.03
+_APART_S = 0.01  # two questions: any login may send notifications, as many as it likes
 _RETRY_S = 1.0
 
 
@@ -119,7 +120,7 @@ class Wakes:
             if loop.time() - said > _AGAIN_S:
                 await connection.execute("select pgmem.listen_changes()")
                 said = loop.time()
-            held = False
+            held, asked = False, loop.time()
             try:
                 found = await connection.execute(
                     "select * from pgmem.changed_tenants(%s)", (cursor,), prepare=False
@@ -139,3 +140,4 @@ class Wakes:
                 self.wake()
             async for _ in connection.notifies(timeout=_HELD_S if held else _POLL_S, stop_after=1):
                 pass
+            await asyncio.sleep(max(0.0, asked + _APART_S - loop.time()))

@@ -22,8 +22,9 @@ from mcp.client.streamable_http import streamable_http_client
 from psycopg.rows import DictRow
 
 from pgmem import CursorLost, Memory
+from pgmem.database import wakes
 from pgmem.models import Change, MemoryScope
-from tests.conftest import Call
+from tests.conftest import Call, past_the_pooler
 from tests.serving import Agent, serving
 from tests.tenancy.test_http import token
 
@@ -73,6 +74,35 @@ async def test_followers_share_one_connection_that_closes_with_the_last(
                 await anyio.lowlevel.checkpoint()
         await memory.save_context("wake all of them", "shop")
     assert memory.caller.database.wakes._task is None
+
+
+async def test_notifications_that_any_login_sends_bring_few_questions(
+    memory: Memory, dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each was a question to the store, in a process that all tenants share."""
+    monkeypatch.setattr(wakes, "_APART_S", 0.5)
+    asked: list[str] = []
+    execute = psycopg.AsyncConnection.execute
+
+    async def counted(self: Any, query: Any, *arguments: Any, **options: Any) -> Any:
+        asked.append(str(query))
+        return await execute(self, query, *arguments, **options)
+
+    monkeypatch.setattr(psycopg.AsyncConnection, "execute", counted)
+    await memory.save_session("open", "shop")
+    async with aclosing(memory.follow(None)) as changes:
+        await anext(changes)
+        with anyio.fail_after(WITHIN_S):
+            while not any("changed_tenants" in query for query in asked):
+                await anyio.lowlevel.checkpoint()
+        before = len(asked)
+        began = perf_counter()
+        async with await psycopg.AsyncConnection.connect(past_the_pooler(dsn), autocommit=True) as other:
+            for number in range(300):
+                await execute(other, "select pg_notify('pgmem_change', %s)", (str(number),))
+        rounds = (perf_counter() - began) / 0.5
+        found = sum("changed_tenants" in query for query in asked[before:])
+        assert found <= rounds + 2
 
 
 async def test_a_follower_goes_on_after_its_server_was_away(
