@@ -57,7 +57,9 @@ WRITERS = {
     "mark_hygiene": "the time of the last report on a project that was resolved for the caller",
 }
 # What shows in the text of a function that it asks for one tenant's rows, or is a person's verb.
-BY_TENANT = re.compile(r"visible_|recorded_state|tenant|require_reviewer|is_reviewer|require_graph")
+BY_TENANT = re.compile(
+    r"visible_|recorded_state|tenant|pgmem\.fits\(|require_reviewer|is_reviewer|require_graph"
+)
 # Functions that read the record with neither, and why they may.
 READERS = {
     "settle": "the mover's: the index of the titles of an organisation that has arrived",
