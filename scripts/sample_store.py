@@ -390,4 +390,7 @@ async def act(memory: Memory, verb: str, arguments: dict[str, Any]) -> None:
     if verb == "set":
         await memory.set_setting(**arguments)
         return
+    if verb == "feedback":  # a kind stands for the newest of it
+        newest = await memory.list_memories(labels=[arguments["id"]], limit=1)
+        arguments = {**arguments, "id": newest[0].id}
     await getattr(memory, verb)(**arguments)

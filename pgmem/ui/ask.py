@@ -66,8 +66,14 @@ async def ask(visit: Visit) -> Page:
     return Page("ask.html", data, _look(data["answered"], results, whole))
 
 
+_LEAST = 0.1
+"""Of a whole bar, the length of the best result where none answers."""
+
+
 def _look(answered: Any, results: list[SearchResult], whole: dict[UUID, Node]) -> dict[str, Any]:
     most = max((sum(p.value for p in _values(r)) for r in results), default=1.0) or 1.0
+    if answered == "no":  # then the best of them fills a part of its bar
+        most /= max(_LEAST, *(r.relevance or 0.0 for r in results)) if results else 1.0
     return {
         "answered": answered,
         "found": [

@@ -182,7 +182,7 @@ def texts(properties: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Name and text of each property of a memory that is not empty; a list is one item a line."""
     found = []
     for name, value in properties.items():
-        if value in (None, "", []):
+        if value in (None, "", [], {}):
             continue
         if isinstance(value, list):
             text = "\n".join(_part(item) for item in value)

@@ -118,8 +118,16 @@ def test_insights_and_cards_are_decided(pages: Pages, store: dict[str, Any], age
         key="Mail is late on Mondays",
         properties={"summary": "Seen four times."},
     )
+    agent(
+        "merge_node",
+        label="Insight",
+        key="Forget the crane, which nobody used?",
+        properties={"detector": "never_used", "confidence": 0.1},
+    )
     page = pages.page("/decide/insights")
-    page.keyboard.press("a")
+    forgetting = page.locator("section").filter(has_text="which nobody used")
+    expect(forgetting.get_by_role("button")).to_have_text(["It holds", "Not any more", "Do not ask again"])
+    page.get_by_role("button", name="Save as a memory").click()
     expect(page.get_by_role("status")).to_contain_text("saved as a memory.")
     page.goto(f"{pages.address}/ui/decide/cards")
     expect(page.get_by_text("mail/queue.py:88")).to_be_visible()

@@ -288,6 +288,7 @@ def test_time_has_one_axis_and_its_marker_crosses_what_held_that_day(
     marks = page.locator(".span .now").evaluate_all("all => all.map(one => one.getAttribute('x1'))")
     assert len(marks) == 3
     assert len(set(marks)) == 1
+    expect(page.locator("output[for=t]")).to_have_text("2026-07-01")
     starts = page.locator(".span rect").evaluate_all("all => all.map(one => Number(one.getAttribute('x')))")
     assert starts == sorted(starts)
     assert starts[0] < starts[1] < float(marks[0]) < starts[2]

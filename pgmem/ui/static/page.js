@@ -76,7 +76,6 @@
         if (next >= high) stop();
       }, 350);
     });
-    show();
   }
 
   // A report that is being made: look again until it is there. Not while a notice is shown: it may offer to undo.
