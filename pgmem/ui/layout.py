@@ -66,5 +66,7 @@ def exactly(moment: datetime | None) -> str:
 
 
 def rest(excerpt: str | None, title: str) -> str:
-    """An excerpt without the title that it begins with."""
-    return (excerpt or "").removeprefix(title.removesuffix("…")).lstrip(" …")
+    """An excerpt without the title that it begins with; a title that a sentence goes on from stays."""
+    left = (excerpt or "").removeprefix(title.removesuffix("…"))
+    goes_on = not title.endswith("…") and left[:1] not in ("", "\n", ".", ":", ";", "…")
+    return (excerpt or "") if goes_on else left.lstrip(" …")

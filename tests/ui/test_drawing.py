@@ -5,11 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from uuid import UUID
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgmem.models import DrawnEdge, DrawnGraph, DrawnNode
 from pgmem.ui import drawing
+from pgmem.ui.layout import rest
 
 Pairs = st.lists(st.tuples(st.integers(0, 119), st.integers(0, 119)), max_size=150)
 
@@ -36,6 +38,22 @@ def test_every_memory_is_within_the_picture(count: int, pairs: list[tuple[int, i
     assert drawn is not None
     assert len(drawn.dots) == count
     assert all(0 <= dot.x <= drawn.width and 0 <= dot.y <= drawn.height for dot in drawn.dots)
+
+
+@pytest.mark.parametrize(
+    ("excerpt", "title", "shown"),
+    [
+        ("Melanie's kids paint.", "Melanie", "Melanie's kids paint."),
+        ("Melanie paints.", "Melanie", "Melanie paints."),
+        ("Keep it short", "Keep it short", ""),
+        ("A long text of which the end is missing", "A long text of…", "which the end is missing"),
+        (None, "Melanie", ""),
+    ],
+)
+def test_a_sentence_that_begins_with_the_title_stays_whole(
+    excerpt: str | None, title: str, shown: str
+) -> None:
+    assert rest(excerpt, title) == shown
 
 
 def test_of_many_the_most_connected_are_named() -> None:
