@@ -1772,7 +1772,7 @@ VERBS = {
             arguments={
                 "project_id": Argument("Project name.", required=True),
                 "action": Argument(
-                    "record_candidate, validate_claims, propose_from_receipt, declare_intent or finish_intent; or refresh_from_run; or a job: rebuild_trajectories, rebuild_semantic (vectors), rebuild_projection (graph).",
+                    "record_candidate, validate_claims, propose_from_receipt, declare_intent, finish_intent or refresh_from_run; or a job: rebuild_trajectories, rebuild_semantic (vectors), rebuild_projection (graph).",
                     required=True,
                 ),
                 "record_type": Argument("record_candidate; the type of card."),
@@ -1796,7 +1796,10 @@ VERBS = {
                     default="False",
                 ),
                 "receipt": Argument("propose_from_receipt, finish_intent.", type="jsonb"),
-                "report": Argument("refresh_from_run; what a scan of the repository saw.", type="jsonb"),
+                "report": Argument(
+                    "refresh_from_run; what a scan of the repository saw, unset: the repository of this process is read.",
+                    type="jsonb",
+                ),
                 "share": Argument(
                     "Whose it is: private or org; unset: private where there is a user.",
                     choices=("private", "org"),

@@ -1374,6 +1374,8 @@ class DigestCard(Answer):
     kind: str
     statement: str
     stale: str | None = None
+    statement_length: int | None = None
+    """The length of all of a statement that is cut."""
 
 
 class PathDigest(Answer):

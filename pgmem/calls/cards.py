@@ -95,7 +95,12 @@ async def finish_intent(caller: Caller, params: dict[str, Any]) -> FinishedInten
 
 
 async def manage_engineering_memory(caller: Caller, params: dict[str, Any]) -> dict[str, JsonValue]:
-    """Run an action on the branch of the repository."""
+    """Run an action on the branch of the repository; a refresh without a report reads the repository first."""
+    if params["action"] == "refresh_from_run" and params["report"] is None:
+        root = await _here(caller, params["project_id"])
+        if root is not None:
+            reading = await anyio.to_thread.run_sync(cards.Reading, root, caller.database.settings.data_dir)
+            params = {**params, "report": await anyio.to_thread.run_sync(reading.report, None)}
     return await caller.value(
         "manage_engineering_memory", dict[str, JsonValue], await _standing(caller, params)
     )

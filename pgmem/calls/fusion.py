@@ -32,7 +32,7 @@ _MOST_NEIGHBOURS = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class HybridConfig:
-    """The weights of one ranking, and how many candidates each arm brings."""
+    """All weights of the formula of this module, and how many candidates each arm brings."""
 
     alpha: float = 0.6
     graph_beta: float = 0.15
@@ -40,7 +40,7 @@ class HybridConfig:
     vector_k: int = 20
     fulltext_k: int = 20
     trust_gamma: float = 0.1
-    confidence_weight: float = 0.05
+    confidence_weight: float = 0.0
     fusion: Literal["linear", "rrf"] = "linear"
     rrf_k: float = 10
 
@@ -60,19 +60,6 @@ class HybridConfig:
                 raise InvalidArgument(f"{name} is a whole number from 1, not {getattr(self, name)}.")
         if self.fusion not in ("linear", "rrf"):
             raise InvalidArgument(f"fusion is linear or rrf, not {self.fusion}.")
-
-    def weights(self) -> dict[str, float | str]:
-        """The same under the names of the store's settings; there both arms bring as many."""
-        return {
-            "hybrid_alpha": self.alpha,
-            "hybrid_graph_beta": self.graph_beta,
-            "hybrid_boost_cap": self.boost_cap,
-            "hybrid_arm_limit": max(self.vector_k, self.fulltext_k),
-            "hybrid_trust_gamma": self.trust_gamma,
-            "hybrid_confidence_weight": self.confidence_weight,
-            "hybrid_fusion": self.fusion,
-            "rrf_k": self.rrf_k,
-        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,14 +104,14 @@ def _named(embedder: EmbeddingProvider, vector: VectorStore) -> EmbeddingProvide
 class HybridSearchEngine:
     """Searches two stores and ranks what they find.
 
-    Where both stores are PostgreSQL the whole search is one SQL call (search_memory) with all its signals. Else
-    the arms are asked one by one and fused here.
+    Where both stores are PostgreSQL and no weights are given, the whole search is one SQL call (search_memory) with all
+    its signals. Else the arms are asked one by one and fused here, by the formula of this module and nothing else.
 
     Args:
         graph: full text, neighbours and trust.
         vector: the nearest vectors; `dimensions` 0: full text only.
         embedder: makes the query's vector.
-        config: the weights; None: those of the store, or the defaults where it has none.
+        config: the weights; None: the ranking of the store, or the defaults where it has none.
         patience_s: seconds to wait for the query's vector before the search goes on without.
     """
 
@@ -152,7 +139,7 @@ class HybridSearchEngine:
             InvalidArgument: PostgreSQL refuses the query or the limit.
         """
         graph, vector = self.graph, self.vector
-        if isinstance(graph, PgGraphStore) and isinstance(vector, PgVectorStore):
+        if self.config is None and isinstance(graph, PgGraphStore) and isinstance(vector, PgVectorStore):
             return await self._search_in_sql(graph, query, limit)
         config = self.config or HybridConfig()
         embedding, missing = await self._embed(query)
@@ -182,10 +169,7 @@ class HybridSearchEngine:
 
     async def _search_in_sql(self, graph: PgGraphStore, query: str, limit: int) -> Ranking:
         await graph.open()
-        weights = self.config.weights() if self.config else None
-        found = await Verbs(Caller(graph.database, self.embedder)).search_memory(
-            query, limit, weights=weights
-        )
+        found = await Verbs(Caller(graph.database, self.embedder)).search_memory(query, limit)
         return Ranking([_hit(result) for result in found.results], found.search_mode)
 
     async def _embed(self, query: str) -> tuple[list[float], SearchMode | None]:

@@ -55,7 +55,10 @@ async def search_memory(caller: Caller, params: dict[str, Any]) -> SearchResults
     )
     given = {"embedding": vector or None, "embedding_model": caller.embedder.model if vector else None}
     row = (await caller.rows("search_answer", {**params, **given}))[0]
-    mode = SearchMode(mode=row["mode"], degraded=row["degraded"], reason=row["reason"])
+    reason = row["reason"]
+    if reason == "no embedding provider" and caller.database.settings.vector_backend == "none":
+        reason = "VECTOR_BACKEND is none: no vectors are used"
+    mode = SearchMode(mode=row["mode"], degraded=row["degraded"], reason=reason)
     if trouble is not None:
         mode = SearchMode(mode=mode.mode, degraded=True, reason=trouble)
     return SearchResults(

@@ -505,6 +505,8 @@ def merged(repo: Repository, branch: Annotated[str, typer.Argument(help="The bra
 def approve(
     store: Store,
     card_id: Card,
+    root: Root = Here,
+    project: Project = None,
     sure: Sure = False,
     by: By = "human",
     reason: Reason = None,
@@ -513,21 +515,40 @@ def approve(
     ] = None,
 ) -> None:
     """Approve a draft or stale card; it becomes active and verified."""
-    _decide(store, card_id, sure, lambda m, card: m.approve_card(card, by, reason, supersedes or ()))
+    chosen = _chosen(store, card_id, root, project, sure)
+    _decide(store, lambda m: m.approve_card(chosen, by, reason, supersedes or ()))
 
 
 @app.command()
 @store_command
-def reject(store: Store, card_id: Card, sure: Sure = False, by: By = "human", reason: Reason = None) -> None:
+def reject(
+    store: Store,
+    card_id: Card,
+    root: Root = Here,
+    project: Project = None,
+    sure: Sure = False,
+    by: By = "human",
+    reason: Reason = None,
+) -> None:
     """Reject a draft."""
-    _decide(store, card_id, sure, lambda m, card: m.reject_card(card, by, reason))
+    chosen = _chosen(store, card_id, root, project, sure)
+    _decide(store, lambda m: m.reject_card(chosen, by, reason))
 
 
 @app.command()
 @store_command
-def archive(store: Store, card_id: Card, sure: Sure = False, by: By = "human", reason: Reason = None) -> None:
+def archive(
+    store: Store,
+    card_id: Card,
+    root: Root = Here,
+    project: Project = None,
+    sure: Sure = False,
+    by: By = "human",
+    reason: Reason = None,
+) -> None:
     """Archive a card, so that it is no longer used."""
-    _decide(store, card_id, sure, lambda m, card: m.archive_card(card, by, reason))
+    chosen = _chosen(store, card_id, root, project, sure)
+    _decide(store, lambda m: m.archive_card(chosen, by, reason))
 
 
 @app.command()
@@ -542,26 +563,23 @@ def vacuum(repo: Repository, dry_run: DryRun = False) -> None:
     typer.echo(f"{counts} {verb}, {counted(done.receipts, 'receipt')}.")
 
 
-def _chosen(store: Store, card_id: str) -> UUID:
-    """The id of a card that is named by all of its id, or in the repository here by its first letters."""
+def _chosen(store: Store, card_id: str, root: Path, project: str | None, sure: bool) -> UUID:
+    """The id of a card that a person decides on, named by all of its id, or in its project by its first letters."""
+    if not sure:
+        stop("only people decide on cards: add --i-know-what-im-doing.", 2)
     try:
         return UUID(card_id)
     except ValueError:
-        name = store.run(lambda m: m.project_of(Here))
+        name = project or store.run(lambda m: m.project_of(root))
         answer = store.run(lambda m: m.query_engineering_memory(name, "get", record_id=card_id))
     if answer.payload.record is None:
         stop(answer.payload.message or "no such card.", 2)
     return answer.payload.record.id
 
 
-def _decide(
-    store: Store, card_id: str, sure: bool, decide: Callable[[Memory, UUID], Awaitable[CardDecision]]
-) -> None:
+def _decide(store: Store, decide: Callable[[Memory], Awaitable[CardDecision]]) -> None:
     """Decide on a card as a person, and print its new status."""
-    if not sure:
-        stop("only people decide on cards: add --i-know-what-im-doing.", 2)
-    chosen = _chosen(store, card_id)
-    card = store.run(lambda memory: decide(memory, chosen))
+    card = store.run(decide)
     if not store.print_json({name: value for name, value in asdict(card).items() if value is not None}):
         typer.echo(f"{card.card_id}: {card.status}{', ' + card.confidence if card.confidence else ''}")
 

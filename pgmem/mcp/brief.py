@@ -3,9 +3,9 @@
 Every field costs tokens of a context window. Left out is what an agent cannot act on (the two times to the microsecond,
 parts of a score), what is in another field already (the title of a session is its objective), and what is at its
 usual value (trust and confidence that nothing lowers, a state that is not stale, a relevance next to nothing, a search
-that lacks no arm). A memory of a context is named by its
-label and title; a result of a search has its id as well. The lengths that SQL counts with for a context are those of
-`pgmem.item_length`.
+that lacks no arm). A memory of a context is named by its label and title; one without a label is a Context, one without
+a scope is of the project, one without a day is current. A result of a search has its id as well. The lengths that SQL
+counts with for a context are those of `pgmem.item_length`.
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ def _item(item: Mapping[str, Any]) -> dict[str, Any]:
     whole = any(isinstance(text, str) and text.startswith(title) for text in texts.values())
     named = {} if whole else {"title": title}
     day = _day(item.get("created_at"))
-    dated = {} if texts.get("date") == day else {"created_at": day}
-    return {"label": item["label"], "scope": item.get("scope"), **named, **texts, **dated, **_doubts(item)}
+    dated = {} if item.get("freshness") == "current" or texts.get("date") == day else {"created_at": day}
+    kind = {name: item.get(name) for name, usual in _USUAL.items() if item.get(name) != usual}
+    return {**kind, **named, **texts, **dated, **_doubts(item)}
 
 
 def _search(found: dict[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,6 +88,7 @@ def _day(time: str | None) -> str | None:
     return time and time[:10]
 
 
+_USUAL: Mapping[str, str] = {"label": "Context", "scope": "project"}
 _ABOUT = frozenset(
     "id key label title scope focus created_at updated_at trust_level confidence freshness relevance_score".split()
 )

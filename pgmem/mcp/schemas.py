@@ -18,7 +18,7 @@ _UNLISTED: Mapping[str, tuple[str, ...]] = {
     "manage_engineering_memory": ("report", "propose"),
     "memory_freshness": ("scope", "stale_after_days", "limit"),
     "memory_surface": ("limit",),
-    "query_engineering_memory": ("include_drafts", "include_stale", "detail_level"),
+    "query_engineering_memory": ("include_drafts", "include_stale"),
     "retrieve_context": ("known_at", "max_tokens"),
     "route_analysis": ("task_type_hint",),
     "run_hygiene": ("check_pending_only",),

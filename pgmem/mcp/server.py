@@ -32,7 +32,7 @@ R = TypeVar("R")
 log = logging.getLogger("pgmem")
 
 _TICK_S = 2.0
-_IF_ANY = frozenset({"near_names", "conflicts", "stubs_made", "did_you_mean"})
+_IF_ANY = frozenset({"standing", "near_names", "conflicts", "stubs_made", "did_you_mean"})
 """Lists of an answer that are left out where they are empty."""
 
 INSTRUCTIONS = """\

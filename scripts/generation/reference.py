@@ -468,8 +468,9 @@ async def mcp_page(dsn: str) -> str:
 
 def tool_of(tool: Any, taken: dict[str, Any], answered: dict[str, Any]) -> str:
     """Return the section of a tool; those of its arguments that are not listed to agents are in it too."""
+    listed = tool.input_schema.get("properties", {})
     properties = {
-        **tool.input_schema.get("properties", {}),
+        **listed,
         **listed_arguments("", taken, whole=True)["properties"],
     }
     required = tool.input_schema.get("required", [])
@@ -482,7 +483,7 @@ def tool_of(tool: Any, taken: dict[str, Any], answered: dict[str, Any]) -> str:
     rows = [
         (
             code(name),
-            part.get("description", ""),
+            part.get("description", "") + ("" if name in listed else " (not listed)"),
             kind_of(part),
             "required" if name in required else shown_default(part),
         )
@@ -521,8 +522,7 @@ MCP_HEAD = """
 
 These are the tools of `pgmem mcp`. `PGMEM_TOOLSETS` selects toolsets, as in `core,graph`; by default it is `core`, and
 `all` means all of these. A tool returns the outcome as a status, and leaves out fields that are null; invalid arguments get an
-error that names the argument and says what to send. The list that an agent gets holds the arguments that it needs; all arguments below
-are accepted. Verbs that only a person may call (reviews, approval, erasure, settings) are not tools.
+error that names the argument and says what to send. XX Verbs that only a person may call (reviews, approval, erasure, settings) are not tools.
 """
 
 

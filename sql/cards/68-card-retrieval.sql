@@ -25,7 +25,7 @@ declare
 begin
   if num_nonnulls(p_scope, p_symbols, p_intent_id, p_cursor) = 0 then
     raise exception using errcode = 'PM010', message = 'get_relevant_memory requires scope, intent_id, or symbols. '
-      'Use query_engineering_memory(mode=status|search) for project orientation.';
+      'Use search_memory(labels=[Card]) for project orientation.';
   elsif num_nonnulls(p_scope, p_symbols, p_intent_id, p_cursor) > 1 then
     raise exception using errcode = 'PM010', message = 'Send one of scope, symbols, intent_id and cursor, not several.';
   elsif p_cursor is not null then
@@ -156,6 +156,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
         'statement', case when length(l.props ->> 'statement') > l.most
                      then left(l.props ->> 'statement', l.most - 1) || '…'
                      else l.props ->> 'statement' end,
+        'statement_length', case when length(l.props ->> 'statement') > l.most then length(l.props ->> 'statement') end,
         'stale', case when l.status = 'stale' then l.props ->> 'stale_reason' end)) order by l.rank, l.place)
       from limited l), '[]'))
     || jsonb_strip_nulls(jsonb_build_object(
@@ -210,6 +211,7 @@ select pgmem.declare_answer('digest_card', $$
 A card in short; stale says why it may be outdated.
 
 id text, kind text, statement text, stale text?
+statement_length integer?: The length of all of a statement that is cut.
 $$);
 
 select pgmem.declare_answer('path_digest', $$
@@ -328,7 +330,7 @@ begin
     if v_answer.memory_sync ->> 'state' = 'missing' then
       raise exception using errcode = 'PM010',
         message = format('Project %s has no engineering memory yet (sync policy %s). '
-          'Run manage_engineering_memory(action=refresh_from_run) or: pgmem cards init',
+          'Run manage_engineering_memory(action=refresh_from_run) where the server has a repository, or: pgmem cards init',
           v_scope.project_id, v_answer.memory_sync ->> 'policy');
     end if;
     if p_intent_id is not null then
@@ -349,9 +351,15 @@ begin
   v_answer.scope_resolved_from := v_request ->> 'from';
   v_answer.detail_level := v_request ->> 'detail';
   v_answer.retrieval_policy := '{"memory_does_not_authorize_edits": true, "risk_notes_are_informational": true}';
+  v_answer.coverage := (pgmem.scope_coverage(v_caller.tenants, pgmem.card_keys(v_caller, v_scope.project_seq),
+    array(select jsonb_array_elements_text(v_request -> 'paths')),
+    array(select jsonb_array_elements_text(v_request -> 'symbols')), v_request ->> 'branch')).coverage;
   if v_answer.detail_level = 'compact' then
     v_page := pgmem.digest_page(v_request, v_caller.tenants, v_scope.project_seq, v_budget);
     v_answer.digests := v_page.digests;
+    v_answer.record_count := (select coalesce(sum(jsonb_array_length(d.value -> 'cards')), 0)
+                              from jsonb_array_elements(v_page.digests) d);
+    v_answer.context_governance := jsonb_build_object('budget', v_budget, 'used', v_page.used, 'unit', 'utf8_bytes/4');
     v_answer.truncated := (v_request ->> 'offset')::integer + v_page.shown < v_page.total;
     if v_answer.truncated then
       v_answer.continuation := pgmem.write_cursor(
@@ -369,9 +377,6 @@ begin
     v_answer.continuation := pgmem.write_cursor(
       v_request || jsonb_build_object('offset', (v_request ->> 'offset')::integer + v_answer.record_count));
   end if;
-  v_answer.coverage := (pgmem.scope_coverage(v_caller.tenants, pgmem.card_keys(v_caller, v_scope.project_seq),
-    array(select jsonb_array_elements_text(v_request -> 'paths')),
-    array(select jsonb_array_elements_text(v_request -> 'symbols')), v_request ->> 'branch')).coverage;
   v_answer.retrieval_policy := jsonb_build_object(
     'memory_does_not_authorize_edits', true, 'risk_notes_are_informational', true,
     'drafts_included', (v_request ->> 'drafts')::boolean, 'stale_included', (v_request ->> 'stale')::boolean);

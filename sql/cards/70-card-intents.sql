@@ -225,8 +225,8 @@ Call one of the card verbs that agents have, by its name.
 The answer is that of the verb. approve, reject and archive are decisions of a person: they answer
 with status `rejected` and the command to run.
 
-action: record_candidate, validate_claims, propose_from_receipt, declare_intent or finish_intent; or
-  refresh_from_run; or a job: rebuild_trajectories, rebuild_semantic (vectors), rebuild_projection (graph).
+action: record_candidate, validate_claims, propose_from_receipt, declare_intent, finish_intent or refresh_from_run; or
+  a job: rebuild_trajectories, rebuild_semantic (vectors), rebuild_projection (graph).
 record_type: record_candidate; the type of card.
 statement: record_candidate; one fact, 1 to 1000 characters, best below 300.
 subject_path: record_candidate; the file that the statement is about.
@@ -237,7 +237,7 @@ paths: declare_intent, finish_intent; those of the intent, or the files really c
 intent_id: finish_intent; the id that declare_intent returned.
 propose: finish_intent; whether drafts are made from the receipt, default false.
 receipt: propose_from_receipt, finish_intent.
-report: refresh_from_run; what a scan of the repository saw.
+report: refresh_from_run; what a scan of the repository saw, unset: the repository of this process is read.
 branch: What is drafted; as record_candidate takes it.
 branch_commit: What is drafted; as record_candidate takes it.
 

@@ -117,6 +117,7 @@ declare
   v_states  jsonb[];
   v_arrived integer;
   v_unseen  integer;
+  v_whole   boolean;
   v_wins    boolean;
   v_differs boolean;
   v_later   boolean := v_given.updated_at > p_node.updated_at;
@@ -136,8 +137,11 @@ begin
   if v_arrived = 0 and not v_later and v_given.created_at >= p_node.created_at then
     return 'present';
   end if;
-  v_last := v_states[cardinality(v_states)];
-  v_wins := (v_last ->> 'arrived')::boolean;
+  -- A store that knows all states that are known here has put them in order, reported late, announced or not.
+  v_whole := v_unseen = 0 and v_arrived > 0;
+  v_last := case when v_whole then (select o.state from pgmem.states_of(p_record) o where o.state ? 'present')
+    else v_states[cardinality(v_states)] end;
+  v_wins := v_whole or (v_last ->> 'arrived')::boolean;
   perform pgmem.require_arrival(p_record, p_node, p_caller);
   -- An earlier state too: it would change what the memory said at that time.
   if pgmem.outranked(p_node.trust_level, p_caller) then
@@ -172,14 +176,20 @@ begin
     end if;
   end if;
   update pgmem.node n
-  set version = cardinality(v_states), recorded_at = (v_last ->> 'ingested_at')::timestamptz,
+  set version = case when v_whole then v_given.version else cardinality(v_states) end,
+      yields = case when v_whole then v_given.yields else n.yields end,
+      recorded_at = (v_last ->> 'ingested_at')::timestamptz,
       begins_at = (v_last ->> 'begins_at')::timestamptz, created_at = least(p_node.created_at, v_given.created_at),
       updated_at = greatest(p_node.updated_at, v_given.updated_at),
       initial_confidence = case when v_later then v_given.initial_confidence else v_node.initial_confidence end
   where n.seq = p_node.seq returning n.* into v_node;
   if v_arrived > 0 then
     delete from pgmem.node_version v where v.node_seq = p_node.seq;
-    perform pgmem.import_versions(v_node, (
+    perform pgmem.import_versions(v_node, case when v_whole then (
+      select coalesce(jsonb_agg(v.value || jsonb_build_object('created_at', v_node.created_at,
+          'trust_level', least((v.value ->> 'trust_level')::float8, p_caller.trust_level))), '[]')
+      from jsonb_array_elements(p_record -> 'versions') v)
+    else (
       select jsonb_agg(s.state || jsonb_build_object(
           'version', s.place, 'created_at', v_node.created_at,
           'trust_level', case when (s.state ->> 'arrived')::boolean
@@ -192,7 +202,7 @@ begin
             (s.next ->> 'begins_at')::timestamptz)) order by s.place)
       from (select t.state, t.place, lead(t.state) over (order by t.place) as next
             from unnest(v_states) with ordinality as t(state, place)) s
-      where s.next is not null), p_owner);
+      where s.next is not null) end, p_owner);
   end if;
   return case when v_unseen = 0 then 'updated'
     when v_arrived > 0 and v_differs and pgmem.is_memory(p_node.label) then 'conflict'

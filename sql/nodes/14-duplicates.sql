@@ -255,7 +255,7 @@ declare
   v_made   boolean;
   v_result jsonb := '[]';
 begin
-  if p_node.statement is null then
+  if p_node.statement is null or p_node.valid_to < pgmem.now() then
     return v_result;
   end if;
   v_locked := pgmem.lock_scope(p_node.scope_key);
@@ -282,7 +282,8 @@ $$;
 comment on function pgmem.record_contradictions is $$
 Compare a stored memory with the statements of its place, and relate it to those it contradicts.
 
-Returns objects of id, axis, theirs and ours. The scope is locked first: of two writers at once, one sees the other.
+Returns objects of id, axis, theirs and ours; none for what has ended. The scope is locked first: of two writers at once,
+one sees the other.
 $$;
 
 

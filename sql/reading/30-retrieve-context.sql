@@ -226,13 +226,16 @@ comment on function pgmem.read_context is
   'The items and the instructions of a context, their seqs (null: none), and the places that hold more than their limit.';
 
 
--- What the items of a context cost: all of it, or for an agent their texts, their label and place, a day and what marks
--- them as JSON, which is what the MCP server shows of them (pgmem/mcp/brief.py).
+-- What the items of a context cost: all of it, or for an agent their texts, their label and place where they are not the
+-- usual ones, the day of what is not current and what marks them as JSON: what the MCP server shows (pgmem/mcp/brief.py).
 create or replace function pgmem.item_length(p_item jsonb, p_brief boolean) returns integer
 language sql immutable parallel safe
 begin atomic
   select case when p_brief
-    then length((p_item - '{id,key,focus,created_at,updated_at,trust_level,confidence,freshness,relevance_score}'::text[])::text) + 30
+    then length((p_item - '{id,key,focus,created_at,updated_at,trust_level,confidence,freshness,relevance_score}'::text[]
+        - case when p_item ->> 'label' = 'Context' then 'label' else '' end
+        - case when p_item ->> 'scope' = 'project' then 'scope' else '' end)::text)
+      + case when p_item ->> 'freshness' = 'current' then 4 else 30 end
     else length(p_item::text) end;
 end;
 comment on function pgmem.item_length is 'The characters of an item of a context, whole or as an agent is shown it.';
@@ -411,7 +414,9 @@ begin
     where e.rel = 'CONFLICTS_WITH' and e.src = any (v_seqs) and e.dst = any (v_seqs));
   v_answer.hygiene_due := coalesce(coalesce(v_scope.last_hygiene_at, (
     select n.created_at from pgmem.node n where n.seq = v_scope.project_seq)) < v_due, false);
-  v_answer.proactive_hint := pgmem.reflection_hint(v_caller.tenant);
+  -- One advice at a time: first what is stored and not shown.
+  v_answer.proactive_hint := case when v_answer.truncated_scopes = '{}' and v_answer.left_out = 0
+    then pgmem.reflection_hint(v_caller.tenant) end;
   v_answer.retrieval_status := case when v_seqs is null then 'empty' when v_answer.conflicts_found then 'conflicted'
                         else 'succeeded' end;
   v_answer.next_step := case
@@ -420,7 +425,7 @@ begin
       then 'Nothing here fits: leave out topic, categories, as_of and known_at to see what is stored.'
     when v_seqs is null then 'Nothing is stored here yet. Work on, then save_session.'
     when cardinality(v_answer.truncated_scopes) > 0 or v_answer.left_out > 0
-      then 'More is stored than is shown: narrow by topic or categories, or use search_memory.'
+      then 'More is stored: narrow by topic or categories, or use search_memory.'
     when v_answer.hygiene_due then 'Run run_hygiene for this project when there is time.'
     else 'Go on from here.' end;
   return v_answer;

@@ -167,6 +167,14 @@ comment on function pgmem.dates_asked is
   'The spans of time a query names: days, else months, else years; null when none.';
 
 
+create or replace function pgmem.asks_fact(p_query text) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select p_query ~* '^\W*(where|when (did|do|does|is|are|was|were|will|has|have|had)|who|whose|whom|how (many|much|long|often|old|far|big)|(what|which) (day|date|time|year|place|number))\M';
+end;
+comment on function pgmem.asks_fact is 'Whether a question asks for a place, a time, a person or a number.';
+
+
 -- Who asks when wants to read a time. A question asks for one where an auxiliary follows "when"; "when I travel" asks
 -- for none. The words are as the stemmer of English leaves them; those whose other sense is the usual one (second,
 -- fall, last, even of evening) are left out.

@@ -11,7 +11,8 @@
 --            word
 --   question + weight * gate * (base of a question just before it - 1 if it is a question itself)
 --   session  + weight / (1 + memories of the session / 40) * mm(mean of its best three among the best 50)
---   instruction  + weight where it is a standing instruction: it holds whatever else is asked
+--   instruction  + weight where it is a standing instruction: it holds whatever else is asked; up to the best of the
+--            others where a place, a time, a person or a number is asked for, which no instruction answers
 --   prior    + weight * how much shorter than the others its writer writes
 --   time     + weight * gate where the query asks when and the memory names a time: a long text names one anyway
 --   date, writer   + weight where it is of the time, or of the one writer, that the query names
@@ -74,6 +75,7 @@ create or replace function pgmem.rank_memories(
   p_names text[],
   p_dates tstzrange[],
   p_times tsquery,
+  p_fact boolean,
   p_limit integer
 ) returns table (
   seq bigint,
@@ -348,15 +350,20 @@ begin
     left join pgmem.source_priors(p_filter, v_mean) s on v_prior > 0 and s.agent_id = h.agent_id
   ), known as (
     select w.*, 1 / (1 + exp(-v_slope * (w.likeness - v_middle))) as relevance,
-           w.base + w.question + w.session + w.prior + w.instruction + w.time + v_dated * w.date + v_sourced * w.source
-             + w.usefulness + w.citation + v_beta * least(w.graph, v_cap) + v_trust * w.trust_level + v_sure * w.confidence as score
+           w.base + w.question + w.session + w.prior + w.time + v_dated * w.date + v_sourced * w.source
+             + w.usefulness + w.citation + v_beta * least(w.graph, v_cap) + v_trust * w.trust_level + v_sure * w.confidence as answers
     from whole w
+  ), weighed as (
+    select k.*, i.standing, k.answers + i.standing as score
+    from known k cross join (select max(o.answers) - 1e-6 as most from known o where p_fact and o.instruction = 0) best
+    cross join lateral (select case when p_fact then least(k.instruction, greatest(best.most - k.answers, 0))
+                               else k.instruction end as standing) i
   ), placed as (
     -- Statements of one subject and relation answer alike: the one that holds now is placed by the best of them.
     select k.*, coalesce(l.score, k.score) as lead, coalesce(l.relevance, k.relevance) as known_relevance
-    from known k left join (
+    from weighed k left join (
       select o.newest, max(k.score) as score, max(k.relevance) as relevance
-      from (select distinct o.newest from outdated o) o join known k on coalesce(k.newest, k.seq) = o.newest
+      from (select distinct o.newest from outdated o) o join weighed k on coalesce(k.newest, k.seq) = o.newest
       group by o.newest) l on l.newest = coalesce(k.newest, k.seq)
   )
   select k.seq, case when k.newest is null then k.lead else least(k.score, k.lead - 1e-6) end,
@@ -366,7 +373,7 @@ begin
            case when k.vector is null then 0 when not k.worded then 1 else v_alpha end,
            'base', k.base, 'gate', k.gate, 'cosine', k.cos, 'near_cosine', k.near_cos, 'bm25', k.bm,
            'near_bm25', k.near_bm, 'most', p_words.most, 'question', k.question, 'session', k.session,
-           'prior', k.prior, 'instruction', k.instruction, 'time', k.time, 'date', k.date, 'source', k.source,
+           'prior', k.prior, 'instruction', k.standing, 'time', k.time, 'date', k.date, 'source', k.source,
            'graph', k.graph, 'trust', k.trust_level, 'confidence', k.confidence, 'usefulness', k.usefulness, 'citation', k.citation,
            'likeness', k.likeness, 'relevance', k.relevance, 'weights', p_weights) end,
          k.newest,
@@ -645,7 +652,8 @@ begin
         coalesce(p_fusion, v_setting ->> 'hybrid_fusion'), p_explain, p_without,
         case when not 'names' = any (p_without) then pgmem.names_in(p_query, v_caller.tenants, v_scope.project_seq) end,
         case when p_query ~ '\m[12]\d{3}\M' and not 'date' = any (p_without) then pgmem.dates_asked(p_query) end,
-        case when not 'time' = any (p_without) then pgmem.times_asked(p_query, v_config) end, p_limit) r
+        case when not 'time' = any (p_without) then pgmem.times_asked(p_query, v_config) end,
+        pgmem.asks_fact(p_query), p_limit) r
     cross join lateral (select * from pgmem.node n where n.seq = r.seq offset 0) n
     where p_min_relevance is null or r.relevance >= p_min_relevance
   ), whole as materialized (

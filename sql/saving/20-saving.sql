@@ -170,7 +170,7 @@ begin
   if p_node.content_hash is not null then
     v_repeat := pgmem.find_repeat(p_node);
     if v_repeat is not null then
-      return pgmem.repeated(v_repeat, format('Duplicate %s skipped.', lower(p_node.label)));
+      return pgmem.repeated(v_repeat, format('Duplicate %s skipped.', lower(p_node.label)), p_node);
     end if;
   end if;
   p_node := pgmem.insert_node(p_node);
@@ -183,15 +183,38 @@ comment on function pgmem.store_node is
 
 
 -- Whoever changes the row meanwhile says more than a confirmation, so that nobody waits and no two batches deadlock.
-create or replace function pgmem.repeated(p_id uuid, p_message text) returns pgmem.save_result
+create or replace function pgmem.repeated(p_id uuid, p_message text, p_node pgmem.node) returns pgmem.save_result
 language plpgsql as $$
+declare
+  v_locked boolean;
+  v_old    pgmem.node;
+  v_new    pgmem.node;
 begin
+  if num_nonnulls(p_node.valid_from, p_node.valid_to) > 0 then
+    v_locked := pgmem.lock_scope(p_node.scope_key);
+    select n.* into v_old from pgmem.node n where n.id = p_id and pgmem.is_live_status(n.status);
+    if v_old.trust_level > p_node.trust_level then
+      p_message := p_message || ' Its period stays: what is stored is more trusted.';
+    elsif v_old.seq is not null then
+      v_old := pgmem.settled(v_old);
+      v_new := v_old;
+      v_new.valid_to := p_node.valid_to;
+      if p_node.valid_from is null then
+        perform pgmem.require_period(v_new.valid_from, v_new.valid_to);
+        v_new := pgmem.update_node(v_new);
+      else
+        v_new.valid_from := p_node.valid_from;
+        v_new := (pgmem.add_state(v_old, v_new)).node;
+      end if;
+    end if;
+  end if;
   perform pgmem.confirm_node(held.seq)
   from (select n.seq from pgmem.node n where n.id = p_id for no key update skip locked) held;
   return pgmem.saved(p_id, 'duplicate_skip', p_id, p_message);
 end;
 $$;
-comment on function pgmem.repeated is 'The result of a save that met an equal memory, which it confirms.';
+comment on function pgmem.repeated is
+  'The result of a save that met an equal memory, which it confirms, and whose period it records where it has one.';
 
 
 create or replace function pgmem.find_repeat(p_node pgmem.node) returns uuid

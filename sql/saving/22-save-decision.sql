@@ -9,7 +9,8 @@
 --   the title of one that was replaced     duplicate_skip: the answer is what replaced it; it does not come back
 --   anything else                          new
 --
--- supersedes says that a decision replaces another, whatever the titles are like.
+-- supersedes says that a decision replaces another, whatever the titles are like. One that begins to hold later
+-- (valid_from) replaces it then: until that moment the earlier one holds. One that has ended replaces nothing.
 -- A title that differs in a name, a number, a negation or its subject is not near, whatever the Jaccard. Decisions that
 -- contradict each other both stay, and a person sees the conflict.
 --
@@ -55,7 +56,8 @@ declare
 begin
   select n.* into v_old from pgmem.node n
   where pgmem.name_hash(coalesce(n.key, n.title)) = pgmem.name_hash(p_node.title) and n.label = 'Decision'
-    and n.status = 'superseded' and n.scope_key = p_node.scope_key and n.tenant = p_node.tenant
+    and (n.status = 'superseded' or n.status = 'active' and n.valid_to < pgmem.now())
+    and n.scope_key = p_node.scope_key and n.tenant = p_node.tenant
     and pgmem.folded(n.title) = pgmem.folded(p_node.title)
   order by n.seq desc limit 1;
   if v_old.seq is not null and not exists (
@@ -65,7 +67,7 @@ begin
         and pgmem.folded(n.title) = pgmem.folded(p_node.title)) then
     v_head := pgmem.review_head(v_old.id);
   end if;
-  return case when v_head.status = 'active' then v_head end;
+  return case when v_head.status = 'active' and v_head.seq <> v_old.seq then v_head end;
 end;
 $$;
 comment on function pgmem.replacing_decision is
@@ -110,6 +112,24 @@ comment on function pgmem.decision_to_replace is
   'The live decision that a new one of the same place names in supersedes.';
 
 
+create or replace function pgmem.supersede_decision(p_new pgmem.node, p_old_seq bigint) returns void
+language plpgsql as $$
+declare
+  v_old pgmem.node := (select row(n.*)::pgmem.node from pgmem.node n where n.seq = p_old_seq);
+begin
+  if p_new.valid_from > pgmem.now() and p_new.valid_from > coalesce(v_old.valid_from, '-infinity') then
+    v_old.valid_to := least(v_old.valid_to, p_new.valid_from - interval '1 microsecond');
+    v_old := pgmem.update_node(v_old);
+  else
+    perform pgmem.set_status(p_old_seq, 'superseded', pgmem.now());
+  end if;
+  perform pgmem.insert_edge(p_new.seq, 'SUPERSEDES', p_old_seq);
+end;
+$$;
+comment on function pgmem.supersede_decision is
+  'Let a decision take the place of another: now, or where it begins to hold later, which ends the other one then.';
+
+
 create or replace function pgmem.store_decision(
   p_node pgmem.node,
   p_arguments jsonb,
@@ -128,6 +148,7 @@ declare
   v_supersedes boolean := false;
   v_named      text := case when p_review is null then pgmem.clean_text(p_arguments ->> 'supersedes', 'supersedes') end;
   v_conflicts  jsonb;
+  v_ended      boolean := coalesce(p_node.valid_to < pgmem.now(), false);
   v_locked     boolean;
   v_result     pgmem.save_result;
 begin
@@ -137,13 +158,12 @@ begin
       v_earlier := pgmem.decision_to_replace(v_named, v_node, p_caller);
     end if;
     if v_earlier.seq is null or v_earlier.id = v_repeat then
-      return pgmem.repeated(v_repeat, 'Duplicate detected: the existing record is returned.');
+      return pgmem.repeated(v_repeat, 'Duplicate detected: the existing record is returned.', p_node);
     end if;
-    perform pgmem.set_status(v_earlier.seq, 'superseded', pgmem.now());
-    perform pgmem.insert_edge(n.seq, 'SUPERSEDES', v_earlier.seq) from pgmem.visible_node n where n.id = v_repeat;
+    perform pgmem.supersede_decision(row(n.*)::pgmem.node, v_earlier.seq) from pgmem.visible_node n where n.id = v_repeat;
     return pgmem.saved(v_repeat, 'supersede', v_earlier.id, format('Supersedes %s.', v_earlier.id));
   end if;
-  if p_review is null and v_named is null then
+  if p_review is null and v_named is null and not v_ended then
     v_earlier := pgmem.replacing_decision(v_node);
     if v_earlier.seq is not null then
       return pgmem.saved(v_earlier.id, 'duplicate_skip', v_earlier.id,
@@ -154,6 +174,10 @@ begin
 
   v_near := pgmem.near_duplicate(v_node.scope_key, v_node.tenant, v_node.title);
   v_node.title_tokens := v_near.words;
+  if v_ended then
+    v_near.seq := null;
+    v_near.rival_seq := null;
+  end if;
   if p_review = 'supersede' then
     -- What the reviewer saw, under the lock of its scope; not what is nearest by now.
     select n.seq, n.id into v_near.seq, v_near.id from pgmem.visible_node n
@@ -187,8 +211,7 @@ begin
 
   v_node := pgmem.insert_node(v_node, v_near.ranked);
   if v_supersedes then
-    perform pgmem.set_status(v_near.seq, 'superseded', pgmem.now());
-    perform pgmem.insert_edge(v_node.seq, 'SUPERSEDES', v_near.seq);
+    perform pgmem.supersede_decision(v_node, v_near.seq);
   end if;
   v_conflicts := pgmem.record_contradictions(v_node);
   if v_near.rival_seq is not null and v_near.rival_seq is distinct from v_near.seq and not v_conflicts @> jsonb_build_array(jsonb_build_object('id', v_near.rival_id)) then

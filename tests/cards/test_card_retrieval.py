@@ -44,7 +44,7 @@ def test_the_root_the_outside_and_nothing_are_not_a_scope(call: Call, draft: Dra
         )
     assert refused(call, "get_relevant_memory", project_id=shop) == (
         "get_relevant_memory requires scope, intent_id, or symbols. "
-        "Use query_engineering_memory(mode=status|search) for project orientation."
+        "Use search_memory(labels=[Card]) for project orientation."
     )
     assert "one of scope" in refused(call, "get_relevant_memory", project_id=shop, scope=["a"], symbols=["b"])
     assert refused(call, "query_engineering_memory", project_id=shop, mode="coverage") == (
@@ -139,6 +139,18 @@ def test_compact_shows_160_characters_and_full_shows_all(
     (full,) = relevant(["pkg/mod.py"], detail_level="full")
     assert (len(full["statement"]), full["statement_truncated"]) == (400, False)
     assert len(query("get", record_id=card_id)["record"]["statement"]) == 400
+
+
+def test_a_digest_says_how_long_a_cut_statement_is_and_how_much_of_the_scope_is_known(
+    approved: Draft, call: Call, shop: str
+) -> None:
+    approved("x" * 900)
+    answer = call("get_relevant_memory", project_id=shop, scope=["pkg/mod.py", "pkg/other.py"])
+    (card,) = answer["digests"][0]["cards"]
+    assert (len(card["statement"]), card["statement_length"]) == (400, 900)
+    assert answer["record_count"] == 1
+    assert answer["coverage"]["record_coverage"]["scope_paths_with_memory"] == 1
+    assert answer["context_governance"]["used"] > 0
 
 
 def test_drafts_are_in_scoped_retrieval_and_in_search_on_request_only(

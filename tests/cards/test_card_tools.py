@@ -92,8 +92,8 @@ async def test_an_agent_reads_errors_that_say_what_to_send(client: Client) -> No
     assert "requires scope, intent_id, or symbols" in await refusal(client, "get_relevant_memory")
     assert "Allowed: search, get" in await refusal(client, "query_engineering_memory", mode="dream")
     assert "Allowed: record_candidate" in await refusal(client, "manage_engineering_memory", action="dance")
-    assert "requires a report" in await refusal(
-        client, "manage_engineering_memory", action="refresh_from_run"
+    assert "report.modules is missing" in await refusal(
+        client, "manage_engineering_memory", action="refresh_from_run", report={}
     )
 
 

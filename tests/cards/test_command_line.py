@@ -60,6 +60,17 @@ def test_a_person_sees_all_branches_in_review_and_settles_what_git_does_not_show
     assert shown(run(*rounding))["records"][0].get("branch") is None
 
 
+def test_the_first_letters_of_a_card_name_it_in_the_project_that_is_named(
+    run: Run, draft: Draft, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a folder that is not the project's own."""
+    monkeypatch.chdir(tmp_path)
+    for command, status in (("approve", "active"), ("reject", "rejected")):
+        card = draft(f"The till rounds down, {command}.", "pkg/till.py")
+        decided = run(command, str(card)[:8], "--project", "shop", "--i-know-what-im-doing")
+        assert f"{card}: {status}" in decided.stdout, decided.output
+
+
 def test_how_a_change_was_made_before_is_lines_by_path_and_by_words(
     run: Run, tree: Path, commit: Commit
 ) -> None:

@@ -172,7 +172,7 @@ async def test_the_root_as_scope_path_subject_or_intent_is_a_contract_error_with
 async def test_retrieval_without_scope_symbols_or_intent_is_refused_with_the_way_out(agent: Client) -> None:
     assert await refusal(agent, "get_relevant_memory") == (
         "get_relevant_memory requires scope, intent_id, or symbols. "
-        "Use query_engineering_memory(mode=status|search) for project orientation."
+        "Use search_memory(labels=[Card]) for project orientation."
     )
 
 

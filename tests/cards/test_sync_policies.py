@@ -46,6 +46,9 @@ async def test_with_policy_off_missing_memory_is_an_error_that_names_the_ways_in
     async with opened(repository=tree) as memory:
         with pytest.raises(ContractError, match=r"sync policy off.*refresh_from_run.*pgmem cards init"):
             await memory.get_relevant_memory("shop", SCOPE)
+        made = await memory.manage_engineering_memory("shop", "refresh_from_run")
+        assert made["counts"]["inserted"] > 0  # type: ignore[index,call-overload,operator]
+        assert (await memory.get_relevant_memory("shop", SCOPE)).digests
 
 
 async def test_by_default_missing_memory_is_made_from_the_repository(opened: Open, tree: Path) -> None:

@@ -121,6 +121,30 @@ async def test_what_each_side_saved_is_on_both(pair: Pair) -> None:
     equal(pair)
 
 
+async def test_states_that_are_reported_late_or_announced_hold_in_both_stores_when_they_hold(
+    pair: Pair,
+) -> None:
+    laptop, server = pair
+
+    async def pilots(memory: Memory) -> list[object]:
+        days = (None, *(datetime(year, 1, 1, tzinfo=UTC) for year in (2005, 2020, 2091)))
+        return [(await memory.get_node("Technology", "Pilot", as_of=day)).properties["notes"] for day in days]
+
+    async def report(pilot: str, since: str, until: str | None = None) -> None:
+        ends = datetime.fromisoformat(f"{until}T00:00Z") if until else None
+        begins = datetime.fromisoformat(f"{since}T00:00Z")
+        about = {"name": "Pilot", "notes": pilot}
+        await laptop.remember("Technology", about, valid_from=begins, valid_to=ends)
+
+    await report("Astrid", "2015-01-01")
+    await in_step(pair)
+    await report("Bjarne", "2001-01-01", "2009-12-31")
+    await report("Cecilie", "2090-01-01")
+    await in_step(pair)
+    assert await pilots(server) == await pilots(laptop) == ["Astrid", "Bjarne", "Astrid", "Cecilie"]
+    assert content(server.dsn) == content(laptop.dsn)
+
+
 async def test_a_change_on_both_sides_keeps_both_states_and_the_later_stands(pair: Pair) -> None:
     laptop, server = pair
     await laptop.save_session("open", "shop")

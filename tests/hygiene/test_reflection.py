@@ -247,6 +247,9 @@ def test_the_hint_is_in_answers_that_an_agent_reads_anyway_and_counts_its_own_te
     assert hints() == [False, False]  # nine, with the session and the hammer
     call("save_context", content="note 9", project_id="shop")
     assert hints() == [True, True]
+    for number in range(10, 13):
+        call("save_context", content=f"note {number}", project_id="shop")
+    assert hints() == [False, True]  # a context that leaves memories out says how to see them instead
     call("reflect")
     assert hints() == [False, False]
 

@@ -7,6 +7,8 @@ from collections import Counter
 import pytest
 from mcp.client.client import Client
 
+from pgmem import Memory
+from pgmem.settings import Settings
 from tests.mcp.conftest import Answer, text_of
 
 pytestmark = pytest.mark.anyio
@@ -27,19 +29,24 @@ async def filled(answer: Answer, characters: int) -> None:
         assert saved["status"] == "saved", saved
 
 
-@pytest.mark.parametrize(("characters", "share"), [(100, 0.5), (200, 0.65), (400, 0.7), (1600, 0.7)])
+@pytest.mark.parametrize("characters", [100, 200, 400, 1600])
 async def test_no_place_is_empty_and_most_of_the_answer_is_text(
-    answer: Answer, client: Client, characters: int, share: float
+    answer: Answer, client: Client, settings: Settings, characters: int
 ) -> None:
     await filled(answer, characters)
     found = await client.call_tool("retrieve_context", {"project_id": "quay", "focus": "crane"})
     assert found.structured_content is not None
     items = found.structured_content["items"]
-    shown = Counter(item["scope"] for item in items)
+    shown = Counter(item.get("scope", "project") for item in items)
     size = len(text_of(found))
     texts = sum(len(item["content"]) + len(item.get("title", "")) for item in items)
     print(f"{characters}: {dict(shown)}, {size / 4:.0f} tokens, {texts / size:.0%} text")
     assert set(shown) == {"focus", "project", "global"}
     assert min(shown["focus"], shown["project"]) >= shown["global"]
     assert size / 4 <= 2000
-    assert texts / size >= share
+    assert texts / size >= 0.7
+    async with Memory.connect(settings) as memory:
+        whole = await memory.retrieve_context("quay", focus="crane")
+        cut = await memory.retrieve_context("quay", focus="crane", max_tokens=5000)
+    assert Counter(item.scope for item in whole.items) == {"focus": 10, "project": 10, "global": 5}
+    assert {item.scope for item in cut.items} == {"focus", "project", "global"}

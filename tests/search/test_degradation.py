@@ -238,6 +238,13 @@ async def test_the_engine_answers_with_whatever_arms_its_stores_have(database: D
     assert (await ask(HybridSearchEngine(both, both, table)))[1:3] == ("fulltext_only", True)
 
 
+async def test_a_store_of_vectors_that_is_turned_off_is_the_reason(dsn: str, tmp_path: Path) -> None:
+    settings = load(dsn=dsn, data_dir=tmp_path, vector_backend="none", embedding_provider="static")
+    async with Memory.connect(settings) as memory:
+        mode = (await memory.search_memory("redis")).search_mode
+    assert (mode.mode, mode.reason) == ("fulltext_only", "VECTOR_BACKEND is none: no vectors are used")
+
+
 class Broken:
     """A foreign store or provider: every call raises."""
 

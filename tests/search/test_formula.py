@@ -1,4 +1,4 @@
-"""The ranking of SQL, and the plain formula over foreign stores, on arms that are known: to the digit.
+"""The ranking of SQL, and the plain formula over any stores, on arms that are known: to the digit.
 
 Five nodes. Cosines with the query: a 1, b 0.8, c 0.6, e 0; d has no vector. Occurrences of the word in the query: b 1,
 d 2, c 4; with k1 = 1 and b = 0 their BM25 is as 1 : 4/3 : 8/5. Over foreign stores min-max makes that 0, 5/9 and 1; SQL
@@ -66,6 +66,16 @@ CONFIGS = [
 ]
 TABLE = list(zip(CONFIGS, [scores for _, scores in LINEAR + RRF], strict=True))
 
+SETTINGS = {
+    "hybrid_alpha": "alpha",
+    "hybrid_graph_beta": "graph_beta",
+    "hybrid_boost_cap": "boost_cap",
+    "hybrid_trust_gamma": "trust_gamma",
+    "hybrid_confidence_weight": "confidence_weight",
+    "hybrid_fusion": "fusion",
+    "rrf_k": "rrf_k",
+}
+"""The settings of a store that are weights of a HybridConfig too."""
 COSINES = {"a": 1.0, "b": 0.8, "c": 0.6, "e": 0.0}
 BM25 = {"b": 1.0, "d": 4 / 3, "c": 8 / 5}
 RANKS = {"a": (1, None), "b": (2, 3), "c": (3, 1), "d": (None, 2), "e": (4, None)}
@@ -151,14 +161,14 @@ async def test_sql_and_the_plain_formula_rank_one_store_to_their_figures(
     by_settings = HybridSearchEngine(store, store, embedder)
     for config, scores in TABLE:
         own_weights = HybridSearchEngine(store, store, embedder, config)
-        plain = HybridSearchEngine(Elsewhere(store), Elsewhere(store), embedder, config)
-        for engine in (by_settings, own_weights, plain):
+        elsewhere = HybridSearchEngine(Elsewhere(store), Elsewhere(store), embedder, config)
+        for engine in (by_settings, own_weights, elsewhere):
             # Its own weights hold whatever the store's are.
             kept = config if engine is by_settings else HybridConfig(alpha=0.9, trust_gamma=7)
-            for name, value in kept.weights().items():
-                await memory.set_setting(name, str(value))
+            for name, field in SETTINGS.items():
+                await memory.set_setting(name, str(getattr(kept, field)))
             ranked = await engine.search("zebra")
-            wanted = scores if engine is plain else in_sql(config)
+            wanted = in_sql(config) if engine is by_settings else scores
             assert ranked.search_mode.mode == "hybrid"
             assert {hit.key: hit.final_score for hit in ranked} == close(wanted), (engine.config, config)
             assert [hit.final_score for hit in ranked] == [

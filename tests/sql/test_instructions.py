@@ -120,3 +120,26 @@ def test_an_instruction_ranks_before_what_merely_holds_the_words(call: Call, sho
 
     assert list(parts().items()) == [("after", 0.25), ("before", 0)]
     assert parts(without=["instruction"]) == {"after": 0, "before": 0}
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("where are the gate keys", "The gate keys hang beside the stove in the mess"),
+        ("what do I do with the gate keys", "Never lend the gate keys to visitors"),
+    ],
+)
+def test_an_instruction_comes_up_to_the_best_answer_of_a_question_for_a_fact(
+    call: Call, shop: str, query: str, first: str
+) -> None:
+    """Who reads what to do with the keys does not know where they are."""
+    note(call, "Never lend the gate keys to visitors")
+    note(call, "Always close the gate of the yard at night")
+    note(call, "The yard is swept on Mondays")
+    note(call, "The gate keys hang beside the stove in the mess")
+    found = [row["title"] for row in call("search_answer", query=query, project_id=shop)["results"]]
+    assert found[0] == first
+    assert set(found[:2]) == {
+        "The gate keys hang beside the stove in the mess",
+        "Never lend the gate keys to visitors",
+    }

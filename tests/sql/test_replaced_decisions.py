@@ -118,3 +118,79 @@ def test_a_decision_holds_however_old_it_is(
     assert call("get_node", label="Decision", key=old)["confidence"] == 1.0
     call("decay_scores", archive_below=0.5)
     assert status(connection, OLD) == ["active"]
+
+
+def decided(call: Call, **times: str) -> set[str]:
+    """The titles of the decisions that a context shows."""
+    items = call("retrieve_context", project_id="shop", categories=["Decision"], **times)["items"]
+    return {item["title"] for item in items}
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_an_announced_decision_replaces_the_earlier_one_when_it_begins_to_hold(
+    named: bool, old: str, call: Call, clock: Callable[[str], None], connection: psycopg.Connection[DictRow]
+) -> None:
+    new = NEW if named else f"{OLD} again"
+    saved = call(
+        "save_decision",
+        title=new,
+        rationale="Cheaper.",
+        project_id="shop",
+        valid_from="2090-01-01T00:00:00Z",
+        **({"supersedes": OLD} if named else {}),
+    )
+    assert (saved["dedup_outcome"], str(saved["candidate_id"])) == ("supersede", old)
+    assert decided(call) == {OLD}
+    assert decided(call, as_of="2089-12-31") == {OLD}
+    assert decided(call, as_of="2090-01-02") == {new}
+    clock("2090-01-02")
+    assert decided(call) == {new}
+    # Once it holds, the one that it has replaced does not come back.
+    again = call("save_decision", title=OLD, rationale="We know it.", project_id="shop")
+    assert (again["dedup_outcome"], again["artifact_id"]) == ("duplicate_skip", saved["artifact_id"])
+    assert decided(call) == {new}
+
+
+def test_a_decision_that_has_ended_replaces_and_contradicts_nothing(
+    old: str, call: Call, connection: psycopg.Connection[DictRow]
+) -> None:
+    past = f"{OLD} again"
+    saved = call(
+        "save_decision",
+        title=past,
+        rationale="Then.",
+        project_id="shop",
+        valid_from="2001-01-01",
+        valid_to="2009-12-31",
+    )
+    assert (saved["status"], saved["dedup_outcome"]) == ("saved", "new")
+    assert decided(call) == {OLD}
+    assert decided(call, as_of="2005-01-01") == {past}
+    assert status(connection, OLD) == ["active"]
+
+
+@pytest.mark.parametrize(
+    ("verb", "content"),
+    [
+        ("save_decision", {"title": "Ship on Mondays", "rationale": "Quiet."}),
+        ("save_pattern", {"trigger": "A release", "repeatable_steps": ["tag", "build"]}),
+    ],
+)
+def test_what_is_saved_again_with_a_period_holds_in_that_period(
+    verb: str, content: dict[str, Any], call: Call, clock: Callable[[str], None]
+) -> None:
+    def shown(**times: str) -> bool:
+        items = call("retrieve_context", project_id="shop", **times)["items"]
+        return any(item["label"] != "Session" for item in items)
+
+    call("save_session", objective="begin", project_id="shop")
+    save = {"project_id": "shop", **content}
+    first = call(verb, **save, valid_from="2020-01-01")
+    assert (shown(), shown(as_of="2005-01-01")) == (True, False)
+    again = call(verb, **save, valid_from="2001-01-01", valid_to="2009-12-31")  # another period
+    assert (again["dedup_outcome"], again["artifact_id"]) == ("duplicate_skip", first["artifact_id"])
+    assert (shown(), shown(as_of="2005-01-01"), shown(as_of="2015-01-01")) == (True, True, False)
+    call(verb, **save, valid_from="2020-01-01", valid_to="2089-12-31")  # the end is known now
+    assert (shown(), shown(as_of="2080-01-01")) == (True, True)
+    clock("2091-01-01")
+    assert not shown()

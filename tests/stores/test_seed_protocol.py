@@ -40,6 +40,31 @@ async def test_a_provider_of_four_members_searches(dsn: str, tmp_path: Path, vec
     await graph.aclose()
 
 
+async def test_given_weights_are_all_of_a_score(dsn: str, tmp_path: Path, vectors: None) -> None:
+    """alpha, beta and gamma as they are given, or their defaults: no weight of the store's own ranking is added."""
+    graph, vector = create_stores(
+        {"PGMEM_DSN": dsn, "PGMEM_DATA_DIR": str(tmp_path), "EMBEDDING_PROVIDER": "static"}
+    )
+    assert isinstance(graph, PgStore)
+    silt = [1.0] + [0.0] * 255
+    for name, summary, embedding in (
+        ("Sluice", "Never lend the key of the silt sluice", None),
+        ("Silt", "silt sinks", silt),
+    ):
+        await graph.merge_node("Technology", "name", name, {"name": name, "summary": summary}, embedding)
+    provider: EmbeddingProvider = FourMembers()  # type: ignore[assignment]
+    found = await HybridSearchEngine(graph, vector, provider, HybridConfig()).search("silt")
+    assert [hit.title for hit in found] == ["Silt", "Sluice"]
+    for hit in found:
+        assert hit.final_score == pytest.approx(
+            0.6 * hit.vector_score
+            + 0.4 * hit.fulltext_score
+            + 0.15 * min(hit.graph_boost, 0.3)
+            + 0.1 * hit.trust
+        )
+    await graph.aclose()
+
+
 async def test_a_node_of_a_store_has_its_scope(dsn: str, tmp_path: Path) -> None:
     graph, _ = create_stores(
         {

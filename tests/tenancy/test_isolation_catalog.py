@@ -92,6 +92,7 @@ READERS = {
     "record_contradictions": "statements that contradicted found in the place and tenant of the one that is saved",
     "outdate_fact": "edges of an entity that a save of its tenant found below the lock of its scope",
     "apply_edge": "edges between nodes that imported_node found among the tenants of the caller",
+    "supersede_decision": "the earlier decision that a save found in its own scope",
     "repeated": "the equal memory that a save found in its own scope",
     "join_states": "a node that imported_node found among the tenants of the caller, after require_arrival",
     "settled": "one node that its caller found through what the tenant may see, or that is due",
