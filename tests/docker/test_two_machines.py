@@ -54,7 +54,7 @@ def pgmem(services: Stack, *arguments: str) -> str:
 
 
 def exported(services: Stack) -> list[str]:
-    """What the tenant has, with the least of the ids by which a memory is known left to the texts."""
+    """What the tenant has; a memory that both machines saved has two ids, so a title stands for an id."""
     records = [json.loads(line) for line in pgmem(services, "export", "-").splitlines()][1:]
     names = {record["id"]: record["title"] for record in records if record["type"] == "node"}
     kept = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sys
 import threading
@@ -23,6 +24,8 @@ __all__ = ["server", "writer"]
 
 pytestmark = [pytest.mark.embedded, pytest.mark.anyio]
 WRITERS = 16
+CHANGES = int(os.environ.get("PGMEM_FEED_CHANGES", "100000"))
+"""Of the long test."""
 
 
 class Reader(threading.Thread):
@@ -134,4 +137,4 @@ async def test_writers_readers_and_the_server_are_killed_and_no_change_is_missed
 
 @pytest.mark.long
 async def test_a_hundred_thousand_changes(place: Path, server: EmbeddedServer, writer: StartWriter) -> None:
-    await anyio.to_thread.run_sync(stress, place, server, writer, 6250, 9)
+    await anyio.to_thread.run_sync(stress, place, server, writer, CHANGES // WRITERS, 9)
