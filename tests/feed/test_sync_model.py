@@ -131,7 +131,9 @@ def play(stores: list[Store], history: list[tuple[Any, ...]], late: list[int], t
         try:
             for store in (first, second):
                 database = Database(
-                    Settings(dsn=store.dsn, embedding_provider="none", pool_size=2),
+                    # A busy machine is no cut line.
+                    Settings(dsn=store.dsn, embedding_provider="none", pool_size=2, connect_timeout_s=60,
+                             retrieval_timeout_s=300, write_timeout_s=300),
                     MemoryScope(user_id=user), "sync",
                 )  # fmt: skip
                 databases.append(database)
