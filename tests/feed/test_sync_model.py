@@ -131,7 +131,7 @@ def play(stores: list[Store], history: list[tuple[Any, ...]], late: list[int], t
         try:
             for store in (first, second):
                 database = Database(
-                    # A busy machine is no cut line.
+                    # A busy machine must not look like a cut line.
                     Settings(dsn=store.dsn, embedding_provider="none", pool_size=2, connect_timeout_s=60,
                              retrieval_timeout_s=300, write_timeout_s=300),
                     MemoryScope(user_id=user), "sync",
