@@ -368,8 +368,10 @@ def chosen(arguments: dict[str, str], user: str, chance: Random, pot: Pot) -> Ar
     def an_id() -> str:
         return pot.take(*known)
 
+    # Its id may be that of a memory which the organisation shares: what is sent for it is said to all of it.
+    said = f"canary-{TENANTS[user][0]}"
     node = {
-        "type": "node", "id": an_id(), "label": "Context", "title": mark, "props": {"content": mark},
+        "type": "node", "id": an_id(), "label": "Context", "title": said, "props": {"content": said},
         "status": "active", "scope": "project", "project": project, "org_id": org, "user_id": owner, "version": 9,
         "tenant": f"{org}\x1f{owner}", "created_at": "2020-01-01", "updated_at": "2021-01-01",
         "recorded_at": "2021-01-01", "trust_level": 1.0, "initial_confidence": 1.0, "source": "cli",
