@@ -63,7 +63,7 @@ def item_line(item: Mapping[str, Any]) -> str:
     else:
         content = item.get("content") or item.get("fact") or item.get("summary") or item.get("notes") or ""
         text = f"{item['title']}: {content}" if content and content != item["title"] else str(item["title"])
-    old = ", stale" if item.get("freshness") == "stale" else ""
+    old = ", outdated" if item.get("outdated_by") else ", stale" if item.get("freshness") == "stale" else ""
     return f"- [{label}{old}, {str(item['created_at'])[:10]}] {_line(text, 600)}"
 
 

@@ -136,6 +136,39 @@ comment on function pgmem.detect_never_used is
   'Own memories that are old, joined to nothing and brought to nobody in a record of recall of three weeks or more.';
 
 
+create or replace function pgmem.detect_doubles() returns setof pgmem.detected
+language sql stable set search_path = pgmem, pg_temp as $$
+  select format('Forget all copies but one of %s?', pgmem.short_name(n.title)),
+         format('%s %s says the same in the same words, %s times in all; the first one stays.', n.label,
+                pgmem.short_name(n.title), cardinality(d.first_seqs)),
+         0.7, d.first_seqs[2:] || n.seq
+  from pgmem.near_duplicates(null, null) d join pgmem.reflected_node n on n.seq = d.first_seqs[1]
+  where d.second_seqs is null and n.tenant = (select c.tenant from pgmem.caller() c)
+    and n.label not in ('Session', 'EntityFact', 'Card')
+  order by cardinality(d.first_seqs) desc, n.seq limit 15;
+$$;
+comment on function pgmem.detect_doubles is
+  'Own memories of one scope that hold the same words; the last of the sources is the first one, which stays.';
+
+
+create or replace function pgmem.detect_source_gone() returns setof pgmem.detected
+language sql stable set search_path = pgmem, pg_temp as $$
+  select format('Forget %s, whose source is gone?', pgmem.short_name(n.title)),
+         format('%s %s rests on %s, which was not found on %s.', n.label, pgmem.short_name(n.title),
+                string_agg(k.target, ', ' order by k.target), max(k.checked_at)::date),
+         0.5, array[n.seq]
+  from pgmem.reflected_node n
+  join pgmem.source_check k on k.node_seq = n.seq and k.target in (select c.target from pgmem.cited(n.props) c)
+  where n.status <> 'stub' and n.tenant = (select c.tenant from pgmem.caller() c)
+    -- A turn may expire: what was learned of it stays.
+    and not n.props ? 'turn'
+  group by n.seq, n.label, n.title, n.props
+  having bool_and(k.state = 'GONE') and count(*) = (select count(distinct c.target) from pgmem.cited(n.props) c)
+  order by n.seq limit 15;
+$$;
+comment on function pgmem.detect_source_gone is 'Own memories all of whose sources were checked and are gone.';
+
+
 create or replace function pgmem.detect_tag_without_edge() returns setof pgmem.detected
 language sql stable set search_path = pgmem, pg_temp as $$
   select format('%s carries the tag %s and is not joined to it', pgmem.short_name(n.title), pgmem.short_name(m.title)),

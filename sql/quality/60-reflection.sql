@@ -43,6 +43,8 @@ begin
       union all select 'concept_clustering', d.* from pgmem.detect_concept_clustering() d
       union all select 'named_wrong', d.* from pgmem.detect_named_wrong() d
       union all select 'never_used', d.* from pgmem.detect_never_used() d
+      union all select 'doubles', d.* from pgmem.detect_doubles() d
+      union all select 'source_gone', d.* from pgmem.detect_source_gone() d
       union all select 'hub_stubs', d.* from pgmem.detect_hub_stubs() d
       union all select 'tag_without_edge', d.* from pgmem.detect_tag_without_edge() d) f
     order by f.confidence desc, f.detector, f.title
@@ -139,8 +141,10 @@ declare
   v_node pgmem.node;
 begin
   for v_seq in
-    select n.seq from jsonb_array_elements_text(p_insight.props -> 'sources') as s(id)
-    join pgmem.visible_node n on n.id = s.id::uuid order by n.seq
+    select n.seq from jsonb_array_elements_text(p_insight.props -> 'sources') with ordinality as s(id, place)
+    join pgmem.visible_node n on n.id = s.id::uuid
+    where p_insight.props ->> 'detector' <> 'doubles' or s.place < jsonb_array_length(p_insight.props -> 'sources')
+    order by n.seq
   loop
     select n.* into v_node from pgmem.visible_node n where n.seq = v_seq;
     perform pgmem.require_forgettable(v_node, p_caller);
@@ -158,7 +162,8 @@ begin
 end;
 $$;
 comment on function pgmem.forget_proposed is
-  'Archive the memories that an approved proposal names, and the proposal; revert brings a memory back.';
+  'Archive the memories that an approved proposal names, of doubles all but the last, and the proposal; revert brings '
+  'a memory back.';
 
 
 create or replace function pgmem.review_insight(
@@ -195,7 +200,7 @@ begin
   if v_node.status = 'pending' then
     perform pgmem.set_status(v_node.seq, v_status);
     select n.* into v_node from pgmem.visible_node n where n.seq = v_node.seq;
-    if v_status = 'approved' and v_node.props ->> 'detector' in ('named_wrong', 'never_used') then
+    if v_status = 'approved' and v_node.props ->> 'detector' in ('named_wrong', 'never_used', 'doubles', 'source_gone') then
       perform pgmem.forget_proposed(v_node, v_caller);
       select n.* into v_node from pgmem.visible_node n where n.seq = v_node.seq;
     elsif v_status = 'approved' then

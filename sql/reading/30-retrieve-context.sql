@@ -39,6 +39,20 @@ comment on function pgmem.context_item is
   'A memory as an item of a context: its own properties, place, trust, present confidence and freshness.';
 
 
+create or replace function pgmem.marked_outdated(p_items jsonb, p_tenants text[], p_seqs bigint[]) returns jsonb
+language sql stable set search_path = pgmem, pg_temp as $$
+  select coalesce(jsonb_agg(i.item || coalesce(o.mark, '{}') order by i.place), '[]')
+  from jsonb_array_elements(p_items) with ordinality as i(item, place)
+  left join (
+    select n.id::text, jsonb_build_object('outdated_by', (array_agg(s.id order by s.seq desc))[1]) as mark
+    from pgmem.edge e join pgmem.node n on n.seq = e.dst
+    join pgmem.node s on s.seq = e.src and s.tenant = any (p_tenants) and pgmem.is_live(s.status, s.valid_from, s.valid_to)
+    where e.rel = 'OUTDATES' and e.dst = any (p_seqs) group by n.id) o on o.id = i.item ->> 'id';
+$$;
+comment on function pgmem.marked_outdated is
+  'Items of a context, with outdated_by where a later statement holds in the place of one.';
+
+
 create or replace function pgmem.context_items(
   p_tenants text[],
   p_places text[],
@@ -322,6 +336,7 @@ freshness current|recent|stale?, rationale text?, owner text?, date text?, objec
 decisions_made text[]?, open_items text[]?, next_actions text[]?, trigger text?, repeatable_steps text[]?
 exclusions text[]?, last_validated_at timestamptz?, topic text?, content text?, relevance_score float8?
 entity_name text?, fact text?
+outdated_by uuid?: The later statement that holds in its place.
 properties rest = {}: Its other properties.
 $$);
 
@@ -404,6 +419,11 @@ begin
            v_setting ->> 'global_limit']::integer[])[v_first :],
     p_categories, p_topic, p_as_of, p_known_at, (v_setting ->> 'instruction_limit')::integer,
     pgmem.ages_of(v_setting)) c;
+  if num_nulls(p_as_of, p_known_at) = 2
+     and exists (select from pgmem.edge e where e.rel = 'OUTDATES' and e.dst = any (v_seqs)) then
+    v_answer.items := pgmem.marked_outdated(v_answer.items, v_caller.tenants, v_seqs);
+    v_answer.standing := pgmem.marked_outdated(v_answer.standing, v_caller.tenants, v_seqs);
+  end if;
   if v_tokens is not null then
     select k.standing, k.items, k.left_out into v_answer.standing, v_answer.items, v_answer.left_out
     from pgmem.fitting_items(v_answer.standing, v_answer.items, v_setting, v_tokens, v_caller.source = 'mcp') k;

@@ -76,6 +76,27 @@ def test_the_second_of_two_equal_decisions_waits_and_returns_the_first(
 
 
 @pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize("commits", [True, False])
+def test_the_second_of_two_that_contradict_each_other_at_once_sees_the_first(
+    connection: Connection, session: OpenSession, commits: bool
+) -> None:
+    first, second = one_after_the_other(
+        session,
+        ("save_context", {"content": "The bakery of Lund opens at seven", "project_id": "shop"}),
+        ("save_context", {"content": "The bakery of Lund opens at nine", "project_id": "shop"}),
+        commits=commits,
+    )
+    named = [conflict["id"] for conflict in second["conflicts"]]
+    assert named == ([str(first["artifact_id"])] if commits else [])
+    edges = connection.execute(
+        "select s.id as newer, d.id as older from pgmem.edge e join pgmem.node s on s.seq = e.src"
+        " join pgmem.node d on d.seq = e.dst where e.rel = 'OUTDATES'"
+    ).fetchall()
+    found = [(row["newer"], row["older"]) for row in edges]
+    assert found == ([(second["artifact_id"], first["artifact_id"])] if commits else [])
+
+
+@pytest.mark.usefixtures("shop")
 def test_the_second_of_two_equal_decisions_is_new_when_the_first_is_rolled_back(
     connection: Connection, session: OpenSession
 ) -> None:

@@ -1,4 +1,4 @@
-"""reflect: nine detectors over nodes and edges; what they find waits to be judged, and comes once."""
+"""reflect: eleven detectors over nodes and edges; what they find waits to be judged, and comes once."""
 
 from __future__ import annotations
 
@@ -141,6 +141,47 @@ def test_what_was_named_wrong_more_often_than_used_is_proposed_and_forgotten_onc
         assert call("review_insight", title=str(insight["id"]), action="approve")["status"] == "archived"
     assert status() == {str(note): "archived", str(kept): "active"}
     assert call("search_answer", query="named wrong", project_id=shop, labels=["Insight"])["results"] == []
+
+
+def test_of_memories_in_the_same_words_one_is_left_once_it_is_approved(
+    call: Call, each: Each, rows: Rows, shop: str
+) -> None:
+    first, *copies = (
+        call("save_context", content=content, topic=f"note {number}", project_id=shop)["artifact_id"]
+        for number, content in enumerate(("The till opens at seven", "The till opens at seven", "The till is red"))
+    )
+    rows("update pgmem.node set title = 'till' where label = 'Context'")
+    (insight,) = found(call, each, "doubles")
+    assert insight["sources"] == [copies[0], first]
+    status = "select id, status from pgmem.context order by created_at, id"
+    assert {row["status"] for row in rows(status)} == {"active"}
+    call("review_insight", title=str(insight["id"]), action="approve")
+    assert {row["id"]: row["status"] for row in rows(status)} == {
+        first: "active",
+        copies[0]: "archived",
+        copies[1]: "active",
+    }
+    assert found(call, each, "doubles") == []
+
+
+def test_a_memory_is_proposed_whose_sources_are_all_gone(call: Call, each: Each, rows: Rows, shop: str) -> None:
+    half, gone, turned = (
+        call("remember", label="Concept", properties={"name": name, **cited}, project_id=shop)["id"]
+        for name, cited in {
+            "half": {"citation": ["a.py", "b.py"]},
+            "gone": {"citation": ["a.py"]},
+            "said": {"turn": "00000000-0000-4000-8000-000000000000"},
+        }.items()
+    )
+    assert found(call, each, "source_gone") == []
+    states = [{"id": str(one), "target": "a.py", "state": "GONE"} for one in (half, gone)]
+    call("record_sources", project_id=shop, states=states)
+    call("sweep")
+    assert [row["state"] for row in each("get_sources", id=turned)] == ["GONE"]
+    (insight,) = found(call, each, "source_gone")
+    assert insight["sources"] == [gone]
+    call("review_insight", title=str(insight["id"]), action="approve")
+    assert [r["id"] for r in rows("select id from pgmem.memory where status = 'archived' and label = 'Concept'")] == [gone]
 
 
 def test_an_agent_cannot_forget_by_a_proposal_what_is_trusted_more(
