@@ -459,6 +459,8 @@ class ContextItem(Gathering, KeyedMemory):
     relevance_score: float | None = None
     entity_name: str | None = None
     fact: str | None = None
+    outdated_by: UUID | None = None
+    """The later statement that holds in its place."""
     properties: dict[str, JsonValue] = field(default_factory=dict)
     """Its other properties."""
 

@@ -82,8 +82,8 @@ def test_the_second_of_two_that_contradict_each_other_at_once_sees_the_first(
 ) -> None:
     first, second = one_after_the_other(
         session,
-        ("save_context", {"content": "The bakery of Lund opens at seven", "project_id": "shop"}),
-        ("save_context", {"content": "The bakery of Lund opens at nine", "project_id": "shop"}),
+        ("save_context", {"content": "The staging database runs on PostgreSQL 15.", "project_id": "shop"}),
+        ("save_context", {"content": "The staging database runs on PostgreSQL 16.", "project_id": "shop"}),
         commits=commits,
     )
     named = [conflict["id"] for conflict in second["conflicts"]]

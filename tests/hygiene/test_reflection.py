@@ -147,10 +147,9 @@ def test_of_memories_in_the_same_words_one_is_left_once_it_is_approved(
     call: Call, each: Each, rows: Rows, shop: str
 ) -> None:
     first, *copies = (
-        call("save_context", content=content, topic=f"note {number}", project_id=shop)["artifact_id"]
-        for number, content in enumerate(("The till opens at seven", "The till opens at seven", "The till is red"))
+        call("save_context", content=content, project_id=shop)["artifact_id"]
+        for content in ("The till opens at seven", "At seven opens the till", "The till is red")
     )
-    rows("update pgmem.node set title = 'till' where label = 'Context'")
     (insight,) = found(call, each, "doubles")
     assert insight["sources"] == [copies[0], first]
     status = "select id, status from pgmem.context order by created_at, id"
@@ -164,7 +163,9 @@ def test_of_memories_in_the_same_words_one_is_left_once_it_is_approved(
     assert found(call, each, "doubles") == []
 
 
-def test_a_memory_is_proposed_whose_sources_are_all_gone(call: Call, each: Each, rows: Rows, shop: str) -> None:
+def test_a_memory_is_proposed_whose_sources_are_all_gone(
+    call: Call, each: Each, rows: Rows, shop: str
+) -> None:
     half, gone, turned = (
         call("remember", label="Concept", properties={"name": name, **cited}, project_id=shop)["id"]
         for name, cited in {
@@ -181,7 +182,9 @@ def test_a_memory_is_proposed_whose_sources_are_all_gone(call: Call, each: Each,
     (insight,) = found(call, each, "source_gone")
     assert insight["sources"] == [gone]
     call("review_insight", title=str(insight["id"]), action="approve")
-    assert [r["id"] for r in rows("select id from pgmem.memory where status = 'archived' and label = 'Concept'")] == [gone]
+    assert [
+        r["id"] for r in rows("select id from pgmem.memory where status = 'archived' and label = 'Concept'")
+    ] == [gone]
 
 
 def test_an_agent_cannot_forget_by_a_proposal_what_is_trusted_more(

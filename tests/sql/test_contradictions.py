@@ -90,6 +90,22 @@ def test_in_what_an_organisation_shares_nobody_outdates_the_words_of_another(
     ]
 
 
+def test_a_context_marks_what_is_outdated(call: Call, shop: str) -> None:
+    older = note(call, "The package manager is npm.")["artifact_id"]
+    standing = note(call, "Always use tabs for indentation.")["artifact_id"]
+    newer = note(call, "The package manager is pnpm.")["artifact_id"]
+    never = note(call, "Never use tabs for indentation.")["artifact_id"]
+
+    def marks(**more: object) -> dict[str, str | None]:
+        context = call("retrieve_context", project_id=shop, categories=["Context"], **more)
+        return {i["id"]: i.get("outdated_by") for i in context["items"] + context["standing"]}
+
+    of_both = {str(older): str(newer), str(newer): None, str(standing): str(never), str(never): None}
+    assert marks() == marks(topic="package indentation") == of_both
+    call("forget", label="Context", key=str(newer), project_id=shop)
+    assert marks() == {str(older): None, str(standing): str(never), str(never): None}
+
+
 def test_the_newest_statement_is_first(call: Call, each: Each, shop: str) -> None:
     """The others follow, marked by the one that holds; who wants answers alone gets the newest."""
     note(call, "Redis is a cache and not a database, and the limits of Redis are known.")
