@@ -153,7 +153,7 @@ comment on function pgmem.detect_doubles is
 
 create or replace function pgmem.detect_source_gone() returns setof pgmem.detected
 language sql stable set search_path = pgmem, pg_temp as $$
-  select format('Forget %s, whose source is gone?', pgmem.short_name(n.title)),
+  select format('Forget %s, whose source no longer exists?', pgmem.short_name(n.title)),
          format('%s %s rests on %s, which was not found on %s.', n.label, pgmem.short_name(n.title),
                 string_agg(k.target, ', ' order by k.target), max(k.checked_at)::date),
          0.5, array[n.seq]
@@ -166,7 +166,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
   having bool_and(k.state = 'GONE') and count(*) = (select count(distinct c.target) from pgmem.cited(n.props) c)
   order by n.seq limit 15;
 $$;
-comment on function pgmem.detect_source_gone is 'Own memories all of whose sources were checked and are gone.';
+comment on function pgmem.detect_source_gone is 'Own memories all of whose sources were checked and no longer exist.';
 
 
 create or replace function pgmem.detect_tag_without_edge() returns setof pgmem.detected
