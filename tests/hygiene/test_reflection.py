@@ -166,13 +166,14 @@ def test_of_memories_in_the_same_words_one_is_left_once_it_is_approved(
 def test_a_memory_is_proposed_whose_sources_are_all_gone(
     call: Call, each: Each, rows: Rows, shop: str
 ) -> None:
+    cited: dict[str, dict[str, object]] = {
+        "half": {"citation": ["a.py", "b.py"]},
+        "gone": {"citation": ["a.py"]},
+        "said": {"turn": "00000000-0000-4000-8000-000000000000"},
+    }
     half, gone, turned = (
-        call("remember", label="Concept", properties={"name": name, **cited}, project_id=shop)["id"]
-        for name, cited in {
-            "half": {"citation": ["a.py", "b.py"]},
-            "gone": {"citation": ["a.py"]},
-            "said": {"turn": "00000000-0000-4000-8000-000000000000"},
-        }.items()
+        call("remember", label="Concept", properties={"name": name, **sources}, project_id=shop)["id"]
+        for name, sources in cited.items()
     )
     assert found(call, each, "source_gone") == []
     states = [{"id": str(one), "target": "a.py", "state": "GONE"} for one in (half, gone)]
