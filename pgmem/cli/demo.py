@@ -270,7 +270,11 @@ def _steps(steps: list[dict[str, Any]]) -> Rows:
 
 def _context(bundle: dict[str, Any]) -> Rows:
     items = [*bundle["standing"], *bundle["items"]] if "standing" in bundle else bundle["items"]
-    rows = ((item["label"], item.get("title") or item.get("content"), item["scope"]) for item in items)
+    # A context leaves out what is usual.
+    rows = (
+        (item.get("label", "Context"), item.get("title") or item.get("content"), item.get("scope", "project"))
+        for item in items
+    )
     title = f"retrieve_context: {bundle['retrieval_status']}"
     return Rows(("label", "title", "scope"), rows, title=title, caption=bundle["next_step"])
 
