@@ -371,10 +371,9 @@ comment on function pgmem.seeded_key is 'The scope key of a label in the place o
 -- The look-up takes no argument, so that it is planned once and not in every call.
 create or replace function pgmem.scope_key(p_tenant text, p_place text, p_label text) returns bigint
 language plpgsql stable parallel safe as $$
-declare
-  v_secret bytea := (select s.secret from pgmem.store_secret s where s.one);
 begin
-  return pgmem.seeded_key(pgmem.place_seed(v_secret, p_tenant, p_place), p_label);
+  return pgmem.seeded_key(pgmem.place_seed((select s.secret from pgmem.store_secret s where s.one), p_tenant, p_place),
+                          p_label);
 end;
 $$;
 comment on function pgmem.scope_key is
