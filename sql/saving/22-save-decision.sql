@@ -54,9 +54,10 @@ declare
   v_old  pgmem.node;
   v_head pgmem.node;
 begin
-  select n.* into v_old from pgmem.node n
-  where pgmem.name_hash(coalesce(n.key, n.title)) = pgmem.name_hash(p_node.title) and n.label = 'Decision'
-    and (n.status = 'superseded' or n.status = 'active' and n.valid_to < pgmem.now())
+  -- Offset 0: by the index of names, whatever the planner expects of the others.
+  select n.* into v_old from (
+    select * from pgmem.node n where pgmem.name_hash(coalesce(n.key, n.title)) = pgmem.name_hash(p_node.title) offset 0) n
+  where n.label = 'Decision' and (n.status = 'superseded' or n.status = 'active' and n.valid_to < pgmem.now())
     and n.scope_key = p_node.scope_key and n.tenant = p_node.tenant
     and pgmem.folded(n.title) = pgmem.folded(p_node.title)
   order by n.seq desc limit 1;
