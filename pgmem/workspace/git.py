@@ -408,7 +408,7 @@ class Git:
                 blob, size = rest.split()[1:3]
                 if int(size) <= _MOST_BYTES:
                     rows.append((path, blob))
-        found = self.contents({blob for _, blob in rows})
+        found = self._blobs(sorted({blob for _, blob in rows}))
         return {path: found[blob] for path, blob in rows}
 
     def contents(self, names: Collection[str]) -> dict[str, bytes]:
@@ -419,8 +419,12 @@ class Git:
             kind, _, size = line.partition(" ")[2].partition(" ")
             if kind == "blob" and int(size) <= _MOST_BYTES:
                 kept.append(name)
-        data, found, place = self._git.output("cat-file", "--batch", given=_lines(kept)), {}, 0
-        for name in kept:
+        return self._blobs(kept)
+
+    def _blobs(self, names: Collection[str]) -> dict[str, bytes]:
+        """The files of names that are known to be files of at most 2 MB."""
+        data, found, place = self._git.output("cat-file", "--batch", given=_lines(names)), {}, 0
+        for name in names:
             end = data.index(b"\n", place)
             length = int(data[place:end].split()[2])
             found[name] = data[end + 1 : end + 1 + length]
