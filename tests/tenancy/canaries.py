@@ -108,7 +108,8 @@ class Attack:
         self.pot = Pot(Random("pot"))
         self.declared: dict[str, dict[str, str]] = {}
         self.sent: dict[str, set[str]] = defaultdict(set)
-        self.learned: dict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
+        self.learned: dict[str, dict[str, tuple[object, ...]]] = defaultdict(dict)
+        self.first: dict[str, str] = {}
 
     async def play(
         self, way: str, user: str, seed: int, length: int, verbs: tuple[str, ...], run: Run
@@ -129,8 +130,11 @@ class Attack:
                 assert canary not in text, (way, user, verb, arguments, text)
             if f"canary-{user}" in text:
                 self.saw_own.add((way, user))
-            self.sent[TENANTS[user][0]].update(_ID.findall(str(arguments)))
-            self.learned[user] = dict.fromkeys(_ID.findall(text), (way, verb)) | self.learned[user]
+            org = TENANTS[user][0]
+            self.sent[org].update(_ID.findall(str(arguments)))
+            for one in _ID.findall(text):
+                self.learned[user].setdefault(one, (way, verb, arguments, text))
+                self.first.setdefault(one, user)
             self.pot.put(verb, text)
 
 
@@ -689,10 +693,18 @@ async def require_untouched(owner: AsyncConnection[Any]) -> None:
 
 
 async def require_unknown(owner: AsyncConnection[Any], done: Attack) -> None:
-    """Nobody got an id of another tenant that its organisation had not sent: a repeat or a duplicate is its own."""
+    """Nobody got an id of another tenant that its organisation had not sent: a repeat or a duplicate is its own.
+
+    An id that it was given first, as that of a save, may have become another's since: in records that are
+    applied, anybody may choose the id of what is new.
+    """
     for table in ("node", "card_intent", "card_run", "extraction"):
         for user, (org, name) in TENANTS.items():
-            learned = {one: by for one, by in done.learned[user].items() if one not in done.sent[org]}
+            learned = {
+                one: by
+                for one, by in done.learned[user].items()
+                if one not in done.sent[org] and done.first[one] != user
+            }
             rows = await owner.execute(
                 f"select id, tenant from pgmem.{table} where id = any(%s) and not tenant = any(%s)".encode(),
                 ([UUID(one) for one in learned], [f"{org}\x1f{name}", f"{org}\x1f", "\x1f"]),
