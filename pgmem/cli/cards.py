@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import sys
-from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -33,6 +32,7 @@ from pgmem.cli.options import (
     store_command,
     terminal,
 )
+from pgmem.cli.verbs import Call, verb_command
 from pgmem.errors import InvalidArgument
 from pgmem.escaping import counted
 from pgmem.workspace.git import Git, GitUnavailable
@@ -40,7 +40,7 @@ from pgmem.workspace.git import Git, GitUnavailable
 if TYPE_CHECKING:
     from pgmem.memory import Memory
     from pgmem.models import Card as CardRecord
-    from pgmem.models import CardDecision, CardRefresh, Companion, LikelyChanges, MemoryAnswer, PathDigest
+    from pgmem.models import CardRefresh, Companion, LikelyChanges, MemoryAnswer, PathDigest
 
 app = typer.Typer(help="Engineering memory: cards about a code base.", no_args_is_help=True)
 
@@ -50,8 +50,6 @@ Project = Annotated[
 ]
 Limit = Annotated[int, most("results", 100)]
 Card = Annotated[str, typer.Argument(metavar="ID", help="The card's id, or its first 8 letters.")]
-By = Annotated[str, typer.Option(help="The name to record as the decider.")]
-Reason = Annotated[str | None, typer.Option(help="The reason to record.")]
 Sure = Annotated[
     bool, typer.Option("--i-know-what-im-doing", help="Confirm that you are a person and have read the card.")
 ]
@@ -500,55 +498,26 @@ def merged(repo: Repository, branch: Annotated[str, typer.Argument(help="The bra
         typer.echo(f"{counted(done.shared, 'card is', 'cards are')} shared now.")
 
 
-@app.command()
-@store_command
-def approve(
-    store: Store,
-    card_id: Card,
-    root: Root = Here,
-    project: Project = None,
-    sure: Sure = False,
-    by: By = "human",
-    reason: Reason = None,
-    supersedes: Annotated[
-        list[UUID] | None, typer.Option(help="A card that this one replaces; repeatable.")
-    ] = None,
-) -> None:
-    """Approve a draft or stale card; it becomes active and verified."""
-    chosen = _chosen(store, card_id, root, project, sure)
-    _decide(store, lambda m: m.approve_card(chosen, by, reason, supersedes or ()))
+def _decision(verb: str, summary: str) -> None:
+    """Make the command by which a person decides on a card."""
+
+    def decide(
+        call: Call, card_id: Card, root: Root = Here, project: Project = None, sure: Sure = False
+    ) -> None:
+        done = call.but(card_id=_chosen(call.store, card_id, root, project, sure)).run()
+        if not call.store.print_json(
+            {name: value for name, value in asdict(done).items() if value is not None}
+        ):
+            typer.echo(f"{done.card_id}: {done.status}{', ' + done.confidence if done.confidence else ''}")
+
+    decide.__doc__ = summary
+    command = verb_command(verb, without=("card_id",), defaults={"by": "human"})(decide)
+    app.command(verb.removesuffix("_card"))(command)
 
 
-@app.command()
-@store_command
-def reject(
-    store: Store,
-    card_id: Card,
-    root: Root = Here,
-    project: Project = None,
-    sure: Sure = False,
-    by: By = "human",
-    reason: Reason = None,
-) -> None:
-    """Reject a draft."""
-    chosen = _chosen(store, card_id, root, project, sure)
-    _decide(store, lambda m: m.reject_card(chosen, by, reason))
-
-
-@app.command()
-@store_command
-def archive(
-    store: Store,
-    card_id: Card,
-    root: Root = Here,
-    project: Project = None,
-    sure: Sure = False,
-    by: By = "human",
-    reason: Reason = None,
-) -> None:
-    """Archive a card, so that it is no longer used."""
-    chosen = _chosen(store, card_id, root, project, sure)
-    _decide(store, lambda m: m.archive_card(chosen, by, reason))
+_decision("approve_card", "Approve a draft or stale card; it becomes active and verified.")
+_decision("reject_card", "Reject a draft.")
+_decision("archive_card", "Archive a card, so that it is no longer used.")
 
 
 @app.command()
@@ -575,13 +544,6 @@ def _chosen(store: Store, card_id: str, root: Path, project: str | None, sure: b
     if answer.payload.record is None:
         stop(answer.payload.message or "no such card.", 2)
     return answer.payload.record.id
-
-
-def _decide(store: Store, decide: Callable[[Memory], Awaitable[CardDecision]]) -> None:
-    """Decide on a card as a person, and print its new status."""
-    card = store.run(decide)
-    if not store.print_json({name: value for name, value in asdict(card).items() if value is not None}):
-        typer.echo(f"{card.card_id}: {card.status}{', ' + card.confidence if card.confidence else ''}")
 
 
 def _show(store: Store, answer: MemoryAnswer) -> None:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import getpass
-from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
-from uuid import UUID
 
 import typer
 from rich.console import Group
@@ -17,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pgmem.cli import options
-from pgmem.cli.options import By, Project, Rows, Store, Yes, facts, most, stop, store_command, terminal
+from pgmem.cli.options import Project, Rows, Store, Yes, facts, most, stop, store_command, terminal
 from pgmem.cli.repair import repair_command
 from pgmem.cli.review import asked
 from pgmem.cli.verbs import Call, verb_command
@@ -26,7 +23,7 @@ from pgmem.escaping import visible
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
-    from pgmem.models import Finding, Health, HygieneReport, Insight, JoinedMemories, Node, Repair
+    from pgmem.models import Finding, Health, HygieneReport, Insight, JoinedMemories, Node
 
 _MOST = 1000  # findings of one call
 _DESCRIBED = 500  # memories whose date and text a page shows; each is one call
@@ -120,60 +117,45 @@ def surface(
     )
 
 
-@store_command
-def merge(
-    store: Store,
-    entity: Annotated[str, typer.Argument(help="The entity to merge: name or id.")],
-    into: Annotated[str, typer.Argument(help="The entity to keep: name or id.")],
-    project: Project = None,
-    fact: Annotated[
-        str | None, typer.Option(help="The fact after the merge. Default: that of the kept entity.")
-    ] = None,
-    by: By = None,
-    yes: Yes = False,
-) -> None:
+@verb_command("merge_entities", "entity", "into")
+def merge(call: Call, yes: Yes = False) -> None:
     """Merge one entity into another; `pgmem revert` undoes it."""
-    if not yes:
-        _ask(store, "EntityFact", (entity, into), project, f"Merge the entity “{entity}” into “{into}”?")
-    decider = by or getpass.getuser()
-    _show_repair(store, store.run(lambda m: m.merge_entities(entity, into, project, fact, decider)))
+    _repair_memory(call, "EntityFact", "Merge the entity “{entity}” into “{into}”?", yes)
 
 
-@store_command
-def supersede(
-    store: Store,
-    old: Annotated[str, typer.Argument(help="The decision to replace: title or id.")],
-    new: Annotated[str, typer.Argument(help="The decision that replaces it: title or id.")],
-    project: Project = None,
-    by: By = None,
-    yes: Yes = False,
-) -> None:
+@verb_command("supersede", "old", "new")
+def supersede(call: Call, yes: Yes = False) -> None:
     """Replace one decision by another; `pgmem revert` undoes it."""
+    _repair_memory(call, "Decision", "Replace “{old}” by “{new}”?", yes)
+
+
+def _repair_memory(call: Call, label: str, question: str, yes: bool) -> None:
+    """Ask about two memories that exist, and let one take the place of the other."""
+    gone, stays = list(call.sent.values())[:2]
+
+    async def look(memory: Memory) -> None:
+        for name in (gone, stays):
+            await memory.get_node(label, name, call.sent.get("project_id"))
+
     if not yes:
-        _ask(store, "Decision", (old, new), project, f"Replace “{old}” by “{new}”?")
-    _show_repair(store, store.run(lambda m: m.supersede(old, new, project, by or getpass.getuser())))
+        call.run(look)
+        typer.confirm(question.format(**call.sent), abort=True)
+    done = call.answer()
+    typer.echo(f"{done.title}: {done.status} (version {done.version}), replaced by {done.into_title}.")
+    typer.echo(f"To undo: pgmem revert {label} {done.id} {done.version - 1}")
 
 
-@store_command
-def retry(
-    store: Store,
-    save_id: Annotated[
-        UUID, typer.Argument(help="The id of the save; pgmem hygiene lists unresolved saves.")
-    ],
-    token: Annotated[str | None, typer.Option(help="A governance token, which a global save needs.")] = None,
-    project: Annotated[
-        str | None, typer.Option("--project", "-p", help="Save it into this project instead.")
-    ] = None,
-    yes: Yes = False,
-) -> None:
+@verb_command("retry_save", "save_id", options={"governance_token": "--token"})
+def retry(call: Call, yes: Yes = False) -> None:
     """Run a failed save again, with the same arguments or in another project."""
+    store, save_id = call.store, call.sent["save_id"]
     if not yes:
         found = store.run(lambda m: m.get_save_status("any", save_id=save_id))
         if found.status == "not_started":
             stop(f"No save {save_id} found; pgmem hygiene lists the unresolved saves.")
         typer.echo(visible(asked(store.run(lambda m: m.get_review(save_id)).arguments)))
         typer.confirm(f"Save {save_id} again?", abort=True)
-    result = store.run(lambda m: m.retry_save(save_id, token, project))
+    result = call.run()
     if not store.print_json(result):
         typer.echo(f"{result.status}: {result.message or result.dedup_outcome or result.next_step}")
     if result.status != "saved":
@@ -222,25 +204,6 @@ def reflect(
                 name = str(insight.id)
                 done = store.run(lambda m, n=name, c=choice: m.review_insight(n, c))  # type: ignore[misc]
                 typer.echo(done.status)
-
-
-def _ask(store: Store, label: str, names: Sequence[str], project: str | None, question: str) -> None:
-    """Ask about memories that exist; end the command if one does not, or the answer is no."""
-
-    async def run(memory: Memory) -> None:
-        for name in names:
-            await memory.get_node(label, name, project)
-
-    store.run(run)
-    typer.confirm(question, abort=True)
-
-
-def _show_repair(store: Store, done: Repair) -> None:
-    if store.print_json(done):
-        return
-    typer.echo(f"{done.title}: {done.status} (version {done.version}), replaced by {done.into_title}.")
-    label = "EntityFact" if done.rel_type == "MERGES_INTO" else "Decision"
-    typer.echo(f"To undo: pgmem revert {label} {done.id} {done.version - 1}")
 
 
 async def _page(memory: Memory, state: Health, report: HygieneReport) -> str:

@@ -13,6 +13,7 @@ from typer.models import ArgumentInfo
 
 from pgmem._verbs import KINDS
 from pgmem.cli.options import Store, stop, store_command, typed
+from pgmem.cli.verbs import Call, verb_command
 from pgmem.declaration import Field, Kind
 from pgmem.documents import parse
 from pgmem.errors import InvalidArgument, PgmemError
@@ -191,36 +192,21 @@ def remember(
         raise typer.Exit(1)
 
 
-@store_command
-def relate(
-    store: Store,
-    from_label: Annotated[str | None, typer.Argument(help="The label of the first memory.")] = None,
-    from_key: Annotated[str | None, typer.Argument(help="Its name, exact title or id.")] = None,
-    rel_type: Annotated[str | None, typer.Argument(help="The relation, such as CONFLICTS_WITH.")] = None,
-    to_label: Annotated[str | None, typer.Argument(help="The label of the second memory.")] = None,
-    to_key: Annotated[str | None, typer.Argument(help="Its name, exact title or id.")] = None,
-    project: InProject = None,
-    given: Input = None,
-) -> None:
+_ENDS = ("from_label", "from_key", "rel_type", "to_label", "to_key")
+
+
+@verb_command("relate", *_ENDS, defaults=dict.fromkeys(_ENDS))
+def relate(call: Call, given: Input = None) -> None:
     """Join two memories by a relation; the same call again changes nothing more."""
     from pgmem.memory import Memory
 
-    calls = arguments(
-        Memory.relate,
-        given,
-        from_label=from_label,
-        from_key=from_key,
-        rel_type=rel_type,
-        to_label=to_label,
-        to_key=to_key,
-        project_id=project,
-    )
+    calls = arguments(Memory.relate, given, **call.sent)
 
     async def run(memory: Memory) -> list[Any]:
         return [await memory.relate(**sent) for sent in calls]
 
-    done = store.run(run)
-    for edge in () if _printed(store, done) else done:
+    done = call.run(run)
+    for edge in () if _printed(call.store, done) else done:
         made = "made" if edge.created else "was there already"
         typer.echo(f"{edge.from_id} {edge.rel_type} {edge.to_id}: {made}.")
 

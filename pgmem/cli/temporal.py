@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
-from uuid import UUID
 
 import typer
 
-from pgmem.cli.options import (
-    Project,
-    Store,
-    Yes,
-    named,
-    progress,
-    store_command,
-    typed,
-)
+from pgmem.cli.options import Yes, named, progress, typed
 from pgmem.cli.verbs import Call, verb_command
 from pgmem.escaping import counted, visible
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
-    from pgmem.models import Decay, Expiry, Forgotten, Node, Reverted
-
-Token = Annotated[
-    str | None, typer.Option("--governance-token", help="A governance token, which a global memory needs.")
-]
+    from pgmem.models import Decay, Expiry, Node
 
 
 @verb_command(
@@ -46,19 +34,16 @@ def decay(call: Call) -> None:
     )
 
 
-@store_command
-def confirm(
-    store: Store, memory: Annotated[UUID, typer.Argument(metavar="ID", help="The id of a memory.")]
-) -> None:
+@verb_command("confirm", "id")
+def confirm(call: Call) -> None:
     """Record that an old memory still holds: it is no longer stale, and its confidence is as it was given."""
-    done = store.run(lambda m: m.confirm(memory))
-    if not store.print_json(done):
-        typer.echo(f"{done.label} {visible(done.title)}: confirmed.")
+    done = call.answer()
+    typer.echo(f"{done.label} {visible(done.title)}: confirmed.")
 
 
-@store_command
+@verb_command("forget", without=("label", "key"))
 def forget(
-    store: Store,
+    call: Call,
     which: Annotated[
         list[str] | None,
         typer.Argument(
@@ -66,18 +51,16 @@ def forget(
             help="An id; or a label, such as Decision, and a name or exact title. With --older-than: a label, or none.",
         ),
     ] = None,
-    purge: Annotated[bool, typer.Option("--purge", help="Delete permanently, with the history.")] = False,
     older_than: Annotated[
         int | None,
         typer.Option(min=0, help="Instead of one memory: all that are unchanged for this many days."),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="With --older-than: only count.")] = False,
     yes: Yes = False,
-    governance_token: Token = None,
-    project: Project = None,
 ) -> None:
     """Hide a memory, or all that are unchanged for some days; or delete them permanently."""
-    words = which or []
+    store, words = call.store, which or []
+    purge, project = call.sent.get("purge", False), call.sent.get("project_id")
     if older_than is None and not words:
         raise typer.BadParameter("name an id, or a LABEL and a KEY, or give --older-than DAYS")
     if older_than is not None and len(words) > 1:
@@ -85,9 +68,6 @@ def forget(
 
     async def look(memory: Memory) -> Node:
         return await memory.get_node(*await named(memory, words), project)
-
-    async def hide(memory: Memory) -> Forgotten:
-        return await memory.forget(*await named(memory, words), purge, project, governance_token)
 
     if not dry_run and not yes:
         what = f"all unchanged for {older_than} days"
@@ -99,11 +79,10 @@ def forget(
             abort=True,
         )
     if older_than is None:
-        one = store.run(hide)
-        if not store.print_json(one):
-            typer.echo(f"{one.label} {one.title}: {one.status}.")
-            if one.next_step:
-                typer.echo(typed(one.next_step), err=True)
+        one = replace(call, which=words).answer()
+        typer.echo(f"{one.label} {one.title}: {one.status}.")
+        if one.next_step:
+            typer.echo(typed(one.next_step), err=True)
         return
     label = words[0] if words else None
     with progress("Purging" if purge else "Forgetting") as report:
@@ -116,9 +95,9 @@ def forget(
     typer.echo(f"{count} {'would be ' if dry_run else ''}{'purged' if purge else 'archived'}.")
 
 
-@store_command
+@verb_command("revert", without=("label", "key", "version"))
 def revert(
-    store: Store,
+    call: Call,
     which: Annotated[
         list[str],
         typer.Argument(
@@ -126,20 +105,13 @@ def revert(
             help="An id, or a label and a name or exact title; then the version, which pgmem history lists.",
         ),
     ],
-    governance_token: Token = None,
-    project: Project = None,
 ) -> None:
     """Restore an earlier version of a memory, as a new version."""
     *words, version = which
     if not words or not version.isdecimal():
         raise typer.BadParameter("name an id, or a LABEL and a KEY, then the number of the version")
-
-    async def run(memory: Memory) -> Reverted:
-        return await memory.revert(*await named(memory, words), int(version), project, governance_token)
-
-    done = store.run(run)
-    if not store.print_json(done):
-        typer.echo(f"{done.label} {done.title}: version {done.version} restores version {version}.")
+    done = replace(call.but(version=int(version)), which=words).answer()
+    typer.echo(f"{done.label} {done.title}: version {done.version} restores version {version}.")
 
 
 def _of_all(report: Callable[[int, int], None]) -> Callable[[int, int], None]:

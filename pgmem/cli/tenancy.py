@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import getpass
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, NoReturn
-from uuid import UUID
 
 import typer
 
-from pgmem.cli.options import By, Rows, Store, Yes, naming, shown, stop, store_command, terminal
+from pgmem.cli.options import DryRun, Rows, Store, Yes, naming, shown, stop, store_command, terminal
+from pgmem.cli.verbs import Call, moment, verb_command
 from pgmem.escaping import counted
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
-    from pgmem.models import ApiToken
-
-if TYPE_CHECKING:
     from pgmem.models import ApiToken, Tenant
 
 tenancy = typer.Typer(help="List tenants, and assign memories and logins to them.", no_args_is_help=True)
 token = typer.Typer(help="Issue, list and revoke bearer tokens for HTTP.", no_args_is_help=True)
-
-Org = Annotated[str, typer.Option("--org", help="The organisation.")]
-User = Annotated[
-    str, typer.Option("--user", help="The user. Default: none; the memories that the organisation shares.")
-]
 
 
 @tenancy.command("list")
@@ -42,22 +32,16 @@ def list_tenants(store: Store) -> None:
 
 
 @tenancy.command()
-@store_command
-def adopt(
-    store: Store,
-    org: Org = "",
-    user: User = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
-    back: Annotated[bool, typer.Option("--back", help="Reverse: from the tenant to no tenant.")] = False,
-) -> None:
+@verb_command("adopt", defaults={"org_id": ""})
+def adopt(call: Call) -> None:
     """Assign memories without a tenant to one: the step from one user to several. With --back, the way back."""
-    done = store.run(lambda m: m.adopt(org, user, dry_run, back))
-    if store.print_json(done):
-        return
+    done = call.answer()
+    org, user = _tenant(call)
+    back, dry_run = call.sent.get("back"), call.sent.get("dry_run")
     verb = "would be assigned" if dry_run else "assigned"
     whose = "no tenant" if back else _name(org, user)
     typer.echo(f"{counted(done.nodes, 'node')} and {counted(done.saves, 'save')} {verb} to {whose}.")
-    mine = (store.settings.org_id, store.settings.user_id) == (("", "") if back else (org, user))
+    mine = (call.store.settings.org_id, call.store.settings.user_id) == (("", "") if back else (org, user))
     if not (dry_run or mine):
         advice = "Unset" if back else "Set"
         typer.echo(f"{advice} {naming(org, user)} on this machine to see and save them.", err=True)
@@ -66,46 +50,32 @@ def adopt(
 
 
 @tenancy.command()
-@store_command
-def bind(
-    store: Store,
-    role: Annotated[str, typer.Argument(help="A database login.")],
-    org: Org = "",
-    user: User = "",
-) -> None:
+@verb_command("bind_role", "role")
+def bind(call: Call) -> None:
     """Bind a database login to a tenant, whatever identity it sets. Without --org and --user: unbind it."""
-    done = store.run(lambda m: m.bind_role(role, org, user))
-    if not store.print_json(done):
-        typer.echo(
-            f"{role} is {_name(org, user)}." if org or user else f"{role} is no longer bound to a tenant."
-        )
+    call.answer()
+    whose = _name(*_tenant(call))
+    typer.echo(f"{call.sent['role']} is {whose or 'no longer bound to a tenant'}.")
 
 
 @token.command()
-@store_command
+@verb_command("issue_token", without=("expires_at",), options={"for_person": "--person"})
 def issue(
-    store: Store,
-    org: Org = "",
-    user: User = "",
-    name: Annotated[
-        str | None, typer.Option(help="Name of the token; recorded as the agent of its writes.")
-    ] = None,
+    call: Call,
     expires: Annotated[
         str | None, typer.Option(help="When it expires: a date, or 30d, 12h. Default: never.")
     ] = None,
-    person: Annotated[
-        bool, typer.Option("--person", help="For a person to sign in to /ui; agents cannot use it.")
-    ] = False,
 ) -> None:
     """Issue a token for a tenant, or without --org and --user for the one user of a store.
 
     It is shown once; the store keeps only a hash.
     """
-    until = _moment(expires)
+    store, (org, user) = call.store, _tenant(call)
+    until = None if expires is None else moment(expires, "expires", ahead=True)
 
     async def run(memory: Memory) -> tuple[bool, ApiToken]:
         had_tenants = (await memory.backlog()).tenants
-        return had_tenants, await memory.issue_token(org, user, name, until, person)
+        return had_tenants, await call.of(memory, expires_at=until)
 
     had_tenants, done = store.run(run)
     if store.print_json(done):
@@ -139,35 +109,25 @@ def list_tokens(store: Store) -> None:
 
 
 @token.command()
-@store_command
-def revoke(
-    store: Store,
-    token_id: Annotated[UUID, typer.Argument(metavar="ID", help="The id that pgmem token list shows.")],
-) -> None:
+@verb_command("revoke_token", "token_id")
+def revoke(call: Call) -> None:
     """Revoke a token. It stops working at once."""
-    done = store.run(lambda m: m.revoke_token(token_id))
-    if not store.print_json(done):
-        typer.echo(f"{done.name}: revoked {done.revoked_at}.")
+    done = call.answer()
+    typer.echo(f"{done.name}: revoked {done.revoked_at}.")
 
 
-@store_command
-def erase_subject(
-    store: Store,
-    org: Org = "",
-    user: Annotated[str, typer.Option("--user", help="The user. Default: the whole organisation.")] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
-    yes: Yes = False,
-    by: By = None,
-) -> None:
+@verb_command("erase_subject", without=("dry_run",), defaults={"org_id": ""})
+def erase_subject(call: Call, dry_run: DryRun = False, yes: Yes = False) -> None:
     """Erase a user or an organisation from all tables, the graph and the outbox. Prints a receipt."""
+    store, (org, user) = call.store, _tenant(call)
     if not dry_run and not yes:
-        planned = store.run(lambda m: m.erase_subject(org, user))
+        planned = call.run(dry_run=True)
         if not planned.total:
             _nothing_erased(org, user)
         typer.confirm(
             f"Delete {counted(planned.total, 'row')} of {_name(org, user)} permanently?", abort=True
         )
-    done = store.run(lambda m: m.erase_subject(org, user, dry_run, by or getpass.getuser()))
+    done = call.run(dry_run=dry_run)
     if store.print_json(done):
         if not dry_run and not done.total:
             raise typer.Exit(1)
@@ -184,20 +144,9 @@ def _nothing_erased(org: str, user: str) -> NoReturn:
     stop(f"No rows of {_name(org, user)} found; nothing was erased. pgmem tenancy list shows the tenants.")
 
 
+def _tenant(call: Call) -> tuple[str, str]:
+    return call.sent.get("org_id", ""), call.sent.get("user_id", "")
+
+
 def _name(org: str, user: str) -> str:
     return "/".join(filter(None, (org, user)))
-
-
-def _moment(text: str | None) -> datetime | None:
-    if text is None:
-        return None
-    units = {"d": 86400, "h": 3600, "m": 60}
-    if text[:-1].isdigit() and text[-1] in units:
-        return datetime.now(UTC) + timedelta(seconds=int(text[:-1]) * units[text[-1]])
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise typer.BadParameter(
-            f"{text!r} is not a time: use 2027-01-31, 30d or 12h", param_hint="--expires"
-        ) from None
-    return moment if moment.tzinfo else moment.astimezone()

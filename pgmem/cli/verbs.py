@@ -1,12 +1,13 @@
 """Commands made of verbs: their arguments, options and help are those that sql/ declares (pgmem/_verbs.py).
 
 A command adds what it prints, and options of people alone, such as `--yes`. What is not given is not sent, so that the
-defaults are those of the verb.
+defaults are those of the verb; only who decides is filled in, by the name of the login.
 """
 
 from __future__ import annotations
 
 import functools
+import getpass
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -46,7 +47,7 @@ KINDS: dict[str, Any] = {
     "double precision": float,
     "boolean": bool,
     "text[]": list[str],
-    "pgmem.names": list[str],
+    "uuid[]": list[UUID],
 }
 """The Python type of an option by the SQL type of the argument; else text."""
 
@@ -94,7 +95,7 @@ def verb_command(
     *words: str,
     options: Mapping[str, str | tuple[str, ...]] | None = None,
     without: Sequence[str] = (),
-    optional: Sequence[str] = (),
+    defaults: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator: a command takes the arguments of a verb, and receives its `Call`.
 
@@ -104,8 +105,9 @@ def verb_command(
             ... takes all words that follow.
         options: what people type for an argument, where it is not its name.
         without: arguments that the command does not take.
-        optional: arguments that the verb requires and the command does not.
+        defaults: what is sent for an argument that is not given; None: nothing, though the verb requires one.
     """
+    filled: dict[str, Any] = {"by": getpass.getuser, **(defaults or {})}
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         _, *own = inspect.signature(command, eval_str=True).parameters.values()
@@ -116,23 +118,30 @@ def verb_command(
             if name not in without and not ("which" in names and name in ("label", "key"))
         }
         made = [
-            _which() if word == "which" else _word(word, taken[word.removesuffix("...")], optional)
+            _which() if word == "which" else _word(word, taken[word.removesuffix("...")], filled)
             for word in words
         ]
-        made += [_option(name, one, options or {}) for name, one in taken.items() if name not in names]
+        made += [
+            _option(name, one, options or {}, filled) for name, one in taken.items() if name not in names
+        ]
 
         @functools.wraps(command)
         def run(store: Store, /, **given: Any) -> Any:
-            which = given.pop("which", None) or ()
+            which = given.pop("which") if "which" in names else ()
             sent = {}
             for name, argument in taken.items():
                 value = _value(name, argument, given.pop(name, None))
+                if value is None:
+                    value = filled.get(name)
+                    value = value() if callable(value) else value
                 if value is not None:
                     sent[name] = value
             return command(Call(store, verb, sent, which), **given)
 
         first = inspect.Parameter("store", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Store)
-        run.__signature__ = inspect.Signature([first, *made, *own])  # type: ignore[attr-defined]
+        # Python wants those without a default first; a command line does not.
+        made = sorted((*made, *own), key=lambda one: one.default is not inspect.Parameter.empty)
+        run.__signature__ = inspect.Signature([first, *made])  # type: ignore[attr-defined]
         return store_command(run)
 
     return decorate
@@ -142,11 +151,12 @@ def _which() -> inspect.Parameter:
     return inspect.Parameter("which", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Which)
 
 
-def _word(word: str, argument: Argument, optional: Sequence[str]) -> inspect.Parameter:
+def _word(word: str, argument: Argument, filled: Mapping[str, Any]) -> inspect.Parameter:
     name = word.removesuffix("...")
     kind = list[str] if name != word else _kind(argument)
-    made = typer.Argument(help=meaning(argument), metavar=name.removesuffix("_id").upper())
-    required = argument.required and name not in optional
+    metavar = "ID" if argument.type == "uuid" else name.removesuffix("_id").upper()
+    made = typer.Argument(help=meaning(argument), metavar=metavar)
+    required = argument.required and name not in filled
     return inspect.Parameter(
         name,
         inspect.Parameter.POSITIONAL_OR_KEYWORD,
@@ -155,15 +165,21 @@ def _word(word: str, argument: Argument, optional: Sequence[str]) -> inspect.Par
     )
 
 
-def _option(name: str, argument: Argument, options: Mapping[str, str | tuple[str, ...]]) -> inspect.Parameter:
+def _option(
+    name: str,
+    argument: Argument,
+    options: Mapping[str, str | tuple[str, ...]],
+    filled: Mapping[str, Any],
+) -> inspect.Parameter:
     typed = options.get(name) or OPTIONS.get(name) or f"--{name.replace('_', '-')}"
     words = list((typed,) if isinstance(typed, str) else typed)
     if argument.type == "boolean" and len(words) == 1 and "/" not in words[0]:
         no = f"--no-{words[0][2:]}"
         words = {"False": words, "True": [f" /{no}"]}.get(str(argument.default), [f"{words[0]}/{no}"])
-    said = meaning(argument) + (" Repeatable." if _kind(argument) == list[str] else "")
-    if argument.default and argument.type != "boolean":
-        said += f" Default: {argument.default}."
+    said = meaning(argument) + (" Repeatable." if argument.type.endswith("[]") else "")
+    default = filled.get(name, argument.default)
+    if default and argument.type != "boolean":
+        said += f" Default: {'your login name' if callable(default) else default}."
     made = typer.Option(
         *words,
         help=said,
@@ -175,7 +191,7 @@ def _option(name: str, argument: Argument, options: Mapping[str, str | tuple[str
         if argument.choices or argument.type == "boolean"
         else METAVARS.get(argument.type, "TEXT"),
     )
-    required = argument.required
+    required = argument.required and name not in filled
     return inspect.Parameter(
         name,
         inspect.Parameter.POSITIONAL_OR_KEYWORD,
@@ -195,8 +211,8 @@ def _kind(argument: Argument) -> Any:
 
 
 def meaning(argument: Argument) -> str:
-    """What an argument means: its first clause, as agents read it; the rest is in the reference."""
-    said = re.split(r"[.;] |[.;]$", argument.meaning, maxsplit=1)[0]
+    """What an argument means: its first sentence; the rest is in the reference."""
+    said = re.split(r"[.] |[.;]$", argument.meaning, maxsplit=1)[0]
     return said[:1].upper() + said[1:] + "."
 
 
@@ -218,22 +234,28 @@ def _value(name: str, argument: Argument, given: Any) -> Any:
     return given
 
 
-def moment(text: str, name: str) -> datetime:
+def moment(text: str, name: str, *, ahead: bool = False) -> datetime:
     """A time from what was typed: 2026-09-01 is the end of that day, 2026-09-01T12:00 that minute, 30d ago.
+
+    Args:
+        text: what was typed.
+        name: of the argument, for the message.
+        ahead: a time to come: 30d is in thirty days, and a day is its beginning.
 
     Raises:
         typer.BadParameter: it is not a valid time.
     """
     units = {"d": 86400, "h": 3600, "m": 60}
     if match := re.fullmatch(r"(\d{1,6})([dhm])", text.strip()):
-        return datetime.now().astimezone() - timedelta(seconds=int(match[1]) * units[match[2]])
+        away = timedelta(seconds=int(match[1]) * units[match[2]])
+        return datetime.now().astimezone() + (away if ahead else -away)
     try:
         found = datetime.fromisoformat(text.strip())
     except ValueError:
         raise typer.BadParameter(
             f"{name.replace('_', '-')} {text!r} is not a valid time: send a day (2026-09-01), a time "
-            "(2026-09-01T12:00) or how long ago (30d, 12h)"
+            f"(2026-09-01T12:00) or how long {'from now' if ahead else 'ago'} (30d, 12h)"
         ) from None
-    if re.fullmatch(r"\d{4}-\d\d-\d\d", text.strip()):
+    if not ahead and re.fullmatch(r"\d{4}-\d\d-\d\d", text.strip()):
         found = datetime.combine(found, time.max)
     return found if found.tzinfo else found.astimezone()
