@@ -6,6 +6,7 @@ import inspect
 import json
 import re
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -14,7 +15,7 @@ import psycopg
 import typer
 from psycopg.rows import dict_row
 
-from generation import catalog
+from generation import catalog, chapters
 from pgmem import errors
 from pgmem._verbs import VERBS
 from pgmem.cli import app as cli
@@ -303,28 +304,41 @@ away, so that an agent can go on without its memory.
 # Verbs and views
 
 
-def verbs_page(connection: psycopg.Connection[dict[str, Any]]) -> str:
-    """Return the page of the verbs, by chapter."""
-    parts, chapter = [WRITTEN, VERBS_HEAD], ""
-    for verb in catalog.verbs(connection):
-        if verb.chapter != chapter:
-            chapter = verb.chapter
+def verbs_pages(connection: psycopg.Connection[dict[str, Any]]) -> dict[Path, str]:
+    """Return the page that lists the verbs, and one for each folder of sql/ that declares some."""
+    folders = {path.stem[3:]: path.parent.name for path in chapters.SQL.glob("*/[0-9][0-9]-*.sql")}
+    verbs = sorted(catalog.verbs(connection), key=lambda verb: folders[verb.chapter])
+    index, made = [WRITTEN, VERBS_HEAD], {}
+    for folder, group in groupby(verbs, key=lambda verb: folders[verb.chapter]):
+        listed, parts = [], [WRITTEN, f"\n# Verbs: {folder}\n"]
+        for chapter, declared in groupby(group, key=lambda verb: verb.chapter):
             parts.append(f"\n## {chapter.replace('-', ' ').capitalize()}\n")
-        interfaces = [
-            "SQL",
-            *(["Python"] if hasattr(Memory, verb.name) else []),
-            *(["MCP"] if verb.toolset else []),
-        ]
-        parts.append(f"\n### {verb.name}\n\n{verb.text}\n\n{signature(verb)}\n")
-        if described := [(code(a.name), a.meaning) for a in verb.arguments if a.meaning]:
-            parts.append(table(("argument", "meaning"), described) + "\n")
-        if verb.raises:
-            parts.append(table(("raises", "when"), ((code(name), when) for name, when in verb.raises)) + "\n")
-        parts.append(
-            f"From: {', '.join(interfaces)}. Effect: {EFFECTS[verb.effect]} Called by: {RIGHTS[verb.rights]}."
-            f" Behind a front: {REACH[verb.reach]}.\n"
+            for verb in declared:
+                listed.append((f"[{verb.name}](verbs/{folder}.md#{verb.name})", verb.summary))
+                parts += verb_section(verb)
+        index.append(
+            f"\n## [{folder.capitalize()}](verbs/{folder}.md)\n\n{table(('verb', 'what it does'), listed)}"
         )
-    return "".join(parts)
+        made[REFERENCE / "verbs" / f"{folder}.md"] = "".join(parts)
+    return {REFERENCE / "verbs.md": "".join(index), **made}
+
+
+def verb_section(verb: catalog.Verb) -> Iterator[str]:
+    """Yield the section of a verb."""
+    interfaces = [
+        "SQL",
+        *(["Python"] if hasattr(Memory, verb.name) else []),
+        *(["MCP"] if verb.toolset else []),
+    ]
+    yield f"\n### {verb.name}\n\n{verb.text}\n\n{signature(verb)}\n"
+    if described := [(code(a.name), a.meaning) for a in verb.arguments if a.meaning]:
+        yield table(("argument", "meaning"), described) + "\n"
+    if verb.raises:
+        yield table(("raises", "when"), ((code(name), when) for name, when in verb.raises)) + "\n"
+    yield (
+        f"From: {', '.join(interfaces)}. Effect: {EFFECTS[verb.effect]} Called by: {RIGHTS[verb.rights]}."
+        f" Behind a front: {REACH[verb.reach]}.\n"
+    )
 
 
 REACH = {
@@ -534,7 +548,7 @@ def pages(dsn: str) -> dict[Path, str]:
             REFERENCE / "cli.md": cli_page(),
             REFERENCE / "settings.md": settings_page(connection),
             REFERENCE / "errors.md": errors_page(),
-            REFERENCE / "verbs.md": verbs_page(connection),
+            **verbs_pages(connection),
             REFERENCE / "views.md": views_page(connection),
             REFERENCE / "mcp-tools.md": anyio.run(mcp_page, dsn),
         }
