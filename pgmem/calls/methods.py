@@ -1685,6 +1685,7 @@ class Verbs:
             limit: How many at most, 1 to 1000.
 
         Raises:
+            InvalidArgument: the limit is not from 1 to 1000.
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
         """
@@ -2516,7 +2517,7 @@ class Verbs:
             query: Only what holds one of these words; unset: all.
 
         Raises:
-            InvalidArgument: the limit is not between 1 and 1000.
+            InvalidArgument: the limit is not from 1 to 1000.
         """
         return await self.caller.listed(
             "surface_insights", Insights, Insight, {"limit": limit, "query": query}
@@ -2584,6 +2585,7 @@ class Verbs:
 
         Raises:
             MemoryNotFound: no such project is visible here.
+            InvalidArgument: the limit is not from 1 to 1000.
         """
         return await self.caller.one("memory_health", Health, {"project_id": project_id, "limit": limit})
 

@@ -7,8 +7,8 @@
 -- contents of the schema.
 --
 -- The comment on a verb is its documentation everywhere. It begins with a sentence; lines `name: meaning` describe
--- arguments that are not described below, and lines `ErrorClass: when` say what it raises. What all verbs of its rights
--- raise is added here, and is part of the comment like the rest.
+-- arguments that are not described below, and lines `ErrorClass: when` say what it raises. What all verbs of its rights,
+-- or with a limit, raise is added here, and is part of the comment like the rest.
 --
 -- Locks: the rows of pgmem.verb, inside the upgrade's transaction.
 
@@ -41,12 +41,14 @@ begin
          p_rights, p_effect, p_answer, p_patience, p_toolset, p_description, p_hidden, coalesce(p_reach, 'caller'),
          p_least
   from pgmem.verb v;
-  foreach v_error in array case
-    when p_rights = 'reviewer' then array['NotPermitted: the login is neither owner nor reviewer.']
-    when p_rights = 'writer' and p_effect not in ('read', 'look') then array[
-      'IdentityRequired: the store has tenants and the caller has no identity.',
-      'WrongIsolation: the transaction is not READ COMMITTED.']
-    else '{}' end
+  foreach v_error in array
+    case when exists (select from pg_proc p where p.oid = v_verb and 'pgmem.row_limit'::regtype = any (p.proargtypes))
+      then array['InvalidArgument: the limit is not from 1 to 1000.'] else '{}' end
+    || case when p_rights = 'reviewer' then array['NotPermitted: the login is neither owner nor reviewer.']
+      when p_rights = 'writer' and p_effect not in ('read', 'look') then array[
+        'IdentityRequired: the store has tenants and the caller has no identity.',
+        'WrongIsolation: the transaction is not READ COMMITTED.']
+      else '{}' end
   loop
     if strpos(v_comment, e'\n' || split_part(v_error, ' ', 1)) = 0 then
       -- After a blank line, unless it goes on with the errors that the chapter names.

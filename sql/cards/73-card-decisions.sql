@@ -24,19 +24,13 @@ create or replace function pgmem.decide_card(
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_node   pgmem.node;
-  v_by     text := pgmem.clean_key(p_by, 'by');
   v_caller pgmem.caller := pgmem.require_writer();
+  v_by     text := pgmem.require_key(p_by, 'by');
 begin
-  if v_by is null then
-    raise exception using errcode = 'PM001',
-      message = 'by must not be empty; send the name of the person who decides.';
-  end if;
   select n.* into v_node from pgmem.visible_node n where n.id = p_card_id and n.label = 'Card';
   if v_node.seq is not null then
     perform pgmem.require_own(v_node, v_caller);
-    perform pgmem.lock_scope(v_node.scope_key);
-    -- Read again under the lock: another decision may have changed or removed the card meanwhile.
-    select n.* into v_node from pgmem.visible_node n where n.id = p_card_id;
+    v_node := pgmem.locked(v_node);
   end if;
   if v_node.seq is null then
     raise exception using errcode = 'PM002', message = format('Memory record not found: %s', p_card_id);

@@ -232,7 +232,7 @@ begin
     pgmem.make_result('failed', v_later.id, 'manual_review', v_earlier.id,
       'It was saved in another store than its candidate, and both are stored: supersede replaces the candidate by it, '
       'new keeps both, drop leaves them as they are.',
-      'A person decides: pgmem review, or resolve_review(save_id, new | supersede | drop) in SQL.', v_save_id));
+      pgmem.review_step('new | supersede | drop'), v_save_id));
 end;
 $$;
 comment on function pgmem.hold_near is 'Put under review that two stored decisions of two stores have near titles.';

@@ -415,3 +415,28 @@ end;
 $$;
 comment on function pgmem.find_node is
   'The visible node of a label by id, key or exact title; none or several are errors, and the second lists them.';
+
+
+create or replace function pgmem.require_memory(p_id uuid) returns pgmem.node
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+declare
+  v_node pgmem.node;
+begin
+  select n.* into v_node from pgmem.visible_node n where n.id = p_id and pgmem.is_memory(n.label);
+  if v_node.seq is null then
+    raise exception using errcode = 'PM002',
+      message = format('No memory %s found; search_memory shows ids.', coalesce(p_id::text, 'without an id'));
+  end if;
+  return v_node;
+end;
+$$;
+comment on function pgmem.require_memory is 'The memory with an id, forgotten ones too; an error where the caller sees none.';
+
+
+-- The lock is a separate statement: the read after it sees what others did to the node meanwhile.
+create or replace function pgmem.locked(p_node pgmem.node) returns pgmem.node
+language sql volatile set search_path = pgmem, pg_temp as $$
+  select pgmem.lock_scope((p_node).scope_key);
+  select row(n.*)::pgmem.node from pgmem.visible_node n where n.seq = (p_node).seq;
+$$;
+comment on function pgmem.locked is 'A node as it is under the lock of its scope; null where another has removed it meanwhile.';

@@ -83,12 +83,8 @@ create or replace function pgmem.get_sources(
 ) returns setof pgmem.source_answer
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
-  v_node pgmem.node;
+  v_node pgmem.node := pgmem.require_memory(p_id);
 begin
-  select n.* into v_node from pgmem.visible_node n where n.id = p_id and pgmem.is_memory(n.label);
-  if v_node.seq is null then
-    raise exception using errcode = 'PM002', message = format('No memory with id %s found; search_memory shows ids.', p_id);
-  end if;
   return query
   select * from pgmem.sources_of(v_node, pgmem.visible_tenants())
   union all
@@ -180,7 +176,6 @@ List the files that memories of a project rest on, those that were not checked f
 project_id: The project.
 
 MemoryNotFound: no such project is visible here.
-InvalidArgument: the limit is not from 1 to 1000.
 $$;
 select pgmem.declare_verb('list_cited_files', p_rights => 'writer', p_effect => 'look', p_answer => 'list[CitedFile]');
 

@@ -102,14 +102,10 @@ language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
   v_answer  pgmem.feedback_answer;
   v_caller  pgmem.caller := pgmem.require_writer();
-  v_node    pgmem.node;
+  v_node    pgmem.node := pgmem.require_memory(p_id);
   v_tenant  text;
   v_last    pgmem.recall_event;
 begin
-  select n.* into v_node from pgmem.visible_node n where n.id = p_id and pgmem.is_memory(n.label);
-  if v_node.seq is null then
-    raise exception using errcode = 'PM002', message = format('No memory with id %s found; search_memory shows ids.', p_id);
-  end if;
   v_tenant := case when v_node.tenant in (v_caller.tenant, pgmem.tenant_of(v_caller.org_id)) then v_node.tenant
     else v_caller.tenant end;
   insert into pgmem.usefulness (node_seq, tenant) values (v_node.seq, v_tenant) on conflict do nothing;
@@ -212,6 +208,5 @@ session_id: Only what this conversation or session got.
 after: The seq of the last entry of the page before; unset: the first page.
 
 MemoryNotFound: no such project is visible here.
-InvalidArgument: the limit is not from 1 to 1000.
 $$;
 select pgmem.declare_verb('list_recall', p_rights => 'reader', p_effect => 'look', p_answer => 'list[RecallEntry]');

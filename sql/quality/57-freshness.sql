@@ -106,15 +106,10 @@ language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
   v_answer pgmem.confirmed;
   v_caller pgmem.caller := pgmem.require_writer();
-  v_node   pgmem.node;
+  v_node   pgmem.node := pgmem.require_memory(p_id);
 begin
-  select n.* into v_node from pgmem.visible_node n where n.id = p_id and pgmem.is_memory(n.label);
-  if v_node.seq is null then
-    raise exception using errcode = 'PM002', message = format('No memory %s found; search_memory shows ids.', coalesce(p_id::text, 'without an id'));
-  end if;
   perform pgmem.require_own(v_node, v_caller);
-  perform pgmem.lock_scope(v_node.scope_key);
-  select n.* into v_node from pgmem.visible_node n where n.seq = v_node.seq;
+  v_node := pgmem.locked(v_node);
   if not pgmem.is_live_status(v_node.status) then
     raise exception using errcode = 'PM001', message = format(
       '%s %s is %s: only a memory that holds can be confirmed; save what holds now.',

@@ -215,7 +215,6 @@ project_id: Only of this project; unset: of all.
 id: Only those of this memory; unset: of all.
 
 MemoryNotFound: no such project is visible here.
-InvalidArgument: the limit is not from 1 to 1000.
 $$;
 select pgmem.declare_verb('list_conflicts', p_rights => 'reader', p_effect => 'look', p_answer => 'list[ConflictEntry]');
 

@@ -127,8 +127,6 @@ comment on function pgmem.surface_insights is $$
 The pending insights, highest confidence first.
 
 query: Only what holds one of these words; unset: all.
-
-InvalidArgument: the limit is not between 1 and 1000.
 $$;
 select pgmem.declare_verb('surface_insights', p_rights => 'reader', p_effect => 'read', p_answer => 'Insights',
   p_toolset => 'core,quality', p_description => 'The pending insights, highest confidence first.');
@@ -137,19 +135,16 @@ select pgmem.declare_verb('surface_insights', p_rights => 'reader', p_effect => 
 create or replace function pgmem.forget_proposed(p_insight pgmem.node, p_caller pgmem.caller) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
-  v_seq  bigint;
   v_node pgmem.node;
 begin
-  for v_seq in
-    select n.seq from jsonb_array_elements_text(p_insight.props -> 'sources') with ordinality as s(id, place)
+  for v_node in
+    select n.* from jsonb_array_elements_text(p_insight.props -> 'sources') with ordinality as s(id, place)
     join pgmem.visible_node n on n.id = s.id::uuid
     where p_insight.props ->> 'detector' <> 'doubles' or s.place < jsonb_array_length(p_insight.props -> 'sources')
     order by n.seq
   loop
-    select n.* into v_node from pgmem.visible_node n where n.seq = v_seq;
     perform pgmem.require_forgettable(v_node, p_caller);
-    perform pgmem.lock_scope(v_node.scope_key);
-    select n.* into v_node from pgmem.visible_node n where n.seq = v_seq;
+    v_node := pgmem.locked(v_node);
     if pgmem.needs_review(v_node, p_caller, false) then
       raise exception using errcode = 'PM004', message = format(
         'A person decides over forgetting %s %s: pgmem ui, or review_insight in SQL as a reviewer.', v_node.label,

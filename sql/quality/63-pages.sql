@@ -82,8 +82,6 @@ end;
 $$;
 comment on function pgmem.list_projects is $$
 List the projects that the caller sees, the largest first: name, live memories, focus areas.
-
-InvalidArgument: the limit is not from 1 to 1000.
 $$;
 select pgmem.declare_verb('list_projects', p_rights => 'reader', p_effect => 'look', p_answer => 'list[ProjectEntry]',
   p_toolset => 'core', p_description => 'The projects that exist, the largest first. Look before you name a new one.');
@@ -187,7 +185,6 @@ branch: Only the cards of this branch, which is not merged.
 after: The id of the last memory of the page before; unset: the first page.
 
 MemoryNotFound: no such project is visible here.
-InvalidArgument: the limit is not from 1 to 1000.
 $$;
 select pgmem.declare_verb('list_memories', p_rights => 'reader', p_effect => 'look', p_answer => 'list[MemoryEntry]');
 
@@ -427,7 +424,6 @@ Each is oldest first; line counts them from 1.
 project_id: Only of this project; unset: of all.
 
 MemoryNotFound: no such project is visible here.
-InvalidArgument: the limit is not from 1 to 1000.
 $$;
 select pgmem.declare_verb('list_lines', p_rights => 'reader', p_effect => 'look', p_answer => 'list[NumberedEntry]');
 
@@ -491,7 +487,6 @@ project_id: Only of this project; unset: of all.
 labels: Only of these kinds; unset: of all but cards.
 
 MemoryNotFound: no such project is visible here.
-InvalidArgument: the limit is not from 1 to 1000.
 $$;
 select pgmem.declare_verb('project_graph', p_rights => 'reader', p_effect => 'look', p_answer => 'DrawnGraph');
 
@@ -563,7 +558,6 @@ null for projects. Two that a relation joins are not listed: join them by SIMILA
 project_id: Only of this project; unset: of all.
 
 MemoryNotFound: no such project is visible here.
-InvalidArgument: the limit is not from 1 to 1000.
 $$;
 select pgmem.declare_verb('list_near_names', p_rights => 'reader', p_effect => 'look', p_answer => 'list[NearPair]');
 
@@ -674,8 +668,6 @@ end;
 $$;
 comment on function pgmem.list_approvals is $$
 List the approvals of global writes that agents asked for, latest first, each with its exact text.
-
-InvalidArgument: the limit is not from 1 to 1000.
 $$;
 select pgmem.declare_verb('list_approvals', p_rights => 'reader', p_effect => 'look', p_answer => 'list[Approval]');
 
@@ -725,7 +717,6 @@ project_id: Only of this project; unset: of all.
 session_id: Only this one.
 
 MemoryNotFound: no such project is visible here.
-InvalidArgument: the limit is not from 1 to 1000.
 $$;
 select pgmem.declare_verb('list_conversations', p_rights => 'reader', p_effect => 'look',
   p_answer => 'list[ConversationEntry]');
@@ -797,7 +788,6 @@ session_id: Only in this session; unset: in all.
 since: Only what was done after this time; unset: all.
 
 MemoryNotFound: no such project is visible here.
-InvalidArgument: the limit is not from 1 to 1000.
 $$;
 select pgmem.declare_verb('list_activity', p_rights => 'reader', p_effect => 'look', p_answer => 'list[Activity]');
 
@@ -862,20 +852,15 @@ declare
   v_answer pgmem.edited_memory;
   v_caller pgmem.caller := pgmem.require_writer();
   v_title  text := case when p_title is not null then pgmem.clean_title(p_title, 'title') end;
+  v_by     text;
   v_node   pgmem.node;
   v_label  pgmem.label;
 begin
   perform pgmem.require_reviewer('edit_memory');
-  if pgmem.clean_key(p_by, 'by') is null then
-    raise exception using errcode = 'PM001', message = 'by must not be empty; send the name of the person who decides.';
-  end if;
-  select n.* into v_node from pgmem.visible_node n where n.id = p_id and pgmem.is_memory(n.label);
-  if v_node.seq is null then
-    raise exception using errcode = 'PM002', message = format('No memory %s found.', p_id);
-  end if;
+  v_by := pgmem.require_key(p_by, 'by');
+  v_node := pgmem.require_memory(p_id);
   perform pgmem.require_forgettable(v_node, v_caller);
-  perform pgmem.lock_scope(v_node.scope_key);
-  select n.* into v_node from pgmem.visible_node n where n.id = p_id;
+  v_node := pgmem.locked(v_node);
   if v_node.version is distinct from p_version then
     raise exception using errcode = 'PM001', message = format(
       'The memory has changed since it was shown: it is at version %s. Look at it, then edit it again.',
@@ -904,7 +889,7 @@ begin
   end if;
   v_node.source := v_caller.source;
   v_node.trust_level := v_caller.trust_level;
-  v_node.agent_id := coalesce(pgmem.clean_key(p_by, 'by'), v_caller.agent_id);
+  v_node.agent_id := v_by;
   v_node := pgmem.update_node(v_node);
   perform pgmem.store_embedding(v_node, null);
   v_answer.id := v_node.id;

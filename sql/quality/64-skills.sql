@@ -92,6 +92,5 @@ Only the words of a person are skills. A pattern of an agent has approved false,
 project_id: Only of this project, and what is global; unset: of all.
 
 MemoryNotFound: no such project is visible here.
-InvalidArgument: the limit is not from 1 to 1000.
 $$;
 select pgmem.declare_verb('list_skills', p_rights => 'reader', p_effect => 'look', p_answer => 'list[SkillEntry]');

@@ -389,14 +389,14 @@ comment on function pgmem.rank_memories is
 create or replace function pgmem.is_named_in(p_key text, p_props jsonb, p_asked text) returns boolean
 language sql immutable parallel safe
 begin atomic
-  select case when p_key is not null then strpos(p_asked, pgmem.as_name(p_key)) > 0
+  select strpos(p_asked, pgmem.as_name(p_key)) > 0
     or strpos(p_asked, pgmem.as_name(coalesce(p_props ->> 'entity_name', p_key))) > 0
     or exists (select from jsonb_array_elements_text(
                  case when jsonb_typeof(p_props -> 'aliases') = 'array' then p_props -> 'aliases' else '[]' end) as a(name)
-               where length(pgmem.as_name(a.name)) > 2 and strpos(p_asked, pgmem.as_name(a.name)) > 0) end;
+               where length(pgmem.as_name(a.name)) > 2 and strpos(p_asked, pgmem.as_name(a.name)) > 0);
 end;
 comment on function pgmem.is_named_in is
-  'Whether a name or an alias of a memory is a whole part of a query (as_name); null where the memory has no name.';
+  'Whether a name or an alias of a named memory is a whole part of a query (as_name).';
 
 
 -- What an answer shows of a long text: the stretch that holds the rarest words, each counted once; the first of equals.

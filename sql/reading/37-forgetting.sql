@@ -140,7 +140,6 @@ comment on function pgmem.forget_node is
   'Hide a node, or purge it and leave its tombstone. The caller holds its scope lock.';
 
 
--- The lock is a separate statement: the read after it sees what others did to the memory meanwhile.
 create or replace function pgmem.begin_change(
   p_verb text,
   p_caller pgmem.caller,
@@ -159,8 +158,7 @@ begin
   if node.scope = 'global' and not pgmem.needs_review(node, p_caller, p_purge) then
     token_id := pgmem.require_approval(p_governance_token, p_caller, p_verb, array[node.title::text]);
   end if;
-  perform pgmem.lock_scope(node.scope_key);
-  select n.* into node from pgmem.visible_node n where n.seq = node.seq;
+  node := pgmem.locked(node);
   if node.seq is null then
     raise exception using errcode = 'PM002',
       message = format('No %s named %s found.', p_label, quote_literal(left(p_key, 80)));

@@ -205,8 +205,7 @@ begin
     if p_review is null and not v_supersedes and v_near.score >= pgmem.setting_float('dedup_manual_review') then
       perform pgmem.refuse('failed',
         format('Cannot distinguish duplicate vs supersede. Review candidate: %s', v_near.id),
-        'A person decides: pgmem review, or resolve_review(save_id, new | supersede | drop) in SQL.',
-        'manual_review', v_near.id);
+        pgmem.review_step('new | supersede | drop'), 'manual_review', v_near.id);
     end if;
   end if;
 

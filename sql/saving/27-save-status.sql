@@ -259,8 +259,6 @@ The oldest come first. Where a later decision supersedes the one that a save res
 `score` is the Jaccard similarity of the two titles, 0 to 1.
 
 project_id: Only those of this project; unset: of all that the caller sees.
-
-InvalidArgument: the limit is not from 1 to 1000.
 $$;
 select pgmem.declare_verb('list_reviews', p_rights => 'reader', p_effect => 'look', p_answer => 'list[Review]');
 
@@ -288,7 +286,7 @@ create or replace function pgmem.resolve_review(
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
   v_caller  pgmem.caller := pgmem.require_writer();
-  v_by      text := pgmem.clean_key(p_by, 'by');
+  v_by      text;
   v_attempt pgmem.save_attempt;
   v_scope   pgmem.scope_state;
   v_head    pgmem.node;
@@ -299,9 +297,7 @@ begin
     raise exception using errcode = 'PM004',
       message = 'Only a reviewer resolves reviews: connect as a member of pgmem_reviewer.';
   end if;
-  if v_by is null then
-    raise exception using errcode = 'PM001', message = 'by must not be empty; send the name of the person who decides.';
-  end if;
+  v_by := pgmem.require_key(p_by, 'by');
   -- A person on the pages of a server acts for one tenant, and may not decide what is public.
   if v_caller.source = 'ui' and v_caller.identified then
     v_caller.tenants := v_caller.tenants[: cardinality(v_caller.tenants) - 1];

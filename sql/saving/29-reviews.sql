@@ -58,12 +58,12 @@ end;
 comment on function pgmem.review_message is 'Why a change of a memory waits for a person.';
 
 
-create or replace function pgmem.review_step() returns text
+create or replace function pgmem.review_step(p_outcomes text default 'supersede | drop') returns text
 language sql immutable parallel safe
 begin atomic
-  select 'A person decides: pgmem review, or resolve_review(save_id, supersede | drop) in SQL.'::text;
+  select format('A person decides: pgmem review, or resolve_review(save_id, %s) in SQL.', p_outcomes);
 end;
-comment on function pgmem.review_step is 'The next step after a change that waits for a person.';
+comment on function pgmem.review_step is 'The next step after what waits for a person, with the outcomes that it can have.';
 
 
 -- Asked for again, the same change is the same review.
@@ -140,8 +140,7 @@ begin
     raise exception using errcode = 'PM002', message = 'The memory under review was deleted; drop the review.';
   end if;
   perform pgmem.require_own(v_node, p_caller);
-  perform pgmem.lock_scope(v_node.scope_key);
-  select n.* into v_node from pgmem.visible_node n where n.seq = v_node.seq;
+  v_node := pgmem.locked(v_node);
   case p_verb
     when 'forget' then
       perform pgmem.forget_node(v_node, p_caller, (p_arguments ->> 'purge')::boolean);
@@ -179,10 +178,7 @@ begin
   if jsonb_typeof(p_arguments) is distinct from 'object' then
     raise exception using errcode = 'PM001', message = 'arguments must be an object; send those of the verb.';
   elsif p_verb in ('forget', 'edit_memory') then
-    select n.* into v_node from pgmem.visible_node n where n.id = p_id and pgmem.is_memory(n.label);
-    if v_node.seq is null then
-      raise exception using errcode = 'PM002', message = format('No memory %s found.', p_id);
-    end if;
+    v_node := pgmem.require_memory(p_id);
     perform pgmem.require_forgettable(v_node, v_caller);
     p_arguments := p_arguments || jsonb_build_object('label', v_node.label, 'key', coalesce(v_node.key, v_node.id::text));
   elsif not exists (select from pgmem.field f join pgmem.label l on l.name = f.label where l.verb = p_verb) then
@@ -265,7 +261,5 @@ comment on function pgmem.list_tombstones is $$
 List the memories that were purged, latest first: which, when and by whom; their content is deleted.
 
 content_hash is SHA-256 of title, the separator U+001E and the properties as jsonb writes them.
-
-InvalidArgument: the limit is not from 1 to 1000.
 $$;
 select pgmem.declare_verb('list_tombstones', p_rights => 'reader', p_effect => 'look');

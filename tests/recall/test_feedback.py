@@ -123,7 +123,7 @@ def test_a_memory_of_another_tenant_cannot_be_judged(call: Call, act_as: ActAs) 
     call("save_session", objective="open", project_id="hidden")
     mine = call("save_context", content="The safe is behind the shelf", project_id="hidden")["artifact_id"]
     act_as("globex", "gus")
-    with pytest.raises(psycopg.Error, match="No memory with id"):
+    with pytest.raises(psycopg.Error, match="No memory .* found; search_memory"):
         call("feedback", id=mine, verdict="wrong")
 
 
