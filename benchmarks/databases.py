@@ -13,7 +13,7 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from benchmarks.corpus import Corpus
-from pgmem.database.identity import SET_FOR_SESSION, SET_FOR_TRANSACTION, Identity
+from pgmem.database.identity import SET_FOR_TRANSACTION, Identity
 from pgmem.embeddings.static import StaticProvider
 from pgmem.install import schema
 
@@ -98,7 +98,8 @@ def filled_database(
 def connect_as(dsn: str, user: str = "") -> psycopg.Connection[tuple[object, ...]]:
     """An autocommit connection with the identity of a user; statements are prepared at their second use."""
     connection = psycopg.connect(dsn, autocommit=True, prepare_threshold=1)
-    connection.execute(SET_FOR_SESSION, Identity(user_id=user))
+    for setting in Identity(user_id=user)._asdict().items():
+        connection.execute("select set_config('pgmem.' || %s, %s, false)", setting)
     return connection
 
 

@@ -66,7 +66,6 @@ _RELEASE = re.compile(
 _UNDONE = re.compile(r'^Revert:? ["“](.*)["”]', re.IGNORECASE)
 _AGAIN = re.compile(r'^Re-?(?:apply|land):? ["“]?(.*?)["”]?$', re.IGNORECASE)
 _TAKES_BACK = re.compile(r"\breverts commit ([0-9a-f]{7,64})\b", re.IGNORECASE)
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])")
 _NO_PROSE = re.compile(
     r"^(?:#|- \[|\||>|```|<|https?://\S+$|[*+-] \S+$|Conflicts:|\(cherry picked|This reverts commit)"
 )

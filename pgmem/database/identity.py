@@ -28,16 +28,11 @@ class Identity(NamedTuple):
     made_at: str = ""
 
 
-def _assignments(is_local: LiteralString) -> LiteralString:
-    names: tuple[LiteralString, ...] = Identity._fields
-    return ", ".join(f"set_config('pgmem.{name}', %s, {is_local})" for name in names)
-
-
-SET_FOR_TRANSACTION: LiteralString = f"select {_assignments('true')}"
+_FIELDS: tuple[LiteralString, ...] = Identity._fields
+SET_FOR_TRANSACTION: LiteralString = "select " + ", ".join(
+    f"set_config('pgmem.{name}', %s, true)" for name in _FIELDS
+)
 """Sets an `Identity`, the parameters of this statement, until the transaction ends."""
-
-SET_FOR_SESSION: LiteralString = f"select {_assignments('false')}"
-"""Sets an `Identity`, the parameters of this statement, until the session ends."""
 
 # JIT is off because compilation takes longer than any statement here runs.
 _OPENING: LiteralString = (

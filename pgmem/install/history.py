@@ -10,7 +10,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 
 from pgmem.errors import UnsuitableDatabase
+from pgmem.release import release
 
 PACKAGE = Path(__file__).parent.parent
 # In a wheel sql/ and migrations/ are inside the package; an editable install leaves them at the top of the checkout.
@@ -28,15 +28,6 @@ FOLDER = PACKAGE / "_migrations" if (PACKAGE / "_migrations").is_dir() else PACK
 # state after it. The revisions between them were renumbered when branches were merged, so a number does not
 # determine which tables a store has.
 _UNRECORDED = ("0005", "0027")
-
-
-@cache
-def release() -> str:
-    """The installed release of pgmem, or `0` when the package is run without being installed."""
-    try:
-        return version("pgmem-agent")
-    except PackageNotFoundError:
-        return "0"
 
 
 @dataclass(frozen=True, slots=True)

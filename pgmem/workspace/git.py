@@ -398,19 +398,6 @@ class Git:
         names = self._git.text(*_DIFF, "-M", "--relative", "--name-only", "-z", start, head or "HEAD", "--")
         return [name for name in names.split("\0") if name]
 
-    def tree(self, commit: str) -> dict[str, bytes]:
-        """The files of a commit, up to 2 MB each, by path; other paths are left out."""
-        rows = []
-        for entry in self._git.text("ls-tree", "-r", "-z", "--long", commit).split("\0"):
-            about, _, path = entry.partition("\t")
-            mode, _, rest = about.partition(" ")
-            if path and mode.startswith("100"):
-                blob, size = rest.split()[1:3]
-                if int(size) <= _MOST_BYTES:
-                    rows.append((path, blob))
-        found = self._blobs(sorted({blob for _, blob in rows}))
-        return {path: found[blob] for path, blob in rows}
-
     def contents(self, names: Collection[str]) -> dict[str, bytes]:
         """The files of some names, such as COMMIT:PATH, up to 2 MB each; other names are left out."""
         asked, kept = sorted(names), []
