@@ -586,3 +586,29 @@ def cards(
     )
     for name, value in (report["reviews"] | report.get("times", {})).items():
         typer.echo(f"{name.replace('_', ' ')}: {value}")
+
+
+@app.command()
+def planted(
+    repository: Annotated[
+        list[Path],
+        typer.Option("--repository", exists=True, file_okay=False, help="A git repository; repeatable."),
+    ],
+    count: Annotated[int, typer.Option("--count", min=1, help="Decisions in each.")] = 9,
+    json_file: JsonFile = None,
+    dsn: Databases = None,
+) -> None:
+    """Plant decisions in the messages of real commits, and count those that reach who opens the file."""
+    from benchmarks.planted import measure
+
+    def run(progress: Progress) -> list[dict[str, Any]]:
+        return [measure(one, progress, dsn, count=count) for one in repository]
+
+    reports = _reported(json_file, run)
+    rows = [[one[key] for key in ("repository", "planted", "any_sentence", "whole")] for one in reports]
+    total = ["together", *(sum(row[place] for row in rows) for place in (1, 2, 3))]
+    _print("decisions on the first screen", ("", "planted", "any sentence", "whole"), [*rows, total])
+    for row in (row for one in reports for row in one["rows"] if not row["shown"]):
+        typer.echo(
+            f"missed: {row['path']} of {row['commit'][:9]}, {row['newer']} newer ones explain the file"
+        )

@@ -40,9 +40,17 @@ _FIX = re.compile(
 )
 _REASON = re.compile(
     r"\b(?:because|never|must(?: not|n't)?|workaround|work around|revert(?:ed|s)?|do not|don't|otherwise|"
-    r"so that|on purpose|deliberately|intentionally|breaks? when|unsafe|backwards? compatib\w+)\b",
+    r"so that|on purpose|deliberately|intentionally|breaks? when|unsafe|backwards? compatib\w+"
+    r"|since|cause[sd]?|prevent(?:s|ed|ing)?|avoid(?:s|ed|ing)?)\b",
     re.IGNORECASE,
 )
+_DONE = re.compile(
+    r"^\W*(?:add|adjust|allow|bump|change|clean|convert|cover|creat|delet|document|drop|enabl|extract|fix|implement|improv"
+    r"|introduc|link|mak|mov|provid|put|refactor|refin|remov|renam|replac|rewrit|set|simplif|split|support|test|tid|tweak"
+    r"|updat|us)(?:e|y|s|es|ed|ing|ies|ied|d)?\b",
+    re.IGNORECASE,
+)
+"""A sentence that says what was done, which the change shows."""
 _TRAILER = re.compile(
     r"^[A-Z][\w-]+(?:-by)?: \S|^(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?|see|ref[s]?)\b.{0,12}#\d+\W*$", re.I
 )
@@ -377,7 +385,7 @@ class Timeline:
             most: how many for a file.
         """
         found: list[Reason] = []
-        given: Counter[str] = Counter()
+        given: defaultdict[str, list[str]] = defaultdict(list)
         texts = self.explaining()
         for commit, paths in self._commits:
             own = [path for path in paths if path in files]
@@ -390,8 +398,10 @@ class Timeline:
             else:
                 about = [min(own, key=lambda path: (len(self._files[path]), path))]
             for path in about:
-                if given[path] < most:
-                    given[path] += 1
+                if (
+                    len(given[path]) < most and texts[commit.id] not in given[path]
+                ):  # one that was picked comes twice
+                    given[path].append(texts[commit.id])
                     subject = " ".join(commit.subject.split())[:100]
                     found.append(Reason(path, texts[commit.id], subject, commit.id, commit.at))
         return found
@@ -434,9 +444,10 @@ def explanation(message: str) -> str | None:
         for text in texts
         if len(text) >= 60 and text.count(" ") >= 8 and (text[-1] in ".!?:;)`" or len(text) >= 100)
     ]
-    if not texts:
+    whole = " ".join(texts)
+    if not whole or (not _REASON.search(whole) and all(_DONE.search(one) for one in _SENTENCE.split(whole))):
         return None
-    if sum(map(len, texts)) > _EXPLAINED:
+    if len(whole) > _EXPLAINED:
         first = next((place for place, text in enumerate(texts) if _REASON.search(text)), 0)
         texts = texts[first:]
     said = " ".join(texts)
