@@ -51,6 +51,7 @@ _DONE = re.compile(
     re.IGNORECASE,
 )
 """A sentence that says what was done, which the change shows."""
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])")
 _TRAILER = re.compile(
     r"^[A-Z][\w-]+(?:-by)?: \S|^(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?|see|ref[s]?)\b.{0,12}#\d+\W*$", re.I
 )
