@@ -125,7 +125,13 @@ def vectors(texts: Sequence[str]) -> list[list[float]]:
     Raises:
         FileNotFoundError: wordllama's files are missing.
     """
-    return [[value / (sum(v * v for v in each) ** 0.5 or 1.0) for value in each] for each in _sums(texts)]
+    found = _sums(texts)
+    lengths = [_length(each) or 1.0 for each in found]
+    return [[value / length for value in each] for each, length in zip(found, lengths, strict=True)]
+
+
+def _length(vector: Sequence[float]) -> float:
+    return float(sum(map(operator.mul, vector, vector)) ** 0.5)
 
 
 def _sums(texts: Sequence[str]) -> list[list[float]]:
@@ -154,7 +160,7 @@ def spoken_of(pairs: Sequence[tuple[str, str]]) -> list[float]:
     """
     found = {word: () for pair in pairs for text in pair for word in _words(text)}
     read = dict(zip(found, _sums([*found]), strict=True))
-    lengths = {word: sum(v * v for v in vector) ** 0.5 for word, vector in read.items()}
+    lengths = {word: _length(vector) for word, vector in read.items()}
 
     @cache
     def alike(one: str, other: str) -> float:

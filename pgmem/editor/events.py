@@ -28,6 +28,7 @@ _PROMPT_TOKENS, _FILE_TOKENS = 600, 400
 _MOST_SENTENCES = 5
 _CANDIDATES, _MOST_NEAR = 12, 3  # decisions near a task: compared by the words of their titles, and brought
 _TITLE = 10.0  # what a title that a sentence speaks of whole counts beside the words that they share
+_REASON = 0.75  # and its reason, of that: a title says what a decision is about
 _MOST_A_CALL = 200
 _MOST_READ = 16_000_000  # bytes of a transcript at one event (the next one goes on), and of stdin
 _MOST_LINES = 4_096  # of a transcript, before what is read is sent
@@ -340,12 +341,16 @@ def _prompt(event: Event, connection: Connection) -> Brought:
 
 
 def nearest(matches: Sequence[Mapping[str, Any]], *, by_words: bool) -> Sequence[Mapping[str, Any]]:
-    """Return the few that a task gets of the decisions near it: those whose titles it speaks of most."""
+    """Return the few that a task gets of the decisions near it: those whose titles, or reasons, it speaks of most."""
     if by_words:
         from pgmem import static_vectors
 
-        shares = static_vectors.spoken_of([(match["about"], match["title"]) for match in matches])
-        scores = {id(m): m["words"] + _TITLE * share for m, share in zip(matches, shares, strict=True)}
+        texts_of = [(m["about"], m[part] or "") for part in ("title", "reason") for m in matches]
+        shares = static_vectors.spoken_of(texts_of)
+        scores = {
+            id(m): m["words"] + _TITLE * max(title, _REASON * reason)
+            for m, title, reason in zip(matches, shares, shares[len(matches) :], strict=False)
+        }
         matches = sorted(matches, key=lambda match: -scores[id(match)])
     return matches[:_MOST_NEAR]
 

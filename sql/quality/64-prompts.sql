@@ -5,13 +5,15 @@
 -- by itself, so that what is said around the task does not hide it:
 --
 --   score = words (4 at most) + 12 * cosine + shared words (2 at most)
+--           + 2 for an order to build something, or a question for what was decided
 --           - 2 for a question about the world, 1 for a remark
 --
 -- Words of talk do not count. With a best score of 6.25 the prompt is a task of this project, and gets what is nearest,
 -- however near; talk ("thanks, go on") has too few words, and work on something else neither words nor meaning of what
--- is stored. The numbers were chosen on nine small stores with 15 tasks in five wordings each and 105 other prompts
--- (benchmarks/prompts.json), where they change little around these. A cosine compares wholes; which of the nearest a task
--- is about is in its words, and their vectors are with the model: the hook takes those whose titles it speaks of most.
+-- is stored, nor a verb of building. The numbers were chosen on nine small stores with 15 tasks in five wordings each and
+-- 105 other prompts (benchmarks/prompts.json; two stores more were written before and looked at after), where they change
+-- little around these. A cosine compares wholes; which of the nearest a task is about is in its words, and their vectors
+-- are with the model: the hook takes those whose titles, or reasons, it speaks of most.
 --
 -- Locks: none.
 
@@ -20,7 +22,7 @@ create or replace function pgmem.words_of_talk() returns text[]
 language sql immutable parallel safe
 begin atomic
   -- words: as is below
-  select '{again,also,another,anything,back,bad,come,done,else,everything,fine,first,get,give,go,goes,going,good,got,
+  select '{again,also,another,anything,back,bad,come,could,done,else,everything,fine,first,get,give,go,goes,going,good,got,
     great,happy,hello,help,hey,hi,hmm,just,know,last,let,like,look,looks,make,maybe,mean,meant,need,next,nice,nothing,ok,
     okay,one,ones,others,perfect,please,really,right,said,say,see,show,something,sorry,stop,sure,take,tell,thank,thanks,
     thing,things,think,time,today,tomorrow,try,us,want,wait,way,well,without,would,wrong,yes,yesterday}'::text[];
@@ -28,20 +30,69 @@ end;
 comment on function pgmem.words_of_talk is 'English words that say nothing of what a sentence is about, beside stop words.';
 
 
+-- Most are words with which messages of commits begin; those by which people ask for texts and answers as well (write,
+-- explain, plan, translate, suggest) are not among them.
+create or replace function pgmem.verbs_of_work() returns text[]
+language sql immutable parallel safe
+begin atomic
+  -- words: as is below
+  select '{abort,accept,activate,adapt,add,adjust,align,allocate,allow,annotate,append,apply,archive,attach,authenticate,
+    automate,backport,benchmark,bind,block,build,bump,bundle,cache,calculate,call,cancel,cast,catch,change,clean,
+    clear,clone,close,collect,combine,compile,compress,compute,configure,connect,consolidate,convert,copy,correct,
+    count,create,customise,customize,debug,declare,decode,decouple,deduplicate,define,delete,deploy,deprecate,derive,
+    design,detect,disable,disallow,display,divide,document,download,drop,embed,emit,enable,encode,encrypt,enforce,
+    escape,exclude,execute,expand,export,expose,extend,extract,fetch,fill,filter,fix,flatten,flush,format,forward,
+    generate,group,handle,hardcode,harden,hide,highlight,implement,import,improve,include,increase,index,infer,
+    inherit,initialise,initialize,inject,inline,insert,install,integrate,introduce,invoke,iterate,let,limit,link,lint,
+    load,lock,log,lower,make,map,mark,mask,measure,merge,migrate,mock,modify,move,normalise,normalize,notify,omit,
+    optimise,optimize,override,parse,pass,patch,persist,pin,plot,poll,port,prefix,preserve,prevent,print,process,
+    profile,propagate,provide,publish,push,put,query,queue,raise,read,rebuild,record,recurse,redesign,reduce,refactor,
+    register,reject,release,reload,remove,rename,render,reorder,replace,report,request,require,reset,resolve,restore,
+    restrict,retry,return,reuse,revert,reword,rework,rewrite,roll,round,route,sanitise,sanitize,save,scale,schedule,
+    select,send,serialise,serialize,serve,set,ship,shorten,show,sign,simplify,skip,sort,specify,speed,split,start,
+    stop,store,stream,strip,style,submit,switch,sync,synchronise,synchronize,test,throw,track,transform,trim,tune,
+    unify,update,upgrade,upload,use,validate,verify,warn,wrap}'::text[];
+end;
+comment on function pgmem.verbs_of_work is 'English verbs with which an order to build or change something begins.';
+
+
+create or replace function pgmem.gives_work(p_words text[]) returns boolean
+language sql immutable parallel safe
+begin atomic
+  -- What is said before an order: please, could you, now, I want to. An order that goes on with "me" or "it" is talk.
+  select coalesce(f.verb = any (pgmem.verbs_of_work()) and f.next <> all ('{us,me,it,that,this}'), false)
+  from (
+    select w.word as verb, coalesce(p_words[w.place + 1], '') as next
+    from unnest(p_words) with ordinality as w(word, place)
+    -- words: as is below
+    where w.word <> all ('{please,kindly,now,then,next,so,also,and,but,or,ok,okay,hi,hey,hello,just,first,second,third,
+      finally,afterwards,can,could,would,will,you,i,we,want,need,have,has,like,should,must,to,let''s,lets,help,me,go,
+      ahead,try,i''d,we''d,i''ll,we''ll,be,able}')
+    order by w.place limit 1) f;
+end;
+comment on function pgmem.gives_work is 'Whether the words of a sentence, in small letters, are an order to build or change something.';
+
+
 create or replace function pgmem.content_sentences(p_prompt text, p_config text)
-returns table (place bigint, content text, words integer, less integer)
+returns table (place bigint, content text, words integer, more integer)
 language sql immutable set search_path = pgmem, pg_temp as $$
   select s.place, w.content, w.words,
-         case when s.text ~* '\m(we|us|our)\M' then 0
-           when s.text ~* '^\W*(what|who|which|where|when|why|how|is|are|does|do|did|was|were)\M' then 2
-           when s.text ~* '^\W*(i|you|he|she|it|that|my)\M(?!\s+(want|need|must|should|would like|has to|have to))' then 1
+         case when pgmem.gives_work(w.said)
+             or s.text ~* '\m(we|us|our)\M.*\m(decided?|agreed?|chose|chosen|settled)\M' then 2
+           when s.text ~* '\m(we|us|our)\M' then 0
+           when s.text ~* '^\W*(what|who|which|where|when|why|how|is|are|does|do|did|was|were)\M' then -2
+           when s.text ~* '^\W*(i|you|he|she|it|that|my)\M(?!\s+(want|need|must|should|would like|has to|have to))' then -1
            else 0 end
   from regexp_split_to_table(left(p_prompt, 4000), '(?<=[.!?;:])\s+|\n+') with ordinality as s(text, place)
   cross join lateral (
-    select string_agg(word[1], ' ' order by number) as content, count(distinct lower(word[1]))::integer as words
+    select string_agg(m.word[1], ' ' order by m.number) filter (where f.tells) as content,
+           (count(distinct lower(m.word[1])) filter (where f.tells))::integer as words,
+           array_agg(f.word order by m.number) as said
     from regexp_matches(s.text, '[[:alnum:]_][[:alnum:]_''/.+#-]*', 'g') with ordinality as m(word, number)
-    where lower(btrim(word[1], '.''')) <> all (pgmem.words_of_talk())
-      and to_tsvector(p_config::regconfig, word[1]) <> ''::tsvector) w
+    cross join lateral (select lower(btrim(m.word[1], '.''')) as word) l
+    cross join lateral (
+      select l.word, l.word <> all (pgmem.words_of_talk()) and to_tsvector(p_config::regconfig, m.word[1]) <> ''::tsvector
+        as tells) f) w
   where w.words >= 2 order by s.place limit 8;
 $$;
 comment on function pgmem.content_sentences is
@@ -107,7 +158,7 @@ begin
   v_filter := v_all;
   v_filter.labels := '{Decision}';
   for v_said in
-    select s.content, s.words, s.less, row_number() over (order by s.place)::integer as number
+    select s.content, s.words, s.more, row_number() over (order by s.place)::integer as number
     from pgmem.content_sentences(coalesce(pgmem.clean_text(p_prompt, 'prompt'), ''), v_config) s order by s.place
   loop
     v_vector := nullif(array(
@@ -138,11 +189,12 @@ begin
       from unnest(v_words.lexemes, v_words.queries) as w(lexeme, query) where n.tsv @@ w.query) shared
     left join pgmem.vector_scores(case when v_model.id is not null then v_vector end, v_model,
       array(select x.seq from candidate x)) v on v.seq = c.seq
-    cross join lateral (select least(v_said.words, 4) - v_said.less
+    cross join lateral (select least(v_said.words, 4) + v_said.more
       + least(shared.words, 2) * case when v.score is null then 1.5 else 1 end as words) s;
     v_near := v_near || coalesce(v_more, '[]');
   end loop;
   select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'label', n.label, 'title', n.title,
+           'reason', left(coalesce(n.props ->> 'rationale', n.props ->> 'content'), 200),
            'standing', n.instructs, 'created_at', n.created_at, 'about', m.about, 'words', m.words)
          order by m.score desc, m.seq desc), '[]')
   into matches
@@ -157,8 +209,8 @@ $$;
 comment on function pgmem.memory_for_prompt is $$
 The decisions and standing instructions nearest to the work that a prompt gives, best first; none for mere talk.
 
-Each match holds id, label, title, standing and created_at, the sentence that it is nearest to (about) and what the words
-of that sentence count (words).
+Each match holds id, label, title, standing and created_at, the beginning of its reason, the sentence that it is nearest to
+(about) and what the words of that sentence count (words).
 
 prompt: What a person wrote to an agent; its first 4000 characters count.
 project_id: Project name; unset: all projects.

@@ -17,8 +17,8 @@ from tests.hook.conftest import Hook, context
 
 PROMPTS = json.loads((Path(__file__).parents[2] / "benchmarks" / "prompts.json").read_text())
 STORES = {
-    name: (kept, part["wordings"], part["idle"], least)
-    for part, least in zip(PROMPTS["sets"], (14, 8, 10), strict=True)
+    name: (kept, part["wordings"], part["idle"], *bounds)
+    for part, bounds in zip(PROMPTS["sets"], ((15, 2), (12, 2), (12, 2), (11, 8)), strict=True)
     for name, kept in part["stores"].items()
 }
 Call = Callable[..., Any]
@@ -72,15 +72,22 @@ def store(vectors: None, call: Call, connection: psycopg.Connection[DictRow]) ->
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.long if name in PROMPTS["sets"][2]["stores"] else ())
+        pytest.param(
+            name,
+            marks=() if name in ("bikes", "logs") else pytest.mark.long,
+        )
         for name in STORES
     ],
 )
 def test_a_task_brings_what_was_decided_on_it_in_any_wording_and_talk_brings_nothing(
     name: str, store: Store
 ) -> None:
-    """Of tasks that share words with the decision 14 of 15; of those that share the topic alone 8 and 10."""
-    kept, wordings, idle, least = STORES[name]
+    """Of tasks that share words with the decision all, of those that share the topic alone 12 of 15.
+
+    The last set was written before the rule was and looked at after: 11 of 15. Half of the work on something else in it
+    begins with a verb of building ("add two cups of flour"), and is not told apart.
+    """
+    kept, wordings, idle, least, most = STORES[name]
     store.fill(name, kept)
     counts = {}
     for wording, words in wordings.items():
@@ -92,7 +99,7 @@ def test_a_task_brings_what_was_decided_on_it_in_any_wording_and_talk_brings_not
     long = [prompt for prompt in PROMPTS["long"] if store.brought(prompt, name)]
     print(name, counts, f"{len(answered)} of {len(idle)}", answered, f"{len(long)} of 15", long)
     assert min(counts.values()) >= least
-    assert len(answered) <= 2
+    assert len(answered) <= most
     assert len(long) <= 6
 
 
