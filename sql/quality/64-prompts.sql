@@ -85,14 +85,14 @@ language sql immutable set search_path = pgmem, pg_temp as $$
            else 0 end
   from regexp_split_to_table(left(p_prompt, 4000), '(?<=[.!?;:])\s+|\n+') with ordinality as s(text, place)
   cross join lateral (
-    select string_agg(m.word[1], ' ' order by m.number) filter (where f.tells) as content,
-           (count(distinct lower(m.word[1])) filter (where f.tells))::integer as words,
+    select string_agg(m.word[1], ' ' order by m.number) filter (where f.counts) as content,
+           (count(distinct lower(m.word[1])) filter (where f.counts))::integer as words,
            array_agg(f.word order by m.number) as said
     from regexp_matches(s.text, '[[:alnum:]_][[:alnum:]_''/.+#-]*', 'g') with ordinality as m(word, number)
     cross join lateral (select lower(btrim(m.word[1], '.''')) as word) l
     cross join lateral (
       select l.word, l.word <> all (pgmem.words_of_talk()) and to_tsvector(p_config::regconfig, m.word[1]) <> ''::tsvector
-        as tells) f) w
+        as counts) f) w
   where w.words >= 2 order by s.place limit 8;
 $$;
 comment on function pgmem.content_sentences is

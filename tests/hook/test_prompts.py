@@ -85,7 +85,7 @@ def test_a_task_brings_what_was_decided_on_it_in_any_wording_and_talk_brings_not
     """Of tasks that share words with the decision all, of those that share the topic alone 12 of 15.
 
     The last set was written before the rule was and looked at after: 11 of 15. Half of the work on something else in it
-    begins with a verb of building ("add two cups of flour"), and is not told apart.
+    begins with a verb of building ("add two cups of flour"), and is answered too.
     """
     kept, wordings, idle, least, most = STORES[name]
     store.fill(name, kept)
