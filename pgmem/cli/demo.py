@@ -6,6 +6,7 @@ import json
 import os
 import tempfile
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -139,7 +140,7 @@ def demo(
 
 async def _run(settings: Settings, conversation: Path | None, quiet: bool) -> dict[str, Any]:
     console = terminal(quiet=quiet)
-    with EmbeddedServer(settings.data_dir) as server:
+    with closing(EmbeddedServer(settings.data_dir)) as server:  # not started where --dsn names another one
         dsn = settings.dsn or server.start()
         from mcp.shared.exceptions import MCPError
 

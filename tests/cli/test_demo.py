@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 import pytest
@@ -82,12 +83,14 @@ def check(done: dict[str, Any]) -> None:
 
 
 def test_the_main_job_on_a_separate_postgresql_and_not_in_the_store_of_the_environment() -> None:
-    result = demo("--json", PGMEM_DSN="host=127.0.0.1 port=1 dbname=x")
+    """What it prints is readable in a terminal of a hundred columns, and nothing stays behind."""
+    made_before = set(Path(gettempdir()).glob("pgmem-demo-*"))
+    result = demo(PGMEM_DSN="host=127.0.0.1 port=1 dbname=x", COLUMNS="100")
     assert result.returncode == 0, result.stderr
-    done = json.loads(result.stdout)
-    check(done)
-    assert done["conversation"] is None
-    assert not Path(done["data_dir"]).exists()
+    for expected in ("duplicate_skip", "supersede", "manual_review", "CONFLICTS_WITH", "The same in Cypher"):
+        assert expected in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 100
+    assert set(Path(gettempdir()).glob("pgmem-demo-*")) <= made_before
 
 
 @pytest.mark.usefixtures("age")
@@ -107,14 +110,6 @@ def test_the_main_job_in_your_own_database_with_a_conversation(dsn: str, call: C
         "Ada (1 May 2026): I went to the adoption agency today",
     ]
     assert call("get_scope_state", project_id=done["project"])["project_exists"] is True
-
-
-def test_the_demo_is_readable_in_a_terminal_of_a_hundred_columns() -> None:
-    result = demo(COLUMNS="100")
-    assert result.returncode == 0, result.stderr
-    for expected in ("duplicate_skip", "supersede", "manual_review", "CONFLICTS_WITH", "The same in Cypher"):
-        assert expected in result.stdout
-    assert max(map(len, result.stdout.splitlines())) <= 100
 
 
 def test_a_demo_without_its_database_is_one_line() -> None:

@@ -99,13 +99,15 @@ def test_every_row_of_the_store_has_a_variable_but_the_clock(run: Run, empty: st
         ("PGMEM_DECAY_RATE", "nan"),
     ],
 )
-def test_a_value_that_a_row_cannot_have_is_refused_with_its_variable(
-    run: Run, empty: str, name: str, value: str
-) -> None:
-    refused = run("init", PGMEM_DSN=empty, **{name: value})
+def test_a_value_that_a_row_cannot_have_is_refused_with_its_variable(run: Run, name: str, value: str) -> None:
+    refused = run("init", **{name: value})
     assert (refused.exit_code, refused.stdout, refused.stderr.count("\n")) == (1, "", 1)
     assert refused.stderr.startswith(f"pgmem: {name}: ")
     assert "it means: " in refused.stderr
+
+
+def test_a_store_is_not_made_with_a_value_that_a_row_cannot_have(run: Run, empty: str) -> None:
+    assert run("init", PGMEM_DSN=empty, PGMEM_FOCUS_LIMIT="ten").exit_code == 1
     with psycopg.connect(empty) as connection:
         assert connection.execute("select to_regclass('pgmem.setting')").fetchone() == (None,)
 
