@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,7 +27,7 @@ from pgmem.escaping import counted
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
-    from pgmem.models import ContextBundle, MemoryEntry, Neighbours, Node, ProjectEntry, SearchResult
+    from pgmem.models import MemoryEntry, Neighbours, Node, ProjectEntry, SearchResult
 
 FIELDS = {kind.label: [field.name for field in kind.fields] for kind in KINDS}
 """The fields of each kind of memory, in the order in which they are shown."""
@@ -36,13 +36,7 @@ FIELDS = {kind.label: [field.name for field in kind.fields] for kind in KINDS}
 @verb_command("retrieve_context", "project_id")
 def retrieve(call: Call) -> None:
     """Show the context of a project: its focus, project and global memories, newest first."""
-
-    async def run(memory: Memory) -> tuple[ContextBundle, str]:
-        found = await call.of(memory)
-        seen = found.standing or found.items or call.store.as_json
-        return found, "" if seen else await of_tenants(memory, call.store.settings)
-
-    bundle, theirs = call.run(run)
+    bundle, theirs = _found(call, lambda found: found.standing or found.items)
     if call.store.print_json(bundle):
         return
     console, project = terminal(), call.sent["project_id"]
@@ -76,13 +70,7 @@ def retrieve(call: Call) -> None:
 @verb_command("search_memory", "query...")
 def search(call: Call) -> None:
     """Find memories by words or a question, best first."""
-
-    async def run(memory: Memory) -> tuple[Any, str]:
-        found = await call.of(memory)
-        seen = found.results or call.store.as_json
-        return found, "" if seen else await of_tenants(memory, call.store.settings)
-
-    found, theirs = call.run(run)
+    found, theirs = _found(call, lambda found: found.results)
     if call.store.print_json(found):
         return
     console = terminal()
@@ -101,6 +89,17 @@ def search(call: Call) -> None:
     mode = found.search_mode
     if mode.reason:
         console.print(f"{mode.mode}: {mode.reason}", style="dim", markup=False)
+
+
+def _found(call: Call, memories_of: Callable[[Any], object]) -> tuple[Any, str]:
+    """The answer, and where it has no memory for a person, whose memories the store has."""
+
+    async def run(memory: Memory) -> tuple[Any, str]:
+        found = await call.of(memory)
+        seen = memories_of(found) or call.store.as_json
+        return found, "" if seen else await of_tenants(memory, call.store.settings)
+
+    return call.run(run)  # type: ignore[no-any-return]
 
 
 def _result(result: SearchResult) -> tuple[str, Sequence[object], str]:

@@ -8,7 +8,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pgmem.models import MemoryScope
 from pgmem.ui.sessions import Person, Sessions
-from pgmem.ui.site import Limit, OpenMemory, Site, Turn
+from pgmem.ui.site import Limits, OpenMemory, Site
 
 
 class WithPages:
@@ -21,11 +21,8 @@ class WithPages:
         app: the other application.
         open_memory: gives the memory of this process.
         hosts: the Host headers that are answered.
+        limits: how much the pages answer.
         is_secure: whether browsers reach the pages by https.
-        attempts: how often an address may try to sign in.
-        requests: how often one who is signed in may ask.
-        turn: gives a request its turn among those of its tenant.
-        answers: how many bytes a tenant gets.
     """
 
     def __init__(
@@ -33,24 +30,13 @@ class WithPages:
         app: ASGIApp,
         open_memory: OpenMemory,
         hosts: Collection[str],
+        limits: Limits,
         *,
         is_secure: bool = False,
-        attempts: Limit | None = None,
-        requests: Limit | None = None,
-        turn: Turn | None = None,
-        answers: Limit | None = None,
     ) -> None:
         self._app, self._open_memory = app, open_memory
         self._site = Site(
-            open_memory,
-            Sessions(),
-            hosts,
-            verify=self._person,
-            is_secure=is_secure,
-            attempts=attempts,
-            requests=requests,
-            turn=turn,
-            answers=answers,
+            open_memory, Sessions(), hosts, verify=self._person, is_secure=is_secure, limits=limits
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -9,6 +9,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
 from math import ceil
 from typing import Protocol
 from urllib.parse import parse_qs, quote, urlsplit
@@ -97,6 +98,26 @@ class Turn(Protocol):
         """
 
 
+@dataclass(frozen=True)
+class Limits:
+    """How much the pages answer; None does not limit it.
+
+    Attributes:
+        attempts: how often an address may try to sign in.
+        requests: how often a tenant that is signed in may ask.
+        turn: gives a request its turn among those of its tenant.
+        answers: how many bytes a tenant gets.
+    """
+
+    attempts: Limit | None = None
+    requests: Limit | None = None
+    turn: Turn | None = None
+    answers: Limit | None = None
+
+
+_UNLIMITED = Limits()
+
+
 class _Refused(Exception):
     """A request that is answered without a page."""
 
@@ -116,10 +137,7 @@ class Site:
         base: where the pages begin.
         verify: finds the person of a bearer token; None where people come by a one-time link.
         is_secure: whether the browser reaches the pages by https, so that the cookie is marked Secure.
-        attempts: how often an address may try to sign in; None does not limit it.
-        requests: how often a tenant that is signed in may ask; None does not limit it.
-        turn: gives a request its turn among those of its tenant; None gives all at once.
-        answers: how many bytes a tenant gets; None does not limit it.
+        limits: how much is answered.
     """
 
     def __init__(
@@ -131,12 +149,9 @@ class Site:
         base: str = "/ui",
         verify: VerifyToken | None = None,
         is_secure: bool = False,
-        attempts: Limit | None = None,
-        requests: Limit | None = None,
-        turn: Turn | None = None,
-        answers: Limit | None = None,
+        limits: Limits = _UNLIMITED,
     ) -> None:
-        self._attempts, self._requests, self._turn, self._answers = attempts, requests, turn, answers
+        self._limits = limits
         self._entries = Shares(_ENTRIES, 0, ENTRY_S)
         self._open_memory, self.sessions, self.base = open_memory, sessions, base
         self._verify, self._is_secure = verify, is_secure
@@ -226,14 +241,14 @@ class Site:
         if session is None:
             return await self._without_session(request, path, as_json)
         tenant = _tenant(session.person)
-        _require_turn(self._answers, tenant)
+        _require_turn(self._limits.answers, tenant)
         try:
-            async with self._turn(tenant, request.scope) if self._turn else nullcontext():
+            async with self._limits.turn(tenant, request.scope) if self._limits.turn else nullcontext():
                 answer = await self._with_session(request, path, as_json, session)
         except Busy as error:
             raise _Refused(429, str(error), session) from None
-        if self._answers is not None:
-            self._answers.count(tenant, _PAGE_BYTES + len(getattr(answer, "body", b"")))
+        if self._limits.answers is not None:
+            self._limits.answers.count(tenant, _PAGE_BYTES + len(getattr(answer, "body", b"")))
         return answer
 
     async def _with_session(self, request: Request, path: str, as_json: bool, session: Session) -> Response:
@@ -248,9 +263,9 @@ class Site:
         theme = request.cookies.get(_THEME, "")
         session.theme = theme if theme in _THEMES else ""
         caller = session.person.token or session.key
-        _require_turn(self._requests, caller)
-        if self._requests is not None:
-            self._requests.count(caller)
+        _require_turn(self._limits.requests, caller)
+        if self._limits.requests is not None:
+            self._limits.requests.count(caller)
         return await self._visit(request, path, as_json, session)
 
     async def _without_session(self, request: Request, path: str, as_json: bool) -> Response:
@@ -336,7 +351,7 @@ class Site:
         if request.method == "POST":
             self._check_origin(request)
             address = request.client.host if request.client else "?"
-            _require_turn(self._attempts, address)
+            _require_turn(self._limits.attempts, address)
             try:
                 async with self._entries.place(address):
                     form = await self._form(request, ENTRY_BYTES, ENTRY_S)
@@ -347,8 +362,8 @@ class Site:
             wanted = _own_path(form.get("next", ""), self.base)
             person = await self._person(token)
             if person is None:
-                if self._attempts is not None:
-                    self._attempts.count(address)
+                if self._limits.attempts is not None:
+                    self._limits.attempts.count(address)
                 page = render.enter(
                     self.base, wanted, self._verify is not None, "This token is unknown, revoked or expired."
                 )

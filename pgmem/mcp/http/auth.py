@@ -29,6 +29,7 @@ from pgmem.settings import Settings
 from pgmem.telemetry.metrics import Metrics
 from pgmem.telemetry.probes import Probes
 from pgmem.ui.signed_in import WithPages
+from pgmem.ui.site import Limits
 
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _CONFIRMED_S = 300.0
@@ -139,12 +140,14 @@ def http_app(settings: Settings, app: App | None = None, host: str = "127.0.0.1"
         admitted,
         app.store,
         hosts,
+        Limits(
+            Rates(settings.http_unverified_per_minute, settings.http_unverified_per_minute / 60),
+            Rates(settings.http_requests_per_minute, settings.http_requests_per_minute / 60),
+            admitted.turn,
+            # To read and draw a page takes time that all tenants share: one of the largest, then one in 10 s.
+            Rates(_PAGES_BYTES, _PAGES_BYTES / 10),
+        ),
         is_secure=(settings.http_url or "").startswith("https:"),
-        attempts=Rates(settings.http_unverified_per_minute, settings.http_unverified_per_minute / 60),
-        requests=Rates(settings.http_requests_per_minute, settings.http_requests_per_minute / 60),
-        turn=admitted.turn,
-        # To read and draw a page takes time that all tenants share, by its size: one of the largest, then one in 10 s.
-        answers=Rates(_PAGES_BYTES, _PAGES_BYTES / 10),
     )
     return Probes(app, metrics, settings.metrics_token, pages, hosts)
 
