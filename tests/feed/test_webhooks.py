@@ -101,7 +101,9 @@ async def test_each_change_is_sent_signed_and_once_accepted_and_another_run_goes
         await memory.save_context("nor is the text", "shop")
         await until_got(receiver, 3)
         with anyio.fail_after(10):
-            while (await memory.known_peer(webhook(chosen))).pushed is None:
+            while (pushed := (await memory.known_peer(webhook(chosen))).pushed) is None or (
+                await memory.changes(pushed)
+            ).changes:
                 await anyio.lowlevel.checkpoint()
         tasks.cancel_scope.cancel()
     assert [message["type"] for message in receiver.got] == ["project.saved", "memory.saved", "memory.saved"]

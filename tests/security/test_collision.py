@@ -13,7 +13,9 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from typing import Any
 
+import numpy as np
 import psycopg
 import pytest
 from psycopg.rows import tuple_row
@@ -36,23 +38,26 @@ STEPS = ((0, 2, 4, 1), (1, 0, 6, 2), (2, 1, 8, 0), (0, 2, 16, 1), (1, 0, 19, 2),
 LAST = ((2, 1, 14), (0, 2, 11), (1, 0, 25), (2, 1, 16), (0, 2, 4), (1, 0, 14), (2, 1, 24))
 
 
-def turned(word: int, by: int) -> int:
+Word = Any  # an int, or an array with one for each attempt
+
+
+def turned(word: Word, by: int) -> Word:
     return (word << by | word >> 32 - by) & WORD
 
 
-def mix(state: list[int]) -> None:
+def mix(state: list[Word]) -> None:
     for x, y, by, z in STEPS:
         state[x] = (state[x] - state[y] & WORD) ^ turned(state[y], by)
         state[y] = state[y] + state[z] & WORD
 
 
-def unmix(state: list[int]) -> None:
+def unmix(state: list[Word]) -> None:
     for x, y, by, z in reversed(STEPS):
         state[y] = state[y] - state[z] & WORD
         state[x] = (state[x] ^ turned(state[y], by)) + state[y] & WORD
 
 
-def add(state: list[int], block: bytes, sign: int = 1) -> None:
+def add(state: list[Word], block: bytes, sign: int = 1) -> None:
     if len(block) == 12:
         words = struct.unpack("<III", block)
     else:
@@ -60,10 +65,10 @@ def add(state: list[int], block: bytes, sign: int = 1) -> None:
         last = sum(byte << 8 * place + 8 for place, byte in enumerate(block[8:]))
         words = (*struct.unpack("<II", (block + bytes(8))[:8]), last)
     for place, word in enumerate(words):
-        state[place] = state[place] + sign * word & WORD
+        state[place] = state[place] + (sign * word & WORD) & WORD
 
 
-def begun(length: int) -> list[int]:
+def begun(length: int) -> list[Word]:
     return [0x9E3779B9 + length + 3923095 & WORD] * 3
 
 
@@ -78,7 +83,11 @@ def hashed(text: str) -> int:
     add(state, rest)
     for x, y, by in LAST:
         state[x] = (state[x] ^ state[y]) - turned(state[y], by) & WORD
-    return state[1] << 32 | state[2]
+    return int(state[1] << 32 | state[2])
+
+
+ATTEMPTS = 2**17
+"""So many are tried at once; one in 165 000 is of letters that can be typed."""
 
 
 def collide(before: str, after: str, wanted: int) -> str:
@@ -91,9 +100,10 @@ def collide(before: str, after: str, wanted: int) -> str:
     for place in range(0, len(head), 12):
         add(reached, head[place : place + 12])
         mix(reached)
-    chance = Random(before + after)
+    chance = np.random.default_rng(list((before + after).encode()))
     while True:
-        state = [chance.getrandbits(32), wanted >> 32, wanted & WORD]
+        words = chance.integers(0, WORD, ATTEMPTS, dtype=np.uint64, endpoint=True)
+        state = [words, *(np.full(ATTEMPTS, word, np.uint64) for word in (wanted >> 32, wanted & WORD))]
         for x, y, by in reversed(LAST):
             state[x] = (state[x] + turned(state[y], by) & WORD) ^ state[y]
         add(state, tail[whole:], -1)
@@ -101,9 +111,10 @@ def collide(before: str, after: str, wanted: int) -> str:
             unmix(state)
             add(state, tail[place - 12 : place], -1)
         unmix(state)
-        chosen = struct.pack("<III", *(state[i] - reached[i] & WORD for i in range(3)))
-        if all(33 <= byte < 127 for byte in chosen):
-            return (head + chosen).decode()[len(before) :]
+        chosen = np.stack([state[i] - np.uint64(reached[i]) & np.uint64(WORD) for i in range(3)], axis=1)
+        letters = chosen.astype("<u4").view(np.uint8)
+        for found in letters[((letters >= 33) & (letters < 127)).all(axis=1)]:
+            return str((head + found.tobytes()).decode()[len(before) :])
 
 
 def old_text(org_id: str, user_id: str, place: str, label: str) -> str:
