@@ -90,7 +90,8 @@ async def propose_from_receipt(caller: Caller, params: dict[str, Any]) -> Propos
 
 
 async def finish_intent(caller: Caller, params: dict[str, Any]) -> FinishedIntent:
-    """Finish an intent on the branch of the repository."""
+    """Finish an intent on the branch of the repository; cards follow first what was renamed."""
+    await _followed(caller, params["project_id"])
     return await caller.one("finish_intent", FinishedIntent, await _standing(caller, params))
 
 
@@ -101,6 +102,8 @@ async def manage_engineering_memory(caller: Caller, params: dict[str, Any]) -> d
         if root is not None:
             reading = await anyio.to_thread.run_sync(cards.Reading, root, caller.database.settings.data_dir)
             params = {**params, "report": await anyio.to_thread.run_sync(reading.report, None)}
+    elif params["action"] == "finish_intent":
+        await _followed(caller, params["project_id"])
     return await caller.value(
         "manage_engineering_memory", dict[str, JsonValue], await _standing(caller, params)
     )

@@ -3241,7 +3241,7 @@ class Verbs:
         branch: str | None = None,
         branch_commit: str | None = None,
     ) -> FinishedIntent:
-        """Finish an intent with the files really changed: their active cards become stale.
+        """Finish an intent with the files really changed: what people and agents said of them becomes stale.
 
         `outside_scope` names the changed files that were not declared. With propose, drafts are made from
         the receipt in the same transaction.

@@ -223,6 +223,14 @@ $$;
 comment on function pgmem.card_certainty is 'The confidence of a card as the number that every memory has.';
 
 
+create or replace function pgmem.card_title(p_props jsonb) returns text
+language sql immutable parallel safe set search_path = pgmem, pg_temp as $$
+  select pgmem.excerpt(case when strpos(p_props ->> 'statement', p_props ->> 'path') > 0 then '' else (p_props ->> 'path') || ': ' end
+    || (p_props ->> 'statement'));
+$$;
+comment on function pgmem.card_title is 'The title of a card: its path, unless its statement names that, and its statement.';
+
+
 create or replace function pgmem.insert_card(
   p_node pgmem.node,
   p_identity text,
@@ -233,7 +241,7 @@ create or replace function pgmem.insert_card(
 ) returns pgmem.node
 language plpgsql set search_path = pgmem, pg_temp as $$
 begin
-  p_node.title := pgmem.excerpt(p_node.props ->> 'statement');
+  p_node.title := pgmem.card_title(p_node.props);
   p_node.content_hash := p_identity;
   p_node.initial_confidence := pgmem.card_certainty(p_node.props ->> 'confidence');
   p_node.props := p_node.props || pgmem.subject_words(p_subjects);
@@ -266,7 +274,7 @@ declare
 begin
   p_node.status := p_status;
   p_node.props := jsonb_strip_nulls(p_node.props || p_props);
-  p_node.title := pgmem.excerpt(p_node.props ->> 'statement');
+  p_node.title := pgmem.card_title(p_node.props);
   p_node.initial_confidence := pgmem.card_certainty(p_node.props ->> 'confidence');
   p_node := pgmem.update_node(p_node);
   if p_status in ('rejected', 'archived') then

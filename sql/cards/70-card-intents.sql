@@ -1,8 +1,8 @@
 -- Card intents
 --
 -- An intent is what an agent says it will work on. Its paths are a scope for retrieval before the work; afterwards
--- the agent names the files really changed, and the active cards about them become stale, because no person has looked
--- yet whether they still hold. The cards of a folder above stay active: they would be stale after every change.
+-- the agent names the files really changed, and what people and agents said of them becomes stale, because no person has
+-- looked yet whether it still holds. The cards of a folder above stay active: they would be stale after every change.
 --
 -- manage_engineering_memory is the tool that gives agents all of these verbs by name. The decisions about cards are
 -- not among them: a person makes those (73-card-decisions).
@@ -98,10 +98,14 @@ begin
     where not exists (select from unnest(v_intent.paths) p where c = p or starts_with(c, p || '/')) order by 1);
 
   v_keys := pgmem.card_keys(v_caller, v_scope.project_seq);
+  v_answer.coverage :=
+    (pgmem.scope_coverage(v_caller.tenants, v_keys, v_answer.changed_paths, '{}', p_branch)).coverage;
   v_answer.stale_cards := '{}';
   for v_node in
     select n.* from pgmem.visible_node n
     where n.status = 'active' and n.label = 'Card' and (not n.props ? 'branch' or n.props ->> 'branch' = p_branch)
+      -- A card of a scan follows the files by itself.
+      and (n.props ->> 'origin' <> 'system' or n.props ? 'approved_by')
       and n.seq in (
       select s.node_seq from unnest(v_answer.changed_paths) as c(path) cross join unnest(v_keys) as k(key)
       join pgmem.card_subject s on s.scope_key = k.key and s.tenant = any (v_caller.tenants)
@@ -125,14 +129,12 @@ begin
       v_scope, v_caller, p_share, pgmem.written_on(p_branch, p_branch_commit));
   end if;
   perform pgmem.build_trajectories(pgmem.place_card(v_scope, v_caller, p_share));
-  v_answer.coverage :=
-    (pgmem.scope_coverage(v_caller.tenants, v_keys, v_answer.changed_paths, '{}', p_branch)).coverage;
   v_answer.policy := '{"memory_does_not_authorize_edits": true, "risk_notes_are_informational": true}';
   return v_answer;
 end;
 $$;
 comment on function pgmem.finish_intent is $$
-Finish an intent with the files really changed: their active cards become stale.
+Finish an intent with the files really changed: what people and agents said of them becomes stale.
 
 `outside_scope` names the changed files that were not declared. With propose, drafts are made from
 the receipt in the same transaction.

@@ -154,3 +154,23 @@ def test_a_revert_is_told_only_while_the_code_is_as_it_left_it(
     reverts = scan(shop_tree)["facts"]["pkg/stock.py"].get("reverts", [])
     shown = [(one["subject"], one["why"]) for one in reverts]
     assert shown == ([("Cache goods", "The cache was stale in two shops.")] if again == "no" else [])
+
+
+async def test_a_finished_change_hides_nothing_that_a_scan_knows_and_covers_a_renamed_file(
+    memory: Memory, shop_tree: Path, git: Git
+) -> None:
+    async def known(path: str) -> set[str]:
+        found = await memory.get_relevant_memory("shop", [path])
+        assert found.digests is not None
+        return {card.kind for card in found.digests[0].cards}
+
+    before = await known("pkg/pay/till.py")
+    git("mv", "pkg/pay/till.py", "pkg/pay/desk.py")
+    git("commit", "-q", "-m", "Desk.", day=25)
+    intent = await memory.declare_intent(["pkg/pay"], "shop")
+    done = await memory.finish_intent(intent.intent_id, ["pkg/pay/desk.py"], "shop")
+    assert done.coverage is not None
+    assert done.coverage.record_coverage.coverage_percent == 100
+    assert await known("pkg/pay/desk.py") >= before
+    listed = await memory.search_memory("money", project_id="shop", labels=["Card"])
+    assert [one.title for one in listed.results if one.title.startswith("pkg/pay/desk.py: Changes with ")]

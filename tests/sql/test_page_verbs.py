@@ -185,14 +185,14 @@ def test_a_card_says_which_branch_it_is_of(call: Call, rows: Rows, kept: dict[st
     call("record_candidate", statement="The till waits.", **card)
     assert {
         one["title"]: one["branch"] for one in rows("list_memories", labels=["Card"], status="draft")
-    } == {"The till rounds.": "till", "The till waits.": None}
+    } == {"a.py: The till rounds.": "till", "a.py: The till waits.": None}
     assert [one["title"] for one in rows("list_memories", branch="till", status="draft")] == [
-        "The till rounds."
+        "a.py: The till rounds."
     ]
     for one in rows("list_memories", labels=["Card"], status="draft"):
         call("approve_card", card_id=one["id"], by="ada")
     found = rows("search_memory", query="till", labels=["Card"], known_at="2100-01-01")
-    assert [one["title"] for one in found] == ["The till waits."]
+    assert [one["title"] for one in found] == ["a.py: The till waits."]
 
 
 @pytest.mark.parametrize("known", [None, "2026-02-15"])
