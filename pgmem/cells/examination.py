@@ -9,7 +9,7 @@ from typing import LiteralString
 import psycopg
 
 from pgmem.cells.directory import Cell, Connection, Directory, connect, differences, one, profile
-from pgmem.doctor.database import Finding
+from pgmem.doctor.database import Finding, hint, look, ok
 from pgmem.errors import PgmemError, first_line
 from pgmem.escaping import counted
 
@@ -22,33 +22,21 @@ def examine(directory: Directory) -> list[Finding]:
     return list(_examine(directory))
 
 
-def _look(check: str, message: str, remedy: str) -> Finding:
-    return Finding(check=check, level="look", message=message, remedy=remedy)
-
-
-def _hint(check: str, message: str, remedy: str) -> Finding:
-    return Finding(check=check, level="hint", message=message, remedy=remedy)
-
-
-def _ok(check: str, message: str) -> Finding:
-    return Finding(check=check, level="ok", message=message)
-
-
 def _examine(directory: Directory) -> Iterator[Finding]:
     cells = directory.cells()
     if not cells:
-        yield _look("cells", "the front has no cell", "run pgmem cells add DSN")
+        yield look("cells", "the front has no cell", "run pgmem cells add DSN")
         return
     slots = one(directory.connection, "select count(*) as n from front.slot")["n"]
     if slots != 1024:
-        yield _look(
+        yield look(
             "directory",
             f"{1024 - slots} of 1024 parts of the map name no cell",
             "restore the front from a backup",
         )
     moving = {found["org_id"] for found in directory.moves()}
     for found in directory.moves():
-        yield _look(
+        yield look(
             "moves",
             f"the move of {found['org_id']} to cell {found['to_cell']} is unfinished, {found['phase']}",
             f"run pgmem cells move {found['org_id']} {found['to_cell']}, which goes on with it",
@@ -64,11 +52,11 @@ def _examine(directory: Directory) -> Iterator[Finding]:
                     if row["org_id"] not in moving:
                         residents[row["org_id"]].append(cell.number)
         except (PgmemError, psycopg.Error) as error:
-            yield _look("cells", first_line(error), "start it, or run pgmem cells failover with its replica")
+            yield look("cells", first_line(error), "start it, or run pgmem cells failover with its replica")
     yield from _alike(directory, profiles)
     yield from _homes(directory, residents)
     if not one(directory.connection, "select exists (select from pg_stat_replication) as it")["it"]:
-        yield _hint("standby", "the front has no standby", "attach a streaming replica, which is a front too")
+        yield hint("standby", "the front has no standby", "attach a streaming replica, which is a front too")
 
 
 def _reached(directory: Directory, cell: Cell) -> Iterator[Finding]:
@@ -76,13 +64,13 @@ def _reached(directory: Directory, cell: Cell) -> Iterator[Finding]:
         found = one(directory.connection, "select cell from relay.ping(%s)", (cell.number,))["cell"]
     except psycopg.Error:
         remedy = "check the address that pgmem cells list shows, and PgBouncer"
-        yield _look("reach", f"the front does not reach cell {cell.number}", remedy)
+        yield look("reach", f"the front does not reach cell {cell.number}", remedy)
         return
     if found != cell.number:
         remedy = f"run pgmem cells failover {cell.number} with its address"
-        yield _look("reach", f"by the address of cell {cell.number} the front reaches cell {found}", remedy)
+        yield look("reach", f"by the address of cell {cell.number} the front reaches cell {found}", remedy)
     if _place(cell.dsn) == _place(cell.admin_dsn):
-        yield _hint(
+        yield hint(
             "pooler",
             f"no PgBouncer is between the front and cell {cell.number}: a silent cell keeps calls waiting",
             "put one between, with query_timeout, server_connect_timeout and query_wait_timeout set",
@@ -104,7 +92,7 @@ def _cell(
     directory: Directory, cell: Cell, there: Connection, moving: set[str], number: int | None
 ) -> Iterator[Finding]:
     if number != cell.number:
-        yield _look(
+        yield look(
             "number",
             f"the store of cell {cell.number} has the number {number}",
             f"run pgmem cells failover {cell.number} with the address of the right store",
@@ -112,13 +100,13 @@ def _cell(
     for row in there.execute(_GATES).fetchall():
         is_home = directory.where(row["org_id"]).cell == cell.number
         if row["org_id"] not in moving and (is_home or row["state"] != "gone"):
-            yield _look(
+            yield look(
                 "gates",
                 f"cell {cell.number} refuses {row['org_id']} ({row['state']}), and no move is unfinished",
                 "after a restore of the cell: if its home is this cell, delete its row of pgmem.away",
             )
     if (nodes := one(there, _TITLES)["n"]) > _MANY_TITLES:
-        yield _hint(
+        yield hint(
             "size", f"cell {cell.number} has about {nodes} nodes", "add a cell and move organisations to it"
         )
 
@@ -129,7 +117,7 @@ def _alike(directory: Directory, profiles: dict[int, dict[str, object]]) -> Iter
     for number in numbers[1:]:
         if said := differences(profiles[numbers[0]], profiles[number]):
             wrong = True
-            yield _look(
+            yield look(
                 "alike",
                 f"cells {numbers[0]} and {number} differ in {'; '.join(said)}",
                 "run pgmem cells upgrade, and set settings and labels at the front, which sets them in all cells",
@@ -137,9 +125,9 @@ def _alike(directory: Directory, profiles: dict[int, dict[str, object]]) -> Iter
     front = one(directory.connection, "select release, digest from pgmem.schema_version")
     if any(found["digest"] != front["digest"] for found in profiles.values()):
         wrong = True
-        yield _hint("release", "the front is of another release than its cells", "run pgmem cells upgrade")
+        yield hint("release", "the front is of another release than its cells", "run pgmem cells upgrade")
     if not wrong:
-        yield _ok("alike", f"{counted(len(profiles), 'cell')} of release {front['release']} agree")
+        yield ok("alike", f"{counted(len(profiles), 'cell')} of release {front['release']} agree")
 
 
 def _homes(directory: Directory, residents: dict[str, list[int]]) -> Iterator[Finding]:
@@ -149,10 +137,10 @@ def _homes(directory: Directory, residents: dict[str, list[int]]) -> Iterator[Fi
         if numbers != [home]:
             wrong += 1
             if wrong <= 20:
-                yield _look(
+                yield look(
                     "homes",
                     f"{org_id} has rows in cell {' and '.join(map(str, numbers))}; its home is cell {home}",
                     "compare them by pgmem export at each cell, import what is missing, erase it where it is wrong",
                 )
     if not wrong:
-        yield _ok("homes", f"{counted(len(residents), 'organisation')}, each in its cell and nowhere else")
+        yield ok("homes", f"{counted(len(residents), 'organisation')}, each in its cell and nowhere else")

@@ -14,7 +14,7 @@ from rich.text import Text
 from pgmem.cli.options import Store, exit_on_error, stop, store_command, terminal
 from pgmem.database.database import Database
 from pgmem.doctor.clients import examine_clients
-from pgmem.doctor.database import Finding, examine_server
+from pgmem.doctor.database import Finding, examine_server, look
 from pgmem.doctor.examination import examine_outbox
 from pgmem.embeddings import EmbeddingConfigError, create_provider
 from pgmem.errors import PgmemError, first_line
@@ -74,16 +74,13 @@ async def _examine(settings: Settings) -> list[Finding]:
         await database.open()
     except PgmemError as error:
         remedy = f"see {settings.data_dir / 'server.log'}"
-        return [Finding(check="server", level="look", message=first_line(error), remedy=remedy), outbox]
+        return [look("server", first_line(error), remedy), outbox]
     try:
         async with create_provider(settings) as embedder:
             return await Memory(database, embedder).examine()
     except EmbeddingConfigError as error:
-        wrong = Finding(
-            check="embedding_provider",
-            level="look",
-            message=first_line(error),
-            remedy="correct the setting; until then pgmem does not start",
+        wrong = look(
+            "embedding_provider", first_line(error), "correct the setting; until then pgmem does not start"
         )
         return [*await Memory(database).examine(), wrong]
     finally:

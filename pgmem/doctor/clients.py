@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pgmem.doctor.database import Finding
+from pgmem.doctor.database import Finding, look
 from pgmem.editor.catalog import CLIENTS, Change, changes, is_own, starts_unsafely
 from pgmem.editor.connect import content
 
@@ -33,20 +33,18 @@ def examine_clients(home: Path, folder: Path, environment: Mapping[str, str]) ->
                 found = content(file)
                 if not any(starts_unsafely(_entries(found, change)) for change in entries):
                     continue
-                yield Finding(
-                    check="clients",
-                    level="look",
-                    message=f"{file} starts pgmem so that a folder named pgmem in any repository runs in its place",
-                    remedy=f"run pgmem connect {client}{f' --folder {project}' if project else ''}",
+                yield look(
+                    "clients",
+                    f"{file} starts pgmem so that a folder named pgmem in any repository runs in its place",
+                    f"run pgmem connect {client}{f' --folder {project}' if project else ''}",
                 )
     python_path = environment.get("PYTHONPATH")
     if python_path and not all(map(os.path.isabs, python_path.split(os.pathsep))):
-        yield Finding(
-            check="python_path",
-            level="look",
-            message="PYTHONPATH has an empty or relative entry: programs in Python, such as pgmem, run modules of the"
+        yield look(
+            "python_path",
+            "PYTHONPATH has an empty or relative entry: programs in Python, such as pgmem, run modules of the"
             " folder that they are started in",
-            remedy="name whole paths in PYTHONPATH, and no empty one at its ends",
+            "name whole paths in PYTHONPATH, and no empty one at its ends",
         )
 
 

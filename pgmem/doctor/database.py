@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -37,6 +38,21 @@ class Finding:
     level: Literal["ok", "hint", "look"]
     message: str
     remedy: str | None = None
+
+
+def ok(check: str, message: str) -> Finding:
+    """A check that found nothing."""
+    return Finding(check=check, level="ok", message=message)
+
+
+def hint(check: str, message: str, remedy: str) -> Finding:
+    """A check that found what could be better."""
+    return Finding(check=check, level="hint", message=message, remedy=remedy)
+
+
+def look(check: str, message: str, remedy: str) -> Finding:
+    """A check that found something wrong."""
+    return Finding(check=check, level="look", message=message, remedy=remedy)
 
 
 _ASKED = """
@@ -80,24 +96,18 @@ def examine_server(dsn: str, timeout_s: float) -> list[Finding]:
         with psycopg.connect(limited, row_factory=dict_row, autocommit=True) as connection:
             row = connection.execute(_ASKED).fetchone() or {}
             extensions = connection.execute(_EXTENSIONS).fetchall()
-            found = _server(row)
+            found = list(_server(row))
             if found[-1].level == "look":
                 return found
             if connection.execute("select to_regclass('front.cell') is not null as front").fetchone() == {
                 "front": True
             }:
-                found.append(
-                    Finding(
-                        check="front",
-                        level="ok",
-                        message="this database is the front of several cells: pgmem doctor --cells examines them",
-                    )
-                )
-                return [*found, _schema(dsn)]
+                message = "this database is the front of several cells: pgmem doctor --cells examines them"
+                return [*found, ok("front", message), _schema(dsn)]
             found += [_extension(each) for each in extensions]
             for wrong in filter(None, (writable_schema(connection), unusable_schema(connection))):
                 message, remedy = wrong
-                found.append(Finding(check="extension_schema", level="look", message=message, remedy=remedy))
+                found.append(look("extension_schema", message, remedy))
             found += _settings(row, is_local=connection.info.host.startswith("/"))
             found.append(_schema(dsn))
             if found[-1].level == "ok":
@@ -105,31 +115,27 @@ def examine_server(dsn: str, timeout_s: float) -> list[Finding]:
             return found
     except psycopg.Error as error:
         return [
-            Finding(
-                check="server",
-                level="look",
-                message=f"the server does not answer: {first_line(error)}",
-                remedy="start it, or correct host, port, database and login of PGMEM_DSN; saves wait in the outbox",
+            look(
+                "server",
+                f"the server does not answer: {first_line(error)}",
+                "start it, or correct host, port, database and login of PGMEM_DSN; saves wait in the outbox",
             )
         ]
 
 
-def _server(row: dict[str, Any]) -> list[Finding]:
+def _server(row: dict[str, Any]) -> Iterator[Finding]:
     if row["number"] < 150000:
         message = f"PostgreSQL {row['version']} is too old"
-        return [Finding(check="server", level="look", message=message, remedy="upgrade it to 15 or later")]
-    found = [Finding(check="server", level="ok", message=f"PostgreSQL {row['version']} answers")]
+        yield look("server", message, "upgrade it to 15 or later")
+        return
+    yield ok("server", f"PostgreSQL {row['version']} answers")
     major, minor = divmod(row["number"], 10000)
     if minor < (patched := _PATCHED.get(major, 0)):
-        found.append(
-            Finding(
-                check="server_release",
-                level="hint",
-                message=f"PostgreSQL {major}.{minor} has CVE-2026-6473: any login may write outside its memory",
-                remedy=f"upgrade the server's packages to {major}.{patched} or later and restart it",
-            )
+        yield hint(
+            "server_release",
+            f"PostgreSQL {major}.{minor} has CVE-2026-6473: any login may write outside its memory",
+            f"upgrade the server's packages to {major}.{patched} or later and restart it",
         )
-    return found
 
 
 def _schema(dsn: str) -> Finding:
@@ -137,28 +143,21 @@ def _schema(dsn: str) -> Finding:
         try:
             if not is_suitable(connection):
                 message, _, remedy = UNSUITABLE.partition(" Create it with: ")
-                return Finding(
-                    check="collation",
-                    level="look",
-                    message=message,
-                    remedy=f"move to a new one: {remedy}",
-                )
+                return look("collation", message, f"move to a new one: {remedy}")
             check_version(connection)
         except SchemaOutdated as error:
             message = str(error).partition(" Run: ")[0]
-            return Finding(check="schema", level="look", message=message, remedy="pgmem init")
+            return look("schema", message, "pgmem init")
         except psycopg.errors.InsufficientPrivilege:
             message = "this login may not use the schema pgmem"
-            return Finding(
-                check="schema", level="look", message=message, remedy="grant it pgmem_writer or pgmem_reader"
-            )
-    return Finding(check="schema", level="ok", message=f"schema {release()} is this program's")
+            return look("schema", message, "grant it pgmem_writer or pgmem_reader")
+    return ok("schema", f"schema {release()} is this program's")
 
 
-def _locks(connection: psycopg.Connection[dict[str, Any]]) -> list[Finding]:
+def _locks(connection: psycopg.Connection[dict[str, Any]]) -> Iterator[Finding]:
     """Whether a login can fill the lock table of the server; nothing to say where pgmem has no logins of tenants."""
     if (connection.execute(_HAS_ROLES).fetchone() or {}).get("has_roles") is not True:
-        return []
+        return
     left = [
         row["statement"] for row in connection.execute("select o as statement from pgmem.open_to_all() o")
     ]
@@ -166,16 +165,14 @@ def _locks(connection: psycopg.Connection[dict[str, Any]]) -> list[Finding]:
     if others:
         left.append(f"revoke connect on database {', '.join(others)} from public")
     if not left:
-        return [Finding(check="lock_table", level="ok", message="no login can fill the server's lock table")]
-    return [
-        Finding(
-            check="lock_table",
-            level="hint",
-            message="a login of a tenant can fill the server's lock table, which stops every tenant",
-            remedy="if no other program needs these rights, let the owner of the database or a superuser run: "
-            + "; ".join(left),
-        )
-    ]
+        yield ok("lock_table", "no login can fill the server's lock table")
+        return
+    yield hint(
+        "lock_table",
+        "a login of a tenant can fill the server's lock table, which stops every tenant",
+        "if no other program needs these rights, let the owner of the database or a superuser run: "
+        + "; ".join(left),
+    )
 
 
 def _extension(row: dict[str, Any]) -> Finding:
@@ -183,19 +180,17 @@ def _extension(row: dict[str, Any]) -> Finding:
     if row["installed"] is not None:
         if row["name"] == "vector" and (finding := _pgvector(row["installed"], row["built_alone"])):
             return finding
-        return Finding(check=row["name"], level="ok", message=f"{name} {row['installed']}")
+        return ok(row["name"], f"{name} {row['installed']}")
     if row["offered"] is not None:
-        return Finding(
-            check=row["name"],
-            level="hint",
-            message=f"{name} {row['offered']} is offered and not installed: {without}",
-            remedy=f"create extension {row['name']} (a superuser may have to), then pgmem init",
+        return hint(
+            row["name"],
+            f"{name} {row['offered']} is offered and not installed: {without}",
+            f"create extension {row['name']} (a superuser may have to), then pgmem init",
         )
-    return Finding(
-        check=row["name"],
-        level="hint",
-        message=f"the server has no {name}: {without}",
-        remedy="install its package on the server, then pgmem init; a managed server offers it or does not",
+    return hint(
+        row["name"],
+        f"the server has no {name}: {without}",
+        "install its package on the server, then pgmem init; a managed server offers it or does not",
     )
 
 
@@ -207,58 +202,39 @@ def _pgvector(version: str, built_alone: bool | None) -> Finding | None:
     remedy = "install pgvector 0.8.4 or later on the server, then run: alter extension vector update"
     if numbers >= (0, 8, 2):
         message = f"pgvector {version} can damage an HNSW index at vacuum; 0.8.4 does not"
-        return Finding(check="vector", level="hint", message=message, remedy=remedy)
+        return hint("vector", message, remedy)
     message = (
         f"pgvector {version} has CVE-2026-3172: a parallel build of an HNSW index writes outside its memory"
     )
     if built_alone is False:
-        return Finding(
-            check="vector",
-            level="look",
-            message=message,
-            remedy=f"run pgmem init, after which pgmem's index is built without workers; {remedy}",
+        return look(
+            "vector", message, f"run pgmem init, after which pgmem's index is built without workers; {remedy}"
         )
-    return Finding(
-        check="vector",
-        level="hint",
-        message=f"{message}; pgmem builds its own without workers",
-        remedy=remedy,
-    )
+    return hint("vector", f"{message}; pgmem builds its own without workers", remedy)
 
 
-def _settings(row: dict[str, Any], *, is_local: bool) -> list[Finding]:
-    found = []
+def _settings(row: dict[str, Any], *, is_local: bool) -> Iterator[Finding]:
     if row["jit"]:
-        found.append(
-            Finding(
-                check="jit",
-                level="hint",
-                message="jit is on: to compile a statement takes longer than any statement of ours runs",
-                remedy=f'alter database "{row["database"]}" set jit = off',
-            )
+        yield hint(
+            "jit",
+            "jit is on: to compile a statement takes longer than any statement of ours runs",
+            f'alter database "{row["database"]}" set jit = off',
         )
     else:
-        found.append(Finding(check="jit", level="ok", message="jit is off"))
+        yield ok("jit", "jit is off")
     size = row["shared_buffers"] // (1024 * 1024)
     if row["shared_buffers"] < _LEAST_BUFFERS:
-        found.append(
-            Finding(
-                check="shared_buffers",
-                level="hint",
-                message=f"shared_buffers is {size} MB: indexes are read from the file system again and again",
-                remedy="alter system set shared_buffers = '256MB' (a quarter of the memory, where it is the server's "
-                "alone), and restart it",
-            )
+        yield hint(
+            "shared_buffers",
+            f"shared_buffers is {size} MB: indexes are read from the file system again and again",
+            "alter system set shared_buffers = '256MB' (a quarter of the memory, where it is the server's "
+            "alone), and restart it",
         )
     else:
-        found.append(Finding(check="shared_buffers", level="ok", message=f"shared_buffers is {size} MB"))
+        yield ok("shared_buffers", f"shared_buffers is {size} MB")
     if is_local and row["shared_memory"] == "posix" and shared_memory_is_small():
-        found.append(
-            Finding(
-                check="shared_memory",
-                level="hint",
-                message="/dev/shm is smaller than 256 MB: a parallel index build over vectors fails there",
-                remedy="give the container more (--shm-size=256m), or set dynamic_shared_memory_type = mmap",
-            )
+        yield hint(
+            "shared_memory",
+            "/dev/shm is smaller than 256 MB: a parallel index build over vectors fails there",
+            "give the container more (--shm-size=256m), or set dynamic_shared_memory_type = mmap",
         )
-    return found

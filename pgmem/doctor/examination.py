@@ -12,7 +12,7 @@ import anyio
 import anyio.to_thread
 import psycopg
 
-from pgmem.doctor.database import Finding, examine_server
+from pgmem.doctor.database import Finding, examine_server, hint, look, ok
 from pgmem.errors import NotPermitted
 from pgmem.escaping import counted
 from pgmem.settings import misspelt, overruled
@@ -38,23 +38,11 @@ async def examine(memory: Verbs, database: Database) -> list[Finding]:
     rows = {setting.name: setting.value for setting in await memory.list_settings()}
     for name, meant in misspelt(os.environ, rows).items():
         found.append(
-            _look("environment", f"Unknown setting {name} is ignored", f"set {meant}, if that is meant")
+            look("environment", f"Unknown setting {name} is ignored", f"set {meant}, if that is meant")
         )
     for message in overruled(settings.store, rows).values():
-        found.append(_hint("environment", *message.split(": ", 1)))
+        found.append(hint("environment", *message.split(": ", 1)))
     return [*found, examine_outbox(settings, database.outbox)]
-
-
-def _ok(check: str, message: str) -> Finding:
-    return Finding(check=check, level="ok", message=message)
-
-
-def _hint(check: str, message: str, remedy: str) -> Finding:
-    return Finding(check=check, level="hint", message=message, remedy=remedy)
-
-
-def _look(check: str, message: str, remedy: str) -> Finding:
-    return Finding(check=check, level="look", message=message, remedy=remedy)
 
 
 async def _examine_store(memory: Verbs) -> AsyncIterator[Finding]:
@@ -66,10 +54,10 @@ async def _examine_store(memory: Verbs) -> AsyncIterator[Finding]:
         backlog = await memory.backlog()
     except (NotPermitted, psycopg.errors.InsufficientPrivilege):
         message = "this login may not count over all tenants: embeddings and saves were not checked"
-        yield _hint("embeddings", message, "run pgmem doctor as the owner")
+        yield hint("embeddings", message, "run pgmem doctor as the owner")
         return
     if backlog.renewing:
-        yield _hint(
+        yield hint(
             "renewal",
             f"what an earlier release stored is not all renewed yet ({', '.join(backlog.renewing)})",
             "a worker goes on with it in its next round; or run pgmem init",
@@ -77,26 +65,26 @@ async def _examine_store(memory: Verbs) -> AsyncIterator[Finding]:
     yield _examine_embeddings(backlog, await embedder_trouble(memory) if backlog.embeddings_waiting else None)
     for model in await memory.embedding_status():
         if model.index_missing:
-            yield _look(
+            yield look(
                 "vector_index",
                 f"the index of model {model.model} is missing: a search compares {model.vectors} vectors one by one",
                 "run pgmem worker, or pgmem worker --once, which makes it",
             )
     order = await memory.dedup_due()
     if order.due and not order.by_worker:
-        yield _hint(
+        yield hint(
             "title_words",
             f"the word order covers at most half of the {order.titles} titles of a scope: finding duplicates is slow",
             'at a quiet hour, because saves of this scope wait for it: pgmem psql -c "select refresh_dedup()"',
         )
     if count := sum(backlog.saves_open.values()):
-        yield _look(
+        yield look(
             "saves",
             f"{counted(count, 'save is', 'saves are')} unresolved",
             "see pgmem review and pgmem hygiene",
         )
     else:
-        yield _ok("saves", "no save is unresolved")
+        yield ok("saves", "no save is unresolved")
     yield _examine_isolation(backlog)
 
 
@@ -105,24 +93,24 @@ async def _examine_graph(memory: Verbs) -> Finding:
         differences = await memory.check_graph()
     except psycopg.errors.InsufficientPrivilege:
         message = "this login may not compare the graph with the tables"
-        return _hint("graph", message, "run pgmem doctor as the owner")
+        return hint("graph", message, "run pgmem doctor as the owner")
     if different := [each.label for each in differences if each.missing or each.extra or each.different]:
         message = f"the graph differs from the tables in {', '.join(different)}"
-        return _look("graph", message, "run pgmem graph rebuild")
+        return look("graph", message, "run pgmem graph rebuild")
     if differences:
         labels = counted(len(differences), "label of the graph has", "labels of the graph have")
-        return _look(
+        return look(
             "graph",
             f"{labels} no trigger _age_cache_invalidate: AGE answers paths of variable length from an old state",
             "run pgmem init, which makes the triggers",
         )
-    return _ok("graph", "the graph agrees with the tables")
+    return ok("graph", "the graph agrees with the tables")
 
 
 def _examine_embeddings(backlog: Backlog, trouble: str | None) -> Finding:
     waiting = counted(backlog.embeddings_waiting, "text has", "texts have")
     if trouble is not None:
-        return _look(
+        return look(
             "embeddings",
             f"{waiting} no vector, because the embedding provider fails: {trouble}",
             "mend that, or name another provider in PGMEM_EMBEDDING_PROVIDER; a worker embeds when it answers",
@@ -133,23 +121,23 @@ def _examine_embeddings(backlog: Backlog, trouble: str | None) -> Finding:
             "text was tried five times and has",
             "texts were tried five times and have",
         )
-        return _look(
+        return look(
             "embeddings",
             f"{refused} no vector",
             "run pgmem worker --once and read why the provider refuses them",
         )
     if backlog.embeddings_waiting:
-        return _look("embeddings", f"{waiting} no vector yet", "run pgmem worker, or pgmem reindex once")
-    return _ok("embeddings", "every text has its vector")
+        return look("embeddings", f"{waiting} no vector yet", "run pgmem worker, or pgmem reindex once")
+    return ok("embeddings", "every text has its vector")
 
 
 def _examine_isolation(backlog: Backlog) -> Finding:
     if backlog.isolation_layers == 2:
-        return _ok("isolation", "verbs and row-level security isolate tenants")
+        return ok("isolation", "verbs and row-level security isolate tenants")
     message = "only the verbs isolate tenants"
     if backlog.tenants:
-        return _look("isolation", message, "run pgmem init --roles as a role that may create roles")
-    return _hint("isolation", message, "enough for one user; run pgmem init --roles before you add tenants")
+        return look("isolation", message, "run pgmem init --roles as a role that may create roles")
+    return hint("isolation", message, "enough for one user; run pgmem init --roles before you add tenants")
 
 
 async def _examine_replica(memory: Verbs, database: Database) -> Finding:
@@ -162,8 +150,8 @@ async def _examine_replica(memory: Verbs, database: Database) -> Finding:
                 break
             await anyio.sleep(0.2)
     if replica.trouble is None and replica.behind_s <= database.settings.read_max_lag_s:
-        return _ok("replica", f"reads go to the replica, at most {replica.behind_s:.1f} s behind")
-    return _look(
+        return ok("replica", f"reads go to the replica, at most {replica.behind_s:.1f} s behind")
+    return look(
         "replica",
         f"reads go to the primary, not to PGMEM_READ_DSN: {replica.trouble or 'it does not answer'}",
         "set PGMEM_READ_DSN to a running streaming replica of PGMEM_DSN, or unset it",
@@ -180,22 +168,22 @@ def examine_outbox(settings: Settings, outbox: Outbox) -> Finding:
             if oldest is None
             else f", the oldest since {oldest.made_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
         )
-        return _look(
+        return look(
             "outbox",
             f"{counted(len(queued), 'save is', 'saves are')} queued in {folder}{since}",
             "once the database answers, run pgmem worker --once; it reports why a save fails",
         )
     if unreadable := list(folder.glob("*.unreadable")):
-        return _look(
+        return look(
             "outbox",
             f"{len(unreadable)} saves in {folder} cannot be read and were renamed to *.unreadable",
             "read the files, save their contents again, delete them",
         )
     place = next(path for path in (folder, *folder.parents) if path.exists())
     if shutil.disk_usage(place).free < _LEAST_ROOM:
-        return _look(
+        return look(
             "outbox",
             f"{place} has less than 64 MB free: no save can be queued there",
             "make room, or set PGMEM_DATA_DIR to another disk",
         )
-    return _ok("outbox", f"no save is queued in {folder}")
+    return ok("outbox", f"no save is queued in {folder}")
