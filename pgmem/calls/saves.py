@@ -190,11 +190,13 @@ async def _send(
             return rows[0]
         except Busy as error:
             # The server answers, so nothing is kept for it here: what waits would only come on top of its load.
-            return _failed(save, error, "Save again with this save_id in a moment; nothing is saved twice.")
+            return _failed(
+                save.save_id, error, "Save again with this save_id in a moment; nothing is saved twice."
+            )
         except SchemaOutdated as error:
             # Nothing was written, and the program that starts next sends it as its release does.
             if is_global:
-                return _failed(save, error, "Restart this program and save again with this save_id.")
+                return _failed(save.save_id, error, "Restart this program and save again with this save_id.")
             return await _queue(caller, save, _OUTDATED, "Restart this program; the save is sent then.")
         except (DatabaseUnavailable, EmbeddedServerError) as error:
             log.log(
@@ -233,18 +235,12 @@ async def _queue(
         await anyio.to_thread.run_sync(outbox.put, save)
     except OSError as error:
         log.error("save %s is lost: the outbox cannot be written: %s", save.save_id, error)
-        return SaveResult(
-            status="failed",
-            message=f"The database is away, and the outbox {outbox.folder} cannot be written: {error}",
-            next_step="Make the folder writable and save again with this save_id.",
-            save_id=save.save_id,
+        return _failed(
+            save.save_id,
+            f"The database is away, and the outbox {outbox.folder} cannot be written: {error}",
+            "Make the folder writable and save again with this save_id.",
         )
-    return SaveResult(
-        status="pending_retry",
-        message=message,
-        next_step=next_step,
-        save_id=save.save_id,
-    )
+    return SaveResult(status="pending_retry", message=message, next_step=next_step, save_id=save.save_id)
 
 
 async def _refused(caller: Caller, save: QueuedSave, error: psycopg.Error) -> SaveResult:
@@ -256,27 +252,25 @@ async def _refused(caller: Caller, save: QueuedSave, error: psycopg.Error) -> Sa
         await record_failure(caller.database, save, message)
     except (PgmemError, psycopg.Error) as second:
         log.warning("failed save %s is not recorded: %s", save.save_id, summary(second))
-    return SaveResult(status="failed", message=message, save_id=save.save_id)
+    return _failed(save.save_id, message)
 
 
-def _failed(save: QueuedSave, error: Exception, next_step: str) -> SaveResult:
-    return SaveResult(status="failed", message=str(error), next_step=next_step, save_id=save.save_id)
+def _failed(save_id: UUID, message: object, next_step: str | None = None) -> SaveResult:
+    return SaveResult(status="failed", message=str(message), next_step=next_step, save_id=save_id)
 
 
 def _unsent_global(save_id: UUID, uncertain: bool) -> SaveResult:
     """Return the outcome of a global save that was not answered: in the outbox, its token would expire."""
     if uncertain:
-        return SaveResult(
-            status="failed",
-            message="The connection was lost: it may be saved or not. A global save is never queued.",
-            next_step="Save again with this save_id when the database answers; nothing is saved twice.",
-            save_id=save_id,
+        return _failed(
+            save_id,
+            "The connection was lost: it may be saved or not. A global save is never queued.",
+            "Save again with this save_id when the database answers; nothing is saved twice.",
         )
-    return SaveResult(
-        status="failed",
-        message="The database does not answer, and a global save is never queued.",
-        next_step="Request a new approval and save again when the database answers.",
-        save_id=save_id,
+    return _failed(
+        save_id,
+        "The database does not answer, and a global save is never queued.",
+        "Request a new approval and save again when the database answers.",
     )
 
 

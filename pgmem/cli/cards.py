@@ -121,8 +121,8 @@ def _refresh(repo: Repository, dry_run: bool) -> None:
         writing = progress.add_task("storing", total=None)
         result = repo.here.run(lambda m: m.refresh_from_run(report, repo.name, dry_run=dry_run))
         progress.update(writing, total=1, completed=1)
-    if not repo.store.print_json(result):
-        _show_refresh(result, report)
+    repo.store.for_people(result)
+    _show_refresh(result, report)
 
 
 def _show_refresh(result: CardRefresh, report: dict[str, Any]) -> None:
@@ -146,8 +146,7 @@ def _show_refresh(result: CardRefresh, report: dict[str, Any]) -> None:
 def status(repo: Repository) -> None:
     """Show the number of cards, the last refresh and the sync policy."""
     payload = repo.query("status").payload
-    if repo.store.print_json(payload):
-        return
+    repo.store.for_people(payload)
     limit = (payload.capacity or {}).get("max_records")
     elsewhere = payload.records_elsewhere or 0
     rows: list[tuple[str, object]] = [("cards", f"{(payload.record_count or 0) + elsewhere} of {limit}")]
@@ -180,8 +179,7 @@ def for_path(
             detail_level="full" if cards else "compact",
         )
     )
-    if repo.store.print_json(found):
-        return
+    repo.store.for_people(found)
     if cards:
         _show_cards(found.records or [], found.total_count or 0)
         return
@@ -219,8 +217,7 @@ def why(repo: Repository, card_id: Card) -> None:
         stop(answer.payload.message or "no such card.", 2)
     changes = _changes(card, repo.root)
     revisions = [asdict(step) for step in answer.payload.revisions or ()]
-    if repo.store.print_json({"record": asdict(card), "revisions": revisions, "changes": changes}):
-        return
+    repo.store.for_people({"record": asdict(card), "revisions": revisions, "changes": changes})
     console = terminal()
     console.print(_panel(card, card.status))
     if card.stale_reason:
@@ -289,8 +286,8 @@ def pr(
         "missing": likely and asdict(likely),
         "digests": [asdict(one) for one in digests],
     }
-    if not repo.store.print_json(shown):
-        typer.echo(comment(changed, digests, likely, markdown=form == "markdown"))
+    repo.store.for_people(shown)
+    typer.echo(comment(changed, digests, likely, markdown=form == "markdown"))
 
 
 def _changed(root: Path, commits: str) -> list[str]:
@@ -353,9 +350,7 @@ def changes(
     limit: Limit = 10,
 ) -> None:
     """Show which files and tests usually change with some files."""
-    found = repo.here.run(lambda m: m.what_changes(repo.name, paths, limit))
-    if repo.store.print_json(found):
-        return
+    found = repo.store.for_people(repo.here.run(lambda m: m.what_changes(repo.name, paths, limit)))
     rows = (
         (
             f"{one.score:.2f}",
@@ -378,10 +373,9 @@ def files(
 ) -> None:
     """Find the files that an issue or a task is about."""
     said = sys.stdin.read() if text == "-" else text
-    found = repo.here.run(lambda m: m.which_files(repo.name, said, limit))
-    if not repo.store.print_json(found):
-        rows = ((f"{one.score:.2f}", one.path, ", ".join(one.signs)) for one in found.files)
-        terminal().print(Rows(("score", "file", "found by"), rows))
+    found = repo.store.for_people(repo.here.run(lambda m: m.which_files(repo.name, said, limit)))
+    rows = ((f"{one.score:.2f}", one.path, ", ".join(one.signs)) for one in found.files)
+    terminal().print(Rows(("score", "file", "found by"), rows))
 
 
 @app.command()
@@ -420,8 +414,7 @@ def trajectories(
             repo.name, "trajectories", query=query, path=path, max_results=limit
         )
     )
-    if repo.store.print_json(answer.payload):
-        return
+    repo.store.for_people(answer.payload)
     console = terminal()
     found = answer.payload.trajectories or []
     for one in found:
@@ -446,8 +439,7 @@ def coverage(
 ) -> None:
     """Show which paths an active card covers."""
     payload = repo.query("coverage", scope=paths).payload
-    if repo.store.print_json(payload):
-        return
+    repo.store.for_people(payload)
     console = terminal()
     rows = ((row.path, "yes" if row.covered else "no") for row in payload.paths or ())
     console.print(Rows(("path", "covered"), rows))
@@ -467,8 +459,7 @@ def review(repo: Repository, by: options.By = None, sure: Sure = False) -> None:
         )
     )
     drafts = answer.payload.records or []
-    if store.print_json(drafts):
-        return
+    store.for_people(drafts)
     if not sure and not sys.stdin.isatty():
         stop("review needs a terminal; elsewhere add --i-know-what-im-doing.", 2)
     console = terminal()
@@ -493,9 +484,8 @@ def review(repo: Repository, by: options.By = None, sure: Sure = False) -> None:
 @repository_command
 def merged(repo: Repository, branch: Annotated[str, typer.Argument(help="The branch.")]) -> None:
     """Share the cards of a branch whose merge git cannot see, such as a squash."""
-    done = repo.store.run(lambda m: m.settle_branches(repo.name, [{"branch": branch}]))
-    if not repo.store.print_json(done):
-        typer.echo(f"{counted(done.shared, 'card is', 'cards are')} shared now.")
+    done = repo.store.for_people(repo.store.run(lambda m: m.settle_branches(repo.name, [{"branch": branch}])))
+    typer.echo(f"{counted(done.shared, 'card is', 'cards are')} shared now.")
 
 
 def _decision(verb: str, summary: str) -> None:
@@ -524,9 +514,7 @@ _decision("archive_card", "Archive a card, so that it is no longer used.")
 @repository_command
 def vacuum(repo: Repository, dry_run: DryRun = False) -> None:
     """Remove cards that have been in their state longer than the settings card_days_* allow."""
-    done = repo.store.run(lambda m: m.vacuum_cards(repo.name, dry_run=dry_run))
-    if repo.store.print_json(done):
-        return
+    done = repo.store.for_people(repo.store.run(lambda m: m.vacuum_cards(repo.name, dry_run=dry_run)))
     verb = "would be removed" if dry_run else "removed"
     counts = ", ".join(f"{count} {state}" for state, count in sorted(done.removed.items())) or "no cards"
     typer.echo(f"{counts} {verb}, {counted(done.receipts, 'receipt')}.")
@@ -547,8 +535,8 @@ def _chosen(store: Store, card_id: str, root: Path, project: str | None, sure: b
 
 
 def _show(store: Store, answer: MemoryAnswer) -> None:
-    if not store.print_json(answer.payload):
-        _show_cards(answer.payload.records or [], answer.payload.total_count or 0)
+    store.for_people(answer.payload)
+    _show_cards(answer.payload.records or [], answer.payload.total_count or 0)
 
 
 def _show_cards(records: list[CardRecord], total: int) -> None:

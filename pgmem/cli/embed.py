@@ -62,6 +62,5 @@ def reindex(
             done["dropped"] = await memory.drop_model(drop)
         return done
 
-    done = store.run(run)
-    if not store.print_json(done):
-        typer.echo(", ".join(f"{name} {value}" for name, value in done.items()))
+    done = store.for_people(store.run(run))
+    typer.echo(", ".join(f"{name} {value}" for name, value in done.items()))

@@ -78,9 +78,9 @@ def export(
         done = store.run(run)
     except OSError as error:
         stop(f"cannot write {file}: {error.strerror}.")
-    if not store.print_json(done):
-        held = ", ".join(f"{count} {_named(part, count)}" for part, count in done.counts.items()) or "nothing"
-        typer.echo(f"{done.lines} lines: {held}.", err=str(file) == "-")
+    store.for_people(done)
+    held = ", ".join(f"{count} {_named(part, count)}" for part, count in done.counts.items()) or "nothing"
+    typer.echo(f"{done.lines} lines: {held}.", err=str(file) == "-")
 
 
 @store_command

@@ -349,6 +349,12 @@ class Store:
         """Open the memory, use it, close it."""
         return with_memory(self.settings, use, as_it_is=self.as_json, dsn=self.named_by)
 
+    def for_people(self, found: T) -> T:
+        """Return what people are shown; with `--json` a program gets it, and the command ends."""
+        if self.print_json(found):
+            raise typer.Exit
+        return found
+
     def print_json(self, result: Any) -> bool:
         """Print the result if `--json` was given; return whether it was."""
         if self.as_json:
@@ -359,8 +365,7 @@ class Store:
         self, found: Sequence[T], headings: Sequence[str], cells_of: Callable[[T], Iterable[object]]
     ) -> None:
         """Print the results: a row for each, or JSON if `--json` was given."""
-        if not self.print_json(found):
-            terminal().print(Rows(headings, map(cells_of, found)))
+        terminal().print(Rows(headings, map(cells_of, self.for_people(found))))
 
 
 def chosen(question: str) -> str:

@@ -185,8 +185,7 @@ def reflect(
         return made.created, (await memory.surface_insights(limit, query)).insights
 
     created, insights = store.run(run)
-    if store.print_json({"created": created, "insights": [vars(insight) for insight in insights]}):
-        return
+    store.for_people({"created": created, "insights": [vars(insight) for insight in insights]})
     console = terminal()
     console.print(
         f"{created} new, {len(insights)} pending shown."
@@ -223,8 +222,7 @@ def _print_report(store: Store, found: object, shown: Group, html: Path | None, 
             html.write_text(text, encoding="utf-8")
         except OSError as error:
             stop(f"cannot write {html}: {error.strerror}.")
-    if store.print_json(found):
-        return
+    store.for_people(found)
     console = terminal()
     console.print(shown)
     if html is not None:

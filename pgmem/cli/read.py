@@ -37,8 +37,7 @@ FIELDS = {kind.label: [field.name for field in kind.fields] for kind in KINDS}
 def retrieve(call: Call) -> None:
     """Show the context of a project: its focus, project and global memories, newest first."""
     bundle, theirs = _found(call, lambda found: found.standing or found.items)
-    if call.store.print_json(bundle):
-        return
+    call.store.for_people(bundle)
     console, project = terminal(), call.sent["project_id"]
     if bundle.standing or bundle.items:
         console.print(f"{project}: {bundle.retrieval_status}", markup=False)
@@ -71,8 +70,7 @@ def retrieve(call: Call) -> None:
 def search(call: Call) -> None:
     """Find memories by words or a question, best first."""
     found, theirs = _found(call, lambda found: found.results)
-    if call.store.print_json(found):
-        return
+    call.store.for_people(found)
     console = terminal()
     if found.results:
         console.print(memories(map(_result, found.results)))
@@ -145,8 +143,7 @@ def show(call: Call) -> None:
         return node, None if alone else await memory.neighbours(node.label, str(node.id), 1, 20)
 
     node, around = call.run(look)
-    if call.store.print_json(node):
-        return
+    call.store.for_people(node)
     place = " / ".join(filter(None, (node.scope, node.project, node.focus)))
     rows: list[tuple[str, object]] = [("title", node.title), ("kind", node.label), ("status", node.status)]
     rows += [(name.replace("_", " "), value) for name, value in _fields(node.label, node.properties)]
@@ -271,9 +268,7 @@ def calibrate(
     """Measure at which relevance a search of this store counts as answered: own titles in other projects."""
     from pgmem.worker.calibration import calibrate as measure
 
-    found = store.run(lambda m: measure(m, foreign_share, apply))
-    if store.print_json(found):
-        return
+    found = store.for_people(store.run(lambda m: measure(m, foreign_share, apply)))
     console = terminal()
     console.print(
         f"{found.queries} titles: answered_yes {found.answered_yes:.3f}, answered_no {found.answered_no:.3f}"

@@ -43,9 +43,7 @@ def review(
             stop("--save-id needs --outcome new, supersede or drop.", 2)
         print_json(store.run(lambda m: m.resolve_review(save_id, outcome, decider)))
         return
-    pending = store.run(lambda m: m.list_reviews(project))
-    if store.print_json(pending):
-        return
+    pending = store.for_people(store.run(lambda m: m.list_reviews(project)))
     console = terminal()
     if not pending:
         console.print("No save is pending review.")

@@ -168,7 +168,7 @@ def status(store: Store) -> None:
     for message in overruled(settings.store, values).values():
         typer.echo(f"pgmem: {message}.", err=True)
     where = f"{place(settings.dsn)} ({store.named_by})" if settings.dsn else str(settings.data_dir)
-    if store.print_json(
+    store.for_people(
         {
             "server": "dsn" if settings.dsn else "embedded",
             "data_dir": str(settings.data_dir),
@@ -178,8 +178,7 @@ def status(store: Store) -> None:
                 "models": [asdict(model) for model in models],
             },
         }
-    ):
-        return
+    )
     rows = [*_status_rows(settings, where, found, nobody), *_embedding_rows(settings, models)]
     terminal().print(facts(rows))
 

@@ -26,8 +26,7 @@ def decay(call: Call) -> None:
     with progress("Archiving") as report:
         done: Decay = call.run(progress=_of_all(report))
     store, dry_run, archive_below = call.store, call.sent.get("dry_run"), call.sent.get("archive_below")
-    if store.print_json(done):
-        return
+    store.for_people(done)
     left = f", {done.remaining} would be archived" if dry_run and archive_below else ""
     typer.echo(
         f"{counted(done.affected, 'memory has', 'memories have')} faded, {done.archived} archived{left}."
@@ -89,8 +88,7 @@ def forget(
         done: Expiry = store.run(
             lambda m: m.forget_by_ttl(older_than, label, project, purge, dry_run, progress=_of_all(report))
         )
-    if store.print_json(done):
-        return
+    store.for_people(done)
     count = counted(done.remaining if dry_run else done.affected, "memory", "memories")
     typer.echo(f"{count} {'would be ' if dry_run else ''}{'purged' if purge else 'archived'}.")
 

@@ -78,8 +78,7 @@ def issue(
         return had_tenants, await call.of(memory, expires_at=until)
 
     had_tenants, done = store.run(run)
-    if store.print_json(done):
-        return
+    store.for_people(done)
     typer.echo(done.token)
     whose = _name(org, user) or "the one user of this store"
     typer.echo(

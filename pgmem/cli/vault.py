@@ -73,8 +73,7 @@ def sync(
             return await vault.sync()
 
     done = store.run(run)
-    if store.print_json({**done.counts, "problems": done.problems}):
-        return
+    store.for_people({**done.counts, "problems": done.problems})
     counts = [f"{done.counts[name]} {what}" for name, what in _WORDS.items() if done.counts.get(name)]
     typer.echo(f"{'Dry run: ' if dry_run else ''}{', '.join(counts) or 'Nothing has changed'}.")
     for problem in done.problems:

@@ -80,10 +80,7 @@ class Call:
 
     def answer(self, use: Callable[[Memory], Awaitable[Any]] | None = None, **more: Any) -> Any:
         """The answer, to be shown; with --json it is printed, and the command ends."""
-        found = self.run(use, **more)
-        if self.store.print_json(found):
-            raise typer.Exit
-        return found
+        return self.store.for_people(self.run(use, **more))
 
     def but(self, **sent: Any) -> Call:
         """The same call with other arguments."""

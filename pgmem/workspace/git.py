@@ -12,7 +12,7 @@ import re
 import subprocess
 import threading
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -143,15 +143,7 @@ class _Inert:
             GitUnavailable: git fails or does not end in time.
         """
         late = threading.Event()
-        with subprocess.Popen(
-            self._command(*arguments),
-            cwd=self.root,
-            env=_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        ) as process:
-            _limit(process.pid)
+        with self._started(arguments, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
 
             def stop() -> None:
                 late.set()
@@ -171,10 +163,19 @@ class _Inert:
         if failed:
             raise GitUnavailable("objects of the repository are missing or damaged")
 
-    def _command(self, *arguments: str) -> list[str]:
+    def _started(self, arguments: Sequence[str], *, stdin: int, stderr: int) -> subprocess.Popen[bytes]:
         settings = [f"{name}={value}" for name, value in _OVERRIDES.items()]
         settings += [f"safe.directory={value}" for value in self._trusted]
-        return [self._program, "--no-pager", *(part for one in settings for part in ("-c", one)), *arguments]
+        process = subprocess.Popen(
+            [self._program, "--no-pager", *(part for one in settings for part in ("-c", one)), *arguments],
+            cwd=self.root,
+            env=_environment(),
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+        )
+        _limit(process.pid)
+        return process
 
     def _safe_directories(self) -> list[str]:
         """The repositories of other users that this user trusts.
@@ -204,15 +205,7 @@ class _Inert:
             GitUnavailable: git fails or does not end in time.
         """
         try:
-            with subprocess.Popen(
-                self._command(*arguments),
-                cwd=self.root,
-                env=_environment(),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-            ) as process:
-                _limit(process.pid)
+            with self._started(arguments, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
                 try:
                     found, said = process.communicate(given, timeout_s or _TIMEOUT_S)
                 except BaseException:
