@@ -552,7 +552,7 @@ def cards(
     dsn: Databases = None,
 ) -> None:
     """Measure how well cards predict joint changes and the tests of a file, and how fast a tree is read."""
-    from benchmarks.held_back import measure
+    from benchmarks.held_back import IDLE, measure
     from benchmarks.tree import time_tree
 
     def run(progress: Progress) -> dict[str, Any]:
@@ -583,6 +583,10 @@ def cards(
     typer.echo(
         f"A file of the commit within five: which_files {within['which_files']}, BM25 of the texts {within['bm25']}, "
         f"of {within['of']} messages"
+    )
+    typer.echo(
+        f"Brought with a prompt: files for {within['clear']} of {within['of']} subjects, right for "
+        f"{within['clear_right']}; for {within['idle']} of {len(IDLE)} prompts about nothing here"
     )
     for name, value in (report["reviews"] | report.get("times", {})).items():
         typer.echo(f"{name.replace('_', ' ')}: {value}")

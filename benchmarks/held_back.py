@@ -12,6 +12,7 @@ of the messages of the newest 30 of these commits, where BM25 over the texts of 
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from collections import Counter, defaultdict
@@ -40,6 +41,12 @@ HELD_BACK = 200
 FILES, TESTS = 5, 3
 AT_MOST = 10
 TEXTS = 30
+IDLE = [
+    one
+    for part in json.loads(Path(__file__).with_name("prompts.json").read_text(encoding="utf-8"))["sets"]
+    for one in part["idle"]
+]
+"""Prompts that are about nothing in a repository."""
 _WORD = re.compile(r"[a-z][a-z0-9]+")
 
 
@@ -66,8 +73,8 @@ def measure(
     Returns:
         {repository, base, commits, questions: {files, tests}, precision: {what_changes, cards, co_change, name,
         most_changed: {files, tests}}, recall_at_10: {what_changes, cards, co_change}, within_five: {which_files, bm25,
-        of}, reviews: what `measure_reviews` gives, best_possible: {files, tests}, ratio: {files, tests}}, where ratio
-        is that of cards to the best baseline.
+        clear, clear_right, idle, of}, reviews: what `measure_reviews` gives, best_possible: {files, tests}, ratio:
+        {files, tests}}, where ratio is that of cards to the best baseline, and clear what a prompt would bring.
 
     Raises:
         InvalidArgument: the history is too short.
@@ -151,12 +158,20 @@ def _from_store(
                 )
                 if _sources(one).intersection(files)
             )
+            for one in texts:
+                clear = memory.which_files("held", one.subject, 3, clear=True).files
+                right["clear"] += bool(clear)
+                right["clear_right"] += bool(_sources(one).intersection(f.path for f in clear))
+            right["idle"] = sum(bool(memory.which_files("held", one, 3, clear=True).files) for one in IDLE)
     return (
         (
             lambda path: [one.path for one in found[path].files],
             lambda path: [one.path for one in found[path].tests],
         ),
-        {"which_files": right["which_files"], "bm25": right["bm25"], "of": len(texts)},
+        {
+            **{way: right[way] for way in ("which_files", "bm25", "clear", "clear_right", "idle")},
+            "of": len(texts),
+        },
         reviews,
     )
 

@@ -1968,6 +1968,12 @@ VERBS = {
                 "limit": Argument(
                     "How many at most, 1 to 100; default 10.", type="integer", default="10", for_agents=False
                 ),
+                "clear": Argument(
+                    "None, unless one is found clearly and the text names none itself; default false.",
+                    type="boolean",
+                    default="False",
+                    for_agents=False,
+                ),
             },
         ),
         Verb("export_header", "look", "reader"),

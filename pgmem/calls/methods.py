@@ -3619,6 +3619,7 @@ class Verbs:
         project_id: str,
         text: str,
         limit: int = 10,
+        clear: bool = False,
     ) -> FoundFiles:
         """Find the files that a text, such as an issue or a task, is about.
 
@@ -3631,12 +3632,15 @@ class Verbs:
             project_id: Project name.
             text: The issue, the ticket or the task.
             limit: How many at most, 1 to 100; default 10.
+            clear: None, unless one is found clearly and the text names none itself; default false.
 
         Raises:
             InvalidArgument: the text is empty, or limit is out of range.
             ContractError: no such project.
         """
-        return await cards.which_files(self.caller, {"project_id": project_id, "text": text, "limit": limit})
+        return await cards.which_files(
+            self.caller, {"project_id": project_id, "text": text, "limit": limit, "clear": clear}
+        )
 
     async def changes(
         self,

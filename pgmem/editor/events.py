@@ -27,6 +27,7 @@ _QUERY_S = {"start": 2.0, "prompt": 0.4, "file": 0.4, "keep": 10.0}
 _PROMPT_TOKENS, _FILE_TOKENS = 600, 400
 _MOST_SENTENCES = 5
 _CANDIDATES, _MOST_NEAR = 12, 3  # decisions near a task: compared by the words of their titles, and brought
+_FILES = 3  # that a task seems to be about
 _TITLE = 10.0  # what a title that a sentence speaks of whole counts beside the words that they share
 _REASON = 0.75  # and its reason, of that: a title says what a decision is about
 _MOST_A_CALL = 200
@@ -298,7 +299,7 @@ def _prompt(event: Event, connection: Connection) -> Brought:
     if len(prompt) < 8 or prompt.startswith(("/", "!", "#")):
         return Brought()
     _begin(event, connection)
-    project, _ = _project(event, connection)
+    project, root = _project(event, connection)
     about = connection.call("prompt_sentences", prompt=prompt)
     sentences = about["sentences"]
     if not sentences:
@@ -336,8 +337,26 @@ def _prompt(event: Event, connection: Connection) -> Brought:
     new.sort(key=lambda result: result["id"] in answers)
     lines = texts.near_lines(result for result in new if result["id"] not in answers)
     lines += [texts.result_line(result) for result in new if result["id"] in answers]
+    if root is not None:
+        lines += _files(event, connection, project, prompt)
     text, shown = texts.block(project, _ANSWERS, lines, _PROMPT_TOKENS)
     return Brought(text, project, [result["id"] for result in new[:shown]])
+
+
+def _files(event: Event, connection: Connection, project: str, prompt: str) -> list[str]:
+    """Return a line with the files that a task seems to be about, where it names none; once a session."""
+    try:
+        _begin(event, connection)
+        found = connection.call("which_files", project_id=project, text=prompt, limit=_FILES, clear=True)[
+            "files"
+        ]
+        connection.rows("commit")
+    except QueryFailed as error:  # a large repository on a busy machine: what is remembered comes without it
+        connection.rows("rollback")
+        log(event.data_dir, event.name, f"the files of the task were not found in time: {error}")
+        return []
+    paths = [str(one["path"]) for one in found]
+    return [texts.files_line(paths)] if paths and event.session.first("files", " ".join(paths)) else []
 
 
 def nearest(matches: Sequence[Mapping[str, Any]], *, by_words: bool) -> Sequence[Mapping[str, Any]]:

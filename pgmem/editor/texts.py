@@ -15,6 +15,7 @@ __all__ = [
     "card_line",
     "conflict_line",
     "conversation_lines",
+    "files_line",
     "item_line",
     "near_lines",
     "quoted",
@@ -120,6 +121,11 @@ def card_line(card: Mapping[str, Any]) -> str:
     """Return a card of a digest as a line: what it says of the file, and whether it may be outdated."""
     state = ", may be outdated" if card.get("stale") else ""
     return f"- [{str(card['kind']).replace('_', ' ')}{state}] {_line(str(card['statement']), 300)}"
+
+
+def files_line(paths: Iterable[str]) -> str:
+    """Return the files that a task seems to be about as a line, the likeliest first."""
+    return f"- [Files] This may be about {_line(', '.join(paths), 300)}"
 
 
 def _line(text: str, most: int) -> str:

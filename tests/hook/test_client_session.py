@@ -269,6 +269,29 @@ def test_a_file_brings_its_cards_and_what_mentions_it_once_a_session(
     assert hook({**used, "tool_name": "Bash", "tool_input": {"command": "ls"}}) is None
 
 
+def test_a_task_that_names_no_file_brings_the_files_that_it_is_about(
+    hook: Hook, call: Call, event: Callable[..., dict[str, Any]]
+) -> None:
+    hook(event("SessionStart", source="startup"))
+    words = {"src/checkout.py": "checkout rounding tax total", "src/mail.py": "mail sender letter queue"}
+    report = {
+        "modules": [{"path": path, "doc": f"The {text}."} for path, text in words.items()],
+        "files": {path: path for path in words},
+        "terms": words,
+    }
+    call("refresh_from_run", report=report, project_id="webshop")
+    text = context(
+        hook(event("UserPromptSubmit", prompt="Fix the rounding of tax at checkout")), "UserPromptSubmit"
+    )
+    assert "- [Files] This may be about src/checkout.py" in text
+    for prompt in (
+        "Fix the rounding of tax at checkout",  # once a session
+        "Fix the rounding of tax in src/checkout.py",
+        "Which colour has the sky over the harbour?",
+    ):
+        assert hook(event("UserPromptSubmit", prompt=prompt)) is None
+
+
 def test_a_session_on_a_branch_begins_with_what_holds_there_and_one_on_another_does_not(
     hook: Hook, call: Call, event: Callable[..., dict[str, Any]], root: Path
 ) -> None:
