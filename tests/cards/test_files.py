@@ -172,5 +172,5 @@ async def test_a_finished_change_hides_nothing_that_a_scan_knows_and_covers_a_re
     assert done.coverage is not None
     assert done.coverage.record_coverage.coverage_percent == 100
     assert await known("pkg/pay/desk.py") >= before
-    listed = await memory.search_memory("money", project_id="shop", labels=["Card"])
+    listed = await memory.search_memory("Changes with money", 100, "shop", labels=["Card"])
     assert [one.title for one in listed.results if one.title.startswith("pkg/pay/desk.py: Changes with ")]
