@@ -30,6 +30,7 @@ from psycopg.rows import DictRow, dict_row, scalar_row
 from pgmem import Memory
 from pgmem.install import schema
 from pgmem.settings import Settings
+from tests.fixtures.fronts import SENT, Fronts
 
 pytest_plugins = ("tests.fixtures.verbs", "tests.fixtures.logins")
 
@@ -37,12 +38,26 @@ CREATE = "create database {} template {} strategy file_copy"
 LEAVE = "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid not in (pg_backend_pid(), %s)"
 GRAPH_TIERS, VECTOR_TIERS = ("full", "no pgvector"), ("full", "no AGE")
 DOCKER = Path(__file__).parent.parent / "docker"
+FRONTS: Fronts | None = None
+"""What `--front` puts in the place of a database of a test."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--postgres", choices=("embedded", "docker"), help="server of the tests, without PGMEM_TEST_DSN"
     )
+    parser.addoption("--front", type=int, help="the tests through a front of PL/Proxy with so many cells")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out, through a front, what needs the store itself."""
+    if config.getoption("--front") is None:
+        return
+    for item in items:
+        if item.get_closest_marker("embedded"):
+            item.add_marker(pytest.mark.skip("of the server that pip brings"))
+        elif direct := item.get_closest_marker("direct"):
+            item.add_marker(pytest.mark.skip(str(direct.args[0])))
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -52,8 +67,15 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         reporter.write_line(f"server of the tests: {chosen_server(session.config)}")
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for where, number in SENT.items():
+        terminalreporter.write_line(f"{number} statements of tests went to {where}")
+
+
 def chosen_server(config: pytest.Config) -> str:
     """Which server the tests use: their own containers, one of a DSN, the image of docker/, or the embedded one."""
+    if cells := config.getoption("--front"):
+        return f"a front with {cells} cells"
     if config.getoption("markexpr") == "docker":
         return "separate containers, by docker/compose.yaml"
     if is_managed():
@@ -80,6 +102,11 @@ def past_the_pooler(dsn: str) -> str:
         return dsn
     admin = conninfo_to_dict(os.environ["PGMEM_TEST_ADMIN_DSN"])
     return make_conninfo(dsn, host=admin["host"], port=admin.get("port", 5432))
+
+
+def stores_of(dsn: str) -> list[str]:
+    """Where the tables of a test's database are: in itself, or in the cells behind it."""
+    return [dsn] if FRONTS is None else FRONTS.cells_of(dsn)
 
 
 def as_admin(dsn: str) -> str:
@@ -122,6 +149,11 @@ def place() -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def server(pytestconfig: pytest.Config) -> Iterator[str]:
     """The DSN of a database on a server where databases and logins can be made."""
+    if cells := pytestconfig.getoption("--front"):
+        global FRONTS
+        with Fronts(roomy_place() / f"pgmem-fronts-{uuid4().hex[:8]}", cells) as FRONTS:
+            yield FRONTS.cells.dsn("postgres")
+        return
     if dsn := os.environ.get("PGMEM_TEST_ADMIN_DSN") or os.environ.get("PGMEM_TEST_DSN"):
         yield dsn
         return
@@ -189,6 +221,10 @@ def give_to_client(admin: psycopg.Connection[tuple[object, ...]], database: str)
 @contextmanager
 def new_database(server: str, template: str) -> Iterator[str]:
     """A database that is dropped in the end; its DSN."""
+    if FRONTS is not None and template == FRONTS.name:
+        with FRONTS.copy() as dsn:
+            yield dsn
+        return
     name = f"pgmem_test_{uuid4().hex[:12]}"
     with psycopg.connect(server, autocommit=True) as admin:
         admin.execute(sql.SQL(CREATE).format(sql.Identifier(name), sql.Identifier(template)))
@@ -219,7 +255,10 @@ def install(server: str, extensions: tuple[str, ...]) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def template(server: str) -> Iterator[str]:
-    """Every extension the server offers."""
+    """Every extension the server offers; through a front, the one that tests get a copy of."""
+    if FRONTS is not None:
+        yield FRONTS.name
+        return
     yield from install(server, schema.EXTENSIONS)
 
 
@@ -356,7 +395,7 @@ def connection(request: pytest.FixtureRequest) -> Iterator[psycopg.Connection[Di
     It is one transaction that is rolled back, in a database that tests share. A test that needs more (another session,
     a commit, the DSN) takes `dsn`: then this is an autocommit connection to a copy that is the test's own.
     """
-    if "dsn" in request.fixturenames:
+    if "dsn" in request.fixturenames or request.config.getoption("--front"):
         dsn = request.getfixturevalue("dsn")
         with psycopg.connect(past_the_pooler(dsn), autocommit=True, row_factory=dict_row) as connection:
             yield connection

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, LiteralString
 
 import psycopg
+from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import class_row, dict_row
 
@@ -28,6 +29,9 @@ Progress = Callable[[str], object]
 FRONT_SQL = Path(__file__).parent / "front.sql"
 COMMON = ("release", "digest", "settings", "labels", "relations", "models", "global_scope", "secret")
 """What all cells of a front have in common, by the names of `pgmem.cell_profile`."""
+
+LOGINS = ("pgmem_front_agent", "pgmem_front_reviewer", "pgmem_front_owner")
+"""The logins of a front at its cells (`pgmem.make_front_logins`)."""
 
 _CONNECT_S = 5
 
@@ -193,13 +197,20 @@ class Directory:
 
     # Changes
 
-    def add(self, admin_dsn: str, through: str | None = None, name: str | None = None) -> Cell:
+    def add(
+        self,
+        admin_dsn: str,
+        through: str | None = None,
+        name: str | None = None,
+        password: str | None = None,
+    ) -> Cell:
         """Take a store as a cell: it has a number, and in all else it is like the cells there are.
 
         Args:
             admin_dsn: of the store, as its owner, without PgBouncer.
             through: how the front reaches it, without user; None takes the host and database of `admin_dsn`.
             name: for people; None makes cell0, cell1, …
+            password: of the logins by which the front reaches it; None leaves theirs.
 
         Raises:
             InvalidArgument: the store has no number or one that is taken, differs from the other cells, or is not what
@@ -225,6 +236,8 @@ class Directory:
                         )
             residents = self._new_residents(there, known)
             there.execute("select pgmem.make_front_logins()")
+            if password is not None:
+                _set_password(there, password)
             for cell in known[:1]:
                 with connect(cell.admin_dsn, f"Cell {cell.number}") as other:
                     secret = one(other, "select secret from pgmem.store_secret")["secret"]
@@ -378,11 +391,18 @@ class Directory:
             found = one(self.connection, "select cell from relay.ping(%s)", (number,))["cell"]
         except psycopg.Error:
             raise InvalidArgument(
-                f"The front does not reach cell {number} by this address: check it, the logins pgmem_front_agent,"
-                " pgmem_front_reviewer and pgmem_front_owner, and the password file of the front's server."
+                f"The front does not reach cell {number} by this address: check it, the logins {', '.join(LOGINS)},"
+                " and the password file of the front's server."
             ) from None
         if found != number:
             raise InvalidArgument(f"By this address the front reaches cell {found}, not cell {number}.")
+
+
+def _set_password(cell: Connection, password: str) -> None:
+    """Give the logins of a front a password; the server gets what it keeps and not the password itself."""
+    for login in LOGINS:
+        kept = cell.pgconn.encrypt_password(password.encode(), login.encode(), b"scram-sha-256").decode()
+        cell.execute(sql.SQL("alter role {} password {}").format(sql.Identifier(login), sql.Literal(kept)))
 
 
 _RESIDENTS: LiteralString = "select org_id from pgmem.residents() where away is null"

@@ -173,7 +173,7 @@ begin
   if w[12] = 'every' or w[12] in ('sum', 'union') and w[13] = '' then
     return query select c.number::integer from front.cell c order by 1;
     return;
-  elsif w[13] = '' and (v_writes or w[12] = 'cell') and (select count(*) from front.cell) > 1 then
+  elsif w[13] = '' and w[12] <> 'argument' and (v_writes or w[12] = 'cell') and (select count(*) from front.cell) > 1 then
     raise exception using errcode = 'PM006', message = case when w[12] = 'cell'
       then format('%s works in one cell: connect to the cell itself.', w[14])
       else 'This store has tenants, and this call names none: set DEFAULT_ORG_ID or DEFAULT_USER_ID '

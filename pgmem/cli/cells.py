@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
@@ -98,11 +99,21 @@ def add(
     ],
     through: Through = None,
     name: Annotated[str | None, typer.Option("--name", help="Its name. Default: cellN.")] = None,
+    password_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--password-file",
+            help="The password that the front's logins get there.",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
     front: Front = None,
     as_json: AsJson = False,
 ) -> None:
     """Add a store as a cell. Organisations to come are shared evenly; those that exist stay where they are."""
-    made = _do(front, lambda found: found.add(dsn, through, name))
+    password = None if password_file is None else password_file.read_text(encoding="utf-8").strip()
+    made = _do(front, lambda found: found.add(dsn, through, name, password))
     if as_json:
         print_json(made)
     else:

@@ -55,6 +55,13 @@ def as_server(command: list[str | Path]) -> None:
     )
 
 
+def own_by_server(file: Path) -> None:
+    """Let a file be read by the account of the servers alone, as libpq wants it of a password file."""
+    file.chmod(0o600)
+    if os.geteuid() == 0:
+        shutil.chown(file, "postgres")
+
+
 @dataclass
 class Server:
     """A PostgreSQL of a test."""
@@ -81,6 +88,18 @@ class Server:
         if (self.folder / "postmaster.pid").exists():
             as_server([self.programs / "pg_ctl", "-D", self.folder, "-m", how, "-w", "stop"])
 
+    def allow(self, line: str) -> None:
+        """Put a line before those that say who may log in how."""
+        rules = self.folder / "pg_hba.conf"
+        rules.write_text(f"{line}\n{rules.read_text()}")
+        with psycopg.connect(self.dsn("postgres"), autocommit=True) as admin:
+            admin.execute("select pg_reload_conf()")
+
+    def restart(self) -> None:
+        """End it as a crash does, and start it again: it recovers from its log."""
+        self.stop()
+        self.start()
+
     @property
     def pid(self) -> int:
         return int((self.folder / "postmaster.pid").read_text().splitlines()[0])
@@ -101,18 +120,21 @@ class Pooler:
 
     folder: Path
     databases: dict[str, str]
+    options: str = "auth_type = trust"
+    password: str = ""
     port: int = field(default_factory=free_port)
     process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         lines = "\n".join(f"{name} = {dsn}" for name, dsn in self.databases.items())
-        logins = ("pgmem_front_agent", "pgmem_front_reviewer", "pgmem_front_owner")
-        (self.folder / "users").write_text("".join(f'"{login}" ""\n' for login in logins))
+        (self.folder / "users").write_text(
+            "".join(f'"{login}" "{self.password}"\n' for login in directory.LOGINS)
+        )
         (self.folder / "ini").write_text(
             f"[databases]\n{lines}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {self.port}\n"
             f"unix_socket_dir =\npool_mode = transaction\ndefault_pool_size = 20\nmax_client_conn = 500\n"
-            f"auth_type = trust\nauth_file = {self.folder}/users\nlogfile = {self.folder}/log\nignore_startup_parameters = extra_float_digits\n"
+            f"{self.options}\nauth_file = {self.folder}/users\nlogfile = {self.folder}/log\nignore_startup_parameters = extra_float_digits\n"
             "query_timeout = 8\nserver_connect_timeout = 3\nquery_wait_timeout = 6\nserver_login_retry = 1\n"
         )
         subprocess.run(["chmod", "-R", "a+rwX", self.folder], check=True)

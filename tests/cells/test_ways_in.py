@@ -8,17 +8,20 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+import trustme
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow, dict_row
 from typer.testing import CliRunner
 
 from pgmem import Memory
-from pgmem.cells.directory import Directory
+from pgmem.cells.directory import LOGINS, Directory
 from pgmem.cli import app
-from pgmem.errors import UnsuitableDatabase
+from pgmem.errors import InvalidArgument, UnsuitableDatabase
+from pgmem.install import schema
 from pgmem.models import MemoryScope
 from pgmem.settings import Settings
-from tests.cells.fleet import Fleet
+from tests.cells import fleet as fleets
+from tests.cells.fleet import Fleet, Server, own_by_server
 from tests.conftest import caller
 from tests.waiting import until
 
@@ -186,3 +189,55 @@ def test_the_doctor_finds_what_is_wrong_with_the_cells(fleet: Fleet) -> None:
         assert fleet.pooler is not None
         found.fail_over(found.cell(1), f"host=127.0.0.1 port={fleet.pooler.port} dbname=cell1")
     assert findings(fleet) == {}
+
+
+PASSWORD = r"a:b\c d"
+
+
+def test_a_front_reaches_its_cells_with_passwords_over_tls(
+    servers: tuple[Server, Server], place: Path
+) -> None:
+    front, cells = servers
+    mark = f"tls_{uuid4().hex[:8]}"
+    authority = trustme.CA()
+    certificate = authority.issue_cert("localhost")
+    authority.cert_pem.write_to_path(place / "ca.pem")
+    certificate.private_key_pem.write_to_path(place / "key.pem")
+    certificate.cert_chain_pems[0].write_to_path(place / "cert.pem")
+    (place / "pass").write_text("*:*:*:*:" + PASSWORD.replace("\\", "\\\\").replace(":", "\\:"))
+    own_by_server(place / "pass")
+    options = (
+        f"auth_type = scram-sha-256\nclient_tls_sslmode = require\n"
+        f"client_tls_key_file = {place}/key.pem\nclient_tls_cert_file = {place}/cert.pem"
+    )
+    database = f"host=127.0.0.1 port={cells.port} dbname={mark}_0"
+    pooler = fleets.Pooler(place / "pooler", {"cell0": database}, options, PASSWORD)
+    through = f"host=localhost port={pooler.port} dbname=cell0 passfile={place}/pass"
+    with (
+        fleets.fleet(front, [cells], mark, 0) as fleet,
+        psycopg.connect(cells.dsn("postgres"), autocommit=True) as admin,
+    ):
+        admin.execute(f"create database {mark}_0 template cell_template".encode())
+        cells.allow(f"host {mark}_0 {','.join(LOGINS)} 127.0.0.1/32 scram-sha-256")
+        pooler.start()
+        try:
+            until(pooler.answers, admin, "PgBouncer does not answer")
+            schema.upgrade(f"{database} user=postgres", cell=0)
+            with Directory.open(fleet.dsn) as found:
+                words = (
+                    f"{database} user=postgres",
+                    f"{through} sslmode=verify-full sslrootcert={place}/ca.pem",
+                )
+                with pytest.raises(InvalidArgument, match="does not reach cell 0"):
+                    found.add(*words, password="another")
+                found.add(*words, password=PASSWORD)
+            with fleet.session(org := name()) as connection:
+                saved = caller(connection)("save_session", objective="Open", project_id="shop")
+                assert saved["status"] == "saved", org
+            with pytest.raises(psycopg.OperationalError, match="SSL required"):
+                psycopg.connect(f"{through} user=pgmem_front_agent sslmode=disable")
+            with pytest.raises(psycopg.OperationalError, match="no password supplied"):
+                psycopg.connect(f"{database} user=pgmem_front_agent passfile=/dev/null")
+        finally:
+            pooler.stop()
+            admin.execute(f"drop database {mark}_0 with (force)".encode())

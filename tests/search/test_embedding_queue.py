@@ -197,6 +197,7 @@ def pgmem(dsn: str, folder: Path, server: EmbeddingServer, *arguments: str) -> s
 
 
 @pytest.mark.usefixtures("vectors")
+@pytest.mark.direct("each cell has its own worker")
 async def test_two_worker_processes_at_once_embed_each_text_once(
     dsn: str, tmp_path: Path, provider_server: EmbeddingServer, connection: psycopg.Connection[DictRow]
 ) -> None:
@@ -300,6 +301,7 @@ async def test_a_text_that_changed_while_it_was_embedded_is_embedded_again(
 
 @pytest.mark.usefixtures("superuser")
 @pytest.mark.usefixtures("vectors")
+@pytest.mark.direct("each cell has its own worker")
 async def test_a_worker_without_leave_for_all_tenants_is_given_the_texts_it_may_see(
     dsn: str, connection: psycopg.Connection[DictRow]
 ) -> None:

@@ -56,6 +56,7 @@ def nearest(vectors: dict[str, list[float]], query: list[float], count: int) -> 
 
 
 @pytest.mark.usefixtures("vectors")
+@pytest.mark.direct("it fills a table of the store by COPY")
 async def test_filters_and_the_index_lose_no_neighbour(
     connection: psycopg.Connection[DictRow], with_provider: Open
 ) -> None:
@@ -228,6 +229,7 @@ async def test_the_vectors_of_archived_memories_are_deleted_those_of_superseded_
 
 @pytest.mark.usefixtures("superuser", "dsn")
 @pytest.mark.parametrize(("version", "alone"), [("0.8.1", True), ("0.8.2", False)])
+@pytest.mark.direct("the notices of a cell do not pass a front")
 def test_an_index_is_built_without_workers_where_pgvector_is_not_safe_with_them(
     connection: psycopg.Connection[DictRow], call: Call, version: str, alone: bool
 ) -> None:

@@ -239,6 +239,7 @@ def test_a_part_of_an_atomic_batch_that_cannot_be_read_is_refused(
 
 
 @pytest.mark.parametrize("number", ["1e-400", "1e400", "-1e-400", "0." + "3" * 400])
+@pytest.mark.direct("a front cannot take back a save: its cell has committed it")
 def test_a_number_that_no_float_holds_is_read_or_refused(
     connection: psycopg.Connection[DictRow], number: str
 ) -> None:
@@ -338,6 +339,7 @@ def texts_of_every_verb(connection: psycopg.Connection[DictRow]) -> list[DictRow
 
 
 @pytest.mark.parametrize("text", [DROP, "$$); drop schema pgmem cascade; --", "\\", "%", "\x01", ""])
+@pytest.mark.direct("a front cannot take back a save: its cell has committed it")
 def test_no_text_of_any_verb_reaches_the_parser(
     connection: psycopg.Connection[DictRow], unchanged: None, text: str
 ) -> None:

@@ -78,6 +78,7 @@ def test_a_refused_save_leaves_the_graph_alone(call: Call, each: Each, picture: 
 
 
 @pytest.mark.usefixtures("age")
+@pytest.mark.direct("a front cannot take back a save: its cell has committed it")
 def test_a_rolled_back_save_leaves_the_graph_alone(
     connection: psycopg.Connection[DictRow], call: Call, each: Each, picture: Picture, kept: str
 ) -> None:
@@ -143,6 +144,7 @@ def test_a_vertex_an_edge_and_a_path_come_as_objects(cypher: Any, kept: str) -> 
 
 @pytest.mark.usefixtures("superuser")
 @pytest.mark.filterwarnings("ignore:invalid escape sequence:DeprecationWarning")
+@pytest.mark.direct("the driver reads the tables of the graph, which are in the cell")
 def test_the_driver_of_age_reads_the_same_graph(dsn: str, cypher: Any, kept: str) -> None:
     age = pytest.importorskip("age", reason="needs pip install 'pgmem-agent[age]'")
     question = "match p = (a)-[r]->(b) return a, r, b, p"
@@ -310,6 +312,7 @@ def test_damage_to_the_graph_is_found_and_mended(
     assert cypher(EVERYTHING) == before
 
 
+@pytest.mark.direct("the graph of a cell is made by the owner of its database")
 def test_a_graph_that_was_dropped_is_noticed_and_made_again(
     dsn: str, call: Call, each: Each, cypher: Any, kept: str
 ) -> None:

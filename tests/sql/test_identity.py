@@ -88,6 +88,7 @@ def contents(call: Call, scope: str = "project", project_id: str = "shop") -> li
     return [item["content"] for item in bundle["items"]]
 
 
+@pytest.mark.direct("at a front a login needs the roles and is bound in the directory")
 def test_a_bound_login_is_its_tenant_whatever_it_sets(login: Login, rows: Rows) -> None:
     logins = {name: login("acme", name) for name in ("alice", "bob")}
     alice, bob = (caller(connection) for connection in logins.values())
@@ -103,6 +104,7 @@ def test_a_bound_login_is_its_tenant_whatever_it_sets(login: Login, rows: Rows) 
     assert [(r["user_id"], r["count"]) for r in found] == [("alice", 1), ("bob", 2)]
 
 
+@pytest.mark.direct("at a front a login needs the roles and is bound in the directory")
 def test_a_plain_login_without_a_tenant_is_nobody_whatever_it_sets(
     login: Login, call: Call, act_as: ActAs
 ) -> None:
@@ -117,6 +119,7 @@ def test_a_plain_login_without_a_tenant_is_nobody_whatever_it_sets(
     assert (stranger("status")["org_id"], stranger("status")["user_id"]) == ("", "")
 
 
+@pytest.mark.direct("at a front a login needs the roles and is bound in the directory")
 def test_nobody_writes_in_a_store_with_tenants(login: Login, picture: Picture) -> None:
     login("acme", "alice")
     connection = login()
@@ -150,6 +153,7 @@ def test_a_client_has_no_rights_on_the_tables(login: Login) -> None:
             alice.execute(statement.encode())
 
 
+@pytest.mark.direct("at a front a login needs the roles and is bound in the directory")
 def test_a_client_who_is_not_a_reviewer_decides_nothing(
     login: Login, connection: psycopg.Connection[DictRow]
 ) -> None:
@@ -165,6 +169,7 @@ def test_a_client_who_is_not_a_reviewer_decides_nothing(
         assert caught.value.sqlstate == ("PM008" if missing else "PM004")
 
 
+@pytest.mark.direct("at a front a login needs the roles and is bound in the directory")
 def test_a_client_cannot_move_the_clock(login: Login) -> None:
     connection = login("acme", "alice")
     connection.execute("select set_config('pgmem.now', '2000-01-01', false)")

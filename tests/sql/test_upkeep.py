@@ -50,6 +50,7 @@ def test_the_order_of_title_words_is_renewed_when_as_many_titles_have_come_as_we
 
 
 @pytest.mark.usefixtures("shop")
+@pytest.mark.direct("the transaction of the caller is not that of the cell")
 def test_who_finds_another_worker_at_it_goes_on_and_waits_for_nothing(
     call: Call, rows: Rows, dsn: str
 ) -> None:
@@ -116,6 +117,7 @@ def test_what_has_decayed_is_archived_where_a_setting_enables_it_whoever_the_wor
 
 
 @pytest.mark.usefixtures("vectors")
+@pytest.mark.direct("a cell always has the roles")
 def test_the_backlog_counts_over_all_tenants_and_is_for_administrators_alone(
     call: Call, act_as: ActAs, connection: psycopg.Connection[DictRow]
 ) -> None:

@@ -11,7 +11,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -34,7 +34,7 @@ from pgmem.mcp.server import create_server
 from pgmem.settings import Settings
 from pgmem.ui.routes import ROUTES
 from tests.cards.conftest import report
-from tests.conftest import Call, past_the_pooler
+from tests.conftest import Call, past_the_pooler, stores_of
 from tests.serving import Agent, serving
 
 __all__ = ["AGENTS", "DECLARED", "PEOPLE", "Attack", "Pot", "attack", "chosen", "declared", "make"]
@@ -667,17 +667,23 @@ async def attack(
     async with (
         Memory.connect(settings) as memory,
         server() as address,
-        await AsyncConnection.connect(dsn, autocommit=True) as owner,
+        AsyncExitStack() as stack,
     ):
-        done.declared = declared(await (await owner.execute(DECLARED)).fetchall())
+        owners = [
+            await stack.enter_async_context(await AsyncConnection.connect(store, autocommit=True))
+            for store in stores_of(dsn)
+        ]
+        done.declared = declared(await (await owners[0].execute(DECLARED)).fetchall())
         for number in range(rounds):
             # As the server does by itself once a minute: plans fit what has come.
-            await owner.execute("analyze pgmem.node, pgmem.edge, pgmem.card_subject")
+            for owner in owners:
+                await owner.execute("analyze pgmem.node, pgmem.edge, pgmem.card_subject")
             async with anyio.create_task_group() as tasks:
                 for user in TENANTS:
                     tasks.start_soon(tenant, user, memory, address, number)
-        await require_untouched(owner)
-        await require_unknown(owner, done)
+        for owner in owners:
+            await require_untouched(owner)
+            await require_unknown(owner, done)
     return done
 
 

@@ -61,6 +61,7 @@ def test_the_roles_are_made_once_and_own_everything(rows: Rows, roles: list[str]
 
 
 @pytest.mark.usefixtures("age")
+@pytest.mark.direct("an upgrade is of the store")
 def test_an_upgrade_after_the_roles_leaves_all_to_their_owner(
     dsn: str, call: Call, rows: Rows, roles: list[str]
 ) -> None:
