@@ -130,3 +130,71 @@ def test_files_that_an_extra_would_parse_are_counted(
     (shop_tree / "a.ts").write_text("export const a = 1\n", encoding="utf-8")
     monkeypatch.setattr(languages, "available", lambda suffix: False)
     assert "1 file is not parsed: install pgmem-agent[languages]" in scan(shop_tree)["skipped"]
+
+
+def known(root: Path, path: str = "pkg/till.py") -> set[str]:
+    """What a reading knows of a file."""
+    return set(scan(root)["facts"][path])
+
+
+def test_every_state_of_a_work_tree_is_read(
+    shop_tree: Path, committed: Committed, git: Git, tmp_path: Path
+) -> None:
+    """Detached, another work tree, sparse, a folder within, replaced commits, conflicts in the index, no commit."""
+    usual = known(shop_tree)
+    assert usual >= {"companions", "tests", "owners"}
+    git("checkout", "-q", "--detach")
+    assert known(shop_tree) == usual
+    git("worktree", "add", "-q", str(tmp_path / "other"), "main")
+    assert known(tmp_path / "other") == usual
+    git("-C", str(tmp_path / "other"), "sparse-checkout", "set", "pkg")
+    assert known(tmp_path / "other") == usual - {"tests"}  # which are not there
+    assert known(shop_tree / "pkg", "till.py") >= {"owners", "commits"}
+    replaced = git("rev-parse", "HEAD~1").strip()
+    git("replace", replaced, "HEAD~2")
+    assert known(shop_tree) >= {"companions", "tests"}
+    git("replace", "-d", replaced)
+    git("switch", "-q", "-c", "side", "HEAD~3")
+    committed({"pkg/till.py": "x = 'side'\n"}, "Side.", day=20)
+    with pytest.raises(subprocess.CalledProcessError):
+        git("merge", "-q", "main")
+    assert [line.partition(" ")[0] for line in scan(shop_tree)["skipped"]] == ["pkg/till.py:"]
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    git("init", "-q", cwd=empty)
+    (empty / "a.py").write_text("x = 1\n", encoding="utf-8")
+    assert list(scan(empty)["files"]) == ["a.py"]
+
+
+def test_a_history_of_renames_merges_and_long_messages_is_read(git: Git, tmp_path: Path) -> None:
+    """1 500 files that are renamed four times, 300 merges, one of many parents, and a message of a megabyte."""
+    stream, mark = [], 0
+
+    def commit(changes: str, message: str = "Work.", branch: str = "main", *parents: int) -> int:
+        nonlocal mark
+        mark += 1
+        named = "".join(f"{'merge' if place else 'from'} :{one}\n" for place, one in enumerate(parents))
+        stream.append(
+            f"commit refs/heads/{branch}\nmark :{mark}\ncommitter Ada <a@b> {1_700_000_000 + 60 * mark} +0000\n"
+            f"data {len(message)}\n{message}\n{named}{changes}\n"
+        )
+        return mark
+
+    files = "".join(f"M 644 inline d0/f{n}.py\ndata {len(f'x = {n}')}\nx = {n}\n" for n in range(1_500))
+    tip = commit(files)
+    for step in range(4):
+        tip = commit(f"R d{step} d{step + 1}\n", "Move.", "main", tip)
+    tip = commit("M 644 inline a.py\ndata 2\n1\n\n", "Long.\n\n" + "word " * 200_000, "main", tip)
+    for number in range(300):
+        side = commit(f"M 644 inline a.py\ndata 4\n{number:04}\n", f"Part {number}.", "side", tip)
+        tip = commit("", f"Merge pull request #{number} from side", "main", tip, side)
+    sides = [commit(f"M 644 inline s{n}.py\ndata 1\n1\n", "Side.", f"side{n}", tip) for n in range(8)]
+    commit("", "Merge all.", "main", tip, *sides)
+    root = tmp_path / "shop"
+    subprocess.run(["git", "fast-import", "--quiet"], cwd=root, input="".join(stream).encode(), check=True)
+    git("reset", "-q", "--hard")
+    made = scan(root)
+    assert len(made["files"]) == 1_501
+    assert made["facts"]["d4/f7.py"]["commits"] == 5
+    assert made["facts"]["a.py"]["commits"] == 301
+    assert len([one for one in made["work"] if one["subject"].startswith("Part ")]) == 300
