@@ -15,9 +15,7 @@ language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
   v_state pgmem.memory_state;
 begin
-  select s.* into v_state
-  from pgmem.visible_node n join pgmem.memory_state s on s.id = n.id and s.version = n.version
-  where n.id = p_id and pgmem.is_memory(n.label);
+  select s.* into v_state from pgmem.find_memories(array[p_id]) s;
   if v_state.id is null then
     raise exception using errcode = 'PM002', message = format(
       'No memory %s found.%s', p_id,

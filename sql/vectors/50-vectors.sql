@@ -172,20 +172,35 @@ $$;
 select pgmem.declare_verb('register_model', p_rights => 'writer', p_effect => 'repeat', p_reach => 'every');
 
 
+create or replace function pgmem.require_model(p_name text) returns pgmem.embedding_model
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+declare
+  v_model pgmem.embedding_model;
+begin
+  select m.* into v_model from pgmem.embedding_model m where m.name = p_name;
+  if v_model.id is null then
+    raise exception using errcode = 'PM001', message = format('Unknown model %s. Known: %s.', quote_literal(p_name),
+      coalesce((select string_agg(name, ', ') from pgmem.embedding_model), 'none'));
+  end if;
+  return v_model;
+end;
+$$;
+comment on function pgmem.require_model is 'A registered model; an unknown name is an error that lists those that are known.';
+
+
 create or replace function pgmem.activate_model(p_name text) returns text
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
+declare
+  v_model pgmem.embedding_model;
 begin
   if not pgmem.is_reviewer() then
     raise exception using errcode = 'PM004',
       message = 'The active model is the owner''s choice: connect as the owner or a reviewer.';
   end if;
-  if not exists (select from pgmem.embedding_model m where m.name = p_name) then
-    raise exception using errcode = 'PM001', message = format('Unknown model %s. Known: %s.', quote_literal(p_name),
-      coalesce((select string_agg(name, ', ') from pgmem.embedding_model), 'none'));
-  end if;
-  update pgmem.embedding_model m set active = false where m.active and m.name <> p_name;
-  update pgmem.embedding_model m set active = true where m.name = p_name;
-  perform pgmem.queue_missing((select m.id from pgmem.embedding_model m where m.name = p_name), false);
+  v_model := pgmem.require_model(p_name);
+  update pgmem.embedding_model m set active = false where m.active and m.id <> v_model.id;
+  update pgmem.embedding_model m set active = true where m.id = v_model.id;
+  perform pgmem.queue_missing(v_model.id, false);
   return p_name;
 end;
 $$;

@@ -70,14 +70,9 @@ create or replace function pgmem.queue_embeddings(
 ) returns bigint
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
-  v_model pgmem.embedding_model;
+  v_model pgmem.embedding_model := pgmem.require_model(p_model);
   v_count bigint;
 begin
-  select m.* into v_model from pgmem.embedding_model m where m.name = p_model;
-  if v_model.id is null then
-    raise exception using errcode = 'PM001', message = format('Unknown model %s. Known: %s.', quote_literal(p_model),
-      coalesce((select string_agg(name, ', ') from pgmem.embedding_model), 'none'));
-  end if;
   perform pgmem.queue_missing(v_model.id, p_all);
   select count(*) into v_count from pgmem.embedding_queue q where q.model_id = v_model.id;
   return v_count;
@@ -204,11 +199,7 @@ declare
   v_text  text;
 begin
   perform pgmem.require_count(jsonb_array_length(p_items), 'items', 'max_list_limit');
-  select m.* into v_model from pgmem.embedding_model m where m.name = p_model;
-  if v_model.id is null then
-    raise exception using errcode = 'PM001',
-      message = format('Unknown model %s; register it first.', quote_literal(p_model));
-  end if;
+  v_model := pgmem.require_model(p_model);
   for v_item in select value from jsonb_array_elements(p_items) order by (value ->> 'node_seq')::bigint loop
     select n.* into v_node from pgmem.node n where n.seq = (v_item ->> 'node_seq')::bigint for share;
     continue when v_node.seq is null or v_node.status in ('archived', 'merged', 'rejected', 'dismissed')

@@ -224,11 +224,7 @@ declare
   v_count  integer := 0;
 begin
   perform pgmem.require_count(jsonb_array_length(p_items), 'items', 'max_list_limit');
-  select m.* into v_model from pgmem.embedding_model m where m.name = p_model;
-  if v_model.id is null then
-    raise exception using errcode = 'PM001',
-      message = format('Unknown model %s; register it first.', quote_literal(p_model));
-  end if;
+  v_model := pgmem.require_model(p_model);
   for v_item in
     select n.seq, i.value -> 'vector' as vector
     from jsonb_array_elements(p_items) i join pgmem.visible_node n on n.id = (i.value ->> 'id')::uuid
