@@ -1204,7 +1204,7 @@ VERBS = {
                 "limit": Argument(
                     "How many at most, 1 to 1000.", type="integer", default="20", least=1.0, most=1000.0
                 ),
-                "offset": Argument("next_offset of the page before.", type="integer", default="0"),
+                "offset": Argument("next_offset of the page before; 0 or more.", type="integer", default="0"),
             },
         ),
         Verb(
@@ -1226,7 +1226,10 @@ VERBS = {
                 ),
                 "limit": Argument("How many at most, 1 to 1000.", type="integer", default="50"),
                 "offset": Argument(
-                    "next_offset of the page before.", type="integer", default="0", for_agents=False
+                    "next_offset of the page before; 0 or more.",
+                    type="integer",
+                    default="0",
+                    for_agents=False,
                 ),
             },
         ),

@@ -2279,7 +2279,7 @@ class Verbs:
             scope: Only of this scope; global, project or focus. Unset: all scopes.
             check_pending_only: Only open saves; notes nothing on the project.
             limit: How many at most, 1 to 1000.
-            offset: next_offset of the page before.
+            offset: next_offset of the page before; 0 or more.
 
         Raises:
             MemoryNotFound: no such project is visible here.
@@ -2314,7 +2314,7 @@ class Verbs:
             scope: Which memories; global, project (its focus areas too) or focus.
             stale_after_days: Stale without a change for so long; unset: the setting freshness_stale_days.
             limit: How many at most, 1 to 1000.
-            offset: next_offset of the page before.
+            offset: next_offset of the page before; 0 or more.
 
         Raises:
             MemoryNotFound: no such project is visible here.

@@ -32,7 +32,6 @@ Html = Annotated[
     Path | None,
     typer.Option("--html", help="Write the report to this file, as one self-contained HTML page."),
 ]
-MemoryScope = Literal["global", "project", "focus"]
 
 CHECKS = (
     ("duplicates", "duplicates", "duplicates_found"),
@@ -43,28 +42,24 @@ CHECKS = (
 )
 
 
-@store_command
-def hygiene(
-    store: Store,
-    project: Project = None,
-    scope: Annotated[MemoryScope | None, typer.Option("--scope", "-s", help="Only this scope.")] = None,
-    pending_only: Annotated[bool, typer.Option(help="Only unresolved saves; records no report.")] = False,
-    limit: Annotated[int, most("findings")] = 50,
-    offset: Annotated[int, typer.Option(min=0, help="The number of findings to skip.")] = 0,
-    html: Html = None,
-) -> None:
+@verb_command(
+    "run_hygiene",
+    options={"scope": ("--scope", "-s"), "check_pending_only": "--pending-only/--no-pending-only"},
+    defaults={"limit": 50},
+)
+def hygiene(call: Call, html: Html = None) -> None:
     """Report duplicates, outdated memories and open saves, with the command that repairs each; changes no memory."""
+    store = call.store
 
     async def look(memory: Memory) -> tuple[HygieneReport, str | None]:
         # JSON holds the whole report; a screen holds a page of it and the count of the rest.
-        page = _MOST if store.as_json else limit
-        report = await memory.run_hygiene(project, scope, pending_only, page, offset)
+        report = await call.of(memory, **({"limit": _MOST} if store.as_json else {}))
         while store.as_json and report.next_offset is not None:
-            more = await memory.run_hygiene(project, scope, pending_only, _MOST, report.next_offset)
+            more = await call.of(memory, limit=_MOST, offset=report.next_offset)
             report = replace(report, findings=report.findings + more.findings, next_offset=more.next_offset)
         if html is None:
             return report, None
-        return report, await _page(memory, await memory.memory_health(project), report)
+        return report, await _page(memory, await memory.memory_health(call.sent.get("project_id")), report)
 
     console = terminal(quiet=store.as_json)
     with console.status("Checking every memory…") if console.is_terminal else nullcontext():

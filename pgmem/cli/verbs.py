@@ -210,7 +210,7 @@ def _kind(argument: Argument) -> Any:
 def meaning(argument: Argument) -> str:
     """What an argument means: its first sentence; the rest is in the reference."""
     said = re.split(r"[.] |[.;]$", argument.meaning, maxsplit=1)[0]
-    return said[:1].upper() + said[1:] + "."
+    return (said if "_" in said.split()[0] else said[:1].upper() + said[1:]) + "."
 
 
 def _value(name: str, argument: Argument, given: Any) -> Any:
