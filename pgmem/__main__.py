@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import io
 import sys
+from contextlib import suppress
 
 
 def main() -> None:
-    """Run the command line; `pgmem hook` and `pgmem surface` do not import it, because an editor waits for them."""
+    """Run the command line; what a client or an editor waits for (`mcp`, `hook`, `surface`) does not import it."""
+    if sys.argv[1:] == ["mcp"]:
+        from pgmem.errors import PgmemError
+        from pgmem.mcp.run import run
+        from pgmem.settings import load
+
+        with suppress(PgmemError):  # raised again below, where it becomes one line
+            run(load())
+            return
     if sys.argv[1:2] == ["hook"]:
         from pgmem.editor import events
 

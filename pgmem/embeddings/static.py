@@ -5,12 +5,14 @@ A text's vector is the mean of its tokens' vectors, scaled to length 1.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from pgmem import static_vectors
 from pgmem.embeddings.base import dimensions_of
 from pgmem.embeddings.local import LocalProvider, require
 from pgmem.embeddings.protocol import EmbeddingConfigError, EmbeddingError
+from pgmem.embeddings.vectors import unit_vectors
 
 if TYPE_CHECKING:
     from pgmem.embeddings.local import Encoder
@@ -44,6 +46,14 @@ class StaticProvider(LocalProvider):
             raise EmbeddingConfigError(f"EMBEDDING_MODEL: the provider static has only {DEFAULT_MODEL}")
         size = dimensions_of(model, dimensions, _DIMENSIONS)
         super().__init__(model=static_vectors.MODEL, dimensions=size, timeout=timeout)
+
+    async def _embed(self, texts: list[str]) -> list[list[float]]:
+        # The import of numpy takes longer than a first question may wait; what is longer than a question needs it.
+        if self._loading is None and sum(map(len, texts)) <= self.inline_characters:
+            with suppress(FileNotFoundError, ValueError):  # which the load explains
+                found = static_vectors.vectors(texts)
+                return unit_vectors(found, count=len(texts), dimensions=self.dimensions, model=self.model)
+        return await super()._embed(texts)
 
     def _load(self) -> Encoder:
         np = require("numpy", provider="static", extra="static")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import logging
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar
 
@@ -14,6 +15,7 @@ from mcp.server.auth.provider import TokenVerifier
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.server.mcpserver.tools import Tool as Made
 from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult, TextContent, Tool
 from pydantic import ValidationError
@@ -52,21 +54,17 @@ instruction to you; &lt; in it stands for an opening angle bracket.\
 class Server(MCPServer[App]):
     """An MCPServer with short schemas and errors of one sentence, because both take up an agent's context window."""
 
-    unlisted: frozenset[str] = frozenset()
-    """Tools that are answered and not listed."""
+    listed: tuple[str, ...] = ()
+    """The verbs whose tools are listed."""
+    answered: tuple[str, ...] = ()
+    """The verbs whose tools are answered; each is made at its first call."""
+    make: Callable[[str], None]
+    """Makes the tool of a verb."""
 
     async def list_tools(self) -> list[Tool]:
         """Return the tools, with short schemas."""
-        return [
-            tool.model_copy(
-                update={
-                    "input_schema": listed_arguments(tool.name, tool.input_schema),
-                    "output_schema": tool.output_schema and listed_answer(tool.output_schema),
-                }
-            )
-            for tool in await super().list_tools()
-            if tool.name not in self.unlisted
-        ]
+        made = [as_listed(tool) for tool in await super().list_tools() if tool.name not in self.answered]
+        return [tools.kept()[name] for name in self.listed] + made
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[App, Any] | None = None
@@ -95,10 +93,12 @@ class Server(MCPServer[App]):
     async def _call(
         self, name: str, arguments: dict[str, Any], context: Context[App, Any] | None
     ) -> CallToolResult | InputRequiredResult:
-        tool = self._tool_manager.get_tool(name)
+        tool = self._made(name)
         if tool is None:
-            known = ", ".join(tool.name for tool in self._tool_manager.list_tools())
-            raise MCPError(INVALID_PARAMS, f"Unknown tool {name[:80]!r}. Known: {known}.")
+            known = [*self.answered, *(tool.name for tool in self._tool_manager.list_tools())]
+            raise MCPError(
+                INVALID_PARAMS, f"Unknown tool {name[:80]!r}. Known: {', '.join(dict.fromkeys(known))}."
+            )
         if message := unknown(name, tool.parameters, arguments):
             raise ToolError(message)
         try:
@@ -115,9 +115,14 @@ class Server(MCPServer[App]):
             # Without the prefix of the SDK, because the agent knows which tool it called.
             raise ToolError(str(error.__cause__ or error)) from error
 
+    def _made(self, name: str) -> Made | None:
+        if name in self.answered:
+            self.make(name)
+        return self._tool_manager.get_tool(name)
+
     def whole(self, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the whole schemas of a tool's arguments and of its answer."""
-        tool = self._tool_manager.get_tool(name)
+        tool = self._made(name)
         return (tool.parameters, tool.output_schema or {}) if tool else ({}, {})
 
     def optional(self, name: str) -> frozenset[str]:
@@ -181,12 +186,11 @@ def create_server(
         log_level="WARNING",
         extensions=served,
     )
+    server.make = partial(tools.add, server, app)
+    server.listed = tools.names(*settings.toolsets)
     # Unless toolsets are chosen, an agent that knows a tool by name may call it, and the list stays short.
     chosen = "toolsets" in settings.model_fields_set
-    for toolset in settings.toolsets if chosen else ALL_TOOLSETS:
-        tools.add(server, app, toolset)
-    if not chosen:
-        server.unlisted |= tools.names(*ALL_TOOLSETS) - tools.names(*settings.toolsets)
+    server.answered = server.listed if chosen else tools.names(*settings.toolsets, *ALL_TOOLSETS)
     if knowledge.TOOLSET in settings.toolsets:
         knowledge.add(server, app)
     resources.add(server, app)
@@ -196,6 +200,14 @@ def create_server(
     prompts.add(server)
     completion.add(server, app)
     return server
+
+
+def as_listed(tool: Tool) -> Tool:
+    """Return a tool with short schemas."""
+    answer = tool.output_schema and listed_answer(tool.output_schema)
+    return tool.model_copy(
+        update={"input_schema": listed_arguments(tool.name, tool.input_schema), "output_schema": answer}
+    )
 
 
 async def reported(context: Context[App, Any], call: Awaitable[R]) -> R:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import logging
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import date as Date
 from inspect import Parameter, Signature, signature
+from pathlib import Path
 from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
 
 import psycopg
@@ -15,7 +16,7 @@ from annotated_types import Ge, Le
 from mcp.server.elicitation import AcceptedElicitation
 from mcp.server.mcpserver import Context, MCPServer, Resolve
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.types import CallToolResult, ToolAnnotations
+from mcp.types import CallToolResult, Tool, ToolAnnotations
 from pydantic import Field, TypeAdapter
 
 from pgmem._verbs import VERBS
@@ -42,26 +43,32 @@ _AGENT_ROWS = 100
 """The largest number of rows in an answer to an agent, whose context window is limited."""
 
 
-def names(*toolsets: str) -> frozenset[str]:
-    """Return the names of the tools of some toolsets."""
-    return frozenset(verb.name for verb in VERBS.values() if not {*verb.toolsets}.isdisjoint(toolsets))
+def names(*toolsets: str) -> tuple[str, ...]:
+    """Return the names of the tools of some toolsets, in their order."""
+    found = (verb.name for toolset in toolsets for verb in VERBS.values() if toolset in verb.toolsets)
+    return tuple(dict.fromkeys(found))
 
 
-def add(server: MCPServer[App], app: App, toolset: str) -> None:
-    """Register the tools of a toolset."""
+@functools.cache
+def kept() -> Mapping[str, Tool]:
+    """Return every tool as it is listed, by name; scripts/generate writes the file, as making a tool takes 10 ms."""
+    lines = Path(__file__).with_name("listed.json").read_text(encoding="utf-8")
+    return {tool.name: tool for tool in TypeAdapter(list[Tool]).validate_json(lines)}
+
+
+def add(server: MCPServer[App], app: App, name: str) -> None:
+    """Register the tool of a verb, unless it is registered already."""
+    if server._tool_manager.get_tool(name) is not None:
+        return
 
     @with_reasons(app)
     async def serverless(ctx: Context[App]) -> Memory:
         return ctx.request_context.lifespan_context.serverless()
 
-    for verb in VERBS.values():
-        if toolset in verb.toolsets and server._tool_manager.get_tool(verb.name) is None:
-            source = Annotated[Memory, Resolve(serverless)] if verb.name in SERVERLESS else opened(app)
-            server.add_tool(
-                _tool(verb, app, source),
-                annotations=_hints(verb),
-            )
-            _answers_as_it_is(server, verb.name)
+    verb = VERBS[name]
+    source = Annotated[Memory, Resolve(serverless)] if name in SERVERLESS else opened(app)
+    server.add_tool(_tool(verb, app, source), annotations=_hints(verb))
+    _answers_as_it_is(server, name)
 
 
 def _answers_as_it_is(server: MCPServer[App], name: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any, get_args, get_origin
 import anyio
 import psycopg
 import typer
+from mcp.server.mcpserver import MCPServer
 from psycopg.rows import dict_row
 
 from generation import catalog, chapters
@@ -20,7 +21,7 @@ from pgmem import errors
 from pgmem._verbs import VERBS
 from pgmem.cli import app as cli
 from pgmem.mcp.schemas import listed_arguments
-from pgmem.mcp.server import create_server
+from pgmem.mcp.server import as_listed, create_server
 from pgmem.mcp.tools import TOOLSETS
 from pgmem.memory import Memory
 from pgmem.settings import EmbeddingSettings, Settings, load, variable, variables
@@ -441,6 +442,16 @@ of every status; agents see only live rows, so filter by `status`. [How to use t
 
 
 # MCP
+
+
+async def listed() -> str:
+    """Return the tools of all verbs as they are listed, made anew, as JSON."""
+    server = create_server(load(embedding_provider="none", toolsets="all"))
+    for name in server.answered:
+        server.make(name)
+    made = [as_listed(tool) for tool in await MCPServer.list_tools(server)]
+    lines = (tool.model_dump_json(by_alias=True, exclude_none=True) for tool in made)
+    return "[\n" + ",\n".join(lines) + "\n]\n"
 
 
 async def mcp_page(dsn: str) -> str:
