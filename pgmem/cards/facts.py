@@ -11,7 +11,7 @@ from pgmem.cards import decisions, python
 from pgmem.cards.companions import Companions
 from pgmem.cards.covering import Covering, is_test
 from pgmem.cards.files import DOCUMENTS, GENERATED, VENDORED, odd
-from pgmem.cards.history import Timeline, Work, explanation, month
+from pgmem.cards.history import HALF_LIFE, Timeline, Work, explanation, month
 from pgmem.cards.imports import IMPORTED, Imports
 from pgmem.cards.source import Source
 from pgmem.workspace.git import Commit
@@ -256,9 +256,11 @@ def _history_of(
             for one in timeline.owners(path)
         ],
         "reverts": [
-            {**_summary(one, timeline.reverting[one.id]), "why": _why_back(one)}
+            {**_summary(one, timeline.reverting[one.id]), "why": why}
             for one in timeline.reverts(path)
+            # One that gives no reason says little, and less when what it took back may have come in another form.
             if (one.id, path) in reverted
+            and ((why := _why_back(one)) or one.at > timeline.newest - HALF_LIFE)
         ][:3],
         "fixes": [
             _summary(one, one.subject) for one in {one.subject: one for one in reversed(fixes)}.values()

@@ -64,7 +64,7 @@ _BOT = re.compile(
 _NOBODY = frozenset(("", "unknown", "root", "your name"))
 _NO_FIX = re.compile(
     r"\b(?:docs?|change ?log|typos?|lint\w*|ci|tests?|typing|types?|mypy|pyright|flake\w*|warnings?|bump|build|spelling"
-    r"|readme|comments?|merge)\b",
+    r"|readme|comments?|merge|revert\w*|ruff|pylint|eslint|biome)\b",
     re.I,
 )
 _RELEASE = re.compile(
@@ -72,7 +72,8 @@ _RELEASE = re.compile(
     r"(?:version |to |release )*v?\d+\.\d+[\w.+-]*$",
     re.I,
 )
-_UNDONE = re.compile(r'^Revert:? ["“](.*)["”]', re.IGNORECASE)
+_UNDONE = re.compile(r'^(?:\w+(?:\([^)]*\))?: )?Revert:? ["“](.*)["”]', re.IGNORECASE)
+_UNDONE_NUMBER = re.compile(r"\breverts? (?:PR |pull request |[\w.-]+/[\w.-]+)?#(\d+)\b", re.IGNORECASE)
 _AGAIN = re.compile(r'^Re-?(?:apply|land):? ["“]?(.*?)["”]?$', re.IGNORECASE)
 _TAKES_BACK = re.compile(r"\breverts commit ([0-9a-f]{7,64})\b", re.IGNORECASE)
 _NO_PROSE = re.compile(
@@ -266,6 +267,11 @@ class Timeline:
         found: dict[str, str] = {}
         again: set[str] = set()
         subjects = {commit.id: merges.bare(commit.subject) for commit, _ in self._commits}
+        numbered = {
+            number: subjects[one.id]
+            for one, _ in self._commits
+            if (number := merges.number_at_end(one.subject))
+        }
         ids = sorted(subjects)
         for commit, _ in self._commits:  # newest first
             bare = subjects[commit.id]
@@ -276,6 +282,8 @@ class Timeline:
             )
             match = _UNDONE.search(bare)
             undone = merges.bare(match[1]) if match else subjects[named] if named else None
+            if undone is None and (match := _UNDONE_NUMBER.search(commit.message[:_LINE])):
+                undone = numbered.get(match[1])
             if undone is not None and bare not in again:
                 # The revert of a revert brings back; what was committed again under its name is there, too.
                 if inner := _UNDONE.search(undone):
@@ -295,7 +303,6 @@ class Timeline:
             one
             for one in self.commits(path)
             if _FIX.search(one.subject)
-            and not _UNDONE.search(one.subject)
             and not _NO_FIX.search(one.subject)
             and one.id not in self._sweeps
             and merges.bare(one.subject) not in self._undone

@@ -31,12 +31,18 @@ _LISTED = re.compile(r"^\d+:\s+")
 _NO_TITLE = re.compile(
     r"^(?:[*#-]|See merge request|Approved-by:|Reviewed-by:|Signed-off-by:|Conflicts)", re.I
 )
-_SUFFIX = re.compile(r"\s*\([#!]\d+\)$")
+_SUFFIX = re.compile(r"\s*\([#!](\d+)\)$")
 
 
 def bare(subject: str) -> str:
     """A subject without the number of the pull request at its end."""
     return _SUFFIX.sub("", subject.strip()[:400])
+
+
+def number_at_end(subject: str) -> str | None:
+    """The number of the pull request at the end of a subject."""
+    match = _SUFFIX.search(subject.strip()[:400])
+    return match[1] if match else None
 
 
 def requests(

@@ -28,7 +28,7 @@ from pgmem.workspace.git import MOST_COMMITS, Commit, Git, GitUnavailable
 SCHEMA = "pgmem.cards/1"
 """The schema of a report; `refresh_from_run` refuses any other."""
 
-_READER = "10"
+_READER = "11"
 """Part of the fingerprint: a reader that sees more reads every repository again."""
 _REVERTS = 300
 """Newest reverting commits whose patches are read."""

@@ -124,7 +124,9 @@ language sql stable set search_path = pgmem, pg_temp as $$
       -- A scan's card is about its own file; a decision or a rule also about the files that it names, or below them.
       n.props ->> 'origin' <> 'system' or n.props ? 'approved_by' or p_path is null or n.props ->> 'path' = p_path
         or n.props ->> 'record_type' = 'architecture_decision'
-        or n.props ->> 'facet' ~ '^rule:' and scope.depth is not null as fits,
+        -- Of a guide of the whole repository one rule is enough, which all files have, and one that speaks of code.
+        or n.props ->> 'facet' ~ '^rule:'
+          and (scope.depth > 0 or scope.depth = 0 and n.props ->> 'statement' ~ '`|\w_\w|\w\(\)|\w/\w+[/.]\w') as fits,
       scope.depth,
       n.status = 'stale' and not n.props ? 'approved_by' and not (p_request ->> 'stale')::boolean as is_stale,
       n.status = 'draft' and not (p_request ->> 'drafts')::boolean as is_draft
@@ -147,7 +149,6 @@ language sql stable set search_path = pgmem, pg_temp as $$
     from ranked r
     where r.place <= case r.kind when 'approved' then 5 when 'decision' then 3
       when 'risk' then 3 when 'unproven' then 2 when 'why' then 2 when 'unproven_rule' then 2 else 1 end
-      -- Of a guide of the whole repository one rule is enough: all files have it.
       and (r.kind <> 'unproven_rule' or r.place = 1 or r.depth > 0)
     order by rank, r.place limit (p_request ->> 'most')::integer
   )

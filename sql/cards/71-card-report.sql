@@ -194,8 +194,7 @@ language sql immutable set search_path = pgmem, pg_temp as $$
         select (c ->> 'path') || case c ->> 'commits' when '0' then ''
           else format(' (%s of %s)', c ->> 'commits', c ->> 'of') end
         from jsonb_array_elements(f.said -> 'companions') with ordinality as e(c, place)
-        where place = 1 or place <= 5 and (c ->> 'commits')::integer >= 3
-          or (c ->> 'score')::float8 >= case when (c ->> 'commits')::integer >= 2 then 0.1 else 0.25 end
+        where place = 1 or (c ->> 'score')::float8 >= case when (c ->> 'commits')::integer >= 2 then 0.1 else 0.25 end
         order by place), 380, 0) || '.',
       'Usually added with it: a file in ' || (f.said -> 'added' ->> 'folder')
         || format('/ (%s %%).', round(100 * (f.said -> 'added' ->> 'share')::numeric))),

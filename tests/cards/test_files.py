@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture
 def shop_tree(committed: Committed, tmp_path: Path) -> Path:
     """A repository whose till, its checks and a note of changes are changed together."""
-    guide = "# Rules\n\nAny change below `pkg/pay` must be weighed by two people.\n\nYou must never round.\n"
+    guide = "# Rules\n\nAny change below `pkg/pay` must be weighed by two people.\n\nYou must never `round()`.\n\nYou must always be kind to others.\n"
     committed(
         {
             "pkg/__init__.py": "",
@@ -107,7 +107,7 @@ async def test_a_rule_is_shown_below_the_folder_that_it_is_in_or_names(memory: M
     assert rules == {
         "pkg/pay/till.py": near,
         "pkg/pay/new.py": near,
-        "pkg/stock.py": {"You must never round."},
+        "pkg/stock.py": {"You must never `round()`."},
     }
 
 
@@ -133,7 +133,7 @@ def test_a_message_is_about_the_file_with_the_most_changed_lines(
     ]
 
 
-@pytest.mark.parametrize("again", ["no", "reapplied", "in other words", "rewritten"])
+@pytest.mark.parametrize("again", ["no", "by number", "reapplied", "in other words", "rewritten"])
 def test_a_revert_is_told_only_while_the_code_is_as_it_left_it(
     shop_tree: Path, committed: Committed, git: Git, again: str
 ) -> None:
@@ -144,6 +144,8 @@ def test_a_revert_is_told_only_while_the_code_is_as_it_left_it(
     message = (
         f'Revert "Cache goods (#7)" (#8)\n\nThis reverts commit {name}.\n\nThe cache was stale in two shops.'
     )
+    if again == "by number":
+        message = "fix(stock): revert PR #7 (#8)\n\nThe cache was stale in two shops."
     committed({"pkg/stock.py": before}, message, day=26)
     if again == "reapplied":
         committed({"pkg/stock.py": after}, 'Reapply "Cache goods (#7)"', day=27)
@@ -153,7 +155,9 @@ def test_a_revert_is_told_only_while_the_code_is_as_it_left_it(
         committed({"pkg/stock.py": "def everything_else():\n    return 5\n"}, "Write anew", day=27)
     reverts = scan(shop_tree)["facts"]["pkg/stock.py"].get("reverts", [])
     shown = [(one["subject"], one["why"]) for one in reverts]
-    assert shown == ([("Cache goods", "The cache was stale in two shops.")] if again == "no" else [])
+    assert shown == (
+        [("Cache goods", "The cache was stale in two shops.")] if again in ("no", "by number") else []
+    )
 
 
 async def test_a_finished_change_hides_nothing_that_a_scan_knows_and_covers_a_renamed_file(
