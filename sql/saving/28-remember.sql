@@ -70,6 +70,7 @@ declare
   v_node   pgmem.node;
   v_old    pgmem.node;
   v_held   pgmem.save_result;
+  v_asked  jsonb;
   v_near   jsonb := '[]';
   v_told   record;
 begin
@@ -79,6 +80,9 @@ begin
   end if;
   perform pgmem.require_no_steering(p_properties, v_caller);
   v_node := pgmem.named_node(v_label, p_properties, p_share, v_scope, v_caller);
+  v_asked := jsonb_strip_nulls(jsonb_build_object('label', v_label.name, 'key', v_node.key, 'properties', p_properties,
+    'relations', p_relations, 'valid_from', p_valid_from, 'valid_to', p_valid_to, 'project_id', p_project_id,
+    'share', p_share));
   v_node.valid_from := coalesce(p_valid_from, pgmem.argument_time(v_node.props, 'valid_from'));
   v_node.valid_to := coalesce(p_valid_to, pgmem.argument_time(v_node.props, 'valid_to'));
   v_node.initial_confidence := pgmem.argument_number(v_node.props, 'confidence', null);
@@ -103,9 +107,7 @@ begin
   elsif pgmem.is_live_status(v_old.status) and pgmem.outranked(pgmem.states_trust(v_old), v_caller) then
     if not (v_old.props @> v_node.props and v_node.valid_from is not distinct from v_old.valid_from
             and v_node.valid_to is not distinct from v_old.valid_to) then
-      v_held := pgmem.hold_change(v_caller, 'remember', jsonb_strip_nulls(jsonb_build_object(
-        'label', v_label.name, 'key', v_node.key, 'properties', p_properties, 'relations', p_relations,
-        'valid_from', p_valid_from, 'valid_to', p_valid_to, 'project_id', p_project_id, 'share', p_share)), v_old);
+      v_held := pgmem.hold_change(v_caller, 'remember', v_asked, v_old);
     end if;
     -- What says nothing new changes nothing.
     v_node := v_old;
@@ -120,19 +122,17 @@ begin
       case when v_node.valid_to is null then 'cleared'
            when v_node.valid_to = v_old.valid_to then 'kept' else 'replaced' end);
     if (v_told.contradicts).seq is not null then
-      v_answer.conflict := coalesce(v_answer.conflict, '{}') || pgmem.hold_contradiction(v_caller, 'remember', jsonb_strip_nulls(
-        jsonb_build_object('label', v_label.name, 'key', v_node.key, 'properties', p_properties, 'relations', p_relations,
-        'valid_from', p_valid_from, 'valid_to', p_valid_to, 'project_id', p_project_id, 'share', p_share)),
+      v_answer.conflict := coalesce(v_answer.conflict, '{}') || pgmem.hold_contradiction(v_caller, 'remember', v_asked,
         v_told.contradicts, coalesce(p_valid_from, pgmem.argument_time(p_properties, 'valid_from')));
     end if;
   end if;
 
+  v_answer.id := v_node.id;
+  v_answer.label := v_node.label;
+  v_answer.key := v_node.key;
+  v_answer.title := v_node.title;
+  v_answer.version := v_node.version;
   if v_held.save_id is not null then
-    v_answer.id := v_old.id;
-    v_answer.label := v_old.label;
-    v_answer.key := v_old.key;
-    v_answer.title := v_old.title;
-    v_answer.version := v_old.version;
     v_answer.status := v_held.status;
     v_answer.dedup_outcome := v_held.dedup_outcome;
     v_answer.next_step := v_held.next_step;
@@ -152,12 +152,7 @@ begin
   if v_caller.session_id is not null then
     perform pgmem.link_session(v_caller.session_id, v_node.id);
   end if;
-  v_answer.id := v_node.id;
-  v_answer.label := v_node.label;
-  v_answer.key := v_node.key;
-  v_answer.title := v_node.title;
   v_answer.status := v_node.status;
-  v_answer.version := v_node.version;
   v_answer.proactive_hint := pgmem.reflection_hint(v_caller.tenant);
   return v_answer;
 end;
