@@ -429,14 +429,7 @@ $$;
 select pgmem.declare_verb('delete_relations', p_rights => 'writer', p_effect => 'remove', p_answer => 'int');
 
 
-select pgmem.declare_answer('known_graph', $$
-Entities of the knowledge graph and their relations.
-
-like known_entities
-relations object[]
-$$);
-
-create or replace function pgmem.known_graph(p_tenant text, p_seqs bigint[]) returns pgmem.known_graph
+create or replace function pgmem.known_graph(p_tenant text, p_seqs bigint[], out entities jsonb, out relations jsonb)
 language sql stable set search_path = pgmem, pg_temp as $$
   select
     (select coalesce(jsonb_agg(jsonb_build_object('name', n.key,
@@ -450,13 +443,21 @@ $$;
 comment on function pgmem.known_graph is 'Entities, and the relations that begin or end at one of them.';
 
 
+select pgmem.declare_answer('known_graph', $$
+Entities of the knowledge graph and their relations.
+
+like known_entities
+relations object[]
+$$);
+
 create or replace function pgmem.read_graph() returns pgmem.known_graph
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
+  v_answer pgmem.known_graph;
   v_tenant text := (pgmem.caller()).tenant;
-  v_answer pgmem.known_graph := pgmem.known_graph(v_tenant, array(
-    select n.seq from pgmem.entity_nodes(v_tenant, '{active}') n));
 begin
+  select g.entities, g.relations into v_answer
+  from pgmem.known_graph(v_tenant, array(select n.seq from pgmem.entity_nodes(v_tenant, '{active}') n)) g;
   -- A relation between two names without entities is read too.
   v_answer.relations := (select coalesce(jsonb_agg(jsonb_build_object('from', r.from_name, 'to', r.to_name,
                   'relationType', r.relation_type)), '[]') from pgmem.entity_relations(v_tenant) r);
@@ -472,15 +473,18 @@ select pgmem.declare_verb('read_graph', p_rights => 'reader', p_effect => 'look'
 create or replace function pgmem.search_nodes(p_query text) returns pgmem.known_graph
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
+  v_answer pgmem.known_graph;
   v_tenant text := (pgmem.caller()).tenant;
   v_query  text := lower(coalesce(p_query, ''));
 begin
-  return pgmem.known_graph(v_tenant, array(
+  select g.entities, g.relations into v_answer
+  from pgmem.known_graph(v_tenant, array(
     select n.seq from pgmem.entity_nodes(v_tenant, '{active}') n
     where strpos(lower(n.key), v_query) > 0
       or strpos(lower(coalesce(n.props ->> 'entity_type', n.label)), v_query) > 0
       or exists (select from jsonb_array_elements_text(pgmem.observations(n.props)) as o(text)
-                 where strpos(lower(o.text), v_query) > 0)));
+                 where strpos(lower(o.text), v_query) > 0))) g;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.search_nodes is $$
@@ -494,10 +498,13 @@ select pgmem.declare_verb('search_nodes', p_rights => 'reader', p_effect => 'loo
 create or replace function pgmem.open_nodes(p_names text[]) returns pgmem.known_graph
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
+  v_answer pgmem.known_graph;
   v_tenant text := (pgmem.caller()).tenant;
 begin
-  return pgmem.known_graph(v_tenant, array(
-    select n.seq from pgmem.entity_nodes(v_tenant, '{active}') n where n.key = any (p_names)));
+  select g.entities, g.relations into v_answer
+  from pgmem.known_graph(v_tenant, array(
+    select n.seq from pgmem.entity_nodes(v_tenant, '{active}') n where n.key = any (p_names))) g;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.open_nodes is $$

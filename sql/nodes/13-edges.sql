@@ -212,6 +212,7 @@ create or replace function pgmem.relate(
 ) returns pgmem.edge_answer
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
+  v_answer      pgmem.edge_answer;
   v_caller      pgmem.caller := pgmem.require_writer();
   v_project_seq bigint := pgmem.find_project(p_project_id);
   v_from        pgmem.node;
@@ -223,7 +224,11 @@ begin
   if v_to.tenant not in (v_caller.tenant, pgmem.tenant_of(v_caller.org_id)) then
     perform pgmem.require_own(v_from, v_caller);
   end if;
-  return (v_from.id, p_rel_type, v_to.id, pgmem.join_nodes(v_from, p_rel_type, v_to))::pgmem.edge_answer;
+  v_answer.created := pgmem.join_nodes(v_from, p_rel_type, v_to);
+  v_answer.from_id := v_from.id;
+  v_answer.to_id := v_to.id;
+  v_answer.rel_type := p_rel_type;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.relate is $$

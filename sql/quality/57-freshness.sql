@@ -104,6 +104,7 @@ $$);
 create or replace function pgmem.confirm(p_id uuid) returns pgmem.confirmed
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
+  v_answer pgmem.confirmed;
   v_caller pgmem.caller := pgmem.require_writer();
   v_node   pgmem.node := pgmem.require_memory(p_id);
 begin
@@ -114,7 +115,11 @@ begin
       '%s %s is %s: only a memory that holds can be confirmed; save what holds now.',
       v_node.label, pgmem.short_name(v_node.title), coalesce(v_node.status, 'gone'));
   end if;
-  return (v_node.id, v_node.label, v_node.title, pgmem.confirm_node(v_node.seq))::pgmem.confirmed;
+  v_answer.id := v_node.id;
+  v_answer.label := v_node.label;
+  v_answer.title := v_node.title;
+  v_answer.confirmed_at := pgmem.confirm_node(v_node.seq);
+  return v_answer;
 end;
 $$;
 comment on function pgmem.confirm is $$

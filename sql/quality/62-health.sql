@@ -8,99 +8,87 @@
 
 
 create or replace function pgmem.health_timeline(p_project_seq bigint) returns jsonb
-language plpgsql stable set search_path = pgmem, pg_temp as $$
-begin
+language sql stable set search_path = pgmem, pg_temp as $$
   -- By day, week or month, so that the picture has about sixty steps at most whatever the age of the store.
-  return (
-    select coalesce(jsonb_agg(jsonb_build_object('at', t.at::date, 'label', t.label, 'count', t.count)
-                              order by t.at, t.label), '[]')
-    from (select date_trunc(case when span.age < interval '60 days' then 'day'
-                              when span.age < interval '400 days' then 'week' else 'month' end, n.created_at) as at,
-                 n.label, count(*)
-          from pgmem.visible_node n,
-               (select pgmem.now() - min(o.created_at) as age from pgmem.visible_node o
-                where pgmem.is_memory(o.label) and (p_project_seq is null or o.project_seq = p_project_seq)) span
-          where pgmem.is_memory(n.label) and n.label not in ('Insight', 'Turn')
-            and (p_project_seq is null or n.project_seq = p_project_seq)
-          group by 1, 2) t);
-end;
+  select coalesce(jsonb_agg(jsonb_build_object('at', t.at::date, 'label', t.label, 'count', t.count)
+                            order by t.at, t.label), '[]')
+  from (select date_trunc(case when span.age < interval '60 days' then 'day'
+                            when span.age < interval '400 days' then 'week' else 'month' end, n.created_at) as at,
+               n.label, count(*)
+        from pgmem.visible_node n,
+             (select pgmem.now() - min(o.created_at) as age from pgmem.visible_node o
+              where pgmem.is_memory(o.label) and (p_project_seq is null or o.project_seq = p_project_seq)) span
+        where pgmem.is_memory(n.label) and n.label not in ('Insight', 'Turn')
+          and (p_project_seq is null or n.project_seq = p_project_seq)
+        group by 1, 2) t;
 $$;
 comment on function pgmem.health_timeline is 'How many memories of each label were made in each step of time.';
 
 
 create or replace function pgmem.health_relations(p_project_seq bigint, p_limit integer) returns jsonb
-language plpgsql stable set search_path = pgmem, pg_temp as $$
-begin
-  return (
-    with joined as materialized (
-      select n.seq, n.id, n.label, n.title, n.status,
-             (select count(*) from pgmem.edge e where e.src = n.seq)
-               + (select count(*) from pgmem.edge e where e.dst = n.seq) as relations
-      from pgmem.visible_node n
-      where pgmem.is_memory(n.label) and n.label <> 'Insight'
-        and (p_project_seq is null or n.project_seq = p_project_seq)
-        and n.status in ('active', 'approved', 'stub', 'archived')
-    ), kinds as (
-      select 'orphans' as kind, j.* from joined j where j.relations = 0 and pgmem.is_live_status(j.status)
-      union all select 'hubs', j.* from joined j where j.relations >= 3 and pgmem.is_live_status(j.status)
-      union all select 'stubs', j.* from joined j where j.relations >= 3 and j.status = 'stub'
-      union all select 'archived_bridges', j.* from joined j where j.relations >= 2 and j.status = 'archived'
-    ), counted as (
-      select k.kind, count(*) as count,
-             jsonb_agg(jsonb_build_object('id', k.id, 'label', k.label, 'title', k.title, 'relations', k.relations)
-                       order by k.relations desc, k.seq) filter (where k.place <= p_limit) as items
-      from (select k.*, row_number() over (partition by k.kind order by k.relations desc, k.seq) as place
-            from kinds k) k
-      group by k.kind
-    )
-    select jsonb_object_agg(kind, jsonb_build_object('count', coalesce(c.count, 0), 'items', coalesce(c.items, '[]')))
-    from unnest(array['orphans', 'hubs', 'stubs', 'archived_bridges']) as kind left join counted c using (kind));
-end;
+language sql stable set search_path = pgmem, pg_temp as $$
+  with joined as materialized (
+    select n.seq, n.id, n.label, n.title, n.status,
+           (select count(*) from pgmem.edge e where e.src = n.seq)
+             + (select count(*) from pgmem.edge e where e.dst = n.seq) as relations
+    from pgmem.visible_node n
+    where pgmem.is_memory(n.label) and n.label <> 'Insight'
+      and (p_project_seq is null or n.project_seq = p_project_seq)
+      and n.status in ('active', 'approved', 'stub', 'archived')
+  ), kinds as (
+    select 'orphans' as kind, j.* from joined j where j.relations = 0 and pgmem.is_live_status(j.status)
+    union all select 'hubs', j.* from joined j where j.relations >= 3 and pgmem.is_live_status(j.status)
+    union all select 'stubs', j.* from joined j where j.relations >= 3 and j.status = 'stub'
+    union all select 'archived_bridges', j.* from joined j where j.relations >= 2 and j.status = 'archived'
+  ), counted as (
+    select k.kind, count(*) as count,
+           jsonb_agg(jsonb_build_object('id', k.id, 'label', k.label, 'title', k.title, 'relations', k.relations)
+                     order by k.relations desc, k.seq) filter (where k.place <= p_limit) as items
+    from (select k.*, row_number() over (partition by k.kind order by k.relations desc, k.seq) as place
+          from kinds k) k
+    group by k.kind
+  )
+  select jsonb_object_agg(kind, jsonb_build_object('count', coalesce(c.count, 0), 'items', coalesce(c.items, '[]')))
+  from unnest(array['orphans', 'hubs', 'stubs', 'archived_bridges']) as kind left join counted c using (kind);
 $$;
 comment on function pgmem.health_relations is
   'Orphans, hubs, stubs with many relations, and archived memories that join others: counts and the first of each.';
 
 
 create or replace function pgmem.health_conflicts(p_project_seq bigint, p_limit integer) returns jsonb
-language plpgsql stable set search_path = pgmem, pg_temp as $$
-begin
-  return (
-    select jsonb_build_object('count', count(*), 'items', coalesce(
-        jsonb_agg(jsonb_build_object('id', c.id, 'title', c.title, 'with_id', c.with_id, 'with_title', c.with_title)
-                  order by c.seq) filter (where c.place <= p_limit), '[]'))
-    from (select e.seq, a.id, a.title, b.id as with_id, b.title as with_title,
-                 row_number() over (order by e.seq) as place
-          from pgmem.edge e join pgmem.live_node a on a.seq = e.src join pgmem.live_node b on b.seq = e.dst
-          where e.rel = 'CONFLICTS_WITH'
-            and (p_project_seq is null or p_project_seq in (a.project_seq, b.project_seq))) c);
-end;
+language sql stable set search_path = pgmem, pg_temp as $$
+  select jsonb_build_object('count', count(*), 'items', coalesce(
+      jsonb_agg(jsonb_build_object('id', c.id, 'title', c.title, 'with_id', c.with_id, 'with_title', c.with_title)
+                order by c.seq) filter (where c.place <= p_limit), '[]'))
+  from (select e.seq, a.id, a.title, b.id as with_id, b.title as with_title,
+               row_number() over (order by e.seq) as place
+        from pgmem.edge e join pgmem.live_node a on a.seq = e.src join pgmem.live_node b on b.seq = e.dst
+        where e.rel = 'CONFLICTS_WITH'
+          and (p_project_seq is null or p_project_seq in (a.project_seq, b.project_seq))) c;
 $$;
 comment on function pgmem.health_conflicts is 'The number of conflicts between live memories, and the first of them.';
 
 
 create or replace function pgmem.health_lineage(p_project_seq bigint, p_limit integer) returns jsonb
-language plpgsql stable set search_path = pgmem, pg_temp as $$
-begin
-  return (
-    with recursive line as (
-      select n.seq as newest, n.seq, 0 as age, array[n.seq] as path from pgmem.visible_node n
-      where n.label = 'Decision' and (p_project_seq is null or n.project_seq = p_project_seq)
-        and exists (select from pgmem.edge e where e.src = n.seq and e.rel = 'SUPERSEDES')
-        and not exists (select from pgmem.edge e where e.dst = n.seq and e.rel = 'SUPERSEDES')
-      union all
-      select line.newest, e.dst, line.age + 1, line.path || e.dst from line
-      join pgmem.edge e on e.src = line.seq and e.rel = 'SUPERSEDES' and e.dst <> all (line.path)
-      where line.age < 50
-    ), lines as (
-      select l.newest, count(*) as length,
-             jsonb_agg(jsonb_build_object('id', n.id, 'title', n.title, 'status', n.status, 'age', l.age,
-                                          'created_at', n.created_at) order by l.age, n.seq) as decisions
-      from line l join pgmem.visible_node n on n.seq = l.seq group by l.newest
-    )
-    select jsonb_build_object('count', count(*), 'items', coalesce(
-        jsonb_agg(l.decisions order by l.length desc, l.newest desc) filter (where l.place <= p_limit), '[]'))
-    from (select lines.*, row_number() over (order by lines.length desc, lines.newest desc) as place from lines) l);
-end;
+language sql stable set search_path = pgmem, pg_temp as $$
+  with recursive line as (
+    select n.seq as newest, n.seq, 0 as age, array[n.seq] as path from pgmem.visible_node n
+    where n.label = 'Decision' and (p_project_seq is null or n.project_seq = p_project_seq)
+      and exists (select from pgmem.edge e where e.src = n.seq and e.rel = 'SUPERSEDES')
+      and not exists (select from pgmem.edge e where e.dst = n.seq and e.rel = 'SUPERSEDES')
+    union all
+    select line.newest, e.dst, line.age + 1, line.path || e.dst from line
+    join pgmem.edge e on e.src = line.seq and e.rel = 'SUPERSEDES' and e.dst <> all (line.path)
+    where line.age < 50
+  ), lines as (
+    select l.newest, count(*) as length,
+           jsonb_agg(jsonb_build_object('id', n.id, 'title', n.title, 'status', n.status, 'age', l.age,
+                                        'created_at', n.created_at) order by l.age, n.seq) as decisions
+    from line l join pgmem.visible_node n on n.seq = l.seq group by l.newest
+  )
+  select jsonb_build_object('count', count(*), 'items', coalesce(
+      jsonb_agg(l.decisions order by l.length desc, l.newest desc) filter (where l.place <= p_limit), '[]'))
+  from (select lines.*, row_number() over (order by lines.length desc, lines.newest desc) as place from lines) l;
 $$;
 comment on function pgmem.health_lineage is
   'Decisions that superseded others, each with those before it: the number of such lines and the longest of them.';

@@ -63,9 +63,7 @@ name text, memories bigint, focus_areas text[], created_at timestamptz
 $$);
 
 create or replace function pgmem.list_projects(p_limit pgmem.row_limit default 100) returns setof pgmem.project_entry
-language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-begin
-  return query
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   with counted as (
     select n.project_seq, count(*) as memories from pgmem.visible_node n
     where pgmem.is_live_status(n.status) and pgmem.is_memory(n.label) group by n.project_seq)
@@ -76,7 +74,6 @@ begin
   from pgmem.visible_node p left join counted c on c.project_seq = p.seq
   where p.label = 'Project' and p.status = 'active'
   order by 2 desc, p.title limit p_limit;
-end;
 $$;
 comment on function pgmem.list_projects is $$
 List the projects that the caller sees, the largest first: name, live memories, focus areas.
@@ -339,9 +336,7 @@ decided_by text?
 $$);
 
 create or replace function pgmem.memory_lineage(p_id uuid) returns setof pgmem.line_entry
-language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-begin
-  return query
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   with recursive line(seq) as (
     select n.seq from pgmem.visible_node n where n.id = p_id
     union
@@ -363,7 +358,6 @@ begin
     where e.rel = 'SUPERSEDES' and e.dst = n.seq or e.rel = 'MERGES_INTO' and e.src = n.seq
     order by e.seq desc limit 1) over on true
   order by n.created_at, n.seq;
-end;
 $$;
 comment on function pgmem.memory_lineage is $$
 What a memory replaced and what replaced it, oldest first.
@@ -529,9 +523,7 @@ create or replace function pgmem.list_near_names(
   p_project_id text default null,
   p_limit pgmem.row_limit default 50
 ) returns setof pgmem.near_pair
-language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-begin
-  return query
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select n.id, n.label, n.key::text, n.project, n.created_at, o.id, o.label, o.key::text, o.project, p.similarity,
          a.verb, a.arguments, pgmem.excerpt(pgmem.text_under(n.label, n.title, n.props)),
          pgmem.excerpt(pgmem.text_under(o.label, o.title, o.props))
@@ -545,7 +537,6 @@ begin
                 when pgmem.is_memory(n.label) then jsonb_build_object('label', n.label, 'key', n.id)
                 else '{}' end as arguments) a
   order by p.similarity desc, p.seq desc limit p_limit;
-end;
 $$;
 comment on function pgmem.list_near_names is $$
 List names that may be two spellings of one, the most alike first: entities and projects.
@@ -656,13 +647,10 @@ used_by uuid?
 $$);
 
 create or replace function pgmem.list_approvals(p_limit pgmem.row_limit default 50) returns setof pgmem.approval_answer
-language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-begin
-  return query
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select t.id, t.preview, t.issued_to, t.issued_at, t.expires_at, t.used_at, t.used_by
   from pgmem.governance_token t where t.tenant = any (pgmem.visible_tenants())
   order by t.issued_at desc, t.id limit p_limit;
-end;
 $$;
 comment on function pgmem.list_approvals is $$
 List the approvals of global writes that agents asked for, latest first, each with its exact text.
@@ -847,6 +835,7 @@ create or replace function pgmem.edit_memory(
 ) returns pgmem.edited_memory
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
+  v_answer pgmem.edited_memory;
   v_caller pgmem.caller := pgmem.require_writer();
   v_title  text := case when p_title is not null then pgmem.clean_title(p_title, 'title') end;
   v_by     text;
@@ -889,7 +878,12 @@ begin
   v_node.agent_id := v_by;
   v_node := pgmem.update_node(v_node);
   perform pgmem.store_embedding(v_node, null);
-  return (v_node.id, v_node.label, v_node.title, v_node.status, v_node.version)::pgmem.edited_memory;
+  v_answer.id := v_node.id;
+  v_answer.label := v_node.label;
+  v_answer.title := v_node.title;
+  v_answer.status := v_node.status;
+  v_answer.version := v_node.version;
+  return v_answer;
 end;
 $$;
 comment on function pgmem.edit_memory is $$

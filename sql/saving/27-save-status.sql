@@ -234,9 +234,7 @@ create or replace function pgmem.list_reviews(
   p_project_id text default null,
   p_limit pgmem.row_limit default 100
 ) returns setof pgmem.review
-language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-begin
-  return query
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select a.save_id, a.project,
          coalesce(a.arguments ->> 'title', a.arguments ->> 'entity_name', a.arguments ->> 'trigger',
                   a.arguments ->> 'objective', a.arguments ->> 'key', left(a.arguments ->> 'content', 200), ''),
@@ -249,7 +247,6 @@ begin
   where a.status = 'failed' and a.dedup_outcome = 'manual_review'
     and (p_project_id is null or pgmem.folded(a.project) = pgmem.folded(p_project_id))
   order by a.created_at limit p_limit;
-end;
 $$;
 comment on function pgmem.list_reviews is $$
 List the saves and changes under review, each beside the memory it resembles or changes.

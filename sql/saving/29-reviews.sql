@@ -249,13 +249,10 @@ $$);
 
 create or replace function pgmem.list_tombstones(p_limit pgmem.row_limit default 100)
 returns setof pgmem.tombstone_answer
-language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
-begin
-  return query
+language sql stable security definer set search_path = pgmem, pg_temp as $$
   select t.id, t.label, t.trust_level, t.content_hash, t.purged_by::text, t.agent_id, t.source, t.purged_at
   from pgmem.tombstone t where t.tenant = any (pgmem.visible_tenants())
   order by t.purged_at desc, t.id limit p_limit;
-end;
 $$;
 comment on function pgmem.list_tombstones is $$
 List the memories that were purged, latest first: which, when and by whom; their content is deleted.
