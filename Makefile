@@ -50,7 +50,7 @@ lock: $(VENV)/.installed  ## renew docker/constraints.txt and docs/reference/lic
 	$(BIN)/python scripts/licences
 
 test-docker: $(VENV)/.installed  ## build the images, and test the services of docker/ as containers; needs a Docker engine
-	$(BIN)/python -m pytest -m docker -n 0 tests/docker/test_compose.py tests/docker/test_versions.py $(ARGS)
+	$(BIN)/python -m pytest -m docker -n 0 tests/docker/test_compose.py tests/docker/test_cells.py tests/docker/test_versions.py $(ARGS)
 
 test-faults: $(VENV)/.installed  ## break the containers and their network while agents save; needs a Docker engine and root
 	$(BIN)/python -m pytest -m docker -n 0 tests/docker/test_faults.py $(ARGS)

@@ -88,6 +88,7 @@ class State:
         organisations: that have rows in it.
         memories: of all of them, and public ones.
         waiting: texts without a vector.
+        bytes: of its database, with indexes.
         trouble: why it does not answer.
     """
 
@@ -98,6 +99,7 @@ class State:
     organisations: int = 0
     memories: int = 0
     waiting: int = 0
+    bytes: int = 0
     trouble: str | None = None
 
 
@@ -410,7 +412,7 @@ _RESIDENTS: LiteralString = "select org_id from pgmem.residents() where away is 
 _STATE: LiteralString = """
 select v.release, (select count(*) from pgmem.residents() r where r.away is null) as organisations,
   (select count(*) from pgmem.node n where pgmem.is_memory(n.label)) as memories,
-  (select count(*) from pgmem.embedding_queue) as waiting
+  (select count(*) from pgmem.embedding_queue) as waiting, pg_database_size(current_database()) as bytes
 from pgmem.schema_version v
 """
 

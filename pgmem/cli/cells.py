@@ -148,9 +148,10 @@ def status(front: Front = None, as_json: AsJson = False) -> None:
     if as_json:
         print_json({"cells": [asdict(state) for state in states], "moves": moves})
     else:
-        headings = ("cell", "name", "release", "organisations", "memories", "texts to embed", "trouble")
+        headings = ("cell", "name", "release", "organisations", "memories", "texts to embed", "MB", "trouble")
         rows = (
-            (s.number, s.name, s.release, s.organisations, s.memories, s.waiting, s.trouble) for s in states
+            (s.number, s.name, s.release, s.organisations, s.memories, s.waiting, s.bytes // 10**6, s.trouble)
+            for s in states
         )
         terminal().print(Rows(headings, rows))
         for move in moves:

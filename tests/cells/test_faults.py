@@ -13,9 +13,11 @@ from uuid import uuid4
 import psycopg
 import pytest
 from psycopg.rows import dict_row
+from typer.testing import CliRunner
 
 from pgmem.cells import mover
 from pgmem.cells.directory import Directory
+from pgmem.cli import app
 from tests.cells import fleet as fleets
 from tests.cells.fleet import Fleet, Server, act, as_server
 from tests.cells.writers import Writers
@@ -174,3 +176,17 @@ def test_a_front_works_with_cells_of_a_later_release(servers: tuple[Server, Serv
                 "select * from pgmem.complete_name('project_id', 'sh', p_later => 'x')"
             ).fetchone()
             assert after == before[0] | {"later": "later"}
+            # An upgrade makes the cell of this release again, and the front after it.
+            with fleet.cell(0) as cell:
+                cell.execute(
+                    "drop function pgmem.complete_name; alter type pgmem.completed_name drop attribute later"
+                )
+                cell.execute("update pgmem.schema_version set digest = 'another'")
+            with pytest.raises(psycopg.errors.UndefinedFunction):
+                connection.execute("select * from pgmem.complete_name('project_id', 'sh')")
+            done = CliRunner().invoke(app, ["cells", "upgrade", "--front", fleet.dsn, "--json"])
+            assert (done.exit_code, '"release"' in done.output) == (0, True), done.output
+            assert (
+                connection.execute("select * from pgmem.complete_name('project_id', 'sh')").fetchall()
+                == before
+            )

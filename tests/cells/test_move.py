@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from shutil import rmtree
 from uuid import uuid4
 
 import psycopg
@@ -19,12 +20,13 @@ from typer.testing import CliRunner
 from pgmem.cells import mover
 from pgmem.cells.directory import Directory
 from pgmem.cli import app
-from pgmem.errors import Busy, InvalidArgument
+from pgmem.errors import Busy, InvalidArgument, PgmemError
 from pgmem.install import schema
 from tests.cells import fleet as fleets
 from tests.cells.fleet import Fleet, Server, act
 from tests.cells.writers import Writers
-from tests.conftest import caller, output_of
+from tests.conftest import caller, output_of, roomy_place
+from tests.fixtures.verbs import MISPLACED
 
 POINTS = {
     "copying": False,
@@ -225,6 +227,78 @@ def test_a_mover_that_is_killed_is_followed_by_another_that_goes_on(
     writers.check()
     assert set(fleet.rows_of(org)) == {to}
     assert differences(fleet) == 0
+
+
+def move_through_a_crash(fleet: Fleet, org: str, to: int, victim: Server, point: str) -> bool:
+    """Move, and crash a server and start it again at a point of the move; whether that ended the mover."""
+    left = [victim]
+
+    def progress(line: str) -> None:
+        if left and line.startswith(point):
+            left.pop().restart()
+
+    try:
+        with Directory.open(fleet.dsn) as found:
+            mover.move(found, org, found.cell(to), progress)
+    except (psycopg.Error, PgmemError):
+        return True
+    return False
+
+
+@pytest.mark.long
+def test_nothing_is_lost_or_doubled_whatever_is_killed_while_an_organisation_moves(
+    tmp_path: Path,
+) -> None:
+    """To and fro between two servers while four writers save; at each point the mover, or a server, is killed."""
+    if reason := fleets.missing():
+        pytest.skip(reason)
+    folder = roomy_place() / f"pgmem-kills-{uuid4().hex[:8]}"
+    folder.mkdir(mode=0o777)
+    folder.chmod(0o777)
+    front, *cells = (
+        Server(folder / name, programs)
+        for name, programs in {
+            "front": fleets.FRONT_BIN,
+            "cell0": fleets.wheel_programs(),
+            "cell1": fleets.wheel_programs(),
+        }.items()
+    )
+    try:
+        for server in (front, *cells):
+            server.start()
+        for server in cells:
+            fleets.template(server)
+        with fleets.fleet(front, cells, f"kills_{uuid4().hex[:8]}", 2, folder / "pooler") as fleet:
+            org = name()
+            filled(fleet, org)
+            writers = Writers(fleet, org, tmp_path, 550, 4)
+            ended = 0
+            for point in POINTS:
+                ended += run_mover(fleet, org, to := 1 - fleet.home(org), point).returncode == -signal.SIGKILL
+                assert run_mover(fleet, org, to).returncode == 0
+                for victim in (cells[1 - fleet.home(org)], cells[fleet.home(org)], front):
+                    to = 1 - fleet.home(org)
+                    ended += move_through_a_crash(fleet, org, to, victim, point)
+                    if fleet.home(org) != to or moves(fleet):
+                        assert run_mover(fleet, org, to).returncode == 0
+            counts = writers.check()
+            assert counts.total() == 2200
+            assert ended > 2 * len(POINTS)
+            print(f"{ended} movers ended, {4 * len(POINTS)} moves, saves: {dict(counts)}")
+            before = exported(fleet, org, tmp_path)
+            assert run_mover(fleet, org, 1 - fleet.home(org)).returncode == 0
+            assert exported(fleet, org, tmp_path) == before
+            assert differences(fleet) == 0
+    finally:
+        for server in (front, *cells):
+            server.stop()
+        rmtree(folder, ignore_errors=True)
+
+
+def moves(fleet: Fleet) -> bool:
+    """Whether a move is unfinished."""
+    with Directory.open(fleet.dsn) as found:
+        return bool(found.moves())
 
 
 @pytest.mark.parametrize("point", points([*POINTS][:7]))
@@ -436,12 +510,27 @@ def test_a_store_with_memories_becomes_a_cell(servers: tuple[Server, Server]) ->
                     act(old, org)
                     caller(old)("save_session", objective="Open", project_id="shop")
                     caller(old)("save_decision", title="Sell tea", rationale="so", project_id="shop")
+                    caller(old)(
+                        "save_decision",
+                        title="Sell green tea in the garden",
+                        rationale="so",
+                        project_id="shop",
+                    )
+                for _ in orgs:  # each scope gets an order of its words
+                    assert caller(old)("refresh_dedup")["refresh_dedup"] > 0
+                ordered = old.execute("select count(*) as n from pgmem.token_frequency").fetchone()
+                assert ordered != {"n": 0}
             with Directory.open(fleet.dsn) as found:
                 with pytest.raises(InvalidArgument, match="has no number yet"):
                     found.add(cells.dsn(database))
                 schema.upgrade(cells.dsn(database), cell=1)
                 found.add(cells.dsn(database))
                 assert {found.where(org).cell for org in orgs} == {1}
+                with psycopg.connect(cells.dsn(database), row_factory=dict_row) as cell:
+                    assert cell.execute(MISPLACED.encode()).fetchall() == []
+                    assert (
+                        cell.execute("select count(*) as n from pgmem.token_frequency").fetchone() == ordered
+                    )
                 for org in orgs:
                     with fleet.session(org) as connection:
                         again = caller(connection)(

@@ -21,6 +21,7 @@ from tests.servers.roots import free_port
 ROOT = Path(__file__).parent.parent.parent
 DOCKERFILE = (ROOT / "docker" / "Dockerfile").read_text(encoding="utf-8")
 STAGES = {"postgres": "pgmem-postgres", "pooler": "pgmem-pooler", "mcp": "pgmem", "metrics": "pgmem-metrics"}
+PROFILES = ("worker", "replica", "metrics", "cells")
 ORG, USER = "acme", "alice"
 PATIENCE = 180.0
 
@@ -139,10 +140,10 @@ class Stack:
             service, "psql", "--no-psqlrc", "--tuples-only", "--no-align", "--command", query, database
         ).splitlines()
 
-    def issue_token(self) -> None:
+    def issue_token(self, org: str = ORG) -> None:
         """Make a token of one tenant, for `ask`."""
         answer = self.exec(
-            "mcp", "pgmem", "token", "issue", "--org", ORG, "--user", USER, "--name", "test", "--json"
+            "mcp", "pgmem", "token", "issue", "--org", org, "--user", USER, "--name", "test", "--json"
         )
         self.token = str(json.loads(answer)["token"])
 
@@ -197,9 +198,7 @@ class Stack:
 
     def down(self) -> None:
         """Stop everything and forget the volumes."""
-        self.compose(
-            "--profile", "worker", "--profile", "replica", "--profile", "metrics", "down", "--volumes"
-        )
+        self.compose(*(word for name in PROFILES for word in ("--profile", name)), "down", "--volumes")
 
 
 @contextmanager
