@@ -63,7 +63,7 @@ def test_the_code_of_a_page_is_an_example_that_is_run(page: Path) -> None:
 def test_every_example_is_in_a_page_and_is_run() -> None:
     named = {name for page in PAGES for name, _, _ in BLOCK.findall(page.read_text(encoding="utf-8")) if name}
     files = {path.name for path in EXAMPLES.iterdir() if path.is_file()}
-    transcripts = {name for name in files if name.endswith(".txt")}
+    transcripts = {name for name in files if name.endswith((".txt", ".tsv"))}
     assert files - transcripts == named
     pages = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs").rglob("*.md"))
     assert [name for name in transcripts if name not in pages] == []
