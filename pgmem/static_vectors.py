@@ -15,7 +15,7 @@ import re
 import struct
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,7 +39,7 @@ class Pieces:
         """
         model = json.loads(file.read_text(encoding="utf-8"))["model"]
         self._ids: dict[str, int] = model["vocab"]
-        self._ranks: dict[str, int] = {pair: rank for rank, pair in enumerate(model["merges"])}
+        self._ranks: dict[str, int] = dict(zip(model["merges"], count(), strict=False))
         self._of_word = lru_cache(maxsize=20_000)(self._cut)
 
     def __call__(self, text: str) -> list[int]:
@@ -144,7 +144,9 @@ def _sums(texts: Sequence[str]) -> list[list[float]]:
             file.seek(at.begin + number * row.size)
             return row.unpack(file.read(row.size))
 
-        return [[sum(column) for column in zip(*map(read, pieces(text)), strict=True)] for text in texts]
+        found = [[*map(read, pieces(text))] for text in texts]
+    # Most words are one piece.
+    return [[*rows[0]] if len(rows) == 1 else [*map(sum, zip(*rows, strict=True))] for rows in found]
 
 
 def spoken_of(pairs: Sequence[tuple[str, str]]) -> list[float]:
