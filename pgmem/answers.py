@@ -1327,9 +1327,9 @@ class ConversationEntry(Answer):
 
 
 class Activity(Answer):
-    """Something that was done: saved, changed, captured, repeated, refused, review, dropped or purged.
+    """Something that was done: saved, changed, captured, cards, repeated, refused, review, dropped or purged.
 
-    `id` is that of the memory, of the save where no memory was written, or of the last turn of what was captured.
+    `id` is that of the memory, of the save where no memory was written, or of the last turn or card of several.
     """
 
     at: datetime

@@ -2894,8 +2894,9 @@ class Verbs:
     ) -> list[Activity]:
         """List what was done, latest first: what was saved, changed or said, saves that made none, purges.
 
-        kind is saved, changed, captured, repeated, refused, review, dropped or purged. The turns of a
-        conversation are one entry, at the time of the last one.
+        kind is saved, changed, captured, cards, repeated, refused, review, dropped or purged. The turns of
+        a conversation are one entry, at the time of the last one, and so are the cards that pgmem read in
+        an hour.
 
         Args:
             project_id: Only of this project; unset: of all.

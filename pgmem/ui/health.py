@@ -33,12 +33,14 @@ async def health(visit: Visit) -> Page:
     if report is None:
         return Page("health.html", data, {"groups": [], "growth": None, "bars": [], "ticks": []})
     state, findings, with_cards = report.health, report.hygiene.findings, visit.text("cards") is not None
+    about_cards = [] if with_cards else [one for one in findings if one.label == "Card"]
     look = {
         "growth": timeline(state.timeline, state.checked_at.date()),
         "bars": histogram(state.confidence),
         "ticks": ticks_to(max(state.confidence, default=0)),
         "groups": _groups([one for one in findings if with_cards or one.label != "Card"]),
-        "about_cards": 0 if with_cards else sum(one.label == "Card" for one in findings),
+        "about_cards": len(about_cards),
+        "duplicates": report.hygiene.duplicates_found - sum(one.check == "duplicates" for one in about_cards),
         "live": sum(state.memories.values()),
     }
     return Page("health.html", data, look)

@@ -11,13 +11,11 @@ from pgmem.ui.visit import Page, Visit
 async def home(visit: Visit) -> Page:
     """What waits, the newest memories, and the counts; of a new store, what to do first."""
     memory, project = visit.memory, visit.project
-    kinds = [kind.name for kind in (await memory.describe_schema()).labels if kind.is_memory]
     waiting, near, counts, newest, projects = await asyncio.gather(
         memory.count_waiting(project),
         visit.checks.near_names(memory, visit.key),
         visit.checks.counts(memory, visit.key),
-        # Without cards, which pgmem writes by the hundred.
-        memory.list_memories(project, labels=[kind for kind in kinds if kind != "Card"], limit=8),
+        memory.list_memories(project, labels=await visit.kinds(), limit=8),
         memory.list_projects(limit=12),
     )
     return Page(

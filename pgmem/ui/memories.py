@@ -18,8 +18,8 @@ from pgmem.ui.visit import Page, Redirect, Visit, whole
 _VERSIONS = 30  # of a history that are compared
 REPLACING = {"Decision": "supersede", "EntityFact": "merge"}
 _BESIDE = ("date", "owner", "status", "relevance_score", "last_validated_at", "branch_commit")
-_NOT_SHOWN = ("branch",)
-"""The properties that the head of the page shows."""
+_NOT_SHOWN = ("branch", "fingerprint", "facet", "ingest_source", "paths", "symbols", "origin")
+"""The properties that the head of the page shows, and those by which pgmem knows a card again."""
 _SOURCES = ("source", "sources", "quote", "quotes", "url", "reference", "references", "evidence", "cited")
 
 
@@ -35,9 +35,11 @@ class Change:
 async def listed(visit: Visit) -> Page:
     """The memories, the newest first; filters are arguments of the URL."""
     limit = visit.count("limit", 50, 200)
+    labels = visit.texts("labels")
+    without_cards = not (labels or visit.text("branch") or visit.text("status"))
     found = await visit.memory.list_memories(
         visit.project,
-        labels=visit.texts("labels"),
+        labels=await visit.kinds() if without_cards else labels,
         status=visit.text("status"),
         source=visit.text("source"),
         agent_id=visit.text("agent"),
@@ -47,7 +49,7 @@ async def listed(visit: Visit) -> Page:
         limit=limit,
     )
     more = found[-1].id if len(found) == limit else None
-    return Page("memories.html", {"memories": found, "next_after": more})
+    return Page("memories.html", {"memories": found, "next_after": more}, {"without_cards": without_cards})
 
 
 async def one(visit: Visit) -> Page:
@@ -331,7 +333,9 @@ def _held(next_step: str | None) -> str:
 
 
 async def _likeness(visit: Visit, node: Node) -> list[SearchResult]:
-    """What a search for its title finds: the rank of this memory, and what is near it."""
+    """What a search for its title finds: the rank of this memory, and what is near it; nothing for a card."""
+    if node.label == "Card":  # searches leave them out
+        return []
     try:
         found = await visit.memory.search_memory(node.title[:300], 6, project_id=node.project)
     except PgmemError:

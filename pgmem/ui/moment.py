@@ -86,7 +86,7 @@ def _range(present: MemoryCounts, entries: Sequence[LineEntry]) -> tuple[datetim
 
 
 def _at(moment: datetime | None, first: datetime, last: datetime) -> float | None:
-    """The place of a time on the axis, 0 to 100."""
-    if moment is None:
+    """The place of a time on the axis, 0 to 100; None before it begins."""
+    if moment is None or moment < first:
         return None
-    return max(0.0, min(100.0, 100 * (moment - first).total_seconds() / (last - first).total_seconds()))
+    return min(100.0, 100 * (moment - first).total_seconds() / (last - first).total_seconds())

@@ -117,6 +117,11 @@ class Visit:
         """An argument of the URL that lists words separated by commas; None if it is empty."""
         return [part.strip() for part in (self.text(name) or "").split(",") if part.strip()] or None
 
+    async def kinds(self) -> list[str]:
+        """The kinds of memories without cards, which pgmem writes by the hundred."""
+        found = (await self.memory.describe_schema()).labels
+        return [kind.name for kind in found if kind.is_memory and kind.name != "Card"]
+
     def count(self, name: str, standard: int, most: int) -> int:
         """An argument of the URL that is a whole number from 1.
 

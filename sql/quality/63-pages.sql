@@ -709,9 +709,9 @@ select pgmem.declare_verb('list_conversations', p_rights => 'reader', p_effect =
 
 
 select pgmem.declare_answer('activity', $$
-Something that was done: saved, changed, captured, repeated, refused, review, dropped or purged.
+Something that was done: saved, changed, captured, cards, repeated, refused, review, dropped or purged.
 
-`id` is that of the memory, of the save where no memory was written, or of the last turn of what was captured.
+`id` is that of the memory, of the save where no memory was written, or of the last turn or card of several.
 
 at timestamptz, kind text, id uuid, label text, title text, project text?, session_id text?, agent_id text?
 source text?, message text?, decided_by text?
@@ -735,9 +735,21 @@ begin
      from pgmem.node n
      where n.tenant = any (v_tenants) and pgmem.is_memory(n.label)
        and n.status not in ('stub', 'draft', 'pending', 'captured')
+       and not (n.label = 'Card' and n.props ->> 'origin' = 'system')
        and (v_project is null or n.project_seq = v_project) and (p_session_id is null or n.session_id = p_session_id)
        and (p_since is null or n.recorded_at > p_since)
      order by n.seq desc limit p_limit)
+    union all
+    (select max(c.recorded_at), 'cards', (array_agg(c.id order by c.seq desc))[1], 'Card', format('%s cards', count(*)),
+            c.project, c.session_id, c.agent_id, c.source, null, null
+     from (
+       select n.* from pgmem.node n
+       where n.label = 'Card' and n.tenant = any (v_tenants) and n.props ->> 'origin' = 'system'
+         and n.status not in ('stub', 'draft')
+         and (v_project is null or n.project_seq = v_project) and (p_session_id is null or n.session_id = p_session_id)
+         and (p_since is null or n.recorded_at > p_since)
+       order by n.seq desc limit 20000) c
+     group by c.project, c.session_id, c.agent_id, c.source, date_trunc('hour', c.recorded_at))
     union all
     (select c.last_at, 'captured', c.last_id, 'Turn', format('%s turns', c.turns), c.project, c.session_id, c.agent_id, c.source,
             null, null
@@ -766,8 +778,8 @@ $$;
 comment on function pgmem.list_activity is $$
 List what was done, latest first: what was saved, changed or said, saves that made none, purges.
 
-kind is saved, changed, captured, repeated, refused, review, dropped or purged. The turns of a conversation are one
-entry, at the time of the last one.
+kind is saved, changed, captured, cards, repeated, refused, review, dropped or purged. The turns of a conversation are
+one entry, at the time of the last one, and so are the cards that pgmem read in an hour.
 
 project_id: Only of this project; unset: of all.
 session_id: Only in this session; unset: in all.

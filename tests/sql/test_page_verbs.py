@@ -245,3 +245,16 @@ def test_the_author_of_an_earlier_state_is_kept_beside_it(
         "select version, agent_id from pgmem.memory_change where title = 'Redis' order by version"
     ).fetchall()
     assert [(one["version"], one["agent_id"]) for one in changed] == [(1, "claude"), (2, "codex")]
+
+
+def test_the_cards_that_pgmem_reads_are_one_entry_of_the_activity(call: Call, rows: Rows, shop: str) -> None:
+    report = {
+        "modules": [{"path": f"src/{name}.py", "doc": f"The {name}."} for name in ("cart", "mail", "tax")]
+    }
+    call("refresh_from_run", report=psycopg.types.json.Jsonb(report), project_id=shop)
+    call("save_decision", title="Sell tea", rationale="We like it.", project_id=shop)
+    found = [(one["kind"], one["title"]) for one in rows("list_activity", project_id=shop)]
+    assert found.count(("saved", "Sell tea")) == 1
+    (cards,) = [title for kind, title in found if kind == "cards"]
+    assert cards == "3 cards"
+    assert not [kind for kind, title in found if "src/" in title]
