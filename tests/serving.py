@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import anyio
@@ -94,8 +95,10 @@ def process(dsn: str, folder: Path, *, files: int = 1024) -> Iterator[tuple[str,
     try:
         # It connects again until somebody listens, and waits longer each time.
         with httpx2.Client(transport=httpx2.HTTPTransport(retries=12), timeout=60) as client:
-            while client.get(f"{address}/health/ready").status_code != 200:
+            until = monotonic() + 60
+            while (answer := client.get(f"{address}/health/ready")).status_code != 200:
                 assert started.poll() is None, log.read_text()
+                assert monotonic() < until, (answer.text, log.read_text())
         yield address, psutil.Process(started.pid), log
     finally:
         started.kill()  # it would wait for connections that are open

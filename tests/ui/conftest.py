@@ -106,9 +106,7 @@ class Pages:
         context = self._browser.new_context(**options)
         self._stack.callback(context.close)
         context.set_default_timeout(15_000)
-        page = context.new_page()
-        page.goto(self.link())
-        page.close()
+        assert context.request.get(self.link()).ok
         return context
 
     def page(self, path: str = "/", **options: Any) -> Page:
