@@ -11,7 +11,7 @@ from typing import Any
 
 from pgmem import plain_files
 
-_FORM = 15
+_FORM = 16
 """Grows with every change of what the files of the cache hold: a cache of another number is not read."""
 
 

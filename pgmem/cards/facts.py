@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -20,6 +21,8 @@ _TAKEN_BACK = re.compile(
     r"^\W*This reverts (?:commit|PR|pull request)\b[^.\n]*\.?|\S*/pull/\d+", re.IGNORECASE | re.MULTILINE
 )
 _COMPANIONS = 10
+_SHARED_DOC = 3
+"""A text that so many files begin with, as that of a licence, describes none of them."""
 _ALIKE = 4
 """Characters from which a line of a patch says something."""
 Patch = Mapping[str, tuple[list[str], list[str]]]
@@ -91,11 +94,11 @@ def facts(
         taken_back: the reverting commits, with the files in which what they revert no longer exists.
 
     Returns:
-        {names, modules, imports, covering, deciding, rules, facts, reasons, renames, work, added, run}: dotted names
-        and imported files by path; files that each test covers; modules that each decision record names; rules with
-        their folders; tests, companions, owners, reverts, fixes and dependents by path; what messages explain; names of
-        before by the name of today; the newest commits that are pieces of work; the folder in which most commits add
-        a file; how the tests are run.
+        {names, modules, imports, covering, deciding, rules, facts, reasons, renames, work, added, run, shared}: dotted
+        names and imported files by path; files that each test covers; modules that each decision record names; rules
+        with their folders; tests, companions, owners, reverts, fixes and dependents by path; what messages explain;
+        names of before by the name of today; the newest commits that are pieces of work; the folder in which most
+        commits add a file; how the tests are run; descriptions that several files share.
     """
     modules, imports, timeline = known.modules, known.imports, known.timeline
     changed = {
@@ -103,6 +106,7 @@ def facts(
         for path, row in parsed.items()
         if not path.endswith(DOCUMENTS) and not known.covering.is_test(path) and not row.get("generated")
     }
+    docs = Counter(row["source"]["doc"] for row in parsed.values() if row.get("source"))
     runs = sorted((*row["runs"], path) for path, row in parsed.items() if row.get("runs"))
     return {
         "names": known.names,
@@ -121,6 +125,7 @@ def facts(
         "work": [_work(one) for one in timeline.work(unmerged)],
         "added": timeline.added(set(modules)),
         "run": runs[0][1] if runs else None,
+        "shared": [doc for doc, count in docs.items() if doc and count >= _SHARED_DOC],
     }
 
 

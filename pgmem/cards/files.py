@@ -105,13 +105,15 @@ def read(
             stat = [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
             row = kept.get(path)
             if row is not None and row[0] == stat and stat[1] < settled:
-                rows[path] = {"stat": stat, "digest": row[1]}
+                rows[path] = {"stat": stat, "digest": row[1], "face": row[2], "error": row[3]}
                 continue
             data = Path(file).read_bytes()
         except OSError as error:
             skipped.append(f"{path}: {error.strerror}")
             continue
         rows[path] = {"stat": stat, "digest": hashlib.sha256(data).hexdigest(), "data": data}
+        if row is not None and row[1] == rows[path]["digest"]:
+            rows[path] |= {"face": row[2], "error": row[3]}
     return rows
 
 

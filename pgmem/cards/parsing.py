@@ -101,6 +101,7 @@ def face(parsed: Mapping[str, Any]) -> list[Any]:
     return [
         source.get("imports"),
         source.get("exports"),
+        source.get("doc"),
         parsed.get("words"),
         parsed.get("generated"),
         parsed.get("tested"),

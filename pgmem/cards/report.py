@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,8 +13,6 @@ _RULER = re.compile(r"\s*\S*[-=~^*]{4,}.*")
 """A heading and what is underlined below it, in a text that has become one line."""
 _TAG = re.compile(r"\W*[a-zA-Z]\w*\W*", re.ASCII)
 """One word, such as @final, describes nothing."""
-_SHARED_DOC = 3
-"""A text that so many files begin with, as that of a licence, describes none of them."""
 
 
 def entries_of(
@@ -23,14 +20,13 @@ def entries_of(
 ) -> dict[str, dict[str, Any]]:
     """For each path the parts of the report that are about it."""
     modules = set(known["modules"])
-    docs = Counter(row["source"]["doc"] for row in parsed.values() if row.get("source"))
     entries: dict[str, dict[str, Any]] = {}
     for path, row in parsed.items():
         entry: dict[str, Any] = {"digest": digests[path]}
         fact = known["facts"].get(path, {})
         commit = {"last_commit": fact["last_commit"]} if "last_commit" in fact else {}
         if path in modules:
-            entry["modules"] = [_module(path, row, known, fact, docs)]
+            entry["modules"] = [_module(path, row, known, fact)]
         elif path in known["covering"]:
             name = {"module": known["names"][path]} if path in known["names"] else {}
             entry["tests"] = [{"path": path, **name, "anchors": known["covering"][path], **commit}]
@@ -70,7 +66,6 @@ def _module(
     row: Mapping[str, Any],
     known: Mapping[str, Any],
     fact: Mapping[str, Any],
-    docs: Mapping[str | None, int],
 ) -> dict[str, Any]:
     source = row["source"] or {}
     doc = source.get("doc")
@@ -82,7 +77,9 @@ def _module(
     entry: dict[str, Any] = {
         "path": path,
         "module": name,
-        "doc": _RULER.sub("", doc) if doc and docs[doc] < _SHARED_DOC and not _TAG.fullmatch(doc) else None,
+        "doc": _RULER.sub("", doc)
+        if doc and doc not in known["shared"] and not _TAG.fullmatch(doc)
+        else None,
         "imports": known["imports"].get(path, []),
         "exports": [] if private else list(source.get("exports", ())),
         "symbols": source.get("symbols", {}),

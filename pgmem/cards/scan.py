@@ -33,8 +33,6 @@ _READER = "11"
 _REVERTS = 300
 """Newest reverting commits whose patches are read."""
 _SENT = 3
-_WORK = ""
-"""The key of the digest of the work among the digests of the files."""
 _RECENT = 100
 """Most parsed files that the cache keeps beside the others."""
 
@@ -132,6 +130,8 @@ class Reading:
         self._cache = Cache(cache_dir, root)
         self._on_file = on_file
         self._skipped: list[str] = []
+        self._made: dict[str, Any] = {}
+        """What the files that were parsed now say."""
         self.git: Git | None = None
         """None if git is missing or the repository has no commit."""
         try:
@@ -170,65 +170,79 @@ class Reading:
         A report of differences has `complete` false, `base` with that fingerprint, and `removed` with the paths that
         no longer exist.
         """
-        parsed = self._parsed()
-        commit = self.git.commit if self.git else None
-        known = self._facts(parsed)
-        entries = entries_of(parsed, known, {path: row["digest"] for path, row in self._files.items()})
+        known = self._facts()
         sent = self._cache.load("sent")
-        digests = {path: json_digest(entry)[:16] for path, entry in entries.items()}
-        digests[_WORK] = json_digest(known["work"])
         before = sent.get(base) if base is not None else None
-        self._cache.store("sent", {**dict(list(sent.items())[1 - _SENT :]), self.fingerprint: digests})
+        was = before["files"] if before is not None else {}
+        contents = {path: row["digest"] for path, row in self._files.items()}
+        # With the facts of before, only files of another content have another part in the report.
+        kept = was if before is not None and before["key"] == self._key else {}
+        asked = [path for path, content in contents.items() if kept.get(path, "")[:16] != content[:16]]
+        entries = entries_of(self._parsed(asked), known, contents)
+        digests = {path: f"{contents[path][:16]}{json_digest(entry)[:16]}" for path, entry in entries.items()}
+        digests = {path: digests.get(path) or kept[path] for path in contents}
+        now = {"key": self._key, "files": digests, "work": json_digest(known["work"])}
+        self._cache.store("sent", {**dict(list(sent.items())[1 - _SENT :]), self.fingerprint: now})
         report: dict[str, Any] = {
             "schema": SCHEMA,
             "complete": before is None,
             "fingerprint": self.fingerprint,
-            "commit": commit,
+            "commit": self.git.commit if self.git else None,
             "branch": self.branch,
             "renames": known["renames"],
         }
-        if before is None or before.get(_WORK) != digests[_WORK]:
+        if before is None or before["work"] != now["work"]:
             report["work"] = known["work"]
         if before is not None:
             report["base"] = base
-            report["removed"] = sorted(before.keys() - entries.keys() - {_WORK})
-            entries = {path: entry for path, entry in entries.items() if before.get(path) != digests[path]}
+            report["removed"] = sorted(was.keys() - contents.keys())
+            entries = {path: entry for path, entry in entries.items() if was.get(path) != digests[path]}
         return {**report, **gathered(entries), "skipped": self._skipped}
 
-    def _parsed(self) -> dict[str, dict[str, Any]]:
-        """What every file says of itself; those of another digest than the cache knows are parsed."""
-        kept = {**self._cache.load("parsed"), **(recent := self._cache.load("recent"))}
-        made: dict[str, Any] = {}
-        self._parse(kept, made)
-        # A few changed files are kept beside the others, because writing all of them takes longer than an answer may.
-        if made and len(recent) + len(made) <= _RECENT:
-            self._cache.store("recent", {**recent, **made})
-        elif made:
-            self._cache.store("parsed", {path: {**kept, **made}[path] for path in self._files})
-            self._cache.store("recent", {})
-        self._cache.store("files", {path: [row["stat"], row["digest"]] for path, row in self._files.items()})
-        return {path: row["parsed"] for path, row in self._files.items()}
+    def _parsed(self, paths: Collection[str]) -> dict[str, dict[str, Any]]:
+        """What some files say of themselves; the large part of the cache is read only where it is needed."""
+        known: Mapping[str, Any] = {**self._cache.load("recent"), **self._made}
+        if not known.keys() >= set(paths):
+            known = {**self._cache.load("parsed"), **known}
+        found = {}
+        for path in paths:
+            digest, said = known.get(path, ("", {}))
+            found[path] = (
+                said if digest == self._files[path]["digest"] else self._said(path, self._files[path])
+            )
+        return found
 
-    def _parse(self, kept: Mapping[str, Any], made: dict[str, Any]) -> None:
-        """Yield each file with its facts, from the cache or a parser."""
+    def _parse(self) -> None:
+        """Parse the files of which the cache does not know the face, and keep what they say."""
         for number, (path, row) in enumerate(self._files.items(), 1):
-            known = kept.get(path)
-            if known is None or known["digest"] != row["digest"]:
+            if "face" not in row:
                 said = self._said(path, row)
-                known = made[path] = {
-                    "digest": row["digest"],
-                    "parsed": said,
-                    "face": json_digest(face(said)),
-                }
-            row["face"], row["parsed"] = known["face"], known["parsed"]
-            if (error := known["parsed"].get("error")) is not None:
-                self._skipped.append(f"{path}: cannot be parsed ({error}); only its name is kept")
+                self._made[path] = [row["digest"], said]
+                row["face"], row["error"] = json_digest(face(said)), said.get("error")
+            if row["error"] is not None:
+                self._skipped.append(f"{path}: cannot be parsed ({row['error']}); only its name is kept")
             if self._on_file is not None:
                 self._on_file(number, len(self._files))
         if unread := sum(languages.is_missing(path.rpartition(".")[2]) for path in self._files):
             self._skipped.append(
                 f"{counted(unread, 'file is', 'files are')} not parsed: install pgmem-agent[languages]"
             )
+        recent = {**self._cache.load("recent"), **self._made}
+        # A few changed files are kept beside the others, because writing all of them takes longer than an answer may.
+        if len(recent) > _RECENT:
+            parsed = self._parsed(self._files)
+            self._cache.store(
+                "parsed", {path: [self._files[path]["digest"], parsed[path]] for path in parsed}
+            )
+            recent = {}
+        self._cache.store("recent", recent)
+        self._cache.store(
+            "files",
+            {
+                path: [row["stat"], row["digest"], row["face"], row["error"]]
+                for path, row in self._files.items()
+            },
+        )
 
     def _said(self, path: str, row: dict[str, Any]) -> dict[str, Any]:
         """What a file says of itself; whatever is wrong with it ends no reading."""
@@ -237,8 +251,9 @@ class Reading:
         except Exception as error:
             return {"source": None, "error": type(error).__name__}
 
-    def _facts(self, parsed: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    def _facts(self) -> dict[str, Any]:
         """What follows from all files and the history; from the cache if neither imports nor commits changed."""
+        self._parse()
         commit = self.git.commit if self.git else ""
         faces = [(path, row["face"]) for path, row in self._files.items()]
         packages = files.packages(self._root, self._listed)
@@ -253,21 +268,22 @@ class Reading:
         unmerged = self.git.unmerged() if self.git else []
         sweeps = files.plain_text(self._root, ".git-blame-ignore-revs").split()
         people = files.plain_text(self._root, ".mailmap")
-        key = json_digest(
+        self._key = json_digest(
             [commit, faces, owners, coverage, json_digest(self._listed), unmerged, sweeps, people, packages]
         )
         kept = self._cache.load("facts")
-        if kept.get("key") == key:
+        if kept.get("key") == self._key:
             self._skipped += kept["skipped"]
             found: dict[str, Any] = kept["found"]
             return found
         skipped: list[str] = []
         log = self._log(skipped)
+        parsed = self._parsed(self._files)
         known = learned(parsed, self._listed, log, measured.read(self._root), packages, sweeps)
         sizes, back = self._looked_at(known)
         made = facts(parsed, known, owners, frozenset(unmerged), sizes, back)
         self._skipped += skipped
-        self._cache.store("facts", {"key": key, "found": made, "skipped": skipped})
+        self._cache.store("facts", {"key": self._key, "found": made, "skipped": skipped})
         return made
 
     def _looked_at(self, known: Learned) -> tuple[dict[str, dict[str, int]], set[tuple[str, str]]]:

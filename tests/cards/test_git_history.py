@@ -84,6 +84,7 @@ def test_only_what_changed_is_report_the_second_time(
     shop_tree: Path, committed: Committed, tmp_path: Path
 ) -> None:
     cache = tmp_path / "cache"
+    committed({f"pkg/part{number}.py": f"x = {number}\n" for number in range(120)}, "Many.", day=11)
     first = Reading(shop_tree, cache)
     assert first.report()["complete"]
     (shop_tree / "pkg/till.py").write_text(body(6) + "# more\n", encoding="utf-8")
@@ -93,7 +94,12 @@ def test_only_what_changed_is_report_the_second_time(
     (shop_tree / "pkg/till.py").unlink()
     third = Reading(shop_tree, cache).report(second.fingerprint)
     assert third["removed"] == ["pkg/till.py"]
-    assert scan(shop_tree)["facts"] == Reading(shop_tree, cache).report()["facts"]
+    (shop_tree / "pkg/till.py").write_text(f'"""Gives change."""\n{body(6)}', encoding="utf-8")
+    fresh = scan(shop_tree)
+    assert Reading(shop_tree, cache).report() == fresh
+    for part in ("parsed", "recent"):  # a part of the cache is lost
+        next(cache.rglob(f"{part}.json")).unlink(missing_ok=True)
+    assert Reading(shop_tree, cache).report() == fresh
 
 
 def test_a_shallow_clone_a_link_and_a_submodule_are_reported(
