@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from math import ceil
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import parse_qs, quote, urlsplit
 
 import anyio
@@ -391,28 +391,17 @@ class Site:
             # A file on this machine led here. The browser does not send a strict cookie where another site leads, not
             # even after a redirect; a page of this site may lead on.
             answer = Response(render.onward(wanted), media_type="text/html")
-        answer.set_cookie(
-            self._cookie_name(request),
-            session.key,
-            path=self.base,
-            httponly=True,
-            samesite="strict",
-            secure=self._is_secure,
-        )
-        return answer
+        return self._keeping(answer, self._cookie_name(request), session.key, samesite="strict")
 
     def _themed(self, request: Request, theme: str) -> Response:
         came = urlsplit(request.headers.get("referer", ""))
         answer = RedirectResponse(_own_path(f"{came.path}?{came.query}".removesuffix("?"), self.base), 303)
-        answer.set_cookie(
-            _THEME,
-            theme if theme in _THEMES else "",
-            max_age=365 * 86400,
-            path=self.base,
-            samesite="lax",
-            secure=self._is_secure,
-            httponly=True,
-        )
+        kept = theme if theme in _THEMES else ""
+        return self._keeping(answer, _THEME, kept, samesite="lax", max_age=365 * 86400)
+
+    def _keeping(self, answer: Response, name: str, value: str, **more: Any) -> Response:
+        """An answer with a cookie of the pages, which no script reads."""
+        answer.set_cookie(name, value, path=self.base, httponly=True, secure=self._is_secure, **more)
         return answer
 
     def _signed_out(self, request: Request) -> Response:
