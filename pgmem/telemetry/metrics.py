@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from time import monotonic
 from typing import Protocol
 
@@ -43,9 +44,10 @@ class Metrics:
     """Counts calls, saves and the work of the worker; asks its subject for the rest when the page is read."""
 
     def __init__(self) -> None:
-        self._registry = CollectorRegistry()
-        ProcessCollector(registry=self._registry)
-        registry = self._registry
+        self._registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        count, self._gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
+        gauge = self._gauge
         self._calls = Histogram(
             "pgmem_call_seconds",
             "Calls of verbs.",
@@ -53,44 +55,22 @@ class Metrics:
             buckets=_BUCKETS,
             registry=registry,
         )
-        self._saves = Counter(
-            "pgmem_saves",
-            "Saves, by the status that they returned.",
-            ("verb", "status", "dedup_outcome"),
-            registry=registry,
+        labels = ("verb", "status", "dedup_outcome")
+        self._saves = count("pgmem_saves", "Saves, by the status that they returned.", labels)
+        self._done = count(
+            "pgmem_worker_done", "Rows that the worker in this process has handled.", ("task",)
         )
-        self._done = Counter(
-            "pgmem_worker_done",
-            "Rows that the worker in this process has handled.",
-            ("task",),
-            registry=registry,
-        )
-        self._up = Gauge("pgmem_up", "Whether the database answers and can be used.", registry=registry)
-        self._release = Gauge(
-            "pgmem_release_info", "The release of this process.", ("release",), registry=registry
-        )
+        self._up = gauge("pgmem_up", "Whether the database answers and can be used.")
+        self._release = gauge("pgmem_release_info", "The release of this process.", ("release",))
         self._release.labels(release()).set(1)
-        self._outbox = Gauge("pgmem_outbox_saves", "Saves in the outbox of this machine.", registry=registry)
-        self._tier = Gauge(
-            "pgmem_tier_info",
-            "The tier of the database: which extensions it has.",
-            ("tier",),
-            registry=registry,
-        )
-        self._isolation_layers = Gauge(
-            "pgmem_isolation_layers",
-            "Layers of isolation between tenants: 1 (verbs) or 2 (and row-level security).",
-            registry=registry,
-        )
-        self._waiting = Gauge("pgmem_embeddings_waiting", "Texts without a vector.", registry=registry)
-        self._refused = Gauge(
-            "pgmem_embeddings_refused",
-            "Texts without a vector after five attempts or more.",
-            registry=registry,
-        )
-        self._open = Gauge(
-            "pgmem_saves_open", "Recorded saves that are not complete.", ("status",), registry=registry
-        )
+        self._outbox = gauge("pgmem_outbox_saves", "Saves in the outbox of this machine.")
+        self._tier = gauge("pgmem_tier_info", "The tier of the database: which extensions it has.", ("tier",))
+        layers = "Layers of isolation between tenants: 1 (verbs) or 2 (and row-level security)."
+        self._isolation_layers = gauge("pgmem_isolation_layers", layers)
+        self._waiting = gauge("pgmem_embeddings_waiting", "Texts without a vector.")
+        refused = "Texts without a vector after five attempts or more."
+        self._refused = gauge("pgmem_embeddings_refused", refused)
+        self._open = gauge("pgmem_saves_open", "Recorded saves that are not complete.", ("status",))
         self._behind: Gauge | None = None  # None without a replica
         self._asked_at = -_FRESH_S
         self._asking = anyio.Lock()
@@ -122,11 +102,8 @@ class Metrics:
         behind = subject.replica_behind_s()
         if behind is not None:
             if self._behind is None:
-                self._behind = Gauge(
-                    "pgmem_replica_behind_seconds",
-                    "Upper bound of the replica lag in seconds; +Inf if unknown.",
-                    registry=self._registry,
-                )
+                lag = "Upper bound of the replica lag in seconds; +Inf if unknown."
+                self._behind = self._gauge("pgmem_replica_behind_seconds", lag)
             self._behind.set(behind)
         self._up.set(0)
         with anyio.move_on_after(_PATIENCE_S):
