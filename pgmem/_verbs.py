@@ -1111,7 +1111,12 @@ VERBS = {
         Verb("store_node_vectors", "write", "writer"),
         Verb("delete_node_vectors", "remove", "writer"),
         Verb(
-            "get_sources", "look", "reader", arguments={"id": Argument("Its id.", type="uuid", required=True)}
+            "get_sources",
+            "look",
+            "reader",
+            toolsets=("quality",),
+            description="What a memory rests on; each source FRESH, STALE, GONE or UNCHECKABLE.",
+            arguments={"id": Argument("Its id.", type="uuid", required=True)},
         ),
         Verb(
             "list_cited_files",

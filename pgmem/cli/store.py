@@ -245,6 +245,10 @@ def psql(
             help="Options of psql, such as -c 'table decision', -f file.sql, --csv, -t or -v name=value.",
         ),
     ] = None,
+    read_only: Annotated[
+        bool,
+        typer.Option("--read-only", help="Refuse whatever would write, until it is set otherwise there."),
+    ] = False,
 ) -> None:
     """Open psql on the store, with any options of psql. Its views and verbs need no schema name."""
     settings = store.settings
@@ -257,7 +261,12 @@ def psql(
             stop("psql is not installed: install your system's PostgreSQL client.")
         given = os.environ.get("PGOPTIONS", "")
         if _takes_options(target):
-            given = f"{given} -c search_path=pgmem,public".strip()
+            writes = " -c default_transaction_read_only=on" if read_only else ""
+            given = f"{given} -c search_path=pgmem,public{writes}".strip()
+        elif read_only:
+            stop(
+                "This pooler does not accept options, so it cannot refuse writes; connect to the server itself."
+            )
         else:
             advice = "write pgmem. before names, or connect to the server itself."
             typer.echo(f"pgmem: This pooler does not accept options: {advice}", err=True)

@@ -195,7 +195,7 @@ declare
   v_scope pgmem.scope_state := pgmem.resolve_scope(p_caller, p_project_id, null);
 begin
   if not v_scope.project_exists then
-    raise exception using errcode = 'PM010', message = format('Scope state: %s. %s', v_scope.scope_state,
+    raise exception using errcode = 'PM010', message = concat_ws(' ', pgmem.scope_trouble(v_scope),
       case v_scope.scope_state when 'unresolved' then 'Send project_id.' else pgmem.next_step('blocked_scope') end);
   end if;
   return v_scope;

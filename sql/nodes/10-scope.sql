@@ -145,6 +145,14 @@ Take turns with every other writer of a scope until the transaction ends. True: 
 $$;
 
 
+create or replace function pgmem.scope_trouble(p_scope pgmem.scope_state) returns text
+language sql immutable set search_path = pgmem, pg_temp as $$
+  select case (p_scope).scope_state when 'uncertain' then
+    format('No project %s found.', quote_literal(left((p_scope).project_id, 80))) else 'No project is named.' end;
+$$;
+comment on function pgmem.scope_trouble is 'Why nothing can be saved in a scope, as a sentence.';
+
+
 create or replace function pgmem.near_project(p_project_id text) returns text
 language sql stable set search_path = pgmem, pg_temp as $$
   select pgmem.did_you_mean(p_project_id, array(

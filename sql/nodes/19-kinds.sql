@@ -278,7 +278,7 @@ declare
   v_result pgmem.save_result;
 begin
   if not p_scope.write_permitted then
-    perform pgmem.refuse('blocked_scope', 'Scope state: ' || p_scope.scope_state, pgmem.blocked_step(p_scope));
+    perform pgmem.refuse('blocked_scope', pgmem.scope_trouble(p_scope), pgmem.blocked_step(p_scope));
   end if;
   v_steers := case when p_review is null then pgmem.steers(p_arguments, p_caller) end;
   if v_steers is not null then

@@ -107,7 +107,8 @@ id: Its id.
 
 MemoryNotFound: no memory with this id is visible here.
 $$;
-select pgmem.declare_verb('get_sources', p_rights => 'reader', p_effect => 'look', p_answer => 'list[Source]');
+select pgmem.declare_verb('get_sources', p_rights => 'reader', p_effect => 'look', p_answer => 'list[Source]',
+  p_toolset => 'quality', p_description => 'What a memory rests on; each source FRESH, STALE, GONE or UNCHECKABLE.');
 
 
 -- A part of sweep: what sources_of says of turns and memories, once a day, for the tenants that the memory is seen with.

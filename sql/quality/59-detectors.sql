@@ -169,6 +169,39 @@ $$;
 comment on function pgmem.detect_source_gone is 'Own memories all of whose sources were checked and no longer exist.';
 
 
+create or replace function pgmem.detect_oversize() returns setof pgmem.detected
+language sql stable set search_path = pgmem, pg_temp as $$
+  select format('%s is longer than a session begins with: split it', pgmem.short_name(n.title)),
+         format('%s %s has %s characters; all that a session begins with has 4 800 (PGMEM_HOOK_TOKENS).', n.label,
+                pgmem.short_name(n.title), l.length),
+         0.4, array[n.seq]
+  from pgmem.reflected_node n
+  cross join lateral (select length(pgmem.search_text(n.label, n.title, n.props)) as length offset 0) l
+  where l.length > 4800 and n.tenant = (select c.tenant from pgmem.caller() c)
+    and n.label not in ('Session', 'Card') and n.status <> 'stub'
+  order by l.length desc, n.seq limit 15;
+$$;
+comment on function pgmem.detect_oversize is 'Own memories that alone are longer than what a session begins with.';
+
+
+-- Only where naming a source is usual: in a store without any, each memory would be proposed.
+create or replace function pgmem.detect_no_source() returns setof pgmem.detected
+language sql stable set search_path = pgmem, pg_temp as $$
+  select format('Decisions and facts of %s name no source', pgmem.short_name(p.title)),
+         format('%s of %s name none, as the others do: give them a citation.',
+                count(*) filter (where not s.cites), count(*)),
+         0.4, (array_agg(n.seq order by n.seq desc) filter (where not s.cites))[:15]
+  from pgmem.reflected_node n join pgmem.node p on p.seq = n.project_seq
+  cross join lateral (select exists (select from pgmem.cited(n.props)) as cites) s
+  where n.label in ('Decision', 'EntityFact') and n.status <> 'stub' and n.tenant = (select c.tenant from pgmem.caller() c)
+  group by p.seq, p.title
+  having count(*) filter (where not s.cites) between 1 and count(*) filter (where s.cites)
+  order by p.seq limit 15;
+$$;
+comment on function pgmem.detect_no_source is
+  'Own decisions and facts that name no source, by project, where at least half of them do.';
+
+
 create or replace function pgmem.detect_tag_without_edge() returns setof pgmem.detected
 language sql stable set search_path = pgmem, pg_temp as $$
   select format('%s carries the tag %s and is not joined to it', pgmem.short_name(n.title), pgmem.short_name(m.title)),

@@ -45,6 +45,8 @@ begin
       union all select 'never_used', d.* from pgmem.detect_never_used() d
       union all select 'doubles', d.* from pgmem.detect_doubles() d
       union all select 'source_gone', d.* from pgmem.detect_source_gone() d
+      union all select 'oversize', d.* from pgmem.detect_oversize() d
+      union all select 'no_source', d.* from pgmem.detect_no_source() d
       union all select 'hub_stubs', d.* from pgmem.detect_hub_stubs() d
       union all select 'tag_without_edge', d.* from pgmem.detect_tag_without_edge() d) f
     order by f.confidence desc, f.detector, f.title

@@ -89,8 +89,7 @@ begin
     begin
       v_scope := pgmem.resolve_scope(v_caller, p_project_id, p_focus);
       if not v_scope.write_permitted then
-        perform pgmem.refuse('blocked_scope', 'Scope state: ' || v_scope.scope_state,
-                             pgmem.blocked_step(v_scope));
+        perform pgmem.refuse('blocked_scope', pgmem.scope_trouble(v_scope), pgmem.blocked_step(v_scope));
       end if;
       if exists (select from pgmem.batch_parts(v_arguments, v_scope, v_caller) part
                  where part.arguments ->> 'scope' = 'global') then

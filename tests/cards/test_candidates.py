@@ -238,7 +238,7 @@ def test_a_card_is_a_node_with_history_search_text_and_graph(
 
 def test_a_card_of_an_unknown_project_is_refused(call: Call, shop: str) -> None:
     with pytest.raises(
-        psycopg.Error, match=r"Scope state: uncertain\. Call save_session with this project_id first"
+        psycopg.Error, match=r"No project '\w+' found\. Call save_session with this project_id first"
     ):
         call(
             "record_candidate", record_type="risk_note", statement="s", subject_path="a.py", project_id="nope"

@@ -29,7 +29,7 @@ def test_a_repository_becomes_cards_that_can_be_looked_into(run: Run, commit: Co
     assert preview.exit_code == 0
     assert "pkg.till: Takes money." in preview.stdout
     refused = run("status", "--json")
-    assert "Scope state: uncertain" in refused.stderr  # Looking makes no project
+    assert "No project " in refused.stderr  # Looking makes no project
 
     made = run("init")
     assert made.exit_code == 0, made.output
@@ -100,7 +100,7 @@ def test_without_git_init_goes_on_and_says_what_it_left_out(run: Run) -> None:
 def test_refresh_of_an_unknown_project_reports_it(run: Run) -> None:
     result = run("refresh", "--project", "nope")
     assert result.exit_code == 1
-    assert "Scope state: uncertain" in result.stderr
+    assert "No project " in result.stderr
 
 
 @pytest.mark.parametrize("command", ["approve", "reject", "archive"])

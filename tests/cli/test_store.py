@@ -228,3 +228,5 @@ def test_options_of_psql_pass_through(surroundings: dict[str, str | None], tmp_p
     done = psql(surroundings, "--csv", "-t", "-v", "word=tea", "-f", str(file))
     assert (done.returncode, done.stdout) == (0, "tea\n"), done.stderr
     assert psql(surroundings, "-At", "-c", "select 1", "-c", "select 2").stdout == "1\n2\n"
+    looks = psql(surroundings, "--read-only", "-At", "-c", "select 1", "-c", "delete from node")
+    assert (looks.stdout, "in a read-only transaction" in looks.stderr) == ("1\n", True)

@@ -188,6 +188,22 @@ def test_a_memory_is_proposed_whose_sources_are_all_gone(
     ] == [gone]
 
 
+def test_what_is_too_long_or_names_no_source_where_others_do_is_proposed(
+    call: Call, each: Each, shop: str
+) -> None:
+    call("save_context", content="word " * 960, project_id=shop)
+    call("save_context", content="word " * 900 + "end", project_id=shop)
+    assert found(call, each, "oversize") == []
+    long = call("save_context", content="other " * 900, project_id=shop)["artifact_id"]
+    (insight,) = found(call, each, "oversize")
+    assert insight["sources"] == [long]
+    bare = call("save_decision", title="Sell tea", rationale="We like it.", project_id=shop)["artifact_id"]
+    assert found(call, each, "no_source") == []
+    call("save_decision", title="Buy rice", rationale="Cheap.", project_id=shop, citation=["a.py"])
+    (insight,) = found(call, each, "no_source")
+    assert insight["sources"] == [bare]
+
+
 def test_an_agent_cannot_forget_by_a_proposal_what_is_trusted_more(
     call: Call, each: Each, rows: Rows, shop: str
 ) -> None:

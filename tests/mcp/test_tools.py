@@ -146,7 +146,7 @@ async def test_an_output_schema_refuses_what_no_tool_answers(client: Client, ans
             Draft202012Validator(tool.output_schema).validate(broken)
 
 
-@pytest.mark.parametrize(("toolsets", "tokens"), [(None, 4500), ("core,graph", 5100), ("all", 6650)])
+@pytest.mark.parametrize(("toolsets", "tokens"), [(None, 4500), ("core,graph", 5100), ("all", 6720)])
 async def test_the_list_of_tools_leaves_the_agent_its_context(
     settings: Settings, toolsets: str | None, tokens: int
 ) -> None:

@@ -312,7 +312,7 @@ def test_a_save_without_a_project_says_what_to_send(call: Call, project_id: str 
         call("save_session", objective="o", project_id=project_id),
         call("save_context", content="c", project_id=project_id),
     ):
-        assert (refused["status"], refused["message"]) == ("blocked_scope", "Scope state: unresolved")
+        assert (refused["status"], refused["message"]) == ("blocked_scope", "No project is named.")
         assert refused["next_step"] == "Send project_id, the name of the project."
 
 

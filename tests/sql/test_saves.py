@@ -35,7 +35,7 @@ def test_a_save_that_was_not_made_is_listed_with_its_reason(call: Call) -> None:
     assert (status["status"], status["count"]) == ("failed", 1)
     (save,) = status["saves"]
     assert (save["save_id"], save["verb"], save["status"]) == (str(save_id), "save_context", "blocked_scope")
-    assert save["message"] == "Scope state: uncertain"
+    assert save["message"] == "No project 'shop' found."
     assert status["oldest_pending_at"] is not None
 
 

@@ -29,7 +29,7 @@ def test_a_save_without_a_project_is_blocked_with_a_message(
 ) -> None:
     before = picture(without={"save_attempt"})
     result = call(verb, project_id=project_id, **EVERY_SAVE[verb])
-    assert (result["status"], result["message"]) == ("blocked_scope", "Scope state: unresolved")
+    assert (result["status"], result["message"]) == ("blocked_scope", "No project is named.")
     assert result["artifact_id"] is None
     assert picture(without={"save_attempt"}) == before
 
@@ -56,7 +56,7 @@ def test_a_save_to_an_unknown_project_is_blocked_and_writes_nothing(
 ) -> None:
     before = picture(without={"save_attempt"})
     result = call(verb, project_id="nope", **BLOCKED[verb])
-    assert (result["status"], result["message"]) == ("blocked_scope", "Scope state: uncertain")
+    assert (result["status"], result["message"]) == ("blocked_scope", "No project 'nope' found.")
     assert "save_session" in result["next_step"]
     assert picture(without={"save_attempt"}) == before
 
@@ -69,7 +69,7 @@ def test_a_batch_to_an_unknown_project_is_blocked_whole(call: Call, picture: Pic
         project_id="nope",
         decisions=[{"title": "Use PostgreSQL", "rationale": "r"}],
     )
-    assert (batch["overall"], batch["message"]) == ("blocked_scope", "Scope state: uncertain")
+    assert (batch["overall"], batch["message"]) == ("blocked_scope", "No project 'nope' found.")
     assert (batch["decisions"], batch["patterns"]) == ([], [])
     assert picture(without={"save_attempt"}) == before
 
