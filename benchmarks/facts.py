@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from math import log
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -71,15 +74,23 @@ def read(file: Path) -> list[FactSet]:
 
 
 def _question(facts: Sequence[str], text: str, answers: Sequence[str]) -> Question | None:
-    """The last fact that ends in an answer and shares most words with the question, and those that begin as it does."""
+    """The last fact that ends in an answer and shares most words with the question, and those that begin as it does.
+
+    A word counts the more, the fewer facts have it: "developer" and "Apple DOS" say more than "is" and "the".
+    """
     asked, best = _words(text), (0.0, -1, "")
+    rarity = _rarity(tuple(facts))
+
+    def weight(words: set[str]) -> float:
+        return sum(rarity.get(word, 0.0) for word in words)
+
     for number, fact in enumerate(facts):
         for answer in answers:
             beginning = fact.rstrip(".").removesuffix(answer.rstrip("."))
             if beginning == fact.rstrip(".") or len(beginning.split()) < 2:
                 continue
             given = _words(beginning)
-            best = max(best, (len(asked & given) / len(asked | given), number, beginning))
+            best = max(best, (weight(asked & given) / (weight(asked | given) or 1), number, beginning))
     share, newest, beginning = best
     if newest < 0 or share == 0:
         return None
@@ -87,6 +98,13 @@ def _question(facts: Sequence[str], text: str, answers: Sequence[str]) -> Questi
     if max(twins) != newest:
         return None  # the answer is not what the last of these facts says
     return Question(text, newest, frozenset(number for number in twins if facts[number] != facts[newest]))
+
+
+@cache
+def _rarity(facts: tuple[str, ...]) -> dict[str, float]:
+    """The logarithm of how many times more facts there are than facts with a word."""
+    found = Counter(word for fact in facts for word in _words(fact))
+    return {word: log(len(facts) / number) for word, number in found.items()}
 
 
 def _words(text: str) -> set[str]:
