@@ -27,5 +27,5 @@ def test_a_question_is_answered_by_the_fact_that_shares_its_rare_words(tmp_path:
     file = tmp_path / "facts.json"
     file.write_text(json.dumps([given]))
     (found,) = read(file)
-    assert [(question.newest, question.stale) for question in found.questions] == [(3, {2})]
+    assert [(question.newest, question.stale) for question in found.questions] == [(3, frozenset({2}))]
     assert found.left_out == 1
