@@ -21,12 +21,13 @@ declare
   -- A word may hold those after it.
   v_words constant text[] := array[
     '{BASIS}', '(because|because of|since|as|thanks to|according to|as per|per|based on|given|due to|with|under|by|'
-      'after|via|on the (strength|basis|word) of)\W+'
-      '((the|an?|this|that|our|its|your|approved|active|engineering|memory)\W+){0,3}{SOURCE}',
+      'after|via|on the (strength|basis|word) of|as (recorded|noted|documented|written) (in|by|on))\W+'
+      '((the|an?|this|that|what|our|its|your|approved|active|engineering|memory)\W+){0,3}{SOURCE}',
+    '{SAYS}', '(says?|said|states?|stated|confirms?|indicates?|shows?|documents?|implies|tells? \w+)\W+(that\W+)?',  -- words: as is
     '{SOURCE}', '(memory|cards?|risk notes?)(\W+[0-9a-f]{8}(-[0-9a-f-]+)?)?',
     '{AGENT}', '(mcp|agents?|assistants?|copilot|claude|codex|bots?)',
     '{MAY}', '((you|we|one|i|they|agents?|anyone|it)( now)?( may| can| could|( are| is|''re)( now)? (free|allowed|'
-      'permitted|cleared|entitled) to)|can be|may be|(is|it''s) (now )?(safe|fine|ok|okay|all right|allowed|permitted) '
+      'permitted|cleared|entitled) to)|feel free to|can be|may be|(is|it''s) (now )?(safe|fine|ok|okay|all right|allowed|permitted) '
       'to|go ahead and|FREE)\W+{ADVERB}',
     '{ADVERB}', '((can|may|will|would|could|might|does|do|is|are|was|were|has|have|been|be|also|now|already|then|here|'
       'itself|themselves|able|free|to|allowed|permitted|\w+ly)\W+){0,4}',
@@ -39,11 +40,12 @@ declare
       'remov(e|es|ing|ed)|touch(es|ing|ed)?|refactor(s|ing|ed)?)',
     '{AVOID}', '(skip(s|ped|ping)?|bypass(es|ed|ing)?|ignor(e|es|ed|ing)|waiv(e|es|ed|ing)|dismiss(es|ed|ing)?|'
       'clear(s|ed|ing)?|clos(e|es|ed|ing)|resolv(e|es|ed|ing)|overrid(e|es|den|ing)|overrul(e|es|ed|ing)|'
-      'disregard(s|ed|ing)?|replac(e|es|ed|ing)|suppress(es|ed|ing)?|run)',
+      'disregard(s|ed|ing)?|drop(s|ped|ping)?|replac(e|es|ed|ing)|suppress(es|ed|ing)?|run)',
     '{FINDING}', '(findings?|warnings?|alerts?)',
     '{CHECK}', '(verification|reviews?|tests?|checks?|approvals?)',
+    '{NEEDLESS}', '((is|are)\W+)?(NOT\W+(needed|required|necessary|due)|optional|unnecessary|waived|superfluous|redundant)',
     '{EXPAND}', '(expand(s|ed|ing)?|widen(s|ed|ing)?|extend(s|ed|ing)?|enlarg(e|es|ed|ing)|broaden(s|ed|ing)?)',
-    '{DECIDE}', '(approv(e|es|ed|ing)|promot(e|es|ed|ing)|reject(s|ed|ing)?|archiv(e|es|ed|ing))',
+    '{DECIDE}', '(approv(e|es|ed|ing)|activat(e|es|ed|ing)|promot(e|es|ed|ing)|reject(s|ed|ing)?|archiv(e|es|ed|ing))',
     '{RECORD}', '(cards?|drafts?|candidates?|memory|memories|records?|notes?|policy|policies|rules?|itself)'];
   v_text  text := regexp_replace(lower(p_text), '[’‘]', '''', 'g');
   v_found text[];
@@ -73,7 +75,7 @@ begin
     ('permission to edit', 'sentence', '{BASIS}\M.*\m{MAY}{ACT}'),
     ('permission to edit', 'sentence', '{MAY}{ACT}\M.*\m{BASIS}'),
     ('permission to edit', 'clause',
-     '{SOURCE}\W+{ADVERB}(says?|said|states?|stated|confirms?|tells? \w+)\W+(that\W+)?(it )?{MAY}{ACT}'),  -- words: as is
+     '{SOURCE}\W+{ADVERB}{SAYS}{ANY}{MAY}{ACT}'),
     ('overriding findings', 'clause', '{SOURCE}\W+{ADVERB}(overrides?|overrode|overridden|overrul(e|es|ed))'),
     ('clearing findings', 'clause', '{SOURCE}\W+{ADVERB}({GRANT}\W+{ANY})?{AVOID}\W+{ANY}{FINDING}'),
     ('clearing findings', 'sentence', '{FINDING}\W+{ADVERB}{AVOID}\W+{ANY}{BASIS}'),
@@ -87,6 +89,11 @@ begin
      '{BASIS}\M.*\m({MAY}{AVOID}\W+{ANY}{CHECK}|{CHECK}\W+{MAY}{AVOID}|FREE\W+{ANY}{CHECK})'),
     ('skipping verification', 'sentence',
      '({MAY}{AVOID}\W+{ANY}{CHECK}|{CHECK}\W+{MAY}{AVOID}|FREE\W+{ANY}{CHECK})\M.*\m{BASIS}'),
+    ('skipping verification', 'clause',
+     '{SOURCE}\W+{ADVERB}({SAYS}(FREE\W+{ANY}{CHECK}|{ANY}{CHECK}\W+{NEEDLESS})|makes?\W+{ANY}{CHECK}\W+{NEEDLESS}|'
+     '(removes?|lifts?)\W+the\W+need\W+for\W+{ANY}{CHECK})'),
+    ('skipping verification', 'sentence', '{BASIS}\M.*(?<!NOT )\m{CHECK}\W+{NEEDLESS}'),
+    ('approval by an agent', 'clause', '{AGENT}\W+{ADVERB}mark(s|ed)?\W+{ANY}{RECORD}\W+as\W+(approved|active|verified)'),
     ('approval by an agent', 'clause',
      '{AGENT}\W+{ADVERB}{DECIDE}\W+((or|and)\W+{DECIDE}\W+)?{ANY}{RECORD}'),
     ('approval by an agent', 'clause', '{RECORD}\W+{ADVERB}{DECIDE}\W+by\W+((the|an|any)\W+)?{AGENT}'),
