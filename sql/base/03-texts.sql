@@ -86,6 +86,15 @@ comment on function pgmem.searched_text is
   'The text by which a node is found: its title, the text fields of its label and its other texts; one row.';
 
 
+-- Notes of one topic share their title; in a list without texts they look the same.
+create or replace function pgmem.list_title(p_label text, p_title text, p_props jsonb) returns text
+language sql immutable parallel safe set search_path = pgmem, pg_temp as $$
+  select case when p_label = 'Context' and not starts_with(p_props ->> 'content', rtrim(p_title, '…'))
+    then left(concat_ws(': ', p_title, p_props ->> 'content'), 200) else left(p_title, 200) end;
+$$;
+comment on function pgmem.list_title is 'The title of a memory where a list shows no text of it: of a note with the beginning of what it says.';
+
+
 create or replace function pgmem.search_text(p_label text, p_title text, p_props jsonb) returns text
 language sql stable parallel safe
 begin atomic

@@ -178,7 +178,7 @@ declare
 begin
   return query
   select r.seq, r.at, r.act, r.by, r.project, r.session_id, r.agent_id, r.tokens,
-    (select jsonb_agg(jsonb_build_object('id', m.id, 'label', n.label, 'title', left(n.title, 200), 'status', n.status,
+    (select jsonb_agg(jsonb_build_object('id', m.id, 'label', n.label, 'title', pgmem.list_title(n.label, n.title, n.props), 'status', n.status,
               'verdict', said.act) order by m.place)
      from unnest(r.memory_ids) with ordinality as m(id, place)
      left join pgmem.visible_node n on n.id = m.id

@@ -731,7 +731,7 @@ begin
   return query
   select * from (
     (select n.recorded_at as at, case when n.version = 1 then 'saved' else 'changed' end as kind, n.id, n.label,
-            n.title::text, n.project, n.session_id, n.agent_id, n.source, null, null
+            pgmem.list_title(n.label, n.title, n.props), n.project, n.session_id, n.agent_id, n.source, null, null
      from pgmem.node n
      where n.tenant = any (v_tenants) and pgmem.is_memory(n.label)
        and n.status not in ('stub', 'draft', 'pending', 'captured')
