@@ -25,6 +25,7 @@ PAIRED = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("vectors")
 def test_the_speed_benchmark_writes_every_figure_beside_its_floor(
     benchmark: Benchmark, server: str, tmp_path: Path

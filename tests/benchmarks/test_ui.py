@@ -9,7 +9,7 @@ from benchmarks.ui import BAR_WEIGHT, decisions, run
 
 @pytest.mark.usefixtures("vectors")
 def test_every_page_is_measured_and_none_is_heavy(server: str) -> None:
-    report = run(server, memories=300, rounds=2)
+    report = run(server, memories=100, rounds=2)
     pages = {row["page"]: row for row in report["pages"]}
     assert {"home", "ask", "memory", "decide", "time", "graph", "health", "activity", "tenants"} <= set(pages)
     assert all(row["p50_ms"] > 0 for row in report["pages"])

@@ -81,7 +81,7 @@ def supported(row: dict[str, Any]) -> bool:
 
 
 @settings(
-    max_examples=150,
+    max_examples=80,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
