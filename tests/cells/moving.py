@@ -2,7 +2,8 @@
 
 python -m tests.cells.moving move FRONT ORG CELL [POINT]     killed when progress begins with POINT
 python -m tests.cells.moving undo FRONT ORG
-python -m tests.cells.moving write FRONT ORG NAME COUNT FOLDER     prints a line of JSON for each save
+python -m tests.cells.moving write FRONT ORG NAME COUNT FOLDER [PAUSE]     prints a line of JSON for each save,
+    PAUSE seconds apart; a file FOLDER/stop ends it before it has saved so many
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def undo(front: str, org: str) -> None:
         print(mover.undo(found, org, print))
 
 
-async def write(front: str, org: str, name: str, count: str, folder: str) -> None:
+async def write(front: str, org: str, name: str, count: str, folder: str, pause: str = "0") -> None:
     numbers = random.Random(name)
     settings = Settings(
         dsn=front,
@@ -48,6 +49,9 @@ async def write(front: str, org: str, name: str, count: str, folder: str) -> Non
     )
     async with Memory.connect(settings) as memory:
         for n in range(int(count)):
+            if (Path(folder) / "stop").exists():
+                break
+            await asyncio.sleep(float(pause))
             text = " ".join(f"{numbers.getrandbits(40):x}" for _ in range(6)) + f" {name} {n}"
             if n % 3 == 0:
                 saved = await memory.save_decision(text, "because " + text, "shop")

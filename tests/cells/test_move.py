@@ -271,7 +271,7 @@ def test_nothing_is_lost_or_doubled_whatever_is_killed_while_an_organisation_mov
         with fleets.fleet(front, cells, f"kills_{uuid4().hex[:8]}", 2, folder / "pooler") as fleet:
             org = name()
             filled(fleet, org)
-            writers = Writers(fleet, org, tmp_path, 550, 4)
+            writers = Writers(fleet, org, tmp_path, 100_000, 4, pause=0.15)
             ended = 0
             for point in POINTS:
                 ended += run_mover(fleet, org, to := 1 - fleet.home(org), point).returncode == -signal.SIGKILL
@@ -281,8 +281,9 @@ def test_nothing_is_lost_or_doubled_whatever_is_killed_while_an_organisation_mov
                     ended += move_through_a_crash(fleet, org, to, victim, point)
                     if fleet.home(org) != to or moves(fleet):
                         assert run_mover(fleet, org, to).returncode == 0
+            writers.stop()
             counts = writers.check()
-            assert counts.total() == 2200
+            assert counts.total() >= 2000
             assert ended > 2 * len(POINTS)
             print(f"{ended} movers ended, {4 * len(POINTS)} moves, saves: {dict(counts)}")
             before = exported(fleet, org, tmp_path)

@@ -15,12 +15,15 @@ from tests.waiting import until
 class Writers:
     """Processes that save for one organisation through the front, each with an outbox."""
 
-    def __init__(self, fleet: Fleet, org: str, folder: Path, count: int, processes: int = 2) -> None:
+    def __init__(
+        self, fleet: Fleet, org: str, folder: Path, count: int, processes: int = 2, pause: float = 0
+    ) -> None:
         self.fleet, self.org = fleet, org
         self.logs = [folder / f"w{n}.jsonl" for n in range(processes)]
+        self.boxes = [folder / f"box{n}" for n in range(processes)]
         self.processes = []
         for n, log in enumerate(self.logs):
-            words = ["write", fleet.dsn, org, f"w{n}", str(count), str(folder / f"box{n}")]
+            words = ["write", fleet.dsn, org, f"w{n}", str(count), str(self.boxes[n]), str(pause)]
             with log.open("w") as out:
                 self.processes.append(
                     subprocess.Popen([sys.executable, "-m", "tests.cells.moving", *words], stdout=out)
@@ -29,6 +32,12 @@ class Writers:
             until(
                 lambda: all("\n" in log.read_text() for log in self.logs), connection, "no writer has saved"
             )
+
+    def stop(self) -> None:
+        """End them before they have saved all."""
+        assert all(process.poll() is None for process in self.processes), "a writer has ended before"
+        for box in self.boxes:
+            (box / "stop").touch()
 
     def check(self) -> Counter[str]:
         """Wait for their end; each save that was acknowledged is there once, and in one cell."""
