@@ -355,6 +355,7 @@ async def test_where_identity_is_required_a_save_without_one_is_an_error(
 # On a caller's connection
 
 
+@pytest.mark.direct("a front cannot take back a save: its cell has committed it")
 async def test_verbs_run_inside_the_callers_transaction(dsn: str, memory: Memory, shop: str) -> None:
     async with await AsyncConnection.connect(dsn) as connection:
         inside = Memory.on(connection)
@@ -365,6 +366,7 @@ async def test_verbs_run_inside_the_callers_transaction(dsn: str, memory: Memory
     assert "Take cards" in await titles(memory, "cards")
 
 
+@pytest.mark.direct("a front cannot take back a save: its cell has committed it")
 async def test_a_refused_save_leaves_the_callers_transaction_usable(dsn: str, shop: str) -> None:
     async with await AsyncConnection.connect(dsn) as connection:
         inside = Memory.on(connection)
@@ -372,6 +374,7 @@ async def test_a_refused_save_leaves_the_callers_transaction_usable(dsn: str, sh
         assert (await inside.save_context("c", shop)).status == "saved"
 
 
+@pytest.mark.direct("a front cannot take back a save: its cell has committed it")
 async def test_a_snapshot_older_than_the_locks_is_refused(dsn: str, shop: str) -> None:
     async with await AsyncConnection.connect(dsn) as connection:
         await connection.set_isolation_level(psycopg.IsolationLevel.REPEATABLE_READ)

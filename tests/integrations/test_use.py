@@ -369,6 +369,7 @@ def test_an_agent_does_not_change_what_a_more_trusted_source_wrote(sync_memory: 
     assert labels(sync_memory) == ALL
 
 
+@pytest.mark.direct("an export reads the cell itself")
 def test_an_export_carries_what_every_integration_wrote(
     sync_memory: SyncMemory, server: str, template: str, tmp_path: Path
 ) -> None:

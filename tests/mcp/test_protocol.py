@@ -18,6 +18,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import PromptReference, ResourceTemplateReference
 
 from pgmem.mcp import server as server_module
+from tests.conftest import stores_of
 from tests.mcp.conftest import Answer
 
 pytestmark = pytest.mark.anyio
@@ -176,7 +177,7 @@ async def test_a_long_call_reports_its_progress(
         if len(reported) == 3:
             enough.set()
 
-    async with await psycopg.AsyncConnection.connect(dsn) as other:
+    async with await psycopg.AsyncConnection.connect(stores_of(dsn)[0]) as other:
         await other.execute("lock table pgmem.node in access exclusive mode")
         async with anyio.create_task_group() as tasks:
 

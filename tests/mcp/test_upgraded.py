@@ -26,6 +26,7 @@ def change(dsn: str) -> None:
         connection.execute("update pgmem.schema_version set release = '99.0.0', digest = 'another'")
 
 
+@pytest.mark.direct("its fixture changes the store and not the front")
 def test_a_server_over_stdio_answers_why_and_ends_when_it_is_idle(dsn: str, tmp_path: Path) -> None:
     with process(tmp_path, dsn) as server:
         greet(server)
@@ -42,6 +43,7 @@ def test_a_server_over_stdio_answers_why_and_ends_when_it_is_idle(dsn: str, tmp_
 
 
 @pytest.mark.anyio
+@pytest.mark.direct("its fixture changes the store and not the front")
 async def test_a_server_over_http_answers_why_and_ends_when_it_is_idle(
     dsn: str, call: Call, tmp_path: Path, free_tcp_port: int
 ) -> None:
@@ -66,6 +68,7 @@ async def test_a_server_over_http_answers_why_and_ends_when_it_is_idle(
             server.kill()
 
 
+@pytest.mark.direct("each cell has its own worker")
 def test_a_worker_ends_with_the_reason_and_a_failure(dsn: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pgmem", "worker", "--dsn", dsn, "--data-dir", str(tmp_path)]
     environment = {**os.environ, "PGMEM_WORKER_INTERVAL_S": "1", "EMBEDDING_PROVIDER": "none"}
