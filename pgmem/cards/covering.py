@@ -130,10 +130,6 @@ class Covering:
             why[test] += (f"imports {count} of its names" if count else "imports it",)
         return {test: (1 - open_[test], why[test]) for test in why if test != path}
 
-    def importers(self, path: str) -> list[str]:
-        """The tests that import a file, themselves or through others that pass it on."""
-        return self._importers.get(path, [])
-
     def _named(self, path: str) -> dict[str, float]:
         folder = path.rpartition("/")[0].rpartition("/")[2].casefold()
         return name_matches(path, [*self._by_stem[stem(path)], *self._by_stem[folder]])

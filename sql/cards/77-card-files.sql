@@ -26,7 +26,8 @@ create or replace function pgmem.likely_changes(p_tenants text[], p_project_seq 
   score float8,
   commits integer,
   commits_of integer,
-  added jsonb
+  added jsonb,
+  is_test boolean
 )
 language sql stable set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
@@ -54,17 +55,19 @@ as $$
     where p.path like '%/%' and p.path not in (select s.asked from said s)
   ), named as (
     select s.asked, c ->> 'path' as path, s.share * (c ->> 'score')::float8 as score, (c ->> 'commits')::integer as commits,
-      (c ->> 'of')::integer as commits_of, s.details -> 'added' as added
+      (c ->> 'of')::integer as commits_of, s.details -> 'added' as added, s.details ? 'tests' as is_test
     from (select * from said union all select * from beside) s
     cross join lateral jsonb_array_elements(coalesce(s.details -> 'companions', s.details -> 'tests')) c
     where jsonb_typeof(c) = 'object'
   )
   select n.asked, n.path, least(0.99, case when bool_or(n.asked in (select asked from said)) then max(n.score)
-    else sum(n.score) end), max(n.commits), max(n.commits_of), (array_agg(n.added) filter (where n.added is not null))[1]
+    else sum(n.score) end), max(n.commits), max(n.commits_of), (array_agg(n.added) filter (where n.added is not null))[1],
+    bool_or(n.is_test) or pgmem.is_test_path(n.path)
   from named n where n.path <> n.asked group by n.asked, n.path;
 $$;
 comment on function pgmem.likely_changes is
-  'What a scan knows to change with each of some paths: the chance, and in how many of how many commits it did.';
+  'What a scan knows to change with each of some paths: the chance, in how many of how many commits it did, and whether '
+  'it is a test.';
 
 
 select pgmem.declare_answer('companion', $$
@@ -110,16 +113,16 @@ begin
   with likely as materialized (
     select * from pgmem.likely_changes(v_caller.tenants, v_scope.project_seq, v_paths)
   ), joined as (
-    select l.path, 1 - exp(sum(ln(1 - l.score))) as score,
+    select l.path, 1 - exp(sum(ln(1 - l.score))) as score, bool_or(l.is_test) as is_test,
       jsonb_agg(jsonb_strip_nulls(jsonb_build_object('path', l.asked, 'commits', l.commits, 'of', l.commits_of))
                 order by l.score desc, l.asked collate "C") as because
     from likely l where l.path <> all (v_paths) group by l.path
   ), ranked as (
     select j.*, row_number() over (order by j.score desc, j.path collate "C") as place,
-      row_number() over (partition by pgmem.is_test_path(j.path) order by j.score desc, j.path collate "C") as of_kind
+      row_number() over (partition by j.is_test order by j.score desc, j.path collate "C") as of_kind
     from joined j
   ), shown as (
-    select r.place, r.of_kind, pgmem.is_test_path(r.path) as is_test,
+    select r.place, r.of_kind, r.is_test,
       jsonb_build_object('path', r.path, 'score', round(r.score::numeric, 3), 'because', r.because) as said
     from ranked r
   )
