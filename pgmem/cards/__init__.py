@@ -6,9 +6,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pgmem.cards.scan import SCHEMA, Reading, fingerprint, scan, settled, standing
+    from pgmem.cards.scan import SCHEMA, Reading, scan, settled, standing
 
-__all__ = ["SCHEMA", "Reading", "fingerprint", "scan", "settled", "standing"]
+__all__ = ["SCHEMA", "Reading", "scan", "settled", "standing"]
 
 
 def __getattr__(name: str) -> object:

@@ -24,6 +24,7 @@ DAY = 86400
 HALF_LIFE = 730 * DAY
 """A commit counts half after this time: what changed together long ago says less about the next change."""
 _MOST_WORK = 1_000
+_MOST_EXPLAINING = 2_000
 _LINE = 500
 MASS = 30
 """A commit of more files than this is a sweep: it says nothing about which files belong together."""
@@ -363,11 +364,12 @@ class Timeline:
                     tuple(dict.fromkeys(known for name in named if (known := _known(ids, name)))),
                 )
 
-    def explaining(self, most: int = 2_000) -> dict[str, str]:
+    @cached_property
+    def explaining(self) -> dict[str, str]:
         """The newest commits whose message explains something: the text, by their id."""
         found: dict[str, str] = {}
         for commit, paths in self._commits:
-            if len(found) == most:
+            if len(found) == _MOST_EXPLAINING:
                 break
             if (
                 paths
@@ -394,7 +396,7 @@ class Timeline:
         """
         found: list[Reason] = []
         given: defaultdict[str, list[str]] = defaultdict(list)
-        texts = self.explaining()
+        texts = self.explaining
         for commit, paths in self._commits:
             own = [path for path in paths if path in files]
             if commit.id not in texts or not own:

@@ -57,15 +57,6 @@ def scan(root: Path, on_file: Progress | None = None, cache_dir: Path | None = N
     return Reading(root, cache_dir, on_file).report()
 
 
-def fingerprint(root: Path, cache_dir: Path | None = None) -> str:
-    """The fingerprint of a repository's report, without making the report.
-
-    Raises:
-        InvalidArgument: the directory does not exist.
-    """
-    return Reading(root, cache_dir).fingerprint
-
-
 def standing(repository: Path | Reading) -> tuple[str | None, str | None]:
     """The branch of a repository and the commit that its cards wait for; None: the default branch, none, or no git."""
     try:
@@ -291,7 +282,7 @@ class Reading:
         if self.git is None:
             return {}, set()
         kept = self._cache.load("looked_at")
-        explaining, reverting = known.timeline.explaining(), list(known.timeline.reverting)[:_REVERTS]
+        explaining, reverting = known.timeline.explaining, list(known.timeline.reverting)[:_REVERTS]
         sizes = {one: kept.get("sizes", {}).get(one) for one in explaining}
         patches = {one: kept.get("patches", {}).get(one) for one in reverting}
         if unknown := [one for one, known_size in {**sizes, **patches}.items() if known_size is None]:

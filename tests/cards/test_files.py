@@ -59,7 +59,9 @@ async def test_what_changes_ranks_files_tests_and_what_is_added(memory: Memory) 
     assert found.files[0].score > 0.5
     assert [(one.path, one.commits) for one in found.files[0].because] == [("pkg/pay/till.py", 24)]
     assert [(one.folder, one.share) for one in found.added] == [("changelog", 0.96)]
-    assert [one.path for one in found.tests] == ["checks/money.py"]  # a test by what it defines, not by its name
+    assert [one.path for one in found.tests] == [
+        "checks/money.py"
+    ]  # a test by what it defines, not by its name
     both = await memory.what_changes("shop", ["pkg/pay/till.py", "checks/money.py"])
     assert not {"pkg/pay/till.py", "checks/money.py"} & {one.path for one in both.files}
     new = await memory.what_changes("shop", ["pkg/pay/refund.py"])

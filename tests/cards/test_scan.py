@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pgmem import InvalidArgument
-from pgmem.cards import fingerprint, python, scan
+from pgmem.cards import Reading, python, scan
 from pgmem.cards.imports import Imports
 from tests.cards.conftest import Commit
 
@@ -79,9 +79,9 @@ def test_the_same_repository_gives_a_byte_identical_report(tree: Path, commit: C
     commit("2026-01-01")
     first = json.dumps(scan(tree))
     assert json.dumps(scan(tree)) == first
-    assert fingerprint(tree) == json.loads(first)["fingerprint"]
+    assert Reading(tree).fingerprint == json.loads(first)["fingerprint"]
     (tree / "pkg/till.py").write_text("x = 1\n", encoding="utf-8")
-    assert fingerprint(tree) != json.loads(first)["fingerprint"]
+    assert Reading(tree).fingerprint != json.loads(first)["fingerprint"]
 
 
 def test_reading_changes_nothing_not_even_git_s_own_files(tree: Path, commit: Commit) -> None:
@@ -89,7 +89,7 @@ def test_reading_changes_nothing_not_even_git_s_own_files(tree: Path, commit: Co
     os.utime(tree / "pkg/till.py", (1, 1))  # git would refresh its index if it were allowed to
     before = picture(tree)
     scan(tree)
-    fingerprint(tree)
+    assert Reading(tree).fingerprint
     assert picture(tree) == before
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pgmem import Memory
-from pgmem.cards import fingerprint, scan
+from pgmem.cards import Reading, scan
 from pgmem.settings import load
 from pgmem.workspace.identity import chosen_project
 from pgmem.workspace.trust import trust
@@ -136,7 +136,7 @@ def test_reading_a_repository_runs_none_of_its_programs(
     hostile.git("log", "--name-only", check=False)
     assert hostile.ran(), "the attack does not work on plain git either, so it proves nothing"
     made = scan(hostile.root)
-    fingerprint(hostile.root)
+    assert Reading(hostile.root).fingerprint
     assert not hostile.ran()
     assert set(made["files"]) == set(FILES)
     assert made["commit"] is not None
@@ -243,7 +243,7 @@ def test_no_setting_of_a_repository_names_a_program_to_run(
     attack(hostile)
     hostile.ran()
     made = scan(hostile.root)
-    fingerprint(hostile.root)
+    assert Reading(hostile.root).fingerprint
     assert not hostile.ran()
     assert set(FILES) <= set(made["files"])
     assert made["commit"] is not None
