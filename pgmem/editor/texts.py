@@ -130,4 +130,7 @@ def files_line(paths: Iterable[str]) -> str:
 
 def _line(text: str, most: int) -> str:
     text = " ".join(as_data(text).split())
-    return text if len(text) <= most else text[: most - 1] + "…"
+    if len(text) <= most:
+        return text
+    cut = text[: most - 1]
+    return cut[: max(cut.rfind(" "), most // 2)] + "…"  # between words

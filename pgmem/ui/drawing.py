@@ -41,6 +41,12 @@ class Link:
     y2: float
 
     @property
+    def arrow_at(self) -> tuple[float, float]:
+        """Where an arrow shows its direction: between the name of the upper memory and its own."""
+        part = 0.35 if self.y2 < self.y1 or abs(self.x1 - self.x2) > abs(self.y1 - self.y2) else 0.62
+        return self.x1 + (self.x2 - self.x1) * part, self.y1 + (self.y2 - self.y1) * part
+
+    @property
     def name_at(self) -> tuple[float, float]:
         """Where its name is written: nearer to the lower end, as the names of memories are below them."""
         part = 0.5 if abs(self.x1 - self.x2) > abs(self.y1 - self.y2) else 0.8 if self.y2 > self.y1 else 0.2

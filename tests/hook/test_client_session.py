@@ -12,6 +12,7 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow
 
+from pgmem.editor import texts
 from tests.conftest import Call
 from tests.hook.conftest import Hook, context, git, repository
 
@@ -267,6 +268,13 @@ def test_a_file_brings_its_cards_and_what_mentions_it_once_a_session(
     assert hook(used) is None
     assert hook({**used, "tool_input": {"file_path": "/etc/passwd"}}) is None
     assert hook({**used, "tool_name": "Bash", "tool_input": {"command": "ls"}}) is None
+
+
+def test_a_long_statement_is_cut_between_words() -> None:
+    line = texts.card_line({"kind": "why", "statement": "because of the measured latency " * 20})
+    assert line.endswith(("because…", "of…", "the…", "measured…", "latency…"))
+    assert len(line) < 320
+    assert len(texts.card_line({"kind": "why", "statement": "x" * 400})) < 320
 
 
 def test_a_task_that_names_no_file_brings_the_files_that_it_is_about(
