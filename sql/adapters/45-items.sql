@@ -255,10 +255,11 @@ comment on function pgmem.item_ttl is 'The time to live of an item that is store
 create or replace function pgmem.store_item_vectors(p_seq bigint, p_vectors jsonb) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
 begin
-  -- One that the type of a search does not hold would end every search of its namespace.
-  if exists (select from jsonb_path_query(p_vectors, 'strict $[*][*] ? (@ > 65504 || @ < -65504)')) then
+  -- One that the type of a search does not hold would end every search of its namespace; a text becomes any number.
+  if exists (select from jsonb_path_query(p_vectors,
+               'strict $[*][*] ? (@.type() != "number" || @ > 65504 || @ < -65504)')) then
     raise exception using errcode = 'PM001',
-      message = 'The numbers of a vector are from -65504 to 65504; send a normalised one.';
+      message = 'A vector is a list of numbers from -65504 to 65504; send a normalised one.';
   end if;
   delete from pgmem.item_vector v where v.node_seq = p_seq;
   if jsonb_typeof(p_vectors) = 'array' then
@@ -388,7 +389,8 @@ language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   if p_metric = 'cosine' and pgmem.has_vectors() then
     return query
-    select v.node_seq, max(1 - (v.vector::public.halfvec operator(public.<=>) p_vector::public.halfvec))
+    select v.node_seq,
+           max(coalesce(1 - nullif(v.vector::public.halfvec operator(public.<=>) p_vector::public.halfvec, 'NaN'), 0))
     from pgmem.item_vector v where v.node_seq = any (p_seqs) and cardinality(v.vector) = cardinality(p_vector)
     group by v.node_seq;
     return;
