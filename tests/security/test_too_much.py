@@ -20,7 +20,7 @@ def test_a_vector_that_no_search_holds_is_refused(call: Call, connection: Sessio
 
 
 def test_a_vector_without_a_length_is_no_nearer_than_others(call: Call, rows: Rows) -> None:
-    """The cosine with a vector of zeros is no number, which sorts above all numbers."""
+    """The cosine with a vector of zeros is NaN, which sorts above all numbers."""
     for name, vector in (("empty", [0, 0]), ("near", [1, 0])):
         call("put_items", items=[{"namespace": ["n"], "name": name, "value": {}, "vectors": [vector]}])
     assert rows("select name, score from pgmem.search_items('{n}', p_vector => '{1,0}')") == [
