@@ -37,7 +37,7 @@ test-security: $(VENV)/.installed  ## run the attacks that must fail
 
 test-front: $(VENV)/.installed  ## the tests of verbs, library and MCP through a front with one cell; needs PL/Proxy and PgBouncer
 	$(BIN)/python -m pytest --front 1 tests/sql tests/temporal tests/search tests/tenancy tests/mcp tests/engines \
-	  tests/stores tests/integrations tests/hygiene tests/recall $(ARGS)
+	  tests/stores tests/integrations tests/hygiene tests/recall tests/docs/test_examples.py $(ARGS)
 
 test-managed: $(VENV)/.installed  ## the tests as a plain role behind PgBouncer, without AGE; needs root and debootstrap
 	scripts/test-servers managed-17 $(OPTIONS) --pytest='$(ARGS)'

@@ -46,7 +46,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--postgres", choices=("embedded", "docker"), help="server of the tests, without PGMEM_TEST_DSN"
     )
-    parser.addoption("--front", type=int, help="the tests through a front of PL/Proxy with so many cells")
+    parser.addoption(
+        "--front",
+        type=int,
+        help="the tests through a front with so many cells; several serve tests that name a tenant",
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -165,6 +165,7 @@ def test_the_questions_of_the_analyst_have_answers(
     assert [row["title"] for row in tables] == ["Report revenue by week"]
 
 
+@pytest.mark.direct("a front cannot take back a save: its cell has committed it")
 def test_a_memory_joins_the_transaction_of_its_caller(
     dsn: str, tmp_path: Path, connection: psycopg.Connection[DictRow]
 ) -> None:

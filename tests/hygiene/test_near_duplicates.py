@@ -101,6 +101,7 @@ def menu(call: Call, shop: str) -> None:
 
 
 @pytest.mark.usefixtures("menu")
+@pytest.mark.direct("it fills a table of the cell by COPY")
 def test_two_thousand_notes_are_joined_as_by_comparing_all_pairs(
     connection: psycopg.Connection[DictRow],
 ) -> None:
@@ -123,6 +124,7 @@ def test_two_thousand_notes_are_joined_as_by_comparing_all_pairs(
         max_size=30,
     )
 )
+@pytest.mark.direct("it fills a table of the cell by COPY")
 def test_notes_of_few_words_are_joined_as_by_comparing_all_pairs(
     connection: psycopg.Connection[DictRow], notes: list[tuple[str, bool]]
 ) -> None:
@@ -131,6 +133,7 @@ def test_notes_of_few_words_are_joined_as_by_comparing_all_pairs(
 
 
 @pytest.mark.usefixtures("menu")
+@pytest.mark.direct("it fills a table of the cell by COPY")
 def test_a_thousand_copies_of_one_note_are_counted_and_paged_without_being_spelt_out(
     connection: psycopg.Connection[DictRow], call: Call
 ) -> None:
