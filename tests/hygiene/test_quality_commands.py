@@ -373,11 +373,13 @@ async def test_the_quality_tools_are_few_words_and_answer(dsn: str, kept: str, t
             result = await client.call_tool(tool, arguments)
             assert not result.is_error, (tool, result.content)
             answers[tool] = result.structured_content or {}
+        found = answers["memory_surface"]["matches"][0]["id"]
+        assert not (await client.call_tool("get_sources", {"id": found})).is_error
         title = answers["surface_insights"]["insights"][0]["title"]
         judged = await client.call_tool("review_insight", {"title": title, "action": "approve"})
         # The first one proposes to forget a copy, and is carried out.
         assert (judged.structured_content or {})["status"] == "archived"
-        assert {tool["name"] for tool in tools} == {*answers, "review_insight", "confirm"}
+        assert {tool["name"] for tool in tools} == {*answers, "review_insight", "confirm", "get_sources"}
         prompts = {prompt.name for prompt in (await client.list_prompts()).prompts}
         assert prompts >= {"memory_review", "analysis_routing"}
         text = await client.get_prompt("memory_review", {"project_id": kept})
