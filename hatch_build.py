@@ -6,6 +6,8 @@ pgmem reads these files and runs no code of wordllama, whose dependencies would 
 from __future__ import annotations
 
 from importlib.metadata import distribution
+from pathlib import Path
+from shutil import copyfile
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
@@ -14,12 +16,15 @@ _FILES = ("l2_supercat_256.safetensors", "l2_supercat_tokenizer_config.json", "L
 
 
 class Vectors(BuildHookInterface[Any]):
-    """Adds the files to a wheel; an editable installation reads them from wordllama, which the extra test brings."""
+    """Adds the files to a wheel, or copies them into the checkout of an editable installation; git ignores them."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Name the files to include."""
-        if version == "editable":
-            return
+        """Name the files to include, or copy them."""
         found = {path.name: str(path.locate()) for path in distribution("wordllama").files or ()}
         for name in _FILES:
-            build_data["force_include"][found[name]] = f"pgmem/embeddings/wordllama/{name}"
+            inside = f"pgmem/embeddings/wordllama/{name}"
+            if version == "editable":
+                Path(self.root, inside).parent.mkdir(exist_ok=True)
+                copyfile(found[name], Path(self.root, inside))
+            else:
+                build_data["force_include"][found[name]] = inside

@@ -1,14 +1,13 @@
 """Static word vectors of wordllama: their files, their vocabulary, and the vector of a text without numpy.
 
-The wheel of pgmem holds wordllama's two files; a checkout reads them from wordllama's own wheel, which is not imported:
-its loader looks for the tokenizer in a folder that the wheel lacks, and its import configures the root logger. The
-provider `static` reads the matrix through numpy. A hook of an editor embeds a few sentences and imports nothing heavy.
+An installation of pgmem holds wordllama's two files. wordllama is not imported: its loader looks for the tokenizer in a
+folder that its wheel lacks, and its import configures the root logger. The provider `static` reads the matrix through
+numpy. A hook of an editor embeds a few sentences and imports nothing heavy.
 """
 
 from __future__ import annotations
 
 import heapq
-import importlib.util
 import json
 import operator
 import re
@@ -19,7 +18,7 @@ from itertools import count, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-_HERE = Path(__file__).parent / "embeddings" / "wordllama"  # in the wheel
+_HERE = Path(__file__).parent / "embeddings" / "wordllama"  # see hatch_build.py
 MODEL = "static:l2_supercat_256"
 """What a store calls these vectors."""
 
@@ -89,20 +88,17 @@ class Matrix(NamedTuple):
 
 
 def files() -> tuple[Path, Path]:
-    """Return the paths of the weights and the vocabulary: in this wheel, or in wordllama's.
+    """Return the paths of the weights and the vocabulary.
 
     Raises:
-        FileNotFoundError: neither has them.
+        FileNotFoundError: the installation has none.
     """
-    spec = importlib.util.find_spec("wordllama")
-    for folder in (str(_HERE), *((spec and spec.submodule_search_locations) or ())):
-        weights = next(Path(folder).rglob("l2_supercat_256.safetensors"), None)
-        vocabulary = next(Path(folder).rglob("l2_supercat_tokenizer_config.json"), None)
-        if weights and vocabulary:
-            return weights, vocabulary
-    raise FileNotFoundError(
-        "this installation of pgmem lacks the vectors of the provider static: pip install wordllama==0.2.2.post0"
-    )
+    found = _HERE / "l2_supercat_256.safetensors", _HERE / "l2_supercat_tokenizer_config.json"
+    if not all(path.is_file() for path in found):
+        raise FileNotFoundError(
+            "This installation of pgmem lacks the vectors of the provider static; install pgmem again with pip."
+        )
+    return found
 
 
 def matrix(weights: Path) -> Matrix:
@@ -115,7 +111,9 @@ def matrix(weights: Path) -> Matrix:
         length = int.from_bytes(file.read(8), "little")
         tensor = json.loads(file.read(length))["embedding.weight"]
     if tensor["dtype"] != "F16":
-        raise ValueError("the installed wordllama holds other numbers; install version 0.2.2.post0")
+        raise ValueError(
+            "the vectors of the provider static hold other numbers; install pgmem again with pip"
+        )
     return Matrix(weights, 8 + length + tensor["data_offsets"][0], *tensor["shape"])
 
 

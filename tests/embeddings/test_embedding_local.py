@@ -196,8 +196,6 @@ def without(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 async def test_a_missing_library_is_one_sentence_that_names_the_extra(
     provider: BaseProvider, library: str, extra: str, without: Callable[[str], None]
 ) -> None:
-    if isinstance(provider, StaticProvider) and importlib.util.find_spec("wordllama") is None:
-        pytest.skip("wordllama is not installed")
     without(library)
     with pytest.raises(EmbeddingError) as caught:
         await provider.embed("a " * 2000)  # the static one reads short texts without numpy

@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import numpy as np
@@ -23,10 +22,7 @@ from pgmem.embeddings import EmbeddingError
 from pgmem.embeddings.static import StaticProvider
 from pgmem.static_vectors import Pieces
 
-pytestmark = [
-    pytest.mark.anyio,
-    pytest.mark.skipif(importlib.util.find_spec("wordllama") is None, reason="wordllama is not installed"),
-]
+pytestmark = pytest.mark.anyio
 
 TEXTS = [
     "We chose PostgreSQL for the memory of the agents.",
@@ -91,11 +87,7 @@ async def test_a_blank_text_has_no_vector() -> None:
 
 async def test_special_tokens_written_in_a_text_are_plain_characters() -> None:
     provider = StaticProvider()
-    spec = importlib.util.find_spec("wordllama")
-    assert spec is not None
-    assert spec.submodule_search_locations
-    (weights,) = Path(spec.submodule_search_locations[0]).glob("*/l2_supercat_256.safetensors")
-    (vocabulary,) = Path(spec.submodule_search_locations[0]).glob("*/l2_supercat_tokenizer_config.json")
+    weights, vocabulary = static_vectors.files()
     ids = Tokenizer.from_file(str(vocabulary)).get_vocab()
     rows = load_file(weights)["embedding.weight"][[ids["▁<"], ids["s"], ids[">"]]]
     mean = rows.astype(np.float32).mean(axis=0)
@@ -140,35 +132,14 @@ async def test_wordllama_is_never_imported() -> None:
 
 
 async def test_an_installation_without_the_vectors_says_how_to_get_them(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(static_vectors, "_HERE", tmp_path)
     with pytest.raises(EmbeddingError) as caught:
         await StaticProvider().embed("a")
     assert str(caught.value) == (
-        "this installation of pgmem lacks the vectors of the provider static: pip install wordllama==0.2.2.post0"
+        "This installation of pgmem lacks the vectors of the provider static; install pgmem again with pip."
     )
-
-
-async def test_a_wordllama_without_its_files_is_an_error(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    spec = ModuleSpec("wordllama", None, is_package=True)
-    spec.submodule_search_locations = [str(tmp_path)]
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _: spec)
-    with pytest.raises(EmbeddingError, match="lacks the vectors"):
-        await StaticProvider().embed("a")
-
-
-async def test_the_files_of_the_wheel_come_before_those_of_wordllama(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    for path in static_vectors.files():
-        (tmp_path / path.name).symlink_to(path)
-    expected = await StaticProvider().embed("a")
-    monkeypatch.setattr(static_vectors, "_HERE", tmp_path)
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    assert await StaticProvider().embed("a") == expected
 
 
 @pytest.fixture(scope="module")
