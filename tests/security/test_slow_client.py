@@ -16,6 +16,7 @@ import httpx2
 import psycopg
 import pytest
 from mcp.server.auth.provider import AccessToken
+from mcp.server.transport_security import TransportSecuritySettings
 from psycopg.rows import DictRow
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -374,7 +375,8 @@ async def test_one_token_does_not_keep_the_checks_of_others_waiting() -> None:
     async def no_store() -> Memory:
         raise AssertionError("nobody listens")
 
-    admission = fairness.Admission(Response(), answer, verify, 30_000, 120, 1_000_000, no_store)
+    anywhere = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    admission = fairness.Admission(Response(), answer, verify, 30_000, 120, 1_000_000, no_store, anywhere)
     headers = {secret: {"authorization": f"Bearer {secret}"} for secret in "ab"}
     async with httpx2.AsyncClient(
         transport=httpx2.ASGITransport(admission), base_url="http://127.0.0.1", timeout=20

@@ -120,6 +120,9 @@ async def test_a_foreign_host_or_origin_is_turned_away(
             answer = await Agent(address, secret, {header: value}).post("tools/list")
             assert answer.status_code == status, (header, value)
             assert (f"PGMEM_HTTP_ALLOWED_{header.upper()}S" in answer.text) is (status != 200)
+            async with httpx2.AsyncClient() as client:
+                headers = {"authorization": f"Bearer {secret}", header: value, "accept": "application/json"}
+                assert (await client.get(f"{address}/changes", headers=headers)).status_code == status
 
 
 async def test_a_request_that_is_too_large_is_413(

@@ -129,12 +129,13 @@ def http_app(settings: Settings, app: App | None = None, host: str = "127.0.0.1"
     # Probes are not limited, because those of a cluster come from one address.
     admitted = Admission(
         inner,
-        Exchange(server, app, inner, security).answer,
+        Exchange(server, app, inner).answer,
         stored_tokens(app),
         settings.http_requests_per_minute,
         settings.http_unverified_per_minute,
         settings.http_max_request_bytes,
         app.store,
+        security,
     )
     pages = WithPages(
         admitted,

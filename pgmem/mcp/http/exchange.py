@@ -22,7 +22,6 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.connection import Connection
 from mcp.server.runner import serve_one
 from mcp.server.streamable_http import check_accept_headers
-from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from mcp.shared.exceptions import NoBackChannelError
 from mcp.shared.jsonrpc_dispatcher import handler_exception_to_error_data
 from mcp.shared.message import ServerMessageMetadata
@@ -30,7 +29,6 @@ from mcp.shared.transport_context import TransportContext
 from mcp.types import DEFAULT_NEGOTIATED_VERSION, INTERNAL_ERROR, ErrorData
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.requests import Request
-from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 if TYPE_CHECKING:
@@ -42,7 +40,6 @@ log = logging.getLogger("pgmem")
 PATH = "/mcp"
 _TRANSPORT = TransportContext(kind="streamable-http", can_send_request=False)
 _HEADERS = ((b"content-type", b"application/json"),)
-_ALLOWED_BY = {421: "PGMEM_HTTP_ALLOWED_HOSTS", 403: "PGMEM_HTTP_ALLOWED_ORIGINS"}
 
 
 @dataclass
@@ -72,14 +69,12 @@ class Exchange:
         server: whose tools, resources and prompts are served.
         app: the state of the server.
         rest: the SDK's application.
-        security: the names and origins by which the server may be called.
     """
 
-    def __init__(self, server: Server, app: App, rest: ASGIApp, security: TransportSecuritySettings) -> None:
+    def __init__(self, server: Server, app: App, rest: ASGIApp) -> None:
         self._server = server._lowlevel_server
         self._app = app
         self._rest = rest
-        self._security = TransportSecurityMiddleware(security)
 
     async def answer(
         self, token: AccessToken, body: bytes, scope: Scope, receive: Receive, send: Send
@@ -94,14 +89,8 @@ class Exchange:
             send: takes the answer.
         """
         request = Request(scope)
-        refused = await self._security.validate_request(request, is_post=request.method == "POST")
-        if request.scope["path"] == PATH and refused is not None and refused.status_code in _ALLOWED_BY:
-            setting = _ALLOWED_BY[refused.status_code]
-            said = f"{bytes(refused.body).decode()}: set {setting} on the server to allow it"
-            await Response(said, refused.status_code)(scope, receive, send)
-            return
         live = token.expires_at is None or token.expires_at >= time.time()
-        called = self._called(body) if live and refused is None and self._is_usual(request) else None
+        called = self._called(body) if live and self._is_usual(request) else None
         if called is None:
             await self._rest(scope, receive, send)
             return
@@ -121,6 +110,7 @@ class Exchange:
         return (
             request.method == "POST"
             and request.scope["path"] == PATH
+            and request.headers.get("content-type", "").lower().startswith("application/json")
             and (version is None or version in HANDSHAKE_PROTOCOL_VERSIONS)
             and check_accept_headers(request)[0]
         )

@@ -20,7 +20,9 @@ from hashlib import sha256
 
 import anyio
 from mcp.server.auth.provider import AccessToken, TokenVerifier
+from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -45,6 +47,7 @@ _BODY_S = 30.0  # for a request to arrive as a whole
 _TOKEN_CHARS = 200
 _VALUE_BYTES = 512  # a list of 2000 short texts takes as long as a text of 1 MB
 _VALUES = 20_000  # texts, numbers and containers in a request; a batch of 2000 memories has about 10 000
+_ALLOWED_BY = {421: "PGMEM_HTTP_ALLOWED_HOSTS", 403: "PGMEM_HTTP_ALLOWED_ORIGINS"}
 
 _LISTEN = b'"subscriptions/listen"'
 
@@ -102,6 +105,7 @@ class Admission:
         unverified_per_minute: requests per minute without a valid token from one address.
         most_bytes: size of a request.
         store: gives the memory of this process, for those who listen.
+        security: the names and origins by which the server may be called.
     """
 
     def __init__(
@@ -113,9 +117,11 @@ class Admission:
         unverified_per_minute: int,
         most_bytes: int,
         store: Callable[[], Awaitable[Memory]],
+        security: TransportSecuritySettings,
     ) -> None:
         self._app = app
         self._store = store
+        self._security = TransportSecurityMiddleware(security)
         self._listeners = changes.Listeners()
         self._answered = answer
         self._verify = verify
@@ -199,6 +205,12 @@ class Admission:
             await answer.refuse(scope, receive, 429, _too_many(wait, by_token=True), wait)
             return
         self._by_token.count(token.client_id)
+        foreign = await self._security.validate_request(Request(scope))
+        if foreign is not None:
+            setting = _ALLOWED_BY[foreign.status_code]
+            message = f"{bytes(foreign.body).decode()}: set {setting} on the server to allow it."
+            await answer.refuse(scope, receive, foreign.status_code, message)
+            return
         claims: Mapping[str, object] = token.claims or {}
         tenant = (claims.get("org_id"), claims.get("user_id"))
 
