@@ -432,6 +432,8 @@ def _keep_transcript(event: Event, connection: Connection, path: Path) -> None:
     kept = event.session.read(name)
     begin, most = kept if isinstance(kept, list) else (kept if isinstance(kept, int) else 0, _MOST_LINES)
     try:
+        if not path.is_file():  # a pipe would be waited for until the event gives up
+            return
         begin = begin if begin <= path.stat().st_size else 0
         with path.open("rb") as file:
             file.seek(begin)

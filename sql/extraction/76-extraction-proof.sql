@@ -67,9 +67,9 @@ comment on function pgmem.misread is
 create or replace function pgmem.says_not(p_text text) returns boolean
 language sql immutable parallel safe
 begin atomic
-  select p_text ~* '\m(no|not|never|none|neither|nor|without|cannot|no longer|stop\w*|ceased?|forb[ia]d\w*|prohibit\w*|'
-    'refus\w*|den(y|ie[sd])|nicht\w*|nie|niemals|kein\w*|ohne|verboten\w*|ne|pas|jamais|sans|aucune?|interdit\w*|'
-    'nunca|jamás|sin|ningun[oa]?|prohibid\w*)\M|n[''’]t\M|\mn[''’]';
+  select p_text ~* '\m(no|not|never|none|neither|nor|without|cannot|no longer|stop\w*|ceased?|forb[ia]d\w*|ban|bann\w+|'
+    'disallow\w*|prohibit\w*|refus\w*|den(y|ie[sd])|nicht\w*|nie|niemals|kein\w*|ohne|verboten\w*|ne|pas|jamais|sans|'
+    'aucune?|interdit\w*|nunca|jamás|sin|ningun[oa]?|prohibid\w*)\M|n[''’]t\M|\mn[''’]';
 end;
 comment on function pgmem.says_not is 'Whether a text holds a word that denies, in English, German, French or Spanish.';
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -126,3 +127,13 @@ def test_the_rest_of_a_session_is_kept_behind_a_line_that_no_client_writes(
     for _ in range(3):
         hook(stop)
     assert kept(connection) == ["Before it.", "Behind it."]
+
+
+def test_a_pipe_in_the_place_of_a_transcript_is_not_waited_for(
+    hook: Hook, data_dir: Path, tmp_path: Path
+) -> None:
+    transcript = tmp_path / "transcript.jsonl"
+    os.mkfifo(transcript)
+    stop = {"hook_event_name": "Stop", "session_id": "s1", "transcript_path": str(transcript)}
+    hook({**stop, "cwd": str(repository(tmp_path / "shop"))})
+    assert not (data_dir / "hooks" / "hook.log").exists()

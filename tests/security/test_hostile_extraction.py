@@ -22,6 +22,7 @@ def test_a_number_of_any_script_stands_in_the_quote(connection: Session, number:
     [
         ("we stopped using the queue", "we are using the queue"),
         ("it is forbidden to use the queue", "we like to use the queue"),
+        ("the queue is banned", "the queue is used"),
         ("on n'utilise jamais la file", "on utilise la file"),
         ("se prohíbe, nunca usar la cola", "usar la cola"),
     ],
