@@ -5,7 +5,8 @@
 -- by itself, so that what is said around the task does not hide it:
 --
 --   score = words (4 at most) + 12 * cosine + shared words (2 at most)
---           + 2 for an order to build something, or a question for what was decided
+--           + 2 for an order to build something, or a question for what was decided, if anything stored shares a word
+--             with it or has a cosine of .12: "add two cups of flour" is an order too
 --           - 2 for a question about the world, 1 for a remark
 --
 -- Words of talk do not count. With a best score of 6.25 the prompt is a task of this project, and gets what is nearest,
@@ -179,18 +180,21 @@ begin
         order by n.created_at desc limit 20) i
     )
     select jsonb_agg(jsonb_build_object('seq', c.seq, 'about', v_said.content, 'words', s.words,
-                                        'score', s.words + 12 * coalesce(v.score, 0.1)))
+                                        'score', s.words + 12 * coalesce(c.cosine, 0.1)))
     into v_more
-    from candidate c
-    cross join lateral (
-      select n.tsv from pgmem.node n where n.seq = c.seq and (n.label = 'Decision' or n.instructs) offset 0) n
-    cross join lateral (
-      select count(distinct (pgmem.inflections(w.lexeme))[1]) as words
-      from unnest(v_words.lexemes, v_words.queries) as w(lexeme, query) where n.tsv @@ w.query) shared
-    left join pgmem.vector_scores(case when v_model.id is not null then v_vector end, v_model,
-      array(select x.seq from candidate x)) v on v.seq = c.seq
-    cross join lateral (select least(v_said.words, 4) + v_said.more
-      + least(shared.words, 2) * case when v.score is null then 1.5 else 1 end as words) s;
+    from (
+      select c.seq, v.score as cosine, shared.words, max(v.score) over () < 0.12 and max(shared.words) over () = 0 as far
+      from candidate c
+      cross join lateral (
+        select n.tsv from pgmem.node n where n.seq = c.seq and (n.label = 'Decision' or n.instructs) offset 0) n
+      cross join lateral (
+        select count(distinct (pgmem.inflections(w.lexeme))[1]) as words
+        from unnest(v_words.lexemes, v_words.queries) as w(lexeme, query) where n.tsv @@ w.query) shared
+      left join pgmem.vector_scores(case when v_model.id is not null then v_vector end, v_model,
+        array(select x.seq from candidate x)) v on v.seq = c.seq) c
+    cross join lateral (select least(v_said.words, 4)
+      + case when c.far and v_said.more > 0 then 0 else v_said.more end
+      + least(c.words, 2) * case when c.cosine is null then 1.5 else 1 end as words) s;
     v_near := v_near || coalesce(v_more, '[]');
   end loop;
   select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'label', n.label, 'title', n.title,

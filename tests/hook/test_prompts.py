@@ -18,7 +18,7 @@ from tests.hook.conftest import Hook, context
 PROMPTS = json.loads((Path(__file__).parents[2] / "benchmarks" / "prompts.json").read_text())
 STORES = {
     name: (kept, part["wordings"], part["idle"], *bounds)
-    for part, bounds in zip(PROMPTS["sets"], ((15, 2), (12, 2), (12, 2), (11, 8)), strict=True)
+    for part, bounds in zip(PROMPTS["sets"], ((15, 2), (12, 2), (12, 2), (11, 6)), strict=True)
     for name, kept in part["stores"].items()
 }
 Call = Callable[..., Any]
