@@ -26,7 +26,7 @@ demo: $(VENV)/.demo  ## run the demo on the PostgreSQL that pip installs
 	$(BIN)/pgmem demo $(ARGS)
 
 test: $(VENV)/.installed  ## run the tests
-	$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
+	$(BIN)/python -m pytest -n 3 --dist worksteal $(ARGS)
 
 test-long: $(VENV)/.installed  ## run the tests that take minutes
 	$(BIN)/python -m pytest -m long $(ARGS)
