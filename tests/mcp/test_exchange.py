@@ -112,12 +112,12 @@ async def test_a_usual_request_is_not_passed_on(
     passed: list[str] = []
     made: Callable[..., None] = Exchange.__init__
 
-    def watched(self: Exchange, server: Any, app: Any, rest: Any, security: Any) -> None:
+    def watched(self: Exchange, server: Any, app: Any, rest: Any) -> None:
         async def noting(scope: Any, receive: Any, send: Any) -> None:
             passed.append(scope["path"])
             await rest(scope, receive, send)
 
-        made(self, server, app, noting, security)
+        made(self, server, app, noting)
 
     monkeypatch.setattr(Exchange, "__init__", watched)
     headers = {"authorization": f"Bearer {token}", "accept": "application/json, text/event-stream"}
