@@ -39,7 +39,7 @@ def test_what_a_writer_sends_as_changes_gains_nothing(alice: Session, carol: Ses
     made = caller(alice)("save_decision", title="Pay by invoice", rationale="x", project_id="proj-alice")
     record = next(
         change["record"]
-        for change in caller(alice)("changes", content=True)["changes"]
+        for change in read(alice)["changes"]
         if change["id"] == str(made["artifact_id"]) and "record" in change
     )
     later = {**record, "recorded_at": "2999-01-01T00:00:00+00:00", "title": "Pay nobody"}
@@ -109,7 +109,7 @@ def test_changes_of_low_trust_do_not_say_what_became_of_a_persons_decision(
     assert rows(links, rival, said) == [{"rel": "CONFLICTS_WITH"}]
     record = next(
         change["record"]
-        for change in caller(alice)("changes", content=True)["changes"]
+        for change in read(alice)["changes"]
         if change["id"] == persons and "record" in change
     )
     backdated = {**record, "recorded_at": "2020-01-01T00:00:00+00:00", "title": "Pay nobody"}
