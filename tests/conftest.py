@@ -30,11 +30,10 @@ from psycopg.rows import DictRow, dict_row, scalar_row
 from pgmem import Memory
 from pgmem.install import schema
 from pgmem.settings import Settings
-from tests.fixtures.fronts import SENT, Fronts
+from tests.fixtures.fronts import COPY, SENT, Fronts
 
 pytest_plugins = ("tests.fixtures.verbs", "tests.fixtures.logins")
 
-CREATE = "create database {} template {} strategy file_copy"
 LEAVE = "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid not in (pg_backend_pid(), %s)"
 GRAPH_TIERS, VECTOR_TIERS = ("full", "no pgvector"), ("full", "no AGE")
 DOCKER = Path(__file__).parent.parent / "docker"
@@ -231,7 +230,7 @@ def new_database(server: str, template: str) -> Iterator[str]:
         return
     name = f"pgmem_test_{uuid4().hex[:12]}"
     with psycopg.connect(server, autocommit=True) as admin:
-        admin.execute(sql.SQL(CREATE).format(sql.Identifier(name), sql.Identifier(template)))
+        admin.execute(sql.SQL(COPY).format(sql.Identifier(name), sql.Identifier(template)))
         try:
             give_to_client(admin, name)
             yield as_client(server, name)
