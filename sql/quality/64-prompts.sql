@@ -193,7 +193,7 @@ begin
       left join pgmem.vector_scores(case when v_model.id is not null then v_vector end, v_model,
         array(select x.seq from candidate x)) v on v.seq = c.seq) c
     cross join lateral (select least(v_said.words, 4)
-      + case when c.far and v_said.more > 0 then 0 else v_said.more end
+      + case when c.far then least(v_said.more, 0) else v_said.more end
       + least(c.words, 2) * case when c.cosine is null then 1.5 else 1 end as words) s;
     v_near := v_near || coalesce(v_more, '[]');
   end loop;
