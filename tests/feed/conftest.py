@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import monotonic
 from typing import Any
 
 import pytest
 
 from tests.concurrency.conftest import OpenSession, no_embedding, session
 from tests.conftest import Call
+from tests.fixtures.verbs import unheld_changes
 
 __all__ = ["OpenSession", "no_embedding", "session"]
 
@@ -22,12 +22,11 @@ def read(dsn: str, call: Call) -> Read:
 
     def read(after: str | None = None, **options: object) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
-        until = monotonic() + 20
         while True:
-            page = call("changes", after=after, **options)
+            page = unheld_changes(call, after=after, **options)
             found += page["changes"]
             after = page["cursor"]
-            if not page["more"] and (not page["held"] or monotonic() > until):
+            if not page["more"]:
                 return found
 
     return read

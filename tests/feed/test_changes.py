@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from time import monotonic
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +14,7 @@ from psycopg.rows import DictRow
 from tests.concurrency.conftest import OpenSession
 from tests.conftest import Call, as_admin, past_the_pooler
 from tests.feed.conftest import Read
-from tests.fixtures.verbs import ActAs, Rows
+from tests.fixtures.verbs import ActAs, Rows, unheld_changes
 
 
 def kinds(changes: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
@@ -23,11 +22,8 @@ def kinds(changes: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
 
 
 def now(call: Call) -> str:
-    """The cursor of this moment, when no transaction of the server's own, such as an autovacuum, holds it back."""
-    until = monotonic() + 20
-    while (page := call("changes", after="now"))["held"] and monotonic() < until:
-        pass
-    return str(page["cursor"])
+    """The cursor of this moment."""
+    return str(unheld_changes(call, after="now")["cursor"])
 
 
 @pytest.mark.usefixtures("shop")

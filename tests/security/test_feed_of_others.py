@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-from time import monotonic
 from typing import Any
 
 import pytest
 
 from tests.conftest import Call, caller
+from tests.fixtures.verbs import unheld_changes
 from tests.security.conftest import Session
 from tests.sql.conftest import Rows
 
 
 def read(session: Session) -> dict[str, Any]:
-    """The first page of the feed, once no transaction of the server's own holds it."""
-    until = monotonic() + 20
-    while (page := caller(session)("changes", content=True))["held"] and monotonic() < until:
-        pass
-    return page
+    return unheld_changes(caller(session), content=True)
 
 
 def test_no_change_of_others_is_read(alice: Session, carol: Session) -> None:
