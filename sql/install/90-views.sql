@@ -8,15 +8,42 @@
 -- are dropped with them.
 --
 -- Every column has a comment: psql shows them with \d+, and docs/reference/views.md is made of them. What a
--- column means in several views comes at the end.
+-- column means in several views is said once, in view_column.
 --
 -- Locks: none.
 
 
-create or replace function pgmem.declare_view(p_name text, p_query text) returns void
+create or replace function pgmem.view_column(p_name text) returns text
+language sql immutable
+begin atomic
+  select case p_name
+    when 'id' then 'The id of the memory, in every verb and export.'
+    when 'label' then 'The kind of memory, such as Decision.'
+    when 'title' then 'The title; of a named kind, the name.'
+    when 'rationale' then 'Why it was decided.'
+    when 'project' then 'The project it belongs to; null: none.'
+    when 'scope' then 'How widely it holds: global, project or focus.'
+    when 'focus' then 'The focus area within the project; null: none.'
+    when 'status' then 'Its status: active is live; superseded, archived, expired and merged are not.'
+    when 'confidence' then 'Confidence at this moment, 0 to 1, after decay.'
+    when 'trust_level' then 'How far the source is trusted, 0 to 1.'
+    when 'source' then 'The way it was saved: mcp, sdk, cli, sync or sql.'
+    when 'agent_id' then 'The agent that saved it, as it named itself.'
+    when 'valid_from' then 'When it begins to hold; null: when it was saved.'
+    when 'valid_to' then 'When it ceases to hold; null: an open end.'
+    when 'org_id' then 'The organisation that owns it; empty: none.'
+    when 'user_id' then 'The user that owns it; empty: it is shared in the organisation, or public.'
+    when 'created_at' then 'When it was first saved.'
+    when 'updated_at' then 'When it last changed.' end;
+end;
+comment on function pgmem.view_column is 'What a column of a view means, unless the view says otherwise.';
+
+
+create or replace function pgmem.declare_view(p_name text, p_meaning text, p_query text) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_function text := 'rows_of_' || p_name;
+  v_meaning  text := regexp_replace(btrim(p_meaning, chr(10)), '\n *(?! *(\n|\w+: ))', ' ', 'g');
   v_columns  text;
 begin
   -- As a view, the query says which columns it has. Tools of analysts know no domains, so each becomes its base type.
@@ -30,10 +57,15 @@ begin
     set search_path = pgmem, pg_temp as %L', v_function, v_columns, p_query);
   execute format('comment on function pgmem.%I() is %L', v_function, format('The rows of the view %s.', p_name));
   execute format('create view pgmem.%I with (security_invoker = true) as select * from pgmem.%I()', p_name, v_function);
+  execute format('comment on view pgmem.%I is %L', p_name, split_part(v_meaning, chr(10), 1));
+  execute (
+    select string_agg(format('comment on column pgmem.%I.%I is %L', p_name, a.attname,
+      coalesce(substring(v_meaning from format('(?n)^%s: (.*)$', a.attname)), pgmem.view_column(a.attname))), '; ')
+    from pg_attribute a where a.attrelid = format('pgmem.%I', p_name)::regclass and a.attnum > 0);
 end;
 $$;
 comment on function pgmem.declare_view is
-  'Make a view for analysts from a query, which becomes the function that the view reads, rows_of_ and its name.';
+  'Make a view for analysts: what it is and `column: meaning`, and the query of its function, rows_of_ and its name.';
 
 
 -- The views were dropped before this chapter runs. The functions that they read may have other columns now.
@@ -50,25 +82,42 @@ end $$;
 
 
 select pgmem.declare_view('approval', $$
+Approvals of global writes: what for, requested by which agent, when, and used by which save.
+
+id: The id of the approval.
+preview: The text that was to be saved; empty: removed with age or by a purge.
+org_id: The organisation that it was issued to; empty: none.
+user_id: The user that it was issued to; empty: none.
+issued_to: The agent that requested it, as it named itself.
+issued_at: When it was issued.
+expires_at: When it expires if it is not used.
+used_at: When it was used; null: not used.
+used_by: The save that used it: its save_id.
+spent_by: The agent that used it, as the server found it.
+$$, $$
   select t.id, t.preview, t.org_id, t.user_id, t.issued_to, t.issued_at, t.expires_at, t.used_at, t.used_by, t.spent_by
   from pgmem.governance_token t
   where t.tenant = any ((select pgmem.visible_tenants())::text[])
 $$);
-comment on view pgmem.approval is
-  'Approvals of global writes: what for, requested by which agent, when, and used by which save.';
-comment on column pgmem.approval.id is 'The id of the approval.';
-comment on column pgmem.approval.preview is 'The text that was to be saved; empty: removed with age or by a purge.';
-comment on column pgmem.approval.org_id is 'The organisation that it was issued to; empty: none.';
-comment on column pgmem.approval.user_id is 'The user that it was issued to; empty: none.';
-comment on column pgmem.approval.issued_to is 'The agent that requested it, as it named itself.';
-comment on column pgmem.approval.issued_at is 'When it was issued.';
-comment on column pgmem.approval.expires_at is 'When it expires if it is not used.';
-comment on column pgmem.approval.used_at is 'When it was used; null: not used.';
-comment on column pgmem.approval.used_by is 'The save that used it: its save_id.';
-comment on column pgmem.approval.spent_by is 'The agent that used it, as the server found it.';
 
 
 select pgmem.declare_view('card', $$
+Engineering memory: cards of every status; agents see those with status = 'active'.
+
+id: The id of the card.
+record_type: What kind of statement it is, such as risk_note or module_role.
+statement: What the card says.
+status: draft, active, stale, historical, superseded, rejected or archived; agents see active.
+confidence: inferred (drafted), supported (found in the repository) or verified (approved by a person).
+origin: What made it: agent, human or system (a run over the repository).
+ingest_source: What it was drawn from, such as git, doc, test, contract, receipt or human.
+path: The file or folder of the repository that it is about.
+stale_reason: Why it became stale; null: it is not.
+approved_by: The person who approved it; null: nobody has.
+approved_at: When it was approved; null: never.
+evidence_count: How many pieces of evidence it has.
+created_at: When it was drafted or found.
+$$, $$
   select n.id, n.props ->> 'record_type' as record_type, n.props ->> 'statement' as statement, n.status,
          n.props ->> 'confidence' as confidence, n.props ->> 'origin' as origin,
          n.props ->> 'ingest_source' as ingest_source, n.props ->> 'path' as path, n.project,
@@ -78,61 +127,45 @@ select pgmem.declare_view('card', $$
          n.agent_id, n.org_id, n.user_id, n.created_at, n.updated_at
   from pgmem.visible_node n where n.label = 'Card'
 $$);
-comment on view pgmem.card is 'Engineering memory: cards of every status; agents see those with status = ''active''.';
-comment on column pgmem.card.id is 'The id of the card.';
-comment on column pgmem.card.record_type is 'What kind of statement it is, such as risk_note or module_role.';
-comment on column pgmem.card.statement is 'What the card says.';
-comment on column pgmem.card.status is
-  'draft, active, stale, historical, superseded, rejected or archived; agents see active.';
-comment on column pgmem.card.confidence is
-  'inferred (drafted), supported (found in the repository) or verified (approved by a person).';
-comment on column pgmem.card.origin is 'What made it: agent, human or system (a run over the repository).';
-comment on column pgmem.card.ingest_source is
-  'What it was drawn from, such as git, doc, test, contract, receipt or human.';
-comment on column pgmem.card.path is 'The file or folder of the repository that it is about.';
-comment on column pgmem.card.stale_reason is 'Why it became stale; null: it is not.';
-comment on column pgmem.card.approved_by is 'The person who approved it; null: nobody has.';
-comment on column pgmem.card.approved_at is 'When it was approved; null: never.';
-comment on column pgmem.card.evidence_count is 'How many pieces of evidence it has.';
-comment on column pgmem.card.created_at is 'When it was drafted or found.';
 
 
 select pgmem.declare_view('memory_change', $$
+Who changed what, and when: a row for each recorded state of a memory.
+
+at: When the state was recorded.
+kind: saved: the first state; changed: a later one.
+title: Its title in this state.
+version: The number of the state, from 1 on.
+status: Its status in this state.
+agent_id: The agent that made the change, as it named itself; null: it named none.
+session_id: The session in which it was made; null: none was named, or a later change replaced the state.
+$$, $$
   select s.ingested_at as at, case when s.version = 1 then 'saved' else 'changed' end as kind, s.id, s.label, s.title,
          s.version, s.status, s.project, s.source, s.agent_id, s.session_id
   from pgmem.recorded_state s where pgmem.is_memory(s.label) and s.label <> 'Turn'
 $$);
-comment on view pgmem.memory_change is 'Who changed what, and when: a row for each recorded state of a memory.';
-comment on column pgmem.memory_change.at is 'When the state was recorded.';
-comment on column pgmem.memory_change.kind is 'saved: the first state; changed: a later one.';
-comment on column pgmem.memory_change.label is 'The kind of memory, such as Decision.';
-comment on column pgmem.memory_change.title is 'Its title in this state.';
-comment on column pgmem.memory_change.version is 'The number of the state, from 1 on.';
-comment on column pgmem.memory_change.status is 'Its status in this state.';
-comment on column pgmem.memory_change.agent_id is
-  'The agent that made the change, as it named itself; null: it named none.';
-comment on column pgmem.memory_change.session_id is
-  'The session in which it was made; null: none was named, or a later change replaced the state.';
 
 
 select pgmem.declare_view('conflict', $$
+Pairs of memories that contradict each other.
+
+id: The id of the one memory.
+label: The kind of the one memory, such as Decision.
+title: The title of the one memory.
+with_id: The id of the other memory.
+with_label: The kind of the other memory.
+with_title: The title of the other memory.
+project: The project of the one memory; null: none.
+with_project: The project of the other memory; null: none.
+status: The status of the one memory; the conflict is open while both are active.
+with_status: The status of the other memory.
+created_at: When the conflict was recorded.
+$$, $$
   select a.id, a.label, a.title, b.id as with_id, b.label as with_label, b.title as with_title,
          a.project, b.project as with_project, a.status, b.status as with_status, e.created_at
   from pgmem.edge e join pgmem.visible_node a on a.seq = e.src join pgmem.visible_node b on b.seq = e.dst
   where e.rel = 'CONFLICTS_WITH'
 $$);
-comment on view pgmem.conflict is 'Pairs of memories that contradict each other.';
-comment on column pgmem.conflict.id is 'The id of the one memory.';
-comment on column pgmem.conflict.label is 'The kind of the one memory, such as Decision.';
-comment on column pgmem.conflict.title is 'The title of the one memory.';
-comment on column pgmem.conflict.with_id is 'The id of the other memory.';
-comment on column pgmem.conflict.with_label is 'The kind of the other memory.';
-comment on column pgmem.conflict.with_title is 'The title of the other memory.';
-comment on column pgmem.conflict.project is 'The project of the one memory; null: none.';
-comment on column pgmem.conflict.with_project is 'The project of the other memory; null: none.';
-comment on column pgmem.conflict.status is 'The status of the one memory; the conflict is open while both are active.';
-comment on column pgmem.conflict.with_status is 'The status of the other memory.';
-comment on column pgmem.conflict.created_at is 'When the conflict was recorded.';
 
 
 -- Each kind of memory that has a save verb, as it is declared.
@@ -141,34 +174,39 @@ declare
   v_kind record;
 begin
   for v_kind in
-    select l.name as label, pgmem.snake(l.name) as view, v.summary,
+    select l.name as label, pgmem.snake(l.name) as view, l.verb,
+           string_agg(format('%s: %s.', f.name, rtrim(split_part(f.meaning, '; unset', 1), '.')), E'\n') as meanings,
            string_agg(format('%s as %I', coalesce(f.query, case f.type
              when 'title' then 'n.title' when 'key' then 'n.key'
              when 'texts' then format('array(select jsonb_array_elements_text(n.props -> %L))', f.name)
              when 'date' then format('(n.props ->> %L)::date', f.name)
              when 'time' then format('(n.props ->> %L)::timestamptz', f.name)
              when 'text' then format('n.props ->> %L', f.name)
-             else format('(n.props ->> %L)::float8', f.name) end), f.name), ', ' order by f.place)
-             filter (where f.kept not in ('valid_from', 'valid_to', 'nothing')) as columns
-    from pgmem.label l join pgmem.field f on f.label = l.name join pgmem.verb v on v.name = l.verb
-    group by l.name, v.summary order by l.name
+             else format('(n.props ->> %L)::float8', f.name) end), f.name), ', ' order by f.place) as columns
+    from pgmem.label l join pgmem.field f on f.label = l.name
+    where f.kept not in ('valid_from', 'valid_to', 'nothing') and l.verb is not null group by l.name order by l.name
   loop
-    perform pgmem.declare_view(v_kind.view, format(
+    perform pgmem.declare_view(v_kind.view, format(E'Memories of the kind %s, with rows of every status; %s saves them.\n%s',
+        v_kind.label, v_kind.verb, v_kind.meanings), format(
       'select n.id, %s, n.project, n.scope, n.focus, n.status, n.valid_from, n.valid_to, n.source, n.trust_level, '
       'n.agent_id, n.org_id, n.user_id, n.created_at, n.updated_at from pgmem.visible_node n where n.label = %L',
       v_kind.columns, v_kind.label));
-    execute format('comment on view pgmem.%I is %L', v_kind.view, format(
-      'Memories of the kind %s, with rows of every status; %s saves them.', v_kind.label,
-      (select l.verb from pgmem.label l where l.name = v_kind.label)));
-    execute (
-      select string_agg(format('comment on column pgmem.%I.%I is %L', v_kind.view, f.name,
-        rtrim(split_part(f.meaning, '; unset', 1), '.') || '.'), '; ')
-      from pgmem.field f where f.label = v_kind.label and f.kept not in ('valid_from', 'valid_to', 'nothing'));
   end loop;
 end $$;
 
 
 select pgmem.declare_view('graph_edge', $$
+Every edge of the graph, with BELONGS_TO and HAS_FOCUS.
+
+from_id: The id of the node that the edge leaves.
+from_label: The label of that node.
+from_title: The title of that node.
+rel: The relation, such as SUPERSEDES, CONFLICTS_WITH or BELONGS_TO.
+to_id: The id of the node that the edge enters.
+to_label: The label of that node.
+to_title: The title of that node.
+created_at: When the edge was made; of BELONGS_TO and HAS_FOCUS, when its node was.
+$$, $$
   select s.id as from_id, s.label as from_label, s.title as from_title, e.rel,
          d.id as to_id, d.label as to_label, d.title as to_title, e.created_at
   from pgmem.edge e join pgmem.visible_node s on s.seq = e.src join pgmem.visible_node d on d.seq = e.dst
@@ -180,19 +218,18 @@ select pgmem.declare_view('graph_edge', $$
   select n.id, n.label, n.title, 'HAS_FOCUS', f.id, f.label, f.title, n.created_at
   from pgmem.visible_node n join pgmem.visible_node f on f.seq = n.focus_seq
 $$);
-comment on view pgmem.graph_edge is 'Every edge of the graph, with BELONGS_TO and HAS_FOCUS.';
-comment on column pgmem.graph_edge.from_id is 'The id of the node that the edge leaves.';
-comment on column pgmem.graph_edge.from_label is 'The label of that node.';
-comment on column pgmem.graph_edge.from_title is 'The title of that node.';
-comment on column pgmem.graph_edge.rel is 'The relation, such as SUPERSEDES, CONFLICTS_WITH or BELONGS_TO.';
-comment on column pgmem.graph_edge.to_id is 'The id of the node that the edge enters.';
-comment on column pgmem.graph_edge.to_label is 'The label of that node.';
-comment on column pgmem.graph_edge.to_title is 'The title of that node.';
-comment on column pgmem.graph_edge.created_at is
-  'When the edge was made; of BELONGS_TO and HAS_FOCUS, when its node was.';
 
 
 select pgmem.declare_view('lineage', $$
+Decisions that superseded others, each with the line of those before it; age 0 is the present one.
+
+newest_id: The id of the decision at the head of the line.
+newest_title: The title of the decision at the head of the line.
+age: How many decisions in the line are newer: 0 is the present one.
+id: The id of the decision at this place of the line.
+title: What was decided, in one line.
+valid_to: When it ceased to hold; null: it holds.
+$$, $$
   with recursive line as (
     select n.seq as newest, n.seq, 0 as age from pgmem.visible_node n
     where n.label = 'Decision'
@@ -206,16 +243,21 @@ select pgmem.declare_view('lineage', $$
          n.props ->> 'rationale' as rationale, n.status, n.project, n.created_at, n.valid_to
   from line join pgmem.visible_node newest on newest.seq = line.newest join pgmem.visible_node n on n.seq = line.seq
 $$);
-comment on view pgmem.lineage is
-  'Decisions that superseded others, each with the line of those before it; age 0 is the present one.';
-comment on column pgmem.lineage.newest_id is 'The id of the decision at the head of the line.';
-comment on column pgmem.lineage.newest_title is 'The title of the decision at the head of the line.';
-comment on column pgmem.lineage.age is 'How many decisions in the line are newer: 0 is the present one.';
-comment on column pgmem.lineage.id is 'The id of the decision at this place of the line.';
-comment on column pgmem.lineage.valid_to is 'When it ceased to hold; null: it holds.';
 
 
 select pgmem.declare_view('memory', $$
+Memories of all kinds and every status in one table; agents see those that are live.
+
+label: The kind of memory, such as Decision, Context or Technology.
+name: The name, of kinds that are named; null: it has a title alone.
+summary: The beginning of its text.
+properties: Everything that is known of it, by name.
+scope: How widely it holds: global, project or focus; null: it belongs to no project.
+status: Its status: active and approved are live; superseded, archived, expired and merged are not.
+live: Whether agents see it now, by its status and its period.
+session_id: The session in which it was saved; null: none was named.
+version: The number of its states so far.
+$$, $$
   select n.id, n.label, n.key as name, n.title,
          pgmem.excerpt(pgmem.search_text(n.label, n.title, n.props)) as summary, n.props as properties,
          n.project, n.scope, n.focus, n.status, pgmem.is_live(n.status, n.valid_from, n.valid_to)
@@ -224,22 +266,18 @@ select pgmem.declare_view('memory', $$
          n.session_id, n.valid_from, n.valid_to, n.version, n.org_id, n.user_id, n.created_at, n.updated_at
   from pgmem.visible_node n where pgmem.is_memory(n.label)
 $$);
-comment on view pgmem.memory is 'Memories of all kinds and every status in one table; agents see those that are live.';
-comment on column pgmem.memory.label is 'The kind of memory, such as Decision, Context or Technology.';
-comment on column pgmem.memory.name is 'The name, of kinds that are named; null: it has a title alone.';
-comment on column pgmem.memory.title is 'The title; of a named kind, the name.';
-comment on column pgmem.memory.summary is 'The beginning of its text.';
-comment on column pgmem.memory.properties is 'Everything that is known of it, by name.';
-comment on column pgmem.memory.scope is
-  'How widely it holds: global, project or focus; null: it belongs to no project.';
-comment on column pgmem.memory.status is
-  'Its status: active and approved are live; superseded, archived, expired and merged are not.';
-comment on column pgmem.memory.live is 'Whether agents see it now, by its status and its period.';
-comment on column pgmem.memory.session_id is 'The session in which it was saved; null: none was named.';
-comment on column pgmem.memory.version is 'The number of its states so far.';
 
 
 select pgmem.declare_view('memory_by_day', $$
+How memory grows: a row for each day, project and kind, from the first memory of that kind to today, without gaps.
+Turns of conversations, cards and insights that nobody has approved do not count.
+
+day: The day, in the time zone of the session.
+project: The project; null: memories that belong to none.
+saved: How many memories were first saved on that day.
+changed: How many earlier states were replaced on that day.
+total: How many memories of the kind had been saved by the end of that day.
+$$, $$
   with memory as materialized (
     select n.seq, coalesce(n.project, '') as project, n.label::text, n.created_at::date as day
     from pgmem.visible_node n
@@ -263,15 +301,6 @@ select pgmem.declare_view('memory_by_day', $$
   cross join lateral generate_series(p.first, pgmem.now()::date, interval '1 day') as d(day)
   left join sum s on s.project = p.project and s.label = p.label and s.day = d.day::date
 $$);
-comment on view pgmem.memory_by_day is
-  'How memory grows: a row for each day, project and kind, from the first memory of that kind to today, without gaps. '
-  'Turns of conversations, cards and insights that nobody has approved do not count.';
-comment on column pgmem.memory_by_day.day is 'The day, in the time zone of the session.';
-comment on column pgmem.memory_by_day.project is 'The project; null: memories that belong to none.';
-comment on column pgmem.memory_by_day.label is 'The kind of memory, such as Decision.';
-comment on column pgmem.memory_by_day.saved is 'How many memories were first saved on that day.';
-comment on column pgmem.memory_by_day.changed is 'How many earlier states were replaced on that day.';
-comment on column pgmem.memory_by_day.total is 'How many memories of the kind had been saved by the end of that day.';
 
 
 create or replace function pgmem.memory_at(p_day date default current_date)
@@ -294,6 +323,14 @@ $$;
 
 
 select pgmem.declare_view('project', $$
+Active projects with their focus areas and the number of their memories.
+
+id: The id of the project.
+name: Its name: the project_id of every verb.
+last_hygiene_at: When it last had a whole hygiene report; null: never.
+memories: How many active memories it has.
+focus_areas: The names of its focus areas.
+$$, $$
   select p.id, p.key as name, (p.props ->> 'last_hygiene_at')::timestamptz as last_hygiene_at,
          (select count(*) from pgmem.visible_node n
           where n.project_seq = p.seq and n.scope is not null and n.status = 'active') as memories,
@@ -302,15 +339,15 @@ select pgmem.declare_view('project', $$
          p.org_id, p.user_id, p.created_at
   from pgmem.visible_node p where p.label = 'Project' and p.status = 'active'
 $$);
-comment on view pgmem.project is 'Active projects with their focus areas and the number of their memories.';
-comment on column pgmem.project.id is 'The id of the project.';
-comment on column pgmem.project.name is 'Its name: the project_id of every verb.';
-comment on column pgmem.project.last_hygiene_at is 'When it last had a whole hygiene report; null: never.';
-comment on column pgmem.project.memories is 'How many active memories it has.';
-comment on column pgmem.project.focus_areas is 'The names of its focus areas.';
 
 
 select pgmem.declare_view('most_used', $$
+Memories that were named as used, wrong or outdated (the verb feedback), the most used first.
+
+used: How often it was named as used.
+wrong: How often it was named as wrong.
+outdated: How often it was named as outdated.
+$$, $$
   select n.id, n.label, n.title, n.project, sum(u.used)::integer as used, sum(u.wrong)::integer as wrong,
          sum(u.outdated)::integer as outdated
   from pgmem.usefulness u join pgmem.visible_node n on n.seq = u.node_seq
@@ -318,16 +355,11 @@ select pgmem.declare_view('most_used', $$
   group by n.seq, n.id, n.label, n.title, n.project
   order by 5 desc, n.seq desc
 $$);
-comment on view pgmem.most_used is
-  'Memories that were named as used, wrong or outdated (the verb feedback), the most used first.';
-comment on column pgmem.most_used.label is 'The kind of memory, such as Decision.';
-comment on column pgmem.most_used.title is 'The title; of a named kind, the name.';
-comment on column pgmem.most_used.used is 'How often it was named as used.';
-comment on column pgmem.most_used.wrong is 'How often it was named as wrong.';
-comment on column pgmem.most_used.outdated is 'How often it was named as outdated.';
 
 
 select pgmem.declare_view('never_used', $$
+Live memories, older than the record of recall, that it does not hold: brought to no agent and never named as used.
+$$, $$
   with recalled as materialized (
     select distinct m.id from pgmem.recall_event r cross join lateral unnest(r.memory_ids) as m(id)
     where r.tenant = any ((select pgmem.visible_tenants())::text[])
@@ -341,100 +373,66 @@ select pgmem.declare_view('never_used', $$
                     and u.tenant = any ((select pgmem.visible_tenants())::text[]))
   order by n.created_at, n.seq
 $$);
-comment on view pgmem.never_used is
-  'Live memories, older than the record of recall, that it does not hold: brought to no agent and never named as used.';
-comment on column pgmem.never_used.label is 'The kind of memory, such as Decision.';
-comment on column pgmem.never_used.title is 'The title; of a named kind, the name.';
 
 
 select pgmem.declare_view('recall', $$
+What was brought to agents by tools and hooks, and what was named as used, wrong or outdated; kept for recall_days.
+
+at: When.
+session_id: The conversation, as in the view turn; null: not known.
+agent_id: The agent or client that got it, as it named itself.
+act: retrieved by a tool, injected by a hook, or named as used, wrong or outdated.
+by: The tool, or the event of the hook.
+project: The project that was asked about; null: none.
+memory_ids: The memories, in the order of the answer.
+tokens: How long the answer was, a quarter of its characters; null: it was a word on a memory.
+user_id: The user that it was brought to; empty: none was named.
+$$, $$
   select r.at, r.session_id, r.agent_id, r.act, r.by, r.project, r.memory_ids, r.tokens,
          split_part(r.tenant, pgmem.tenant_of(), 2) as user_id
   from pgmem.recall_event r where r.tenant = any ((select pgmem.visible_tenants())::text[])
 $$);
-comment on view pgmem.recall is
-  'What was brought to agents by tools and hooks, and what was named as used, wrong or outdated; kept for recall_days.';
-comment on column pgmem.recall.at is 'When.';
-comment on column pgmem.recall.session_id is 'The conversation, as in the view turn; null: not known.';
-comment on column pgmem.recall.agent_id is 'The agent or client that got it, as it named itself.';
-comment on column pgmem.recall.act is 'retrieved by a tool, injected by a hook, or named as used, wrong or outdated.';
-comment on column pgmem.recall.by is 'The tool, or the event of the hook.';
-comment on column pgmem.recall.project is 'The project that was asked about; null: none.';
-comment on column pgmem.recall.memory_ids is 'The memories, in the order of the answer.';
-comment on column pgmem.recall.tokens is 'How long the answer was, a quarter of its characters; null: it was a word on a memory.';
-comment on column pgmem.recall.user_id is 'The user that it was brought to; empty: none was named.';
 
 
 select pgmem.declare_view('save', $$
+Every save and its outcome; retry_save or resolve_review saves one that is not saved.
+
+save_id: The id of the save: with it the same save is made once.
+verb: The verb that was called, such as save_decision.
+project: The project it was for; null: none.
+status: saved, partial, pending_retry, failed, blocked_scope or dropped.
+dedup_outcome: new, duplicate_skip, supersede or manual_review; null: not reached.
+artifact_id: The id of the memory that it saved or found; null: none.
+candidate_id: The id of the memory that it resembles; null: none.
+message: What happened, in words.
+attempts: How often it was tried.
+resolved_by: The person who resolved it; null: nobody has.
+created_at: When it was first tried.
+updated_at: When it was last tried or resolved.
+$$, $$
   select a.save_id, a.verb, a.project, a.status, a.dedup_outcome, a.artifact_id, a.candidate_id, a.message, a.attempts,
          a.resolved_by, a.org_id, a.user_id, a.created_at, a.updated_at
   from pgmem.visible_attempt a
 $$);
-comment on view pgmem.save is 'Every save and its outcome; retry_save or resolve_review saves one that is not saved.';
-comment on column pgmem.save.save_id is 'The id of the save: with it the same save is made once.';
-comment on column pgmem.save.verb is 'The verb that was called, such as save_decision.';
-comment on column pgmem.save.project is 'The project it was for; null: none.';
-comment on column pgmem.save.status is 'saved, partial, pending_retry, failed, blocked_scope or dropped.';
-comment on column pgmem.save.dedup_outcome is 'new, duplicate_skip, supersede or manual_review; null: not reached.';
-comment on column pgmem.save.artifact_id is 'The id of the memory that it saved or found; null: none.';
-comment on column pgmem.save.candidate_id is 'The id of the memory that it resembles; null: none.';
-comment on column pgmem.save.message is 'What happened, in words.';
-comment on column pgmem.save.attempts is 'How often it was tried.';
-comment on column pgmem.save.resolved_by is 'The person who resolved it; null: nobody has.';
-comment on column pgmem.save.created_at is 'When it was first tried.';
-comment on column pgmem.save.updated_at is 'When it was last tried or resolved.';
 
 
 select pgmem.declare_view('turn', $$
+What was said in conversations, as it was captured: source text, not memories.
+
+id: The id of the turn, in every verb and export.
+session_id: The conversation: client:session.
+place: Its place in the conversation, from 1 on.
+role: Who said it: user, assistant, system or tool.
+content: What was said.
+said_at: When it was said; null: not known.
+client: The program that the conversation was held in, such as claude-code.
+agent: The subagent that said it; null: none.
+trust_level: How far it is trusted, 0 to 1.
+user_id: The user that owns it; empty: it is public.
+captured_at: When it was captured; turn_days later it is deleted.
+$$, $$
   select n.id, n.session_id, n.session_place as place, n.props ->> 'role' as role, n.props ->> 'content' as content,
          n.valid_from as said_at, n.props ->> 'client' as client, n.props ->> 'agent' as agent, n.project,
          n.trust_level, n.org_id, n.user_id, n.created_at as captured_at
   from pgmem.visible_node n where n.label = 'Turn' and n.status = 'captured'
 $$);
-comment on view pgmem.turn is 'What was said in conversations, as it was captured: source text, not memories.';
-comment on column pgmem.turn.id is 'The id of the turn, in every verb and export.';
-comment on column pgmem.turn.session_id is 'The conversation: client:session.';
-comment on column pgmem.turn.place is 'Its place in the conversation, from 1 on.';
-comment on column pgmem.turn.role is 'Who said it: user, assistant, system or tool.';
-comment on column pgmem.turn.content is 'What was said.';
-comment on column pgmem.turn.said_at is 'When it was said; null: not known.';
-comment on column pgmem.turn.client is 'The program that the conversation was held in, such as claude-code.';
-comment on column pgmem.turn.agent is 'The subagent that said it; null: none.';
-comment on column pgmem.turn.trust_level is 'How far it is trusted, 0 to 1.';
-comment on column pgmem.turn.user_id is 'The user that owns it; empty: it is public.';
-comment on column pgmem.turn.captured_at is 'When it was captured; turn_days later it is deleted.';
-
-
--- What a column means in several views is written once, for those without a comment.
-do $$
-declare
-  v_column record;
-begin
-  for v_column in
-    select c.relname as view, a.attname as name, said.meaning
-    from (values
-        ('id', 'The id of the memory, in every verb and export.'),
-        ('title', 'What was decided, in one line.'),
-        ('rationale', 'Why it was decided.'),
-        ('project', 'The project it belongs to; null: none.'),
-        ('scope', 'How widely it holds: global, project or focus.'),
-        ('focus', 'The focus area within the project; null: none.'),
-        ('status', 'Its status: active is live; superseded, archived, expired and merged are not.'),
-        ('confidence', 'Confidence at this moment, 0 to 1, after decay.'),
-        ('trust_level', 'How far the source is trusted, 0 to 1.'),
-        ('source', 'The way it was saved: mcp, sdk, cli, sync or sql.'),
-        ('agent_id', 'The agent that saved it, as it named itself.'),
-        ('valid_from', 'When it begins to hold; null: when it was saved.'),
-        ('valid_to', 'When it ceases to hold; null: an open end.'),
-        ('org_id', 'The organisation that owns it; empty: none.'),
-        ('user_id', 'The user that owns it; empty: it is shared in the organisation, or public.'),
-        ('created_at', 'When it was first saved.'),
-        ('updated_at', 'When it last changed.')
-    ) said(name, meaning)
-    join pg_attribute a on a.attname = said.name
-    join pg_class c on c.oid = a.attrelid and c.relkind = 'v' and c.relnamespace = 'pgmem'::regnamespace
-    where pg_get_viewdef(c.oid) ~ 'rows_of_' and col_description(c.oid, a.attnum) is null
-  loop
-    execute format('comment on column pgmem.%I.%I is %L', v_column.view, v_column.name, v_column.meaning);
-  end loop;
-end $$;

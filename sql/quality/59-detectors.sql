@@ -20,20 +20,37 @@ $$;
 comment on function pgmem.insight is 'An Insight node as the verbs of reflection return it.';
 
 
-create or replace function pgmem.detect_concept_clustering() returns setof pgmem.detected
+-- Ten of those joined are named.
+create or replace function pgmem.reflected_hubs(
+  p_labels text[],
+  out seq bigint,
+  out title text,
+  out status text,
+  out summary text,
+  out members bigint[],
+  out projects bigint
+) returns setof record
 language sql stable set search_path = pgmem, pg_temp as $$
-  select format('Several memories meet in %s', pgmem.short_name(c.title)),
-         format('Joined to it: %s.',
-                string_agg(pgmem.short_name(m.title), ', ' order by m.seq) filter (where m.place <= 10)),
-         least(0.5 + 0.05 * count(*), 0.9), array[c.seq] || array_agg(m.seq order by m.seq)
+  select c.seq, c.title, c.status, format('Joined to it: %s.',
+           string_agg(pgmem.short_name(m.title), ', ' order by m.seq) filter (where m.place <= 10)),
+         array_agg(m.seq order by m.seq), count(distinct m.project_seq)
   from pgmem.reflected_node c
   join lateral (
-    select n.seq, n.title, row_number() over (order by n.seq) as place
+    select n.seq, n.title, n.project_seq, row_number() over (order by n.seq) as place
     from pgmem.reflected_node n
     where n.seq in (select l.other from pgmem.reflected_link l where l.seq = c.seq)) m on true
-  where c.label = 'Concept' and c.status <> 'stub'
-  group by c.seq, c.title having count(*) >= 3
-  order by count(*) desc, c.seq desc limit 25;
+  where c.label = any (p_labels)
+  group by c.seq, c.title, c.status having count(*) >= 3;
+$$;
+comment on function pgmem.reflected_hubs is 'The nodes of some labels that three or more memories are joined to.';
+
+
+create or replace function pgmem.detect_concept_clustering() returns setof pgmem.detected
+language sql stable set search_path = pgmem, pg_temp as $$
+  select format('Several memories meet in %s', pgmem.short_name(h.title)), h.summary,
+         least(0.5 + 0.05 * cardinality(h.members), 0.9), h.seq || h.members
+  from pgmem.reflected_hubs('{Concept}') h where h.status <> 'stub'
+  order by cardinality(h.members) desc, h.seq desc limit 25;
 $$;
 comment on function pgmem.detect_concept_clustering is 'Concepts that three or more memories are joined to.';
 
@@ -76,19 +93,10 @@ comment on function pgmem.detect_hub_stubs is 'Stubs that three or more memories
 
 create or replace function pgmem.detect_shared_technology() returns setof pgmem.detected
 language sql stable set search_path = pgmem, pg_temp as $$
-  select format('%s is shared by several: keep what is known of it in one place', pgmem.short_name(t.title)),
-         format('Joined to it: %s.',
-                string_agg(pgmem.short_name(m.title), ', ' order by m.seq) filter (where m.place <= 10)),
-         case when count(distinct m.project_seq) > 1 then 0.75 else 0.6 end,
-         array[t.seq] || array_agg(m.seq order by m.seq)
-  from pgmem.reflected_node t
-  join lateral (
-    select n.seq, n.title, n.project_seq, row_number() over (order by n.seq) as place
-    from pgmem.reflected_node n
-    where n.seq in (select l.other from pgmem.reflected_link l where l.seq = t.seq)) m on true
-  where t.label in ('Technology', 'Tool')
-  group by t.seq, t.title having count(*) >= 3
-  order by count(*) desc, t.seq desc limit 25;
+  select format('%s is shared by several: keep what is known of it in one place', pgmem.short_name(h.title)), h.summary,
+         case when h.projects > 1 then 0.75 else 0.6 end, h.seq || h.members
+  from pgmem.reflected_hubs('{Technology,Tool}') h
+  order by cardinality(h.members) desc, h.seq desc limit 25;
 $$;
 comment on function pgmem.detect_shared_technology is
   'Technologies and tools that three or more memories are joined to.';
@@ -176,7 +184,9 @@ language sql stable set search_path = pgmem, pg_temp as $$
                 pgmem.short_name(n.title), l.length),
          0.4, array[n.seq]
   from pgmem.reflected_node n
-  cross join lateral (select length(pgmem.search_text(n.label, n.title, n.props)) as length offset 0) l
+  -- Few are long, and only for those is the text built, which is never longer than its parts.
+  cross join lateral (select case when length(n.title) + length(n.props::text) > 4800
+    then length(pgmem.search_text(n.label, n.title, n.props)) end as length offset 0) l
   where l.length > 4800 and n.tenant = (select c.tenant from pgmem.caller() c)
     and n.label not in ('Session', 'Card') and n.status <> 'stub'
   order by l.length desc, n.seq limit 15;
