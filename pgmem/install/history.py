@@ -11,14 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psycopg
-from alembic.config import Config
-from alembic.script import ScriptDirectory
 
 from pgmem.errors import UnsuitableDatabase
 from pgmem.release import release
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 PACKAGE = Path(__file__).parent.parent
 # In a wheel sql/ and migrations/ are inside the package; an editable install leaves them at the top of the checkout.
@@ -54,6 +55,8 @@ class Migration:
 
 def config() -> Config:
     """The configuration with which Alembic finds the migrations."""
+    from alembic.config import Config
+
     made = Config(attributes={})
     made.set_main_option("script_location", str(FOLDER))
     made.set_main_option("path_separator", "os")
@@ -63,6 +66,8 @@ def config() -> Config:
 @cache
 def migrations() -> tuple[Migration, ...]:
     """The migrations of this release, the first one first."""
+    from alembic.script import ScriptDirectory
+
     scripts = list(ScriptDirectory.from_config(config()).walk_revisions())
     return tuple(
         Migration(
@@ -97,7 +102,7 @@ def pending(connection: psycopg.Connection[Any]) -> tuple[Migration, ...]:
         UnsuitableDatabase: a newer release or a development state wrote the store, or its restore is not complete.
     """
     known = migrations()
-    revision, recorded = _recorded(connection)
+    revision, recorded = recorded_in(connection)
     if revision is None:
         return known
     index = {each.revision: place for place, each in enumerate(known)}
@@ -120,8 +125,12 @@ def record(connection: psycopg.Connection[Any], applied: Sequence[Migration]) ->
         )
 
 
-def _recorded(connection: psycopg.Connection[Any]) -> tuple[str | None, dict[str, str]]:
-    """The revision of a store, None for an empty database, and the digests of its migrations."""
+def recorded_in(connection: psycopg.Connection[Any]) -> tuple[str | None, dict[str, str]]:
+    """The revision of a store, None for an empty database, and the digests of its migrations.
+
+    Raises:
+        UnsuitableDatabase: its restore is not complete, or another program made the schema.
+    """
     state = connection.execute(_STATE).fetchone()
     assert state is not None
     tables, versioned, complete = state

@@ -27,12 +27,12 @@ from psycopg import sql as statement
 from psycopg.rows import tuple_row
 
 from pgmem.errors import InvalidArgument, SchemaOutdated, UnsuitableDatabase, first_line, translate
+from pgmem.install import history
 from pgmem.release import release as release
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from pgmem.install.history import Migration
 
 EXTENSIONS = ("vector", "age")
 """The extensions pgmem uses where the server offers them; each one missing is a lower tier, not an error."""
@@ -140,11 +140,12 @@ def upgrade(
             The store was not changed.
     """
     # Alembic is imported here, because start-up of the server and the CLI must not pay for it, and while the server
-    # makes the extensions, which takes about as long.
+    # makes the extensions: an empty database has no history that could be refused.
     with ThreadPoolExecutor(1) as importer, _connect(dsn, autocommit=True) as connection, _explained():
         importer.submit(import_module, "alembic.command")
         _require_suitable(connection)
-        _pending(connection)
+        if history.recorded_in(connection)[0] is not None:
+            _pending(connection)
         made = _make_extensions(connection, extensions)
         _refuse_writable_schema(connection)
     notices: list[str] = []
@@ -244,18 +245,16 @@ def plan(dsn: str) -> Plan:
         return Plan(before, tuple(each.summary for each in pending), digests != (digest(),), rows)
 
 
-def _pending(connection: psycopg.Connection[Any]) -> tuple[Migration, ...]:
+def _pending(connection: psycopg.Connection[Any]) -> tuple[history.Migration, ...]:
     """The migrations that a store has not had.
 
     Raises:
         UnsuitableDatabase: as `history.pending` does; and a newer release wrote the store, whatever differs.
     """
-    from pgmem.install.history import NEWER, pending
-
-    found = pending(connection)
+    found = history.pending(connection)
     wrote = _release_of(connection)
     if wrote is not None and is_newer(wrote):
-        raise UnsuitableDatabase(NEWER.format(own=release(), found=wrote))
+        raise UnsuitableDatabase(history.NEWER.format(own=release(), found=wrote))
     return found
 
 
@@ -270,7 +269,7 @@ def _release_of(connection: psycopg.Connection[Any]) -> str | None:
 @contextmanager
 def _one_at_a_time(
     dsn: str, progress: Progress
-) -> Iterator[tuple[psycopg.Connection[Any], tuple[Migration, ...], Callable[[], None]]]:
+) -> Iterator[tuple[psycopg.Connection[Any], tuple[history.Migration, ...], Callable[[], None]]]:
     """A transaction in which no other session installs, as the schema's owner.
 
     Gives the connection, the migrations that the store has not had, and the function that runs them.
@@ -317,7 +316,9 @@ def _one_at_a_time(
 _ROUNDS, _PAUSE_S = 30, 1.0
 _SESSION = (
     "set local client_min_messages = warning; set local check_function_bodies = off; set local statement_timeout = 0;"
-    " set local idle_in_transaction_session_timeout = 0; set local maintenance_work_mem = '256MB'"
+    " set local idle_in_transaction_session_timeout = 0; set local maintenance_work_mem = '256MB';"
+    # The declarations of the chapters are hundreds of calls of few functions.
+    " set local plan_cache_mode = force_generic_plan"
 )
 _MADE_MEANWHILE = (
     psycopg.errors.UniqueViolation,
@@ -380,12 +381,12 @@ def _migrate(wrapped: Connection) -> None:
     """Run the migrations that a store has not had, in the transaction of a connection, and record their text."""
     from alembic import command
 
-    from pgmem.install.history import config, migrations, record
-
-    made = config()
+    made = history.config()
     made.attributes["connection"] = wrapped
     command.upgrade(made, "head")
-    record(cast("psycopg.Connection[Any]", wrapped.connection.driver_connection), migrations())
+    history.record(
+        cast("psycopg.Connection[Any]", wrapped.connection.driver_connection), history.migrations()
+    )
 
 
 def make_tables(dsn: str, revision: str) -> None:
@@ -402,9 +403,7 @@ def make_tables(dsn: str, revision: str) -> None:
     from sqlalchemy import create_engine
     from sqlalchemy.pool import NullPool
 
-    from pgmem.install.history import config, migrations
-
-    if revision not in {each.revision for each in migrations()}:
+    if revision not in {each.revision for each in history.migrations()}:
         raise UnsuitableDatabase(
             f"The backup is of a newer release than {release()} (revision {revision}): restore it with that one."
         )
@@ -412,7 +411,7 @@ def make_tables(dsn: str, revision: str) -> None:
         _make_extensions(connection, EXTENSIONS)
     engine = create_engine("postgresql+psycopg://", creator=lambda: _connect(dsn), poolclass=NullPool)
     with engine.begin() as wrapped, _explained():
-        made = config()
+        made = history.config()
         made.attributes["connection"] = wrapped
         run(wrapped, "create schema pgmem")
         command.upgrade(made, revision)
@@ -896,9 +895,7 @@ def _numbers(release: str) -> list[int]:
 
 def script() -> Iterator[str]:
     """An install or upgrade as one SQL script for a DBA; it runs the migrations that the store lacks."""
-    from pgmem.install.history import migrations
-
-    known = migrations()
+    known = history.migrations()
     yield f"-- pgmem {release()}: run as the role that shall own the schema, or that owns it.\nbegin;\n{_SESSION};\n"
     yield f"{_hand_over()}{_BECOME_OWNER.strip()};\n"
     yield "create schema if not exists pgmem;\ncreate table if not exists pgmem.alembic_version ("
