@@ -79,9 +79,10 @@ comment on function pgmem.keep_graph_cache is
 create or replace function pgmem.enable_graph() returns boolean
 language plpgsql set search_path = ag_catalog, pgmem, pg_temp set client_min_messages = warning as $$
 declare
-  v_name text;
-  v_new  boolean := false;
-  v_may  boolean;
+  v_name  text;
+  v_owner name := (select pg_get_userbyid(n.nspowner) from pg_namespace n where n.nspname = 'pgmem');
+  v_new   boolean := false;
+  v_may   boolean;
 begin
   if not exists (select from pg_extension where extname = 'age') then
     perform pgmem.drop_projection();  -- Without the extension every save would fail at a trigger.
@@ -125,6 +126,10 @@ begin
   end loop;
   perform pgmem.build_projection();
   perform pgmem.keep_graph_cache();
+  -- The triggers write to it with the rights of the schema's owner, who need not be the login that made it.
+  if current_user <> v_owner then
+    perform pgmem.give_to_owner(v_owner);
+  end if;
   if v_new then
     perform pgmem.fill_graph();
   elsif not exists (
@@ -188,8 +193,6 @@ begin
     end if;
     perform pgmem.enable_graph();
   end if;
-  -- The triggers write to it with the rights of the schema's owner.
-  perform pgmem.give_to_owner((select n.nspowner::regrole::text::name from pg_namespace n where n.nspname = 'pgmem'));
   execute 'select count(*) from pgmem_graph._ag_label_vertex' into v_answer.vertices;
   execute 'select count(*) from pgmem_graph._ag_label_edge' into v_answer.edges;
   return v_answer;

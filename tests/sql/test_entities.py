@@ -113,7 +113,6 @@ def test_an_archived_entity_comes_back_with_its_next_fact(
     ]
 
 
-@pytest.mark.direct("its fixture makes a relation in the cell itself")
 def test_an_entity_is_joined_to_the_entities_it_names(
     call: Call, rows: Rows, shop: str, related: str
 ) -> None:
@@ -125,7 +124,6 @@ def test_an_entity_is_joined_to_the_entities_it_names(
     ]
 
 
-@pytest.mark.direct("its fixture makes a relation in the cell itself")
 def test_a_related_entity_can_be_named_by_its_name(call: Call, rows: Rows, shop: str, related: str) -> None:
     upsert(call, "api", "f")
     for _ in range(2):

@@ -312,7 +312,6 @@ def test_damage_to_the_graph_is_found_and_mended(
     assert cypher(EVERYTHING) == before
 
 
-@pytest.mark.direct("the graph of a cell is made by the owner of its database")
 def test_a_graph_that_was_dropped_is_noticed_and_made_again(
     dsn: str, call: Call, each: Each, cypher: Any, kept: str
 ) -> None:
