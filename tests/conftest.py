@@ -284,6 +284,12 @@ def dsn(server: str, template: str) -> Iterator[str]:
         yield dsn
 
 
+@pytest.fixture
+def store(dsn: str) -> str:
+    """Where the tables of this test's database are, for what works at a store and not at a front: a worker, an export."""
+    return stores_of(dsn)[0]
+
+
 class Shared:
     """A worker's own database and one session of it, which tests use one after the other; each is rolled back."""
 

@@ -369,14 +369,14 @@ def test_an_agent_does_not_change_what_a_more_trusted_source_wrote(sync_memory: 
     assert labels(sync_memory) == ALL
 
 
-@pytest.mark.direct("an export reads the cell itself")
 def test_an_export_carries_what_every_integration_wrote(
-    sync_memory: SyncMemory, server: str, template: str, tmp_path: Path
+    sync_memory: SyncMemory, store: str, server: str, template: str, tmp_path: Path
 ) -> None:
     fill(sync_memory)
     sync_memory.create_relations([{"from": "Lute", "to": "Wood", "relationType": "made_of"}])
     lines: list[str] = []
-    sync_memory.admin.export_lines(lines.append)
+    with SyncMemory.connect(Settings(dsn=store, data_dir=tmp_path / "store")) as itself:
+        itself.admin.export_lines(lines.append)
     with new_database(server, template) as other:
         settings = Settings(dsn=other, data_dir=tmp_path / "other", retry_wait_s=0)
         with SyncMemory.connect(settings) as copy:

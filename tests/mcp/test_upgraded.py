@@ -7,11 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from pgmem.mcp.http.app import EXIT_CODE
 from tests.conftest import Call, past_the_pooler
+from tests.fixtures.fronts import connect
 from tests.mcp.test_stdio import TIMEOUT, ask, greet, process
 from tests.mcp.test_stdio import call as line
 from tests.serving import Agent
@@ -20,13 +20,12 @@ REASON = "The store was upgraded while this program ran: restart it."
 
 
 def change(dsn: str) -> None:
-    """Let the store be of a later release, which has no get_save_status and no sweep."""
-    with psycopg.connect(past_the_pooler(dsn), autocommit=True) as connection:
+    """Let the store, or the front itself, be of a later release, which has no get_save_status and no sweep."""
+    with connect(past_the_pooler(dsn), autocommit=True) as connection:
         connection.execute("drop function pgmem.get_save_status, pgmem.sweep")
         connection.execute("update pgmem.schema_version set release = '99.0.0', digest = 'another'")
 
 
-@pytest.mark.direct("its fixture changes the store and not the front")
 def test_a_server_over_stdio_answers_why_and_ends_when_it_is_idle(dsn: str, tmp_path: Path) -> None:
     with process(tmp_path, dsn) as server:
         greet(server)
@@ -43,7 +42,6 @@ def test_a_server_over_stdio_answers_why_and_ends_when_it_is_idle(dsn: str, tmp_
 
 
 @pytest.mark.anyio
-@pytest.mark.direct("its fixture changes the store and not the front")
 async def test_a_server_over_http_answers_why_and_ends_when_it_is_idle(
     dsn: str, call: Call, tmp_path: Path, free_tcp_port: int
 ) -> None:
@@ -68,15 +66,14 @@ async def test_a_server_over_http_answers_why_and_ends_when_it_is_idle(
             server.kill()
 
 
-@pytest.mark.direct("each cell has its own worker")
-def test_a_worker_ends_with_the_reason_and_a_failure(dsn: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "pgmem", "worker", "--dsn", dsn, "--data-dir", str(tmp_path)]
+def test_a_worker_ends_with_the_reason_and_a_failure(store: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pgmem", "worker", "--dsn", store, "--data-dir", str(tmp_path)]
     environment = {**os.environ, "PGMEM_WORKER_INTERVAL_S": "1", "EMBEDDING_PROVIDER": "none"}
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as worker:
         try:
             assert worker.stderr is not None
             assert "worker:" in worker.stderr.readline()
-            change(dsn)
+            change(store)
             assert worker.wait(TIMEOUT) == 1
             assert f"pgmem: {REASON}" in worker.stderr.read()
         finally:

@@ -82,10 +82,11 @@ def test_a_file_is_compared_with_the_commit_that_is_named_or_the_time_of_the_mem
     assert states(tree.parent, [("till.py", SAVED)]) == ["UNCHECKABLE"]
 
 
-@pytest.mark.direct("each cell has its own worker")
-async def test_the_worker_compares_the_files_of_its_repository(dsn: str, tree: Path, tmp_path: Path) -> None:
+async def test_the_worker_compares_the_files_of_its_repository(
+    store: str, tree: Path, tmp_path: Path
+) -> None:
     settings = load(
-        dsn=dsn,
+        dsn=store,
         data_dir=tmp_path / "data",
         embedding_provider="none",
         repository=tree,

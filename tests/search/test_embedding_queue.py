@@ -197,9 +197,8 @@ def pgmem(dsn: str, folder: Path, server: EmbeddingServer, *arguments: str) -> s
 
 
 @pytest.mark.usefixtures("vectors")
-@pytest.mark.direct("each cell has its own worker")
 async def test_two_worker_processes_at_once_embed_each_text_once(
-    dsn: str, tmp_path: Path, provider_server: EmbeddingServer, connection: psycopg.Connection[DictRow]
+    store: str, tmp_path: Path, provider_server: EmbeddingServer, connection: psycopg.Connection[DictRow]
 ) -> None:
     total = 400
     connection.execute("select pgmem.register_model('openai:test-model', 8)")
@@ -213,7 +212,7 @@ async def test_two_worker_processes_at_once_embed_each_text_once(
     workers = [
         subprocess.Popen(
             command,
-            env={**os.environ, **environment(dsn, tmp_path, provider_server)},
+            env={**os.environ, **environment(store, tmp_path, provider_server)},
             stderr=subprocess.PIPE,
             text=True,
         )
@@ -301,9 +300,8 @@ async def test_a_text_that_changed_while_it_was_embedded_is_embedded_again(
 
 @pytest.mark.usefixtures("superuser")
 @pytest.mark.usefixtures("vectors")
-@pytest.mark.direct("each cell has its own worker")
 async def test_a_worker_without_leave_for_all_tenants_is_given_the_texts_it_may_see(
-    dsn: str, connection: psycopg.Connection[DictRow]
+    store: str, connection: psycopg.Connection[DictRow]
 ) -> None:
     connection.execute("select pgmem.register_model('test:two', 2)")
     for user in ("alice", "bob"):
@@ -321,7 +319,7 @@ async def test_a_worker_without_leave_for_all_tenants_is_given_the_texts_it_may_
         connection.execute(f"grant usage on schema pgmem to {name}".encode())
         connection.execute(f"grant execute on all functions in schema pgmem to {name}".encode())
         connection.execute("insert into pgmem.tenant_role values (%s, 'acme', 'bob')", (name,))
-        with psycopg.connect(dsn, user=name, password=PASSWORD, autocommit=True) as bound:
+        with psycopg.connect(store, user=name, password=PASSWORD, autocommit=True) as bound:
             texts = [row[0] for row in bound.execute("select text from pgmem.claim_embeddings('test:two')")]
         assert texts == ["Session: of bob"]
     finally:

@@ -56,7 +56,7 @@ def nearest(vectors: dict[str, list[float]], query: list[float], count: int) -> 
 
 
 @pytest.mark.usefixtures("vectors")
-@pytest.mark.direct("it fills a table of the store by COPY")
+@pytest.mark.direct("an index of vectors is made by the worker, at its cell")
 async def test_filters_and_the_index_lose_no_neighbour(
     connection: psycopg.Connection[DictRow], with_provider: Open
 ) -> None:

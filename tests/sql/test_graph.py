@@ -144,11 +144,10 @@ def test_a_vertex_an_edge_and_a_path_come_as_objects(cypher: Any, kept: str) -> 
 
 @pytest.mark.usefixtures("superuser")
 @pytest.mark.filterwarnings("ignore:invalid escape sequence:DeprecationWarning")
-@pytest.mark.direct("the driver reads the tables of the graph, which are in the cell")
-def test_the_driver_of_age_reads_the_same_graph(dsn: str, cypher: Any, kept: str) -> None:
+def test_the_driver_of_age_reads_the_same_graph(store: str, cypher: Any, kept: str) -> None:
     age = pytest.importorskip("age", reason="needs pip install 'pgmem-agent[age]'")
     question = "match p = (a)-[r]->(b) return a, r, b, p"
-    graph = age.connect(graph="pgmem_graph", dsn=dsn)
+    graph = age.connect(graph="pgmem_graph", dsn=store)
     try:
         read = graph.execCypher(question, cols=["a", "r", "b", "p"]).fetchall()
     finally:

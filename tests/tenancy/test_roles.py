@@ -61,17 +61,29 @@ def test_the_roles_are_made_once_and_own_everything(rows: Rows, roles: list[str]
 
 
 @pytest.mark.usefixtures("age")
-@pytest.mark.direct("an upgrade is of the store")
 def test_an_upgrade_after_the_roles_leaves_all_to_their_owner(
-    dsn: str, call: Call, rows: Rows, roles: list[str]
+    store: str, call: Call, rows: Rows, roles: list[str]
 ) -> None:
     rows("update pgmem.schema_version set digest = 'old' returning one")
-    assert schema.upgrade(dsn).changed
+    assert schema.upgrade(store).changed
     query = "select count(*) as n from pg_proc where pronamespace = 'pgmem'::regnamespace and proowner <> 'pgmem_owner'::regrole"
     assert rows(query) == [{"n": 0}]
     call("rebuild_graph")
     assert call("save_session", objective="goes on", project_id="shop")["status"] == "saved"
     assert call("check_graph") == {}
+
+
+@pytest.mark.usefixtures("age")
+def test_a_label_that_a_member_of_the_owner_makes_in_the_graph_is_the_owners(
+    login: Login, call: Call, rows: Rows
+) -> None:
+    rows(
+        "insert into pgmem.label (name, key_field, title_field, vocabulary) values ('Ship', 'name', 'name', 'own') returning name"
+    )
+    caller(login("pgmem_owner"))("enable_graph")
+    call("save_session", objective="Sail", project_id="shop")
+    saved = call("remember", label="Ship", properties={"name": "Argo"}, project_id="shop")
+    assert saved["status"] == "saved", saved
 
 
 @pytest.fixture
