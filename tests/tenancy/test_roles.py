@@ -83,7 +83,7 @@ def test_a_label_that_a_member_of_the_owner_makes_in_the_graph_is_the_owners(
     caller(login("pgmem_owner"))("enable_graph")
     call("save_session", objective="Sail", project_id="shop")
     saved = call("remember", label="Ship", properties={"name": "Argo"}, project_id="shop")
-    assert saved["status"] == "saved", saved
+    assert (saved["label"], saved["status"]) == ("Ship", "active")
 
 
 @pytest.fixture
