@@ -188,7 +188,7 @@ async def pages(
                 rows = await store.records(part, place)
                 records = [row["record"] for row in rows]
                 if part == "save":
-                    records = [each for each in records if each.get("dedup_outcome") == "manual_review"]
+                    records = [each for each in records if _is_review(each)]
                 yield records, None
                 if len(rows) < PAGE:
                     break
@@ -205,6 +205,11 @@ async def pages(
         if waits:
             await anyio.sleep(0.05)
         page = await store.changes(page["cursor"], without)
+
+
+def _is_review(save: Record) -> bool:
+    # One that was decided is no longer called one, and closes the same review of another store.
+    return save.get("dedup_outcome") == "manual_review" or save.get("resolved_by") is not None
 
 
 def _known_by(change: Record) -> tuple[str, Any]:

@@ -208,6 +208,17 @@ def test_stores_in_step_hold_the_same_and_what_the_model_says(
     play(stores, history, late, two)
 
 
+def test_a_review_that_was_answered_on_one_store_is_closed_on_all(stores: list[Store]) -> None:
+    """A save held on one side that the other side holds as well, whose review only one person answers."""
+    invoice, card = "Pay by invoice only", "Pay by card only"
+    play(
+        stores,
+        [("supersede", 1, invoice, invoice), ("supersede", 2, invoice, card), ("sync", 2, 1, 10), ("review", 2, "new")],
+        [0, 0, 0],
+        two=False,
+    )  # fmt: skip
+
+
 @pytest.mark.long
 def test_a_thousand_histories(stores: list[Store]) -> None:
     began = perf_counter()
