@@ -119,17 +119,22 @@ comment on function pgmem.is_live is
 create or replace function pgmem.present(p_node pgmem.node) returns pgmem.node
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
-  v_state pgmem.node_version;
+  v_version integer;
+  v_state   pgmem.node_version;
 begin
   if p_node.turns_at is null or p_node.turns_at > pgmem.now() then
     return p_node;
   end if;
-  select v.* into v_state from pgmem.state_regions(p_node.seq) r
-  join pgmem.node_version v on v.node_seq = p_node.seq and v.version = r.version
+  select r.version into v_version from pgmem.state_regions(p_node.seq) r
   where r.region @> pgmem.now() and pgmem.is_live_status(r.status);
-  if v_state.node_seq is null or pgmem.is_hidden_status(p_node.status) then
+  if v_version is null or pgmem.is_hidden_status(p_node.status) then
+    return p_node;
+  elsif v_version = p_node.version then
+    -- Another one was it for a while, in which nobody wrote.
+    p_node.turns_at := null;
     return p_node;
   end if;
+  select v.* into v_state from pgmem.node_version v where v.node_seq = p_node.seq and v.version = v_version;
   p_node.version := v_state.version;
   p_node.title := v_state.title;
   p_node.props := v_state.props;

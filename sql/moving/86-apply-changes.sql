@@ -4,8 +4,8 @@
 -- one transaction, with the rules of a save. It is idempotent: what is stored already changes nothing.
 --
 -- A memory is a set of states, each known by the time it was recorded and by its content. Two stores that have both
--- changed a memory hold different sets; apply_changes joins them. The states are put in the order of their times, the
--- last one is current, and all others are its history. A join of sets does not depend on who is asked first or how often, so
+-- changed a memory hold different sets; apply_changes joins them. The states are put in the order of their times, and
+-- each holds for the period that the saves of one store would have given it (retold). A join of sets does not depend on who is asked first or how often, so
 -- that stores which have all been in step hold the same history. An id that a memory has elsewhere is kept in
 -- pgmem.imported.
 --
@@ -102,6 +102,126 @@ That is a memory of others, a global one without approval, or one that was recor
 $$;
 
 
+create or replace function pgmem.regions_of(p_states pgmem.node_version[]) returns tstzmultirange[]
+language plpgsql immutable set search_path = pgmem, pg_temp as $$
+declare
+  v_regions tstzmultirange[];
+  v_taken   tstzmultirange := '{}';
+  v_end     timestamptz;
+  v_state   pgmem.node_version;
+begin
+  for v_place in reverse cardinality(p_states) .. 1 loop
+    v_state := p_states[v_place];
+    v_end := case when v_state.replaced_at < 'infinity' then v_state.ends_at else v_state.valid_to end;
+    v_regions[v_place] := case
+      when not pgmem.was_live_status(v_state.status) or v_end < coalesce(v_state.begins_at, '-infinity')
+        or v_end = '-infinity' then '{}'
+      else tstzmultirange(tstzrange(v_state.begins_at, v_end, '[]')) - coalesce(v_state.yields, '{}') end;
+    v_regions[v_place] := v_regions[v_place] - v_taken;
+    v_taken := v_taken + v_regions[v_place];
+  end loop;
+  return v_regions;
+end;
+$$;
+comment on function pgmem.regions_of is 'When each of some states in the order of their times is true, as state_regions says it of stored ones.';
+
+
+-- What the saves of both stores would have made of the states, had they come to one in the order of their times: one
+-- with a valid_from holds for its period (add_state), any other takes the place of the state that was the present one
+-- (number_version, record_version). What follows from the states alone is worked out, so all stores come to the same.
+create or replace function pgmem.retold(
+  p_states pgmem.node_version[],
+  out states pgmem.node_version[],
+  out present integer
+)
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+declare
+  v_dated    boolean := false;
+  v_state    pgmem.node_version;
+  v_row      pgmem.node_version;
+  v_other    pgmem.node_version;
+  v_regions  tstzmultirange[];
+  v_after    tstzmultirange;
+  v_later    tstzmultirange;
+  v_holds    boolean;
+  v_restated integer;
+  v_found    integer;
+  v_moment   timestamptz;
+begin
+  states := '{}';
+  for v_place in 1 .. cardinality(p_states) + 1 loop
+    v_state := p_states[v_place];
+    v_moment := coalesce(v_state.ingested_at, pgmem.now());
+    -- The present state of that moment (settled).
+    v_row := states[present];
+    v_regions := case when v_dated then pgmem.regions_of(states) end;
+    v_found := case when pgmem.is_live_status(v_row.status) then (
+      select r.place from unnest(v_regions) with ordinality as r(region, place)
+      where r.region @> v_moment and pgmem.is_live_status((states[r.place]).status) limit 1) end;
+    if v_found <> present then
+      v_other := states[v_found];
+      if v_found > present and v_other.valid_to is null and v_row.valid_to is null and v_other.begins_at > v_row.begins_at then
+        v_row.ends_at := v_other.begins_at;
+        v_row.replaced_at := v_other.ingested_at;
+        states[present] := v_row;
+      end if;
+      v_other.replaced_at := 'infinity';
+      states[v_found] := v_other;
+      present := v_found;
+      v_row := v_other;
+      v_regions := pgmem.regions_of(states);
+    end if;
+    exit when v_place > cardinality(p_states);
+    v_state.version := v_place;
+    v_state.replaced_at := 'infinity';
+    v_state.ends_at := null;
+    v_state.yields := null;
+    v_dated := v_dated or v_state.valid_from is not null or v_state.valid_to is not null;
+    if v_place = 1 then
+      present := 1;
+    elsif v_state.valid_from is not null and v_state.status = 'active' and pgmem.is_live_status(v_row.status) then
+      v_regions := coalesce(v_regions, pgmem.regions_of(states));
+      v_state.begins_at := v_state.valid_from;
+      select max(o.version) filter (where o.replaced_at = 'infinity' and o.begins_at = v_state.valid_from
+                 and (o.title, o.props) = (v_state.title, v_state.props) and v_regions[o.version] @> v_state.valid_from),
+             range_agg(v_regions[o.version]) filter (where o.begins_at > v_state.valid_from)
+      into v_restated, v_later from unnest(states) o where o.valid_from is not null;
+      select range_agg(v_regions[o.version]) into v_after from unnest(states) o where o.version > v_restated;
+      v_state.yields := nullif(case
+        when v_restated is not null then coalesce((states[v_restated]).yields, '{}') + coalesce(v_after, '{}')
+        when v_state.valid_to is null then coalesce(v_later, '{}') else '{}' end, '{}');
+      v_holds := v_restated = present or not pgmem.valid_at(v_row.begins_at, v_row.valid_to, v_moment)
+        or v_row.yields @> v_moment
+        or pgmem.valid_at(v_state.valid_from, v_state.valid_to, v_moment) and (v_state.yields @> v_moment) is not true;
+      for v_other in
+        select o.* from unnest(states) o
+        where o.replaced_at = 'infinity' and (o.version <> present or v_holds) and (o.version = v_restated
+          or v_state.valid_to is null and o.valid_to is null and coalesce(o.begins_at, '-infinity') < v_state.valid_from)
+      loop
+        v_other.replaced_at := v_moment;
+        v_other.ends_at := case when v_other.version = v_restated then '-infinity' else v_state.valid_from end;
+        states[v_other.version] := v_other;
+      end loop;
+      present := case when v_holds then v_place else present end;
+    else
+      v_state.begins_at := pgmem.state_begins(v_state.valid_from, v_state.valid_to,
+        case when (v_state.title, v_state.props) <> (v_row.title, v_row.props) then v_moment end, v_row.begins_at);
+      select range_agg(v_regions[o.version]) into v_after from unnest(states) o where v_dated and o.version > present;
+      v_state.yields := nullif(coalesce(v_row.yields, '{}') + coalesce(v_after, '{}'), '{}');
+      v_row.ends_at := pgmem.state_ends(v_row.valid_to, (v_state.title, v_state.props) = (v_row.title, v_row.props),
+                                        v_state.begins_at);
+      v_row.replaced_at := greatest(v_moment, v_row.ingested_at + interval '1 microsecond');
+      states[present] := v_row;
+      present := v_place;
+    end if;
+    states[v_place] := v_state;
+  end loop;
+end;
+$$;
+comment on function pgmem.retold is
+  'States in the order of their times, each with its period as the saves of one store would give it, and which is present.';
+
+
 create or replace function pgmem.join_states(
   p_node pgmem.node,
   p_record jsonb,
@@ -119,6 +239,8 @@ declare
   v_unseen  integer;
   v_whole   boolean;
   v_wins    boolean;
+  v_told    pgmem.node_version[];
+  v_present integer;
   v_differs boolean;
   v_later   boolean := v_given.updated_at > p_node.updated_at;
 begin
@@ -139,9 +261,15 @@ begin
   end if;
   -- A store that knows all states that are known here has put them in order, reported late, announced or not.
   v_whole := v_unseen = 0 and v_arrived > 0;
-  v_last := case when v_whole then (select o.state from pgmem.states_of(p_record) o where o.state ? 'present')
-    else v_states[cardinality(v_states)] end;
-  v_wins := v_whole or (v_last ->> 'arrived')::boolean;
+  if v_whole then
+    v_last := (select o.state from pgmem.states_of(p_record) o where o.state ? 'present');
+  else
+    select r.states, r.present into v_told, v_present
+    from pgmem.retold(array(select jsonb_populate_record(null::pgmem.node_version, s.state)
+                            from unnest(v_states) with ordinality as s(state, place) order by s.place)) r;
+    v_last := v_states[v_present] || jsonb_build_object('begins_at', (v_told[v_present]).begins_at);
+  end if;
+  v_wins := v_whole or (v_last ->> 'arrived')::boolean or not v_last ? 'present';
   perform pgmem.require_arrival(p_record, p_node, p_caller);
   -- An earlier state too: it would change what the memory said at that time.
   if pgmem.outranked(p_node.trust_level, p_caller) then
@@ -176,8 +304,8 @@ begin
     end if;
   end if;
   update pgmem.node n
-  set version = case when v_whole then v_given.version else cardinality(v_states) end,
-      yields = case when v_whole then v_given.yields else n.yields end,
+  set version = case when v_whole then v_given.version else v_present end,
+      yields = case when v_whole then v_given.yields else (v_told[v_present]).yields end,
       recorded_at = (v_last ->> 'ingested_at')::timestamptz,
       begins_at = (v_last ->> 'begins_at')::timestamptz, created_at = least(p_node.created_at, v_given.created_at),
       updated_at = greatest(p_node.updated_at, v_given.updated_at),
@@ -195,14 +323,10 @@ begin
           'trust_level', case when (s.state ->> 'arrived')::boolean
             then least((s.state ->> 'trust_level')::float8, p_caller.trust_level)
             else (s.state ->> 'trust_level')::float8 end,
-          'replaced_at', greatest((s.next ->> 'ingested_at')::timestamptz,
-                                  (s.state ->> 'ingested_at')::timestamptz + interval '1 microsecond'),
-          'ends_at', pgmem.state_ends((s.state ->> 'valid_to')::timestamptz,
-            (s.state ->> 'title', s.state -> 'props') = (s.next ->> 'title', s.next -> 'props'),
-            (s.next ->> 'begins_at')::timestamptz)) order by s.place)
-      from (select t.state, t.place, lead(t.state) over (order by t.place) as next
-            from unnest(v_states) with ordinality as t(state, place)) s
-      where s.next is not null) end, p_owner);
+          'begins_at', o.begins_at, 'ends_at', case when o.replaced_at < 'infinity' then o.ends_at else o.valid_to end,
+          'yields', o.yields, 'replaced_at', o.replaced_at) order by s.place)
+      from unnest(v_states) with ordinality as s(state, place) cross join lateral (select (v_told[s.place]).*) o
+      where s.place <> v_present) end, p_owner);
   end if;
   return case when v_unseen = 0 then 'updated'
     when v_arrived > 0 and v_differs and pgmem.is_memory(p_node.label) then 'conflict'

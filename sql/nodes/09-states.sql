@@ -118,6 +118,10 @@ declare
   v_new pgmem.node := pgmem.present(p_node);
 begin
   if v_new.version is not distinct from p_node.version then
+    if p_node.turns_at <= pgmem.now() then
+      perform pgmem.refresh_states(p_node.seq);
+      select n.* into p_node from pgmem.node n where n.seq = p_node.seq;
+    end if;
     return p_node;
   end if;
   delete from pgmem.node_version v where v.node_seq = p_node.seq and v.version = v_new.version;

@@ -588,6 +588,24 @@ def test_a_state_that_has_become_true_is_stored_by_the_sweep(call: Call, rows: R
     ]
 
 
+@pytest.mark.parametrize("swept", [False, True])
+def test_what_is_true_again_after_an_announced_period_is_found_though_nobody_wrote_meanwhile(
+    call: Call, rows: Rows, clock: Clock, swept: bool
+) -> None:
+    clock("2026-01-01")
+    toll = {"label": "Technology", "properties": {"name": "toll", "notes": "ten"}}
+    call("remember", **toll, valid_from="2025-01-01")
+    toll["properties"] = {"name": "toll", "notes": "free for the fair"}
+    call("remember", **toll, valid_from="2026-02-01", valid_to="2026-02-03")
+    clock("2026-03-01")
+    if swept:
+        rows("select pgmem.settle_due(10)")
+        assert rows("select count(*) from pgmem.node where turns_at <= pgmem.now()") == [{"count": 0}]
+    found = call("search_memory", query="toll for ten")
+    assert found["title"] == "toll"
+    assert call("get_node", label="Technology", key="toll")["properties"]["notes"] == "ten"
+
+
 def test_an_end_without_a_start_has_an_open_start(call: Call, each: Each) -> None:
     """It was never true at any date."""
     call("remember", label="Tool", properties={"name": "make"}, valid_to="2024-01-01")
