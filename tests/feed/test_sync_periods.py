@@ -1,4 +1,4 @@
-"""Two stores that both were told states of one thing with their periods say the same of every day, and what a model says."""
+"""Two stores to which states of one thing were saved with their periods say the same of every day, and what a model says."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def said(store: Store, user: str, now: datetime, days: list[datetime]) -> list[A
 
 
 def play(stores: list[Store], seed: int, *, undated: bool) -> None:
-    """Tell both stores states in any order, bring them in step now and then, and ask both for every day."""
+    """Save states to both stores in any order, bring them in step now and then, and ask both for every day."""
     choose, user, now = Random(seed), f"periods{seed}{undated}", BEGIN
     model = Thing("Technology", "Pilot")
     days = {now}
@@ -111,11 +111,11 @@ def play(stores: list[Store], seed: int, *, undated: bool) -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("undated", [False, True], ids=["dated", "undated"])
-def test_both_stores_say_of_every_day_what_was_told(stores: list[Store], seed: int, undated: bool) -> None:
+def test_both_stores_say_of_every_day_what_was_saved(stores: list[Store], seed: int, undated: bool) -> None:
     play(stores[:2], seed, undated=undated)
 
 
 @pytest.mark.long
-def test_many_tellings(stores: list[Store]) -> None:
+def test_many_histories(stores: list[Store]) -> None:
     for seed in range(100, 100 + HISTORIES):
         play(stores[:2], seed, undated=seed % 3 == 0)
