@@ -140,6 +140,25 @@ $$;
 comment on function pgmem.settled is 'A node whose row is its present state: where another one has become true, that is stored.';
 
 
+create or replace function pgmem.settled_namesake(p_node pgmem.node) returns pgmem.node
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_node pgmem.node;
+begin
+  select n.* into v_node from pgmem.node n
+  where n.scope_key = p_node.scope_key and n.tenant || '' = p_node.tenant
+    and pgmem.folded(n.key) = pgmem.folded(p_node.key)
+  order by n.key = p_node.key desc, n.seq limit 1;
+  if v_node.seq is not null then
+    return pgmem.settled(v_node);
+  end if;
+  return null;
+end;
+$$;
+comment on function pgmem.settled_namesake is
+  'The stored node whose name a new one has, as its present state; null: none. The caller holds the scope lock.';
+
+
 create or replace function pgmem.settle_due(p_limit integer) returns integer
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare

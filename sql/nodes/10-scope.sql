@@ -145,6 +145,20 @@ Take turns with every other writer of a scope until the transaction ends. True: 
 $$;
 
 
+create or replace function pgmem.lock_scopes(p_scope_keys bigint[]) returns void
+language plpgsql as $$
+declare
+  v_key bigint;
+begin
+  for v_key in select distinct key from unnest(p_scope_keys) key order by key loop
+    perform pgmem.lock_scope(v_key);
+  end loop;
+end;
+$$;
+comment on function pgmem.lock_scopes is
+  'Lock several scopes in the order of their keys; the order is the same for all writers, so none deadlocks.';
+
+
 create or replace function pgmem.scope_trouble(p_scope pgmem.scope_state) returns text
 language sql immutable set search_path = pgmem, pg_temp as $$
   select case (p_scope).scope_state when 'uncertain' then

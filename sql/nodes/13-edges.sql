@@ -60,6 +60,60 @@ $$;
 comment on function pgmem.join_nodes is 'Make an edge that the registry allows between two nodes; true when it is new.';
 
 
+create or replace function pgmem.named_relations(p_relations jsonb) returns table (
+  rel text,
+  name text,
+  label text,
+  stub_label text,
+  place bigint
+)
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+declare
+  v_list jsonb;
+  v_item jsonb;
+begin
+  place := 0;
+  if p_relations is null or jsonb_typeof(p_relations) = 'null' then
+    return;
+  elsif jsonb_typeof(p_relations) <> 'object' then
+    raise exception using errcode = 'PM001', message = 'relations must be an object; send {"USES": ["PostgreSQL"]}.';
+  end if;
+  perform pgmem.require_count((
+    select sum(case jsonb_typeof(r.value) when 'array' then jsonb_array_length(r.value) else 1 end)
+    from jsonb_each(p_relations) r)::bigint, 'relations', 'max_relations_limit');
+  for rel, v_list in select r.key, r.value from jsonb_each(p_relations) r order by r.key loop
+    if jsonb_typeof(v_list) <> 'array' then
+      v_list := jsonb_build_array(v_list);
+    end if;
+    for v_item in select value from jsonb_array_elements(v_list) loop
+      if jsonb_typeof(v_item) = 'string' then
+        v_item := jsonb_build_object('name', v_item);
+      end if;
+      name := pgmem.clean_key(coalesce(v_item ->> 'name', v_item ->> 'title'), 'a relation''s target');
+      if name is null then
+        raise exception using errcode = 'PM001', message = format('%1$s needs names; send {"%1$s": ["PostgreSQL"]} '
+          'or {"%1$s": [{"name": "PostgreSQL", "label": "Technology"}]}.', left(rel, 80));
+      end if;
+      label := v_item ->> 'label';
+      if label is not null then
+        label := (pgmem.require_label(label)).name;
+      end if;
+      stub_label := coalesce(label,
+        (select r.to_labels[1] from pgmem.relation r where r.name = rel and cardinality(r.to_labels) = 1), 'Concept');
+      place := place + 1;
+      return next;
+    end loop;
+  end loop;
+end;
+$$;
+comment on function pgmem.named_relations is $$
+The targets of {REL: [name | {name, label}]}, the relations of remember, one row each.
+
+stub_label is the label of a missing target: the given one, the only one that the relation joins, or Concept.
+$$;
+
+
 -- A plan is made while the tables are small, and one call may add a thousand rows: no plan may read a whole table.
 create or replace function pgmem.link_named(
   p_node pgmem.node,

@@ -83,12 +83,7 @@ begin
     end if;
   end loop;
   perform pgmem.lock_scope(v_node.scope_key);
-  select n.* into v_old from pgmem.node n
-  where n.scope_key = v_node.scope_key and n.tenant || '' = v_node.tenant and pgmem.folded(n.key) = pgmem.folded(v_node.key)
-  order by n.key = v_node.key desc, n.seq limit 1;
-  if v_old.seq is not null then
-    v_old := pgmem.settled(v_old);
-  end if;
+  v_old := pgmem.settled_namesake(v_node);
   if v_old.seq is null then
     v_node := pgmem.insert_node(v_node);
     v_near := pgmem.near_names(v_node, p_caller);

@@ -361,17 +361,3 @@ language sql stable set search_path = pgmem, pg_temp as $$
 $$;
 comment on function pgmem.batch_parts is
   'The parts of a batch in order: verb, arguments, those that were sent with it and with the batch, and its scopes.';
-
-
-create or replace function pgmem.lock_scopes(p_scope_keys bigint[]) returns void
-language plpgsql as $$
-declare
-  v_key bigint;
-begin
-  for v_key in select distinct key from unnest(p_scope_keys) key order by key loop
-    perform pgmem.lock_scope(v_key);
-  end loop;
-end;
-$$;
-comment on function pgmem.lock_scopes is
-  'Lock several scopes in the order of their keys; the order is the same for all writers, so none deadlocks.';

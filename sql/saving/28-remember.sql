@@ -69,6 +69,7 @@ declare
   v_scope  pgmem.scope_state := pgmem.resolve_scope(v_caller, p_project_id, null);
   v_node   pgmem.node;
   v_old    pgmem.node;
+  v_begins timestamptz;
   v_held   pgmem.save_result;
   v_asked  jsonb;
   v_near   jsonb := '[]';
@@ -79,29 +80,20 @@ begin
       quote_literal(left(p_project_id, 80)), pgmem.next_step('blocked_scope'));
   end if;
   perform pgmem.require_no_steering(p_properties, v_caller);
-  v_node := pgmem.named_node(v_label, p_properties, p_share, v_scope, v_caller);
+  v_node := pgmem.with_period(
+    pgmem.named_node(v_label, p_properties, p_share, v_scope, v_caller), p_valid_from, p_valid_to);
+  v_begins := v_node.valid_from;
   v_asked := jsonb_strip_nulls(jsonb_build_object('label', v_label.name, 'key', v_node.key, 'properties', p_properties,
     'relations', p_relations, 'valid_from', p_valid_from, 'valid_to', p_valid_to, 'project_id', p_project_id,
     'share', p_share));
-  v_node.valid_from := coalesce(p_valid_from, pgmem.argument_time(v_node.props, 'valid_from'));
-  v_node.valid_to := coalesce(p_valid_to, pgmem.argument_time(v_node.props, 'valid_to'));
-  v_node.initial_confidence := pgmem.argument_number(v_node.props, 'confidence', null);
-  v_node.props := v_node.props - '{valid_from,valid_to,confidence}'::text[];
   perform pgmem.lock_scopes(v_node.scope_key || array(
     select pgmem.scope_key(v_node.tenant, v_node.place, r.stub_label) from pgmem.named_relations(p_relations) r));
 
-  select n.* into v_old from pgmem.node n
-  where n.scope_key = v_node.scope_key and n.tenant || '' = v_node.tenant
-    and pgmem.folded(n.key) = pgmem.folded(v_node.key)
-  order by n.key = v_node.key desc, n.seq limit 1;
+  v_old := pgmem.settled_namesake(v_node);
   v_answer.created := v_old.seq is null;
-  if not v_answer.created then
-    v_old := pgmem.settled(v_old);
-  end if;
   if v_answer.created then
     v_node.initial_confidence := coalesce(v_node.initial_confidence, 1.0);
     v_node.props := jsonb_strip_nulls(v_node.props);
-    perform pgmem.require_period(v_node.valid_from, v_node.valid_to);
     v_node := pgmem.insert_node(v_node);
     v_near := pgmem.near_names(v_node, v_caller);
   elsif pgmem.is_live_status(v_old.status) and pgmem.outranked(pgmem.states_trust(v_old), v_caller) then
@@ -123,7 +115,7 @@ begin
            when v_node.valid_to = v_old.valid_to then 'kept' else 'replaced' end);
     if (v_told.contradicts).seq is not null then
       v_answer.conflict := coalesce(v_answer.conflict, '{}') || pgmem.hold_contradiction(v_caller, 'remember', v_asked,
-        v_told.contradicts, coalesce(p_valid_from, pgmem.argument_time(p_properties, 'valid_from')));
+        v_told.contradicts, v_begins);
     end if;
   end if;
 
@@ -233,6 +225,25 @@ end;
 $$;
 comment on function pgmem.named_node is
   'A new node of a label, named by its key field, with the properties that were sent; nothing is stored yet.';
+
+
+create or replace function pgmem.with_period(
+  p_node pgmem.node,
+  p_valid_from timestamptz,
+  p_valid_to timestamptz
+) returns pgmem.node
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  p_node.valid_from := coalesce(p_valid_from, pgmem.argument_time(p_node.props, 'valid_from'));
+  p_node.valid_to := coalesce(p_valid_to, pgmem.argument_time(p_node.props, 'valid_to'));
+  p_node.initial_confidence := pgmem.argument_number(p_node.props, 'confidence', null);
+  p_node.props := p_node.props - '{valid_from,valid_to,confidence}'::text[];
+  perform pgmem.require_period(p_node.valid_from, p_node.valid_to);
+  return p_node;
+end;
+$$;
+comment on function pgmem.with_period is
+  'A node of remember with its period and its confidence, which may be sent among its properties.';
 
 
 create or replace function pgmem.merged_node(p_old pgmem.node, p_new pgmem.node, p_key_field text) returns pgmem.node

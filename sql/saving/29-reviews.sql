@@ -151,10 +151,10 @@ begin
         coalesce(p_caller.agent_id, p_caller.source), p_arguments ->> 'title');
     when 'remember' then
       v_label := pgmem.require_memory_label(v_node.label);
-      v_new := pgmem.named_node(v_label, p_arguments -> 'properties', p_arguments ->> 'share',
-        pgmem.resolve_scope(p_caller, p_arguments ->> 'project_id', null), p_caller);
-      v_new.valid_from := pgmem.argument_time(p_arguments, 'valid_from');
-      v_new.valid_to := pgmem.argument_time(p_arguments, 'valid_to');
+      v_new := pgmem.with_period(
+        pgmem.named_node(v_label, p_arguments -> 'properties', p_arguments ->> 'share',
+          pgmem.resolve_scope(p_caller, p_arguments ->> 'project_id', null), p_caller),
+        pgmem.argument_time(p_arguments, 'valid_from'), pgmem.argument_time(p_arguments, 'valid_to'));
       v_new := (pgmem.merge_node_state(pgmem.settled(v_node), v_new, v_label.key_field, true)).node;
       perform pgmem.link_named(v_new, p_arguments -> 'relations', p_caller);
       perform pgmem.store_embedding(v_new, null);

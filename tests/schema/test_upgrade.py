@@ -59,7 +59,7 @@ CHANGES = (
         "    pgmem.field('tags', 'texts', 'Its words.'),\n    pgmem.field('owner'",
     ),
     ("saving/28-remember.sql", "  p_valid_to timestamptz default null,\n", ""),
-    ("saving/28-remember.sql", "coalesce(p_valid_to, ", "coalesce(null::timestamptz, "),
+    ("saving/28-remember.sql", "v_caller), p_valid_from, p_valid_to)", "v_caller), p_valid_from, null)"),
     ("reading/34-neighbours.sql", "  p_hops pgmem.hops", "  p_hops bigint"),
     ("base/02-words.sql", "p_b text[]) returns float8", "p_b text[]) returns numeric"),
 )

@@ -102,6 +102,26 @@ def test_an_agent_does_not_change_expire_or_dilute_what_a_person_remembered(
     assert rows(props)[0]["props"]["extra"] == "poison"
 
 
+def test_the_period_among_the_properties_of_a_change_that_waited_is_its_period(
+    call: Call, rows: Rows, decided: object, shop: str, source: Source
+) -> None:
+    sent = {"name": "sigstore", "valid_from": "2026-02-01", "confidence": 0.5}
+    held = call("remember", label="Technology", properties=sent, project_id=shop)
+    assert held["dedup_outcome"] == "manual_review"
+    source("cli")
+    call("resolve_review", save_id=held["save_id"], outcome="supersede", by="Ada")
+    stored = rows(
+        "select props, valid_from::date::text, initial_confidence from pgmem.node where key = 'sigstore'"
+    )
+    assert stored == [
+        {
+            "props": {"name": "sigstore", "use": "always"},
+            "valid_from": "2026-02-01",
+            "initial_confidence": 0.5,
+        }
+    ]
+
+
 @pytest.mark.parametrize("purge", [False, True])
 def test_an_agent_does_not_forget_or_purge_what_a_person_decided(
     call: Call, rows: Rows, decided: object, shop: str, source: Source, purge: bool
