@@ -300,9 +300,7 @@ declare
   v_line    record;
   v_done    text;
   v_owner   pgmem.caller;
-  v_node    pgmem.node;
   v_nodes   pgmem.node[];
-  v_key     bigint;
   v_place   integer := 0;
 begin
   if not p_all_tenants then
@@ -323,9 +321,7 @@ begin
         v_owner := pgmem.import_owner(v_line.record, v_caller, p_all_tenants);
         v_nodes[v_line.number] := pgmem.import_place(v_line.record, v_owner);
       end loop;
-      for v_key in select distinct n.scope_key from unnest(v_nodes) n order by 1 loop
-        perform pgmem.lock_scope(v_key);
-      end loop;
+      perform pgmem.lock_scopes(array(select n.scope_key from unnest(v_nodes) n));
     end if;
     for v_line in select * from pgmem.import_lines(p_records, v_kind) loop
       v_place := v_line.place;

@@ -33,7 +33,7 @@ begin
       'Project %s is yours alone: what is shared needs a project saved with share = org.', p_scope.project_id);
   end if;
   if p_scope.focus is not null then
-    p_scope := pgmem.ensure_focus(p_scope, v_node, p_caller);
+    p_scope := pgmem.ensure_focus(p_scope, v_node);
   end if;
   v_node.scope := v_scope;
   if v_scope <> 'global' then
@@ -83,11 +83,7 @@ comment on function pgmem.ensure_project is 'The scope with its project, which i
 
 
 -- Reads node itself, by tenants.
-create or replace function pgmem.ensure_focus(
-  p_scope pgmem.scope_state,
-  p_node pgmem.node,
-  p_caller pgmem.caller
-) returns pgmem.scope_state
+create or replace function pgmem.ensure_focus(p_scope pgmem.scope_state, p_node pgmem.node) returns pgmem.scope_state
 language plpgsql as $$
 declare
   v_area pgmem.node := p_node;
