@@ -26,6 +26,9 @@ begin
   execute format('revoke temporary on database %I from public', current_database());
 end $$;
 
+-- The catalog has the addresses of the cells.
+revoke select on pg_catalog.pg_foreign_server from public;
+
 create schema if not exists front;
 comment on schema front is 'The directory of the cells: which of them an organisation is in. Clients have no right to it.';
 revoke all on schema front from public;
@@ -143,12 +146,19 @@ return w[10];
 comment on function front.cluster_of is 'The cluster, which is the rights at the cells, of a call.';
 
 
+-- In PL/pgSQL, which keeps its plans: one of a function of SQL would be made again for every call.
 create or replace function front.home(p_key text, out cell integer, out moving boolean, out placed boolean)
-language sql stable set search_path = front, pg_temp as $$
-  select coalesce(p.cell, s.cell, 0)::integer, coalesce(p.state = 'moving', false), p.cell is not null
-  from (select) as one
-  left join front.place p on p.org_id = p_key
-  left join front.slot s on p_key <> '' and s.slot = ('x' || substr(md5(p_key), 1, 8))::bit(32)::bigint & 1023;
+language plpgsql stable set search_path = front, pg_temp as $$
+begin
+  select p.cell, p.state = 'moving', true into cell, moving, placed from front.place p where p.org_id = p_key;
+  if not found then
+    moving := false;
+    placed := false;
+    select s.cell into cell from front.slot s
+    where p_key <> '' and s.slot = ('x' || substr(md5(p_key), 1, 8))::bit(32)::bigint & 1023;
+    cell := coalesce(cell, 0);
+  end if;
+end;
 $$;
 comment on function front.home is 'The cell of an organisation, and whether it is on its way to another one.';
 
@@ -180,7 +190,7 @@ begin
         '(in SQL pgmem.org_id or pgmem.user_id), or use a login or token bound to a tenant.' end;
   end if;
   for v_try in 1 .. 40 loop
-    select h.cell, h.moving into v_home from front.home(w[13]) h;
+    v_home := front.home(w[13]);
     exit when not (v_home.moving and v_writes);
     perform pg_sleep(0.05);
   end loop;

@@ -65,6 +65,8 @@ def move(directory: Directory, org_id: str, to: Cell, progress: Progress) -> Mov
     """
     if not org_id:
         raise InvalidArgument("Name the organisation to move.")
+    if "\x1f" in org_id:  # what the front routes a user by
+        raise InvalidArgument("A user without an organisation stays in its cell.")
     with _alone(directory, org_id):
         found = _unfinished(directory, org_id)
         if found is not None and found["to_cell"] != to.number:

@@ -104,11 +104,22 @@ NotPermitted: the login may not see the transactions of others.
 $$;
 
 
+-- One expression, whose plan is kept: every call through a front begins here.
 create or replace function pgmem.act_as(p_who text[]) returns boolean
-language sql volatile
-return (select bool_and(set_config('pgmem.' || n.name, coalesce(p_who[n.place], ''), true) is not null)
-        from unnest('{org_id,user_id,agent_id,session_id,source,made_at,now,login,bound}'::text[])
-          with ordinality as n(name, place));
+language plpgsql volatile as $$
+begin
+  return (
+    set_config('pgmem.org_id', coalesce(p_who[1], ''), true),
+    set_config('pgmem.user_id', coalesce(p_who[2], ''), true),
+    set_config('pgmem.agent_id', coalesce(p_who[3], ''), true),
+    set_config('pgmem.session_id', coalesce(p_who[4], ''), true),
+    set_config('pgmem.source', coalesce(p_who[5], ''), true),
+    set_config('pgmem.made_at', coalesce(p_who[6], ''), true),
+    set_config('pgmem.now', coalesce(p_who[7], ''), true),
+    set_config('pgmem.login', coalesce(p_who[8], ''), true),
+    set_config('pgmem.bound', coalesce(p_who[9], ''), true)) is not null;
+end;
+$$;
 comment on function pgmem.act_as is $$
 Take the identity that a front sends, until the transaction ends; true.
 
@@ -280,7 +291,8 @@ language sql stable set search_path = pgmem, pg_temp as $$
      from pg_attribute a
      where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
        and (s.name, a.attname) <> ('embedding', 'indexed')),
-    case when p_org_id <> '' then replace(replace(s.condition, '$1', quote_literal(p_org_id)), '$2', quote_literal(''))
+    -- The user first: the name of an organisation may hold $2.
+    case when p_org_id <> '' then replace(replace(s.condition, '$2', quote_literal('')), '$1', quote_literal(p_org_id))
       -- The public memories.
       when s.name = 'node' then 't.tenant = pgmem.tenant_of() and t.label <> ''GlobalScope'''
       when exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'tenant' and not a.attisdropped)

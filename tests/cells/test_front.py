@@ -8,7 +8,6 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from psycopg.rows import dict_row
 from typer.testing import CliRunner
 
 from pgmem import Memory
@@ -227,99 +226,6 @@ def test_erasing_an_organisation_clears_the_directory(fleet: Fleet) -> None:
         with fleet.cell(other) as cell:
             assert cell.execute("select * from pgmem.away where org_id = %s", (org,)).fetchone() is None
     assert fleet.rows_of(org) == {}
-
-
-@pytest.fixture
-def analyst(fleet: Fleet) -> tuple[str, str]:
-    """A login of the front that is bound to an organisation; its DSN and the organisation."""
-    org, login = name(), f"analyst_{uuid4().hex[:8]}"
-    started(fleet, org)
-    with fleet.session() as connection:
-        connection.execute(f"create role {login} login; grant pgmem_writer, pgmem_reader to {login}".encode())
-        connection.execute("select * from pgmem.bind_role(%s, %s, 'ana')", (login, org))
-    return fleet.front.dsn(fleet.name, login), org
-
-
-def test_a_bound_login_is_its_tenant_whatever_it_sets(fleet: Fleet, analyst: tuple[str, str]) -> None:
-    dsn, org = analyst
-    victim = name()
-    started(fleet, victim)
-    with fleet.session(victim) as connection:
-        caller(connection)("save_context", content="The victim's secret", project_id="shop")
-    with psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection:
-        act(connection, victim)
-        assert connection.execute("select * from pgmem.search_memory('secret')").fetchall() == []
-        assert {row["org_id"] for row in connection.execute("select org_id from pgmem.memory")} <= {org}
-        caller(connection)("save_context", content="Mine", project_id="shop")
-    assert set(fleet.rows_of(org)) == {fleet.home(org)}
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "select * from relay.retrieve_context(array['victim','u','','','sql','','','x','','pgmem_owner','read','caller','victim','x'], 'shop')",
-        "select front.who('x', 'read', 'caller', 'victim', 'u')",
-        "select * from front.cells_of(array['victim'])",
-        "select * from front.place",
-        "select * from front.token",
-        "select * from relay.ping(0)",
-        "create function relay.x() returns integer language sql return 1",
-        "create function public.x() returns integer language plproxy as $$ cluster 'pgmem_owner'; run on 0; select 1; $$",
-        "select * from pgmem.issue_token('victim')",
-        "select * from pgmem.list_tenants()",
-        "select * from pgmem.list_tokens()",
-        "select * from pgmem.erase_subject('victim', '', false, 'me')",
-        "select * from pgmem.backlog()",
-        "select * from pgmem.set_setting('focus_limit', '1')",
-        "select * from pgmem.verify_token('pgmem_x')",
-    ],
-)
-def test_a_bound_login_reaches_nothing_of_others(analyst: tuple[str, str], statement: str) -> None:
-    with psycopg.connect(analyst[0], autocommit=True) as connection:
-        with pytest.raises(psycopg.Error) as error:
-            connection.execute(statement.encode())
-        assert error.value.sqlstate in ("42501", "PM004"), error.value
-
-
-def test_a_bound_login_does_not_get_the_work_of_a_worker(fleet: Fleet, analyst: tuple[str, str]) -> None:
-    """At the cell it comes by a trusted login, which may embed the texts of all tenants."""
-    dsn, org = analyst
-    victim = fleet.org_in(fleet.home(org), f"v{name()}")
-    started(fleet, victim)
-    with fleet.cell(fleet.home(org)) as cell:
-        cell.execute("select pgmem.register_model('test:m', 3)")
-        cell.execute("select pgmem.activate_model('test:m')")
-        queued = cell.execute("select count(*) as n from pgmem.embedding_queue").fetchone()
-        assert queued is not None
-        assert queued["n"] > 0
-    with psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection:
-        rows = connection.execute("select * from pgmem.claim_embeddings('test:m', 1000)").fetchall()
-        assert rows
-        with fleet.cell(fleet.home(org)) as cell:
-            seqs = [row["node_seq"] for row in rows]
-            orgs = cell.execute(
-                "select distinct org_id from pgmem.node where seq = any (%s)", (seqs,)
-            ).fetchall()
-        assert {row["org_id"] for row in orgs} == {org}
-        with pytest.raises(psycopg.Error, match="not registered"):
-            connection.execute("select * from pgmem.register_model('test:other', 3)")
-    with fleet.cell(fleet.home(org)) as cell:
-        cell.execute("update pgmem.embedding_model set active = false")
-        cell.execute("select pgmem.drop_model('test:m')")
-
-
-@pytest.mark.parametrize(
-    "org", ["a\x1fb", "a\nb", "\x01", "o" * 300, "Ünïcödé 組織", "a'b\"c\\d", "{x,y}", "NULL"]
-)
-def test_any_name_of_an_organisation_reaches_one_cell_or_is_refused(fleet: Fleet, org: str) -> None:
-    with fleet.session(org) as connection:
-        try:
-            saved = caller(connection)("save_session", objective="Open", project_id="shop")
-        except psycopg.Error as error:
-            assert error.sqlstate == "PM001"
-            return
-        assert saved["status"] == "saved"
-        assert set(fleet.rows_of(org)) == {fleet.home(org)}
 
 
 def test_a_store_that_holds_memories_does_not_become_a_front(fleet: Fleet) -> None:

@@ -615,9 +615,14 @@ async def attack(
     pages: int = 0,
     changes: int = 0,
     rounds: int = 3,
+    stores: Iterable[str] | None = None,
+    done: Attack | None = None,
 ) -> Attack:
-    """`rounds` times, all tenants at once, so many calls of each over each way in."""
-    done = Attack()
+    """`rounds` times, all tenants at once, so many calls of each over each way in.
+
+    `stores`: where the tables are, if `dsn` is a front of the test; `done`: to watch the attack as it goes on.
+    """
+    done = done or Attack()
     tokens = {
         u: str(call("issue_token", org_id=org, user_id=name)["token"]) for u, (org, name) in TENANTS.items()
     }
@@ -671,7 +676,7 @@ async def attack(
     ):
         owners = [
             await stack.enter_async_context(await AsyncConnection.connect(store, autocommit=True))
-            for store in stores_of(dsn)
+            for store in stores or stores_of(dsn)
         ]
         done.declared = declared(await (await owners[0].execute(DECLARED)).fetchall())
         for number in range(rounds):
