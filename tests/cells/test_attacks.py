@@ -294,7 +294,7 @@ def test_a_search_path_of_the_caller_changes_nothing(fleet: Fleet, org: str) -> 
     with fleet.session(org) as connection:
         try:
             for statement in made:
-                connection.execute(sql.SQL(statement).format(sql.Identifier(trap)))  # type: ignore[arg-type]
+                connection.execute(sql.SQL(statement).format(sql.Identifier(trap)))
             connection.execute(f"set search_path = {trap}, pg_catalog, pgmem".encode())
             saved = caller(connection)("save_context", content="Not caught", project_id="shop")
             assert saved["status"] == "saved"
