@@ -13,6 +13,7 @@ import typer
 from pgmem.cells import directory, mover
 from pgmem.cells.directory import Cell, Directory
 from pgmem.cli.options import AsJson, EnvFile, Rows, exit_on_error, load_settings, print_json, stop, terminal
+from pgmem.escaping import counted
 
 T = TypeVar("T")
 
@@ -63,6 +64,16 @@ def _steps(*, quiet: bool) -> Iterator[Callable[[str], None]]:
         yield lambda line: console.print(line, highlight=False, soft_wrap=True)
 
 
+def _show(as_json: bool, found: object, said: str | Rows) -> None:
+    """Print what was found: for a program, or what is said of it."""
+    if as_json:
+        print_json(found)
+    elif isinstance(said, str):
+        typer.echo(said)
+    else:
+        terminal().print(said)
+
+
 _HEADINGS = ("cell", "name", "new organisations", "reached by", "owner's DSN")
 
 
@@ -81,15 +92,9 @@ def cells_init(
 ) -> None:
     """Make a database a front, or write its functions anew. The server of the front needs PL/Proxy."""
     verbs, cells = exit_on_error(lambda: directory.init(_front(front), cell or ()), "the front")
-    if as_json:
-        print_json({"verbs": verbs, "cells": [asdict(each) for each in cells]})
-        return
-    if not cells:
-        typer.echo("The front has no cell yet: pgmem cells add DSN.")
-        return
-    typer.echo(
-        f"The front has {verbs} verbs, and {len(cells)} cell{'s' if len(cells) > 1 else ''} behind it."
-    )
+    none = "The front has no cell yet: pgmem cells add DSN."
+    behind = f"The front has {verbs} verbs, and {counted(len(cells), 'cell')} behind it."
+    _show(as_json, {"verbs": verbs, "cells": [asdict(each) for each in cells]}, behind if cells else none)
 
 
 @app.command()
@@ -114,31 +119,22 @@ def add(
     """Add a store as a cell. Organisations to come are shared evenly; those that exist stay where they are."""
     password = None if password_file is None else password_file.read_text(encoding="utf-8").strip()
     made = _do(front, lambda found: found.add(dsn, through, name, password))
-    if as_json:
-        print_json(made)
-    else:
-        typer.echo(f"{made.name} is cell {made.number}; the next new organisations come to it too.")
+    _show(as_json, made, f"{made.name} is cell {made.number}; the next new organisations come to it too.")
 
 
 @app.command("list")
 def list_(front: Front = None, as_json: AsJson = False) -> None:
     """List the cells."""
     cells = _do(front, lambda found: found.cells())
-    if as_json:
-        print_json(cells)
-    else:
-        terminal().print(Rows(_HEADINGS, map(_row, cells)))
+    _show(as_json, cells, Rows(_HEADINGS, map(_row, cells)))
 
 
 @app.command()
 def where(org: Org, front: Front = None, as_json: AsJson = False) -> None:
     """Show the cell of an organisation, with the DSN for what needs the cell itself: export, cypher, transactions."""
     home = _do(front, lambda found: found.where(org))
-    if as_json:
-        print_json(home)
-    else:
-        why = "" if home.placed else " (by the hash of its name)"
-        typer.echo(f"cell {home.cell} ({home.name}), {home.state}{why}: {home.dsn}")
+    why = "" if home.placed else " (by the hash of its name)"
+    _show(as_json, home, f"cell {home.cell} ({home.name}), {home.state}{why}: {home.dsn}")
 
 
 @app.command()
@@ -166,10 +162,7 @@ def status(front: Front = None, as_json: AsJson = False) -> None:
 def place(org: Org, cell: Which, front: Front = None, as_json: AsJson = False) -> None:
     """Choose the cell of an organisation before it saves anything."""
     done = _do(front, lambda found: mover.place(found, org, found.cell(cell)))
-    if as_json:
-        print_json(done)
-    else:
-        typer.echo(f"{org} comes to cell {done.to_cell}.")
+    _show(as_json, done, f"{org} comes to cell {done.to_cell}.")
 
 
 @app.command()
@@ -188,10 +181,7 @@ def move(
             done = _do(front, lambda found: mover.undo(found, org, show))
         else:
             done = _do(front, lambda found: mover.move(found, org, found.cell(cell), show))
-    if as_json:
-        print_json(done)
-    else:
-        typer.echo(_said(done))
+    _show(as_json, done, _said(done))
 
 
 def _said(done: mover.Moved) -> str:
@@ -214,10 +204,7 @@ def drain(cell: Which, front: Front = None, as_json: AsJson = False) -> None:
             return moved
 
         moved = _do(front, run)
-    if as_json:
-        print_json(moved)
-    else:
-        typer.echo(f"{len(moved)} organisations have left the cell.")
+    _show(as_json, moved, f"{len(moved)} organisations have left the cell.")
 
 
 @app.command()
@@ -231,10 +218,7 @@ def publish(
     """Copy the public memories of one cell to all others, as they are. Public memories come by pgmem import."""
     with _steps(quiet=as_json) as show:
         done = _do(front, lambda found: mover.publish(found, found.cell(home), show))
-    if as_json:
-        print_json(done)
-    else:
-        typer.echo(f"The public memories of cell {home} are in {len(done)} other cells.")
+    _show(as_json, done, f"The public memories of cell {home} are in {len(done)} other cells.")
 
 
 @app.command()
@@ -247,10 +231,7 @@ def failover(
 ) -> None:
     """Let the front reach a cell by another address: that of its promoted replica."""
     found = _do(front, lambda known: known.fail_over(known.cell(cell), dsn, admin))
-    if as_json:
-        print_json(found)
-    else:
-        typer.echo(f"The front reaches cell {found.number} by {found.dsn}.")
+    _show(as_json, found, f"The front reaches cell {found.number} by {found.dsn}.")
 
 
 @app.command()
@@ -258,7 +239,4 @@ def upgrade(front: Front = None, as_json: AsJson = False) -> None:
     """Upgrade the cells to this release, one by one, and the front after them."""
     with _steps(quiet=as_json) as show:
         release = _do(front, lambda found: found.upgrade(show))
-    if as_json:
-        print_json({"release": release})
-    else:
-        typer.echo(f"All cells and the front have pgmem {release}.")
+    _show(as_json, {"release": release}, f"All cells and the front have pgmem {release}.")

@@ -13,7 +13,7 @@ from typer.models import ArgumentInfo
 
 from pgmem._verbs import KINDS
 from pgmem.cli.options import Store, stop, store_command, typed
-from pgmem.cli.verbs import Call, verb_command
+from pgmem.cli.verbs import Call, parameter, verb_command
 from pgmem.declaration import Field, Kind
 from pgmem.documents import parse
 from pgmem.errors import InvalidArgument, PgmemError
@@ -90,12 +90,7 @@ def _parameter(field: Field, last: bool) -> inspect.Parameter:
         kind, given = str, typer.Option(f"--{word}", help=f"{meaning}.")
     else:
         kind, given = float, typer.Option(f"--{word}", min=0, max=1, help=f"{meaning}.")
-    return inspect.Parameter(
-        field.name,
-        inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        default=None,
-        annotation=Annotated[kind | None, given],
-    )
+    return parameter(field.name, Annotated[kind | None, given], None)
 
 
 def _command(kind: Kind) -> None:
@@ -108,9 +103,8 @@ def _command(kind: Kind) -> None:
     required = [field for field in kind.fields if field.required]
     own = [_parameter(field, field is required[-1]) for field in kind.fields if not field.hidden]
     own.sort(key=lambda parameter: not isinstance(parameter.annotation.__metadata__[0], ArgumentInfo))
-    first = inspect.Parameter("store", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Store)
     placed = inspect.signature(_placed, eval_str=True).parameters.values()
-    run.__signature__ = inspect.Signature([first, *own, *placed])  # type: ignore[attr-defined]
+    run.__signature__ = inspect.Signature([parameter("store", Store), *own, *placed])  # type: ignore[attr-defined]
     name = kind.verb.rpartition("_")[2]
     save.command(name)(store_command(run))
 

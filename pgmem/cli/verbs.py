@@ -115,7 +115,9 @@ def verb_command(
             if name not in without and not ("which" in names and name in ("label", "key"))
         }
         made = [
-            _which() if word == "which" else _word(word, taken[word.removesuffix("...")], filled)
+            parameter("which", Which)
+            if word == "which"
+            else _word(word, taken[word.removesuffix("...")], filled)
             for word in words
         ]
         made += [
@@ -135,17 +137,25 @@ def verb_command(
                     sent[name] = value
             return command(Call(store, verb, sent, which), **given)
 
-        first = inspect.Parameter("store", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Store)
         # Python wants those without a default first; a command line does not.
         made = sorted((*made, *own), key=lambda one: one.default is not inspect.Parameter.empty)
-        run.__signature__ = inspect.Signature([first, *made])  # type: ignore[attr-defined]
+        run.__signature__ = inspect.Signature([parameter("store", Store), *made])  # type: ignore[attr-defined]
         return store_command(run)
 
     return decorate
 
 
-def _which() -> inspect.Parameter:
-    return inspect.Parameter("which", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Which)
+def parameter(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    """An argument or an option of a command that is made; without a default it is required."""
+    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=kind)
+
+
+def _taken(name: str, kind: Any, typed: Any, *, required: bool) -> inspect.Parameter:
+    return (
+        parameter(name, Annotated[kind, typed])
+        if required
+        else parameter(name, Annotated[kind | None, typed], None)
+    )
 
 
 def _word(word: str, argument: Argument, filled: Mapping[str, Any]) -> inspect.Parameter:
@@ -153,13 +163,7 @@ def _word(word: str, argument: Argument, filled: Mapping[str, Any]) -> inspect.P
     kind = list[str] if name != word else _kind(argument)
     metavar = "ID" if argument.type == "uuid" else name.removesuffix("_id").upper()
     made = typer.Argument(help=meaning(argument), metavar=metavar)
-    required = argument.required and name not in filled
-    return inspect.Parameter(
-        name,
-        inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        default=inspect.Parameter.empty if required else None,
-        annotation=Annotated[kind if required else kind | None, made],
-    )
+    return _taken(name, kind, made, required=argument.required and name not in filled)
 
 
 def _option(
@@ -188,13 +192,7 @@ def _option(
         if argument.choices or argument.type == "boolean"
         else METAVARS.get(argument.type, "TEXT"),
     )
-    required = argument.required and name not in filled
-    return inspect.Parameter(
-        name,
-        inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        default=inspect.Parameter.empty if required else None,
-        annotation=Annotated[_kind(argument) if required else _kind(argument) | None, made],
-    )
+    return _taken(name, _kind(argument), made, required=argument.required and name not in filled)
 
 
 def _bound(number: float | None, argument: Argument) -> float | None:
