@@ -95,7 +95,7 @@ class Outbox:
         plain_files.create(draft, _text({"database": self._database, **asdict(save)}).encode())
         try:
             draft.rename(target)
-            self._sync_folder()
+            plain_files.sync(self.folder)
         except BaseException:
             for path in (draft, target):  # a save that was not acknowledged must not be replayed
                 path.unlink(missing_ok=True)
@@ -205,13 +205,6 @@ class Outbox:
             source=found["source"],
             made_at=datetime.fromisoformat(found["made_at"]),
         )
-
-    def _sync_folder(self) -> None:
-        descriptor = os.open(self.folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def lane(scope: MemoryScope, project_id: object) -> str:

@@ -125,6 +125,19 @@ def append(path: Path, text: str) -> None:
         file.write(text)
 
 
+def sync(path: Path) -> None:
+    """Return when a file or a folder, with the names in it, is on the disk.
+
+    Raises:
+        OSError: it cannot be opened or written.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def make_folder(path: Path) -> None:
     """Make a folder that its owner alone enters, and those above it that are missing; one that is there stays as it is.
 

@@ -218,11 +218,7 @@ class Directory:
             InvalidArgument: the store has no number or one that is taken, differs from the other cells, or is not what
                 the front reaches; the message says which.
         """
-        for dsn in filter(None, (admin_dsn, through)):
-            if without_secrets(dsn) != dsn:
-                raise InvalidArgument(
-                    "A DSN of the directory holds no password: put it into a password file (~/.pgpass)."
-                )
+        _require_no_password(admin_dsn, through)
         with connect(admin_dsn, "The store") as there:
             found = profile(there)
             if found["cell"] is None:
@@ -336,11 +332,7 @@ class Directory:
         Raises:
             InvalidArgument: the address is not that cell's.
         """
-        for dsn in filter(None, (admin_dsn, through)):
-            if without_secrets(dsn) != dsn:
-                raise InvalidArgument(
-                    "A DSN of the directory holds no password: put it into a password file (~/.pgpass)."
-                )
+        _require_no_password(admin_dsn, through)
         with self.connection.transaction():
             self.connection.execute(
                 "update front.cell set dsn = %s, admin_dsn = coalesce(%s, admin_dsn) where number = %s",
@@ -504,3 +496,11 @@ def differences(
         elif what != "digest" or one_cell["release"] == other["release"]:
             said.append(f"{what}: {str(here)[:12]} and {str(there)[:12]}")
     return said
+
+
+def _require_no_password(*dsns: str | None) -> None:
+    for dsn in filter(None, dsns):
+        if without_secrets(dsn) != dsn:
+            raise InvalidArgument(
+                "A DSN of the directory holds no password: put it into a password file (~/.pgpass)."
+            )

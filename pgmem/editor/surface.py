@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pgmem.database.identity import Identity, opening
+from pgmem.editor.texts import fitting
 from pgmem.escaping import as_data, as_data_in_json
 
 _LIMIT = 800  # characters; more would displace the file that the agent is about to read
@@ -118,17 +119,13 @@ def _quoted(text: str) -> str:
 
 def render(answer: Mapping[str, Any]) -> str:
     """A heading and one line per match, 800 characters at most; empty without matches."""
-    lines: list[str] = []
-    left = _LIMIT - len(_HEADING) - 1
-    for match in answer.get("matches", ()):
-        old = ", stale" if match["freshness"] == "stale" else ""
-        line = _plain(f"[{match['label']}{old}] {match['name']}: {match['content']}")
-        if len(line) > left:
-            line = line[: left - 1] + "…" if left > 80 else ""
-        if not line:
-            break
-        lines.append(line)
-        left -= len(line) + 1
+    said = (
+        _plain(
+            f"[{one['label']}{', stale' if one['freshness'] == 'stale' else ''}] {one['name']}: {one['content']}"
+        )
+        for one in answer.get("matches", ())
+    )
+    lines = fitting(said, _LIMIT - len(_HEADING) - 1, 80)
     return "\n".join([_HEADING, *lines]) if lines else ""
 
 

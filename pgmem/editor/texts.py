@@ -16,6 +16,7 @@ __all__ = [
     "conflict_line",
     "conversation_lines",
     "files_line",
+    "fitting",
     "item_line",
     "near_lines",
     "quoted",
@@ -37,15 +38,21 @@ def block(project: str | None, heading: str, lines: Iterable[str], max_tokens: i
     """
     opening = f"<{INJECTED} project={quoted(project or '')}>\n{heading}"
     left = max_tokens * _CHARACTERS_A_TOKEN - len(opening) - len(INJECTED) - 4
-    kept: list[str] = []
+    kept = fitting(lines, left - 1, 119)
+    return ("\n".join([opening, *kept, f"</{INJECTED}>"]) if kept else ""), len(kept)
+
+
+def fitting(lines: Iterable[str], left: int, least: int) -> list[str]:
+    """Return the lines that fit into `left` characters, each with a line end; the last is cut if `least` are left."""
+    kept = []
     for line in lines:
-        if len(line) + 1 > left:
-            line = line[: left - 2] + "…" if left > 120 else ""
+        if len(line) > left:
+            line = line[: left - 1] + "…" if left > least else ""
         if not line:
             break
         kept.append(line)
         left -= len(line) + 1
-    return ("\n".join([opening, *kept, f"</{INJECTED}>"]) if kept else ""), len(kept)
+    return kept
 
 
 def item_line(item: Mapping[str, Any]) -> str:

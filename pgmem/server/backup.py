@@ -27,6 +27,7 @@ import psycopg
 from psycopg import IsolationLevel, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from pgmem import plain_files
 from pgmem.documents import parse
 from pgmem.errors import EmbeddedServerError, InvalidArgument
 from pgmem.install import schema
@@ -100,11 +101,11 @@ def backup(server: EmbeddedServer, folder: Path, progress: Progress = lambda _st
         (part / _MANIFEST).write_text(json.dumps(asdict(done), indent=2) + "\n", encoding="utf-8")
         for path in part.iterdir():
             path.chmod(0o600)
-            _sync(path)
+            plain_files.sync(path)
         if folder.exists():
             folder.rmdir()
         part.rename(folder)
-        _sync(folder.parent)
+        plain_files.sync(folder.parent)
     return done
 
 
@@ -389,14 +390,6 @@ def _read(folder: Path) -> Backup:
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _command(server: EmbeddedServer, program: str, *arguments: str) -> dict[str, Any]:

@@ -513,13 +513,9 @@ class EmbeddedServer:
             raise EmbeddedServerError(f"initdb failed under {self._data_dir}: {output}")
         self._make_private(_MADE_BY, self._wheel_in_use())
         new.rename(self._cluster)  # fails if the place holds files, which are then not removed
-        directory = os.open(self._data_dir, os.O_RDONLY)
-        try:
-            os.fsync(
-                directory
-            )  # a power cut must not restore the temporary name, which would be cleared away
-        finally:
-            os.close(directory)
+        plain_files.sync(
+            self._data_dir
+        )  # or a power cut restores the temporary name, which would be cleared away
 
     def _stop(self) -> None:
         """Shut down fast; by a signal, because pg_ctl would also signal another process with the same pid."""
