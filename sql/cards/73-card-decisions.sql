@@ -122,7 +122,6 @@ create or replace function pgmem.reject_card(
 ) returns pgmem.card_decision
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
-  v_answer pgmem.card_decision;
   v_reason text;
   v_node   pgmem.node;
 begin
@@ -130,10 +129,7 @@ begin
   v_reason := pgmem.clean_text(p_reason, 'reason');
   v_node := pgmem.decide_card(p_card_id, 'reject', array['draft'], 'rejected', p_by, v_reason,
     jsonb_build_object('rejected_by', btrim(p_by), 'rejection', v_reason));
-  v_answer.card_id := v_node.id;
-  v_answer.status := v_node.status;
-  v_answer.superseded := '{}';
-  return v_answer;
+  return row(v_node.id, v_node.status, null, null, null, '{}')::pgmem.card_decision;
 end;
 $$;
 comment on function pgmem.reject_card is $$
@@ -160,16 +156,12 @@ create or replace function pgmem.archive_card(
 ) returns pgmem.card_decision
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
-  v_answer pgmem.card_decision;
   v_node pgmem.node;
 begin
   perform pgmem.require_reviewer('archive_card');
   v_node := pgmem.decide_card(p_card_id, 'archive', array['active', 'stale', 'historical', 'superseded'], 'archived',
     p_by, pgmem.clean_text(p_reason, 'reason'), '{}');
-  v_answer.card_id := v_node.id;
-  v_answer.status := v_node.status;
-  v_answer.superseded := '{}';
-  return v_answer;
+  return row(v_node.id, v_node.status, null, null, null, '{}')::pgmem.card_decision;
 end;
 $$;
 comment on function pgmem.archive_card is $$

@@ -84,12 +84,9 @@ begin
   v_answer.labels_made := '{}';
   v_answer.relations_made := '{}';
   for v_item in select value from jsonb_array_elements(p_labels) loop
-    v_name := v_item ->> 'name';
-    if coalesce(v_name, '') !~ '^[A-Z][A-Za-z0-9_]{0,62}$' then
-      raise exception using errcode = 'PM001',
-        message = format('%s is not a label: send letters, digits and _, an upper-case letter first.',
-                         quote_literal(left(coalesce(v_name, ''), 80)));
-    elsif exists (select from pgmem.relation r where r.name = v_name) then
+    v_name := pgmem.require_name(v_item ->> 'name', '^[A-Z][A-Za-z0-9_]{0,62}$',
+      'a label: send letters, digits and _, an upper-case letter first.');
+    if exists (select from pgmem.relation r where r.name = v_name) then
       raise exception using errcode = 'PM001',
         message = format('%s is a relation here; one name is never both label and relation.', v_name);
     end if;
@@ -108,12 +105,9 @@ begin
     end if;
   end loop;
   for v_item in select value from jsonb_array_elements(p_relations) loop
-    v_name := v_item ->> 'name';
-    if coalesce(v_name, '') !~ '^[A-Z][A-Z0-9_]{0,62}$' then
-      raise exception using errcode = 'PM001',
-        message = format('%s is not a relation: send upper-case letters, digits and _, a letter first.',
-                         quote_literal(left(coalesce(v_name, ''), 80)));
-    elsif exists (select from pgmem.label l where l.name = v_name) then
+    v_name := pgmem.require_name(v_item ->> 'name', '^[A-Z][A-Z0-9_]{0,62}$',
+      'a relation: send upper-case letters, digits and _, a letter first.');
+    if exists (select from pgmem.label l where l.name = v_name) then
       raise exception using errcode = 'PM001',
         message = format('%s is a label here; one name is never both label and relation.', v_name);
     end if;
@@ -210,6 +204,18 @@ end;
 $$;
 comment on function pgmem.require_relation is
   'A relation of the registry; an unknown one is an error that names the nearest, or all that relate makes.';
+
+
+create or replace function pgmem.require_name(p_name text, p_pattern text, p_what text) returns text
+language plpgsql immutable set search_path = pgmem, pg_temp as $$
+begin
+  if coalesce(p_name, '') !~ p_pattern then
+    raise exception using errcode = 'PM001', message = format('%s is not %s', quote_literal(left(coalesce(p_name, ''), 80)), p_what);
+  end if;
+  return p_name;
+end;
+$$;
+comment on function pgmem.require_name is 'A name of the vocabulary; one of another form is an error that says what it is not.';
 
 
 create or replace function pgmem.require_memory_label(p_label text) returns pgmem.label

@@ -847,7 +847,6 @@ create or replace function pgmem.edit_memory(
 ) returns pgmem.edited_memory
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
-  v_answer pgmem.edited_memory;
   v_caller pgmem.caller := pgmem.require_writer();
   v_title  text := case when p_title is not null then pgmem.clean_title(p_title, 'title') end;
   v_by     text;
@@ -890,12 +889,7 @@ begin
   v_node.agent_id := v_by;
   v_node := pgmem.update_node(v_node);
   perform pgmem.store_embedding(v_node, null);
-  v_answer.id := v_node.id;
-  v_answer.label := v_node.label;
-  v_answer.title := v_node.title;
-  v_answer.status := v_node.status;
-  v_answer.version := v_node.version;
-  return v_answer;
+  return row(v_node.id, v_node.label, v_node.title, v_node.status, v_node.version)::pgmem.edited_memory;
 end;
 $$;
 comment on function pgmem.edit_memory is $$
