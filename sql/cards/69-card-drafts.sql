@@ -29,8 +29,9 @@ declare
     '{MAY}', '((you|we|one|i|they|agents?|anyone|it)( now)?( may| can| could|( are| is|''re)( now)? (free|allowed|'
       'permitted|cleared|entitled) to)|feel free to|can be|may be|(is|it''s) (now )?(safe|fine|ok|okay|all right|allowed|permitted) '
       'to|go ahead and|FREE)\W+{ADVERB}',
+    '{FINE}', '(is|are)\W+(now\W+)?(fine|ok|okay|safe|all right|allowed|permitted)',
     '{ADVERB}', '((can|may|will|would|could|might|does|do|is|are|was|were|has|have|been|be|also|now|already|then|here|'
-      'itself|themselves|able|free|to|allowed|permitted|\w+ly)\W+){0,4}',
+      'itself|themselves|able|free|to|allowed|permitted|counts? as|considered|deemed|treated as|\w+ly)\W+){0,4}',
     '{ANY}', '((?!(NOT|by|who|which|that)\M)\w+\W+){0,4}?',
     '{GRANT}', '(allow(s|ed)?|permit(s|ted)?|authori[sz]e[sd]?|grant(s|ed)?|lets?|entitle[sd]?|empower(s|ed)?)',  -- words: as is
     '{GRANTED}', '(allowed|permitted|authori[sz]ed|granted|approved|sanctioned|licensed)',
@@ -74,6 +75,8 @@ begin
     ('permission to edit', 'sentence', '{ACT}\W+{ANY}{GRANTED}\W+{ANY}{BASIS}'),
     ('permission to edit', 'sentence', '{BASIS}\M.*\m{MAY}{ACT}'),
     ('permission to edit', 'sentence', '{MAY}{ACT}\M.*\m{BASIS}'),
+    ('permission to edit', 'sentence', '{BASIS}\M.*\m{ACT}\W+{ANY}{FINE}'),
+    ('permission to edit', 'sentence', '{ACT}\W+{ANY}{FINE}\M.*\m{BASIS}'),
     ('permission to edit', 'clause',
      '{SOURCE}\W+{ADVERB}{SAYS}{ANY}{MAY}{ACT}'),
     ('overriding findings', 'clause', '{SOURCE}\W+{ADVERB}(overrides?|overrode|overridden|overrul(e|es|ed))'),
@@ -83,6 +86,8 @@ begin
     ('clearing findings', 'sentence', '{BASIS}\M.*\m{MAY}{AVOID}\W+{ANY}{FINDING}'),
     ('a wider scope', 'clause', '{SOURCE}\W+{ADVERB}({GRANT}\W+{ANY})?{EXPAND}\W+{ANY}scope'),
     ('a wider scope', 'sentence', '{BASIS}\M.*\mscope\W+{ADVERB}{EXPAND}'),
+    ('a wider scope', 'sentence', '{BASIS}\M.*\m{MAY}{EXPAND}\W+{ANY}scope'),
+    ('a wider scope', 'sentence', '{MAY}{EXPAND}\W+{ANY}scope\M.*\m{BASIS}'),
     ('a wider scope', 'sentence', 'scope\W+{ADVERB}{EXPAND}\W+{ANY}{BASIS}'),
     ('skipping verification', 'clause', '{SOURCE}\W+{ADVERB}({GRANT}\W+{ANY})?{AVOID}\W+{ANY}{CHECK}'),
     ('skipping verification', 'sentence',
