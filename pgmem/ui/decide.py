@@ -9,10 +9,11 @@ from typing import Any, Literal, cast
 from uuid import UUID
 
 from pgmem.errors import ContractError, InvalidArgument, MemoryNotFound, PgmemError
+from pgmem.escaping import counted
 from pgmem.models import Card, MemoryEntry, ReviewDetail, SaveStatus
 from pgmem.ui import words
-from pgmem.ui.memories import approval
-from pgmem.ui.visit import Page, Redirect, Visit, whole
+from pgmem.ui.memories import back_to, forgotten, reverted
+from pgmem.ui.visit import Page, Redirect, Visit, one_of, whole
 
 Outcome = Literal["new", "supersede", "drop"]
 
@@ -213,25 +214,14 @@ async def undo(visit: Visit) -> Redirect:
     """Undo a decision: forget the saved memory, and restore the replaced one."""
     made = await visit.memory.find_memory(visit.identity("artifact"))
     if made.status == "active":
-        await visit.memory.forget(
-            made.label, str(made.id), governance_token=await approval(visit, made, "Forget")
-        )
-    if visit.form.get("candidate"):
-        old = await visit.memory.find_memory(visit.identity("candidate"))
-        await visit.memory.revert(
-            old.label,
-            str(old.id),
-            whole("version", visit.field("version"), 2**31 - 1),
-            governance_token=await approval(visit, old, "Revert"),
-        )
-    visit.flash(
-        "Undone. The old one is active again; the new one is archived."
-        if visit.form.get("candidate")
-        else "Undone. The saved memory is archived."
-    )
-    return Redirect(
-        visit.url(f"/memory/{visit.identity('candidate') if visit.form.get('candidate') else made.id}")
-    )
+        await forgotten(visit, made)
+    if not visit.form.get("candidate"):
+        visit.flash("Undone. The saved memory is archived.")
+        return Redirect(visit.url(f"/memory/{made.id}"))
+    old = await visit.memory.find_memory(visit.identity("candidate"))
+    await reverted(visit, old, whole("version", visit.field("version"), 2**31 - 1))
+    visit.flash("Undone. The old one is active again; the new one is archived.")
+    return Redirect(visit.url(f"/memory/{old.id}"))
 
 
 # Insights
@@ -257,8 +247,7 @@ async def reflect(visit: Visit) -> Redirect:
 async def judge(visit: Visit) -> Redirect:
     """Judge one insight, those that are ticked, or all that are shown."""
     action, _, one = visit.field("action").partition(":")
-    if action not in _JUDGED:
-        raise InvalidArgument(f"action is {', '.join(_JUDGED)}, not {action[:40]!r}.")
+    one_of("action", action, _JUDGED)
     try:
         wanted = {UUID(one)} if one else set(visit.chosen())
     except ValueError:
@@ -271,8 +260,7 @@ async def judge(visit: Visit) -> Redirect:
                 if action == "holds":
                     await visit.memory.confirm(source.id)
                 elif action == "gone" and source.status in ("active", "approved"):
-                    token = await approval(visit, source, "Forget")
-                    await visit.memory.forget(source.label, str(source.id), governance_token=token)
+                    await forgotten(visit, source)
             await visit.memory.review_insight(
                 str(insight.id), "approve" if action == "approve" else "dismiss"
             )
@@ -285,7 +273,7 @@ async def judge(visit: Visit) -> Redirect:
         link = (
             (visit.url(f"/memory/{found[0].sources[0]}"), "View") if action == "holds" and done == 1 else None
         )
-        visit.flash(f"{done} {'insight' if done == 1 else 'insights'}: {_JUDGED[action]}", link=link)
+        visit.flash(f"{counted(done, 'insight')}: {_JUDGED[action]}", link=link)
     return Redirect(visit.url("/decide/insights"))
 
 
@@ -307,9 +295,8 @@ async def conflicts(visit: Visit) -> Page:
 
 async def settle_conflict(visit: Visit) -> Redirect:
     """Decide a conflict: the left one holds, the right one, or both for a reason."""
-    one, other, holds = visit.identity("one"), visit.identity("other"), visit.field("holds")
-    if holds not in ("left", "right", "both"):
-        raise InvalidArgument(f"holds is left, right or both, not {holds[:40]!r}.")
+    one, other = visit.identity("one"), visit.identity("other")
+    holds = one_of("holds", visit.field("holds"), ("left", "right", "both"))
     reason = visit.form.get("reason", "").strip() or None
     before = {node.id: node for node in await visit.memory.find_memories([one, other])}
     winner = {"left": one, "right": other, "both": None}[holds]
@@ -317,7 +304,7 @@ async def settle_conflict(visit: Visit) -> Redirect:
     undo = None
     loser = before.get(other if holds == "left" else one)
     if loser and winner and all(node.label == "Decision" for node in before.values()):
-        undo = (f"/memory/{loser.id}/revert", {"version": str(loser.version)})
+        undo = back_to(loser.id, loser.version)
     visit.flash(
         "Both hold; the reason is on their relation."
         if winner is None
@@ -371,12 +358,11 @@ async def _card(visit: Visit, identity: UUID, project: str | None) -> Card | Non
 
 async def decide_card(visit: Visit) -> Redirect:
     """Approve, reject or archive a card; a second person is shown the decision and who made it."""
-    card, action = visit.parts["id"], visit.field("action")
+    card = visit.parts["id"]
     reason = visit.form.get("reason", "").strip() or None
     memory = visit.memory
     verbs = {"approve": memory.approve_card, "reject": memory.reject_card, "archive": memory.archive_card}
-    if action not in verbs:
-        raise InvalidArgument(f"action is approve, reject or archive, not {action[:40]!r}.")
+    action = one_of("action", visit.field("action"), verbs)
     try:
         await verbs[action](card, visit.name, reason)
     except ContractError:
@@ -400,7 +386,7 @@ async def settle(visit: Visit) -> Redirect:
     branch, project = visit.field("branch"), visit.field("of")
     done = await visit.memory.settle_branches(project, [{"branch": branch}])
     visit.flash(
-        f"{done.shared} {'card' if done.shared == 1 else 'cards'} of {branch} shared with all branches."
+        f"{counted(done.shared, 'card')} of {branch} shared with all branches."
         if done.shared
         else f"No card found that is limited to branch {branch}.",
         wrong=not done.shared,

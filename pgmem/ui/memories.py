@@ -11,9 +11,9 @@ from uuid import UUID
 from starlette.responses import PlainTextResponse, Response
 
 from pgmem.errors import InvalidArgument, PgmemError
-from pgmem.models import LineEntry, Node, SearchResult, Version
+from pgmem.models import Forgotten, LineEntry, Node, Reverted, SearchResult, Version
 from pgmem.ui import drawing, render, words
-from pgmem.ui.visit import Page, Redirect, Visit, whole
+from pgmem.ui.visit import Page, Redirect, Visit, one_of, whole
 
 _VERSIONS = 30  # of a history that are compared
 REPLACING = {"Decision": "supersede", "EntityFact": "merge"}
@@ -117,9 +117,7 @@ _NEW = {
 
 async def new_form(visit: Visit) -> Page:
     """A form for a memory made by hand; `from` is a turn or a memory whose text it begins with."""
-    kind = visit.text("kind") or "context"
-    if kind not in _NEW:
-        raise InvalidArgument(f"kind is {', '.join(_NEW)}, not {kind[:40]!r}.")
+    kind = one_of("kind", visit.text("kind") or "context", _NEW)
     source = visit.id("from")
     text = ""
     if source is not None:
@@ -135,9 +133,7 @@ async def new_form(visit: Visit) -> Page:
 
 async def new(visit: Visit) -> Redirect:
     """Save a memory made by hand, in the name of the person."""
-    kind, project = visit.field("kind"), visit.field("project_id")
-    if kind not in _NEW:
-        raise InvalidArgument(f"kind is {', '.join(_NEW)}, not {kind[:40]!r}.")
+    kind, project = one_of("kind", visit.field("kind"), _NEW), visit.field("project_id")
     given: dict[str, Any] = {name: visit.form.get(name, "").strip() for name, *_ in _NEW[kind][1]}
     given = {name: value for name, value in given.items() if value}
     if "repeatable_steps" in given:
@@ -167,9 +163,7 @@ async def forget_many(visit: Visit) -> Redirect:
     done, wrong = 0, ""
     for node in await visit.memory.find_memories(visit.chosen()):
         try:
-            token = await approval(visit, node, "Forget")
-            gone = await visit.memory.forget(node.label, str(node.id), governance_token=token)
-            done += gone.status == "archived"
+            done += (await forgotten(visit, node)).status == "archived"
         except PgmemError as error:
             wrong = str(error)
     if done:
@@ -216,10 +210,7 @@ async def edit(visit: Visit) -> Redirect:
         return _back(visit, node.id)
     version = whole("version", visit.field("version"), 2**31 - 1)
     done = await visit.memory.edit_memory(node.id, version, changed, visit.name, title)
-    visit.flash(
-        f"Saved as version {done.version}.",
-        undo=(f"/memory/{node.id}/revert", {"version": str(done.version - 1)}),
-    )
+    visit.flash(f"Saved as version {done.version}.", undo=back_to(node.id, done.version - 1))
     return _back(visit, node.id)
 
 
@@ -256,25 +247,19 @@ async def replace(visit: Visit) -> Redirect:
     else:
         done = await visit.memory.supersede(str(node.id), str(other), by=visit.name)
         said = "Replaced by"
-    visit.flash(
-        f"{said} {done.into_title}.", undo=(f"/memory/{node.id}/revert", {"version": str(done.version - 1)})
-    )
+    visit.flash(f"{said} {done.into_title}.", undo=back_to(node.id, done.version - 1))
     return _back(visit, node.id)
 
 
 async def forget(visit: Visit) -> Redirect:
     """Hide a memory; its history stays."""
     node = await visit.memory.find_memory(visit.parts["id"])
-    done = await visit.memory.forget(
-        node.label, str(node.id), governance_token=await approval(visit, node, "Forget")
-    )
-    undo = (f"/memory/{node.id}/revert", {"version": str(node.version)})
-    visit.flash(
-        f"Archived. Its history stays. {done.next_step or ''}".strip()
-        if done.status == "archived"
-        else _held(done.next_step),
-        undo=undo if done.status == "archived" else None,
-    )
+    done = await forgotten(visit, node)
+    if done.status == "archived":
+        said = f"Archived. Its history stays. {done.next_step or ''}".strip()
+        visit.flash(said, undo=back_to(node.id, node.version))
+    else:
+        visit.flash(_held(done.next_step))
     return _back(visit, node.id)
 
 
@@ -282,9 +267,7 @@ async def revert(visit: Visit) -> Redirect:
     """Restore an earlier version of a memory."""
     node = await visit.memory.find_memory(visit.parts["id"])
     version = whole("version", visit.field("version"), 2**31 - 1)
-    done = await visit.memory.revert(
-        node.label, str(node.id), version, governance_token=await approval(visit, node, "Revert")
-    )
+    done = await reverted(visit, node, version)
     said = f"Version {version} was restored as version {done.version}."
     visit.flash(said if done.status != "failed" else _held(done.next_step))
     return _back(visit, node.id)
@@ -305,9 +288,7 @@ async def purge(visit: Visit) -> Redirect:
     node = await visit.memory.find_memory(visit.parts["id"])
     if visit.form.get("sure") != "yes":
         raise InvalidArgument("Nothing was deleted: tick the box to confirm.")
-    done = await visit.memory.forget(
-        node.label, str(node.id), True, governance_token=await approval(visit, node, "Forget")
-    )
+    done = await forgotten(visit, node, purge=True)
     if done.status == "failed":
         visit.flash(_held(done.next_step))
         return _back(visit, node.id)
@@ -318,8 +299,25 @@ async def purge(visit: Visit) -> Redirect:
     return Redirect(visit.url("/memories"))
 
 
-async def approval(visit: Visit, node: Node, verb: str) -> str | None:
-    """The token for a change of a global memory, which the person approved by pressing the button."""
+def back_to(identity: UUID, version: int) -> tuple[str, dict[str, str]]:
+    """The form that puts a memory back to a version."""
+    return f"/memory/{identity}/revert", {"version": str(version)}
+
+
+async def forgotten(visit: Visit, node: Node, *, purge: bool = False) -> Forgotten:
+    """Forget a memory, which the person approved by pressing the button."""
+    token = await _approval(visit, node, "Forget")
+    return await visit.memory.forget(node.label, str(node.id), purge, governance_token=token)
+
+
+async def reverted(visit: Visit, node: Node, version: int) -> Reverted:
+    """Put a memory back to a version, which the person approved by pressing the button."""
+    token = await _approval(visit, node, "Revert")
+    return await visit.memory.revert(node.label, str(node.id), version, governance_token=token)
+
+
+async def _approval(visit: Visit, node: Node, verb: str) -> str | None:
+    """The token for a change of a global memory."""
     if node.scope != "global":
         return None
     return (await visit.memory.request_global_write_approval(f"{verb}: {node.title}")).token

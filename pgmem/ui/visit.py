@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -28,6 +28,18 @@ def whole(name: str, value: str, most: int) -> int:
     if not (value.isdecimal() and len(value) <= 10 and 1 <= int(value) <= most):
         raise InvalidArgument(f"{name} is a whole number from 1 to {most}, not {value[:40]!r}.")
     return int(value)
+
+
+def one_of(name: str, value: str, choices: Collection[str]) -> str:
+    """A text that is one of some.
+
+    Raises:
+        InvalidArgument: it is none of them.
+    """
+    if value not in choices:
+        *others, last = choices
+        raise InvalidArgument(f"{name} is {', '.join(others)} or {last}, not {value[:40]!r}.")
+    return value
 
 
 def _proportion(value: str) -> float:
