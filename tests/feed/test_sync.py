@@ -59,6 +59,11 @@ async def in_step(pair: Pair, **options: Any) -> Exchanged:
     return await exchange(pair[0], pair[1].dsn, **options)
 
 
+async def through(folder: Path, pair: Pair) -> None:
+    for memory in pair:
+        await exchange(memory, str(folder))
+
+
 CANONICAL = """
 select n.label, n.key, n.title, n.props, n.status::text, n.scope::text, n.project, n.focus, n.trust_level,
        n.source, n.version, n.valid_from, n.valid_to, n.begins_at, n.created_at, n.updated_at, n.recorded_at,
@@ -337,22 +342,19 @@ async def test_a_folder_that_another_program_copies_brings_two_stores_in_step(
     await laptop.save_session("open", "shop")
     await laptop.save_decision("Pay by invoice", "x", "shop")
     await server.save_session("open there", "shop")
-    for memory in (*pair, *pair):
-        await exchange(memory, str(folder))
+    for _ in range(2):
+        await through(folder, pair)
     equal(pair)
     files = len(list(folder.iterdir()))
-    for memory in pair:
-        await exchange(memory, str(folder))
+    await through(folder, pair)
     assert len(list(folder.iterdir())) == files
 
 
 async def test_stores_that_were_in_step_without_a_folder_go_on_with_one(pair: Pair, tmp_path: Path) -> None:
-    laptop, server = pair
-    await laptop.save_session("open", "shop")
+    await pair[0].save_session("open", "shop")
     await in_step(pair)
-    await laptop.save_session("closed", "shop")
-    for memory in (laptop, server):
-        await exchange(memory, str(tmp_path))
+    await pair[0].save_session("closed", "shop")
+    await through(tmp_path, pair)
     equal(pair)
 
 
@@ -372,8 +374,7 @@ async def test_a_store_that_comes_too_late_to_a_folder_is_told_and_reads_all_of_
     laptop, server = pair
     monkeypatch.setattr("pgmem.feed.peers.SMALL_BYTES", 0)
     await laptop.save_session("open", "shop")
-    for memory in (laptop, server):
-        await exchange(memory, str(tmp_path))
+    await through(tmp_path, pair)
     equal(pair)
     for number in range(8):
         await laptop.upsert_entity("Port", f"a port of number {number} " + "x" * 2000, project_id="shop")
@@ -397,8 +398,7 @@ async def test_a_file_that_is_missing_is_waited_for_and_written_again_if_it_was_
     folder = tmp_path / "shared"
     folder.mkdir()
     await laptop.save_session("open", "shop")
-    for memory in (laptop, server):
-        await exchange(memory, str(folder))
+    await through(folder, pair)
     before = set(folder.iterdir())
     for number in range(2):
         await laptop.upsert_entity("Port", f"{number}", project_id="shop")
@@ -413,8 +413,7 @@ async def test_a_file_that_is_missing_is_waited_for_and_written_again_if_it_was_
     for path in folder.iterdir():
         path.unlink()
     await laptop.save_decision("Pay by invoice", "x", "shop")
-    for memory in (laptop, server):
-        await exchange(memory, str(folder))
+    await through(folder, pair)
     equal(pair)
 
 
