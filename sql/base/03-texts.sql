@@ -95,6 +95,14 @@ $$;
 comment on function pgmem.list_title is 'The title of a memory where a list shows no text of it: of a note with the beginning of what it says.';
 
 
+create or replace function pgmem.short_name(p_title text) returns text
+language sql immutable parallel safe
+begin atomic
+  select '“' || case when length(p_title) > 90 then left(p_title, 89) || '…' else p_title end || '”';
+end;
+comment on function pgmem.short_name is 'A title as an insight quotes it.';
+
+
 create or replace function pgmem.search_text(p_label text, p_title text, p_props jsonb) returns text
 language sql stable parallel safe
 begin atomic

@@ -170,6 +170,27 @@ comment on function pgmem.is_reviewer is
   'Whether the login decides over memories: the owner of the schema and members of pgmem_reviewer.';
 
 
+create or replace function pgmem.decides(p_caller pgmem.caller) returns boolean
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  -- Only a trusted login can name another way in than sql, and its programs name theirs.
+  return (p_caller).source in ('cli', 'ui', 'sql') and (p_caller).on_behalf is not true and pgmem.is_reviewer();
+end;
+$$;
+comment on function pgmem.decides is
+  'Whether a caller decides as a person does: the owner or a reviewer, at the command line, on the page or in SQL.';
+
+
+create or replace function pgmem.outranked(p_trust_level float8, p_caller pgmem.caller) returns boolean
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  return (p_caller).trust_level < p_trust_level and not pgmem.decides(p_caller);
+end;
+$$;
+comment on function pgmem.outranked is
+  'Whether the trust of a memory exceeds that of a caller, so that what the caller does to it becomes a review.';
+
+
 -- An older snapshot than a lock would store one fact twice.
 create or replace function pgmem.require_read_committed() returns boolean
 language plpgsql stable as $$
@@ -279,21 +300,3 @@ end;
 $$;
 comment on function pgmem.writable_tenants is
   'The tenants whose rows the caller may write; null, which means all, for the owner and members of pgmem_trusted.';
-
-
--- A refused save has a status (20-saving); any other verb raises an error instead.
-create or replace function pgmem.require_approval(
-  p_token text,
-  p_caller pgmem.caller,
-  p_verb text,
-  p_texts text[]
-) returns uuid
-language plpgsql set search_path = pgmem, pg_temp as $$
-begin
-  return pgmem.check_token(p_token, p_caller, p_verb, p_texts);
-exception when sqlstate 'PM099' then
-  raise exception using errcode = 'PM004', message = sqlerrm;
-end;
-$$;
-comment on function pgmem.require_approval is
-  'The id of an unused governance token of the caller for these texts, locked; else an error.';

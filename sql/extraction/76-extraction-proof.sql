@@ -160,12 +160,3 @@ language sql stable parallel safe set search_path = pgmem, pg_temp as $$
 $$;
 comment on function pgmem.quote_overlap is
   'The share of the words of a text, as stems, that are in a quote; 1 for no text, 0 for one without words.';
-
-
-create or replace function pgmem.source_of(p_arguments jsonb) returns jsonb
-language sql immutable parallel safe
-begin atomic
-  select jsonb_strip_nulls(jsonb_build_object('quote', p_arguments -> 'quote', 'turn', p_arguments -> 'turn'));
-end;
-comment on function pgmem.source_of is
-  'The quote and the turn of an extracted memory, as its properties have them; empty for any other.';

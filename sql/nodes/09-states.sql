@@ -15,6 +15,14 @@
 -- Locks: the row of the node. The caller holds its scope lock.
 
 
+create or replace function pgmem.states_trust(p_node pgmem.node) returns float8
+language sql stable set search_path = pgmem, pg_temp as $$
+  select greatest(p_node.trust_level, case when p_node.version > 1 or p_node.told is not null then (
+    select max(v.trust_level) from pgmem.node_version v where v.node_seq = p_node.seq and v.replaced_at = 'infinity') end);
+$$;
+comment on function pgmem.states_trust is 'The most trust that a state of a node on record has.';
+
+
 create or replace function pgmem.state_regions(p_seq bigint) returns table (
   version integer,
   status text,

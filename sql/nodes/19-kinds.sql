@@ -122,6 +122,15 @@ again. p_order is the order of the arguments of the verb. p_store is the functio
 $$;
 
 
+create or replace function pgmem.source_of(p_arguments jsonb) returns jsonb
+language sql immutable parallel safe
+begin atomic
+  select jsonb_strip_nulls(jsonb_build_object('quote', p_arguments -> 'quote', 'turn', p_arguments -> 'turn'));
+end;
+comment on function pgmem.source_of is
+  'The quote and the turn of an extracted memory, as its properties have them; empty for any other.';
+
+
 create or replace function pgmem.make_constructor(p_label text, p_titled_by text[]) returns void
 language plpgsql set search_path = pgmem, pg_temp as $make$
 declare

@@ -10,14 +10,6 @@
 -- Locks: none.
 
 
-create or replace function pgmem.short_name(p_title text) returns text
-language sql immutable parallel safe
-begin atomic
-  select '“' || case when length(p_title) > 90 then left(p_title, 89) || '…' else p_title end || '”';
-end;
-comment on function pgmem.short_name is 'A title as an insight quotes it.';
-
-
 -- The pairs are those of live memories of one label and scope whose search texts have a Jaccard similarity above 0.9,
 -- and those that share a content hash within their project.
 --

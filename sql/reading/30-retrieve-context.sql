@@ -159,17 +159,6 @@ comment on function pgmem.standing_instructions is
   'What is to be done always, as items of a context: the most trusted first, of the nearest place, newest; one row.';
 
 
-create or replace function pgmem.any_word(p_text text, p_config text) returns tsquery
-language plpgsql stable parallel safe set search_path = pgmem, pg_temp as $$
-begin
-  return (select string_agg(quote_literal(lexeme), ' | ')::tsquery
-          from unnest(pgmem.query_lexemes(p_text, p_config)) as lexeme);
-end;
-$$;
-comment on function pgmem.any_word is
-  'A query for any word of a text, never for all of them at once; null where the text holds only stop words.';
-
-
 create or replace function pgmem.read_context(
   p_tenants text[],
   p_scope pgmem.scope_state,

@@ -65,6 +65,17 @@ comment on function pgmem.query_lexemes(text, text) is
   'The lexemes a query asks for, stop words left out; of an irregular English word all forms.';
 
 
+create or replace function pgmem.any_word(p_text text, p_config text) returns tsquery
+language plpgsql stable parallel safe set search_path = pgmem, pg_temp as $$
+begin
+  return (select string_agg(quote_literal(lexeme), ' | ')::tsquery
+          from unnest(pgmem.query_lexemes(p_text, p_config)) as lexeme);
+end;
+$$;
+comment on function pgmem.any_word is
+  'A query for any word of a text, never for all of them at once; null where the text holds only stop words.';
+
+
 -- A name of one word is compared as a word; only one of several words, or with signs in it, needs a regular expression.
 create or replace function pgmem.names_in(
   p_query text,

@@ -34,65 +34,6 @@ comment on function pgmem.require_forgettable is
   'An error unless a node is a memory other than a card or an empty project, and the caller''s or its organisation''s.';
 
 
-create or replace function pgmem.delete_embeddings(p_seqs bigint[]) returns integer
-language plpgsql set search_path = pgmem, pg_temp as $$
-declare
-  v_deleted integer := 0;
-begin
-  -- Dynamic, because these tables exist only where the server has pgvector.
-  if to_regclass('pgmem.embedding') is not null then
-    execute 'delete from pgmem.embedding where node_seq = any ($1)' using p_seqs;
-    get diagnostics v_deleted = row_count;
-  end if;
-  if to_regclass('pgmem.embedding_queue') is not null then
-    execute 'delete from pgmem.embedding_queue where node_seq = any ($1)' using p_seqs;
-  end if;
-  return v_deleted;
-end;
-$$;
-comment on function pgmem.delete_embeddings is
-  'Delete the vectors of nodes, and their texts that await embedding; the number of vectors.';
-
-
--- Out of embedding, where they would crowd the index of the live ones.
-create or replace function pgmem.set_aside_embeddings(p_seqs bigint[]) returns integer
-language plpgsql set search_path = pgmem, pg_temp as $$
-begin
-  if to_regclass('pgmem.embedding') is not null then
-    execute 'insert into pgmem.archived_vector (node_seq, model_id, text_hash, vector) '
-            'select e.node_seq, e.model_id, e.text_hash, e.vector::real[] from pgmem.embedding e '
-            'where e.node_seq = any ($1) '
-            'on conflict (node_seq, model_id) do update set text_hash = excluded.text_hash, vector = excluded.vector'
-    using p_seqs;
-  end if;
-  return pgmem.delete_embeddings(p_seqs);
-end;
-$$;
-comment on function pgmem.set_aside_embeddings is
-  'Take the vectors of nodes that are hidden out of the search, and keep them for their return; the number of vectors.';
-
-
-create or replace function pgmem.restore_embeddings(p_node pgmem.node) returns void
-language plpgsql set search_path = pgmem, pg_temp as $$
-declare
-  v_kept record;
-begin
-  if not pgmem.has_vectors() then
-    return;
-  end if;
-  for v_kept in
-    with taken as (delete from pgmem.archived_vector a where a.node_seq = p_node.seq returning a.*)
-    select m as model, t.text_hash, t.vector from taken t join pgmem.embedding_model m on m.id = t.model_id
-  loop
-    perform pgmem.put_vector(p_node.seq, v_kept.model, p_node.tenant, coalesce(p_node.project_seq, 0),
-                             v_kept.text_hash, v_kept.vector);
-  end loop;
-end;
-$$;
-comment on function pgmem.restore_embeddings is
-  'Put back the vectors of a node that was hidden; a text that has changed since is queued by its save.';
-
-
 create or replace function pgmem.needs_review(p_node pgmem.node, p_caller pgmem.caller, p_purge boolean) returns boolean
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin

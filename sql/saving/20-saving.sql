@@ -26,6 +26,24 @@ end;
 comment on function pgmem.next_step is 'The next step of an agent after a save of this status.';
 
 
+create or replace function pgmem.review_step(p_outcomes text default 'supersede | drop') returns text
+language sql immutable parallel safe
+begin atomic
+  select format('A person decides: pgmem review, or resolve_review(save_id, %s) in SQL.', p_outcomes);
+end;
+comment on function pgmem.review_step is 'The next step after what waits for a person, with the outcomes that it can have.';
+
+
+create or replace function pgmem.review_message(p_node pgmem.node, p_caller pgmem.caller) returns text
+language sql immutable parallel safe
+begin atomic
+  select format('%s %s has trust %s (%s) and the caller %s: a person decides. Review candidate: %s',
+    (p_node).label, quote_literal(left((p_node).title, 80)), (p_node).trust_level, (p_node).source,
+    (p_caller).trust_level, (p_node).id);
+end;
+comment on function pgmem.review_message is 'Why a change of a memory waits for a person.';
+
+
 create or replace function pgmem.blocked_step(p_scope pgmem.scope_state) returns text
 language sql stable set search_path = pgmem, pg_temp as $$
   select case (p_scope).scope_state when 'unresolved' then 'Send project_id, the name of the project.'

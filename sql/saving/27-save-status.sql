@@ -260,20 +260,6 @@ $$;
 select pgmem.declare_verb('list_reviews', p_rights => 'reader', p_effect => 'look', p_answer => 'list[Review]');
 
 
-create or replace function pgmem.review_head(p_candidate_id uuid) returns pgmem.node
-language sql stable set search_path = pgmem, pg_temp as $$
-  with recursive line(seq, depth) as (
-    select n.seq, 0 from pgmem.visible_node n where n.id = p_candidate_id
-    union
-    select e.src, line.depth + 1 from line join pgmem.visible_edge e on e.dst = line.seq and e.rel = 'SUPERSEDES'
-    where line.depth < 1000)
-  select row(n.*)::pgmem.node from line join pgmem.visible_node n on n.seq = line.seq
-  order by pgmem.is_live_status(n.status) desc, line.depth desc, n.seq desc limit 1;
-$$;
-comment on function pgmem.review_head is
-  'The current decision in the line of a candidate: what a reviewer is shown; null where it no longer exists.';
-
-
 create or replace function pgmem.resolve_review(
   p_save_id uuid,
   p_outcome pgmem.review_outcome,

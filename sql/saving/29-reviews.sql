@@ -1,25 +1,14 @@
 -- Trust, reviews and tombstones
 --
--- Trust decides who may undo whom: a caller of lower trust than a memory (outranked) neither supersedes nor changes,
--- hides, reverts or purges it. What it asked for becomes a save under review (hold_change): a row in save_attempt with
+-- Trust decides who may undo whom: a caller of lower trust than a memory (outranked, 06-caller) neither supersedes, changes,
+-- hides, reverts nor purges it. What it asked for becomes a save under review (hold_change): a row in save_attempt with
 -- its arguments, which list_reviews shows and resolve_review makes or drops. A person, which is the owner or a reviewer
--- at the command line, on the page or in psql (decides), is outranked by nothing.
+-- at the command line, on the page or in psql (decides, 06-caller), is outranked by nothing.
 --
 -- A purge leaves a tombstone: who purged which memory and when, with a hash of its content and no content. What is
 -- shared in an organisation is purged by a person alone.
 --
 -- Locks: none; the caller of make_held_change holds the save_id.
-
-
-create or replace function pgmem.decides(p_caller pgmem.caller) returns boolean
-language plpgsql stable set search_path = pgmem, pg_temp as $$
-begin
-  -- Only a trusted login can name another way in than sql, and its programs name theirs.
-  return (p_caller).source in ('cli', 'ui', 'sql') and (p_caller).on_behalf is not true and pgmem.is_reviewer();
-end;
-$$;
-comment on function pgmem.decides is
-  'Whether a caller decides as a person does: the owner or a reviewer, at the command line, on the page or in SQL.';
 
 
 -- A save of an earlier release has no caller on record: it counts as an agent's.
@@ -36,34 +25,6 @@ end;
 $$;
 comment on function pgmem.asked_by is
   'The caller for an open save that is made later: in the name and with the trust of the caller who asked first.';
-
-
-create or replace function pgmem.outranked(p_trust_level float8, p_caller pgmem.caller) returns boolean
-language plpgsql stable set search_path = pgmem, pg_temp as $$
-begin
-  return (p_caller).trust_level < p_trust_level and not pgmem.decides(p_caller);
-end;
-$$;
-comment on function pgmem.outranked is
-  'Whether the trust of a memory exceeds that of a caller, so that what the caller does to it becomes a review.';
-
-
-create or replace function pgmem.review_message(p_node pgmem.node, p_caller pgmem.caller) returns text
-language sql immutable parallel safe
-begin atomic
-  select format('%s %s has trust %s (%s) and the caller %s: a person decides. Review candidate: %s',
-    (p_node).label, quote_literal(left((p_node).title, 80)), (p_node).trust_level, (p_node).source,
-    (p_caller).trust_level, (p_node).id);
-end;
-comment on function pgmem.review_message is 'Why a change of a memory waits for a person.';
-
-
-create or replace function pgmem.review_step(p_outcomes text default 'supersede | drop') returns text
-language sql immutable parallel safe
-begin atomic
-  select format('A person decides: pgmem review, or resolve_review(save_id, %s) in SQL.', p_outcomes);
-end;
-comment on function pgmem.review_step is 'The next step after what waits for a person, with the outcomes that it can have.';
 
 
 -- Asked for again, the same change is the same review.
@@ -113,14 +74,6 @@ end;
 $$;
 comment on function pgmem.hold_contradiction is
   'Put under review that two open periods of a memory contradict each other; what the answer says of it.';
-
-
-create or replace function pgmem.states_trust(p_node pgmem.node) returns float8
-language sql stable set search_path = pgmem, pg_temp as $$
-  select greatest(p_node.trust_level, case when p_node.version > 1 or p_node.told is not null then (
-    select max(v.trust_level) from pgmem.node_version v where v.node_seq = p_node.seq and v.replaced_at = 'infinity') end);
-$$;
-comment on function pgmem.states_trust is 'The most trust that a state of a node on record has.';
 
 
 create or replace function pgmem.make_held_change(

@@ -182,6 +182,24 @@ comment on function pgmem.check_token is
   'Lock an unused and unexpired token of the caller''s tenant for these texts; any other refuses the save.';
 
 
+-- A refused save has a status (20-saving); any other verb raises an error instead.
+create or replace function pgmem.require_approval(
+  p_token text,
+  p_caller pgmem.caller,
+  p_verb text,
+  p_texts text[]
+) returns uuid
+language plpgsql set search_path = pgmem, pg_temp as $$
+begin
+  return pgmem.check_token(p_token, p_caller, p_verb, p_texts);
+exception when sqlstate 'PM099' then
+  raise exception using errcode = 'PM004', message = sqlerrm;
+end;
+$$;
+comment on function pgmem.require_approval is
+  'The id of an unused governance token of the caller for these texts, locked; else an error.';
+
+
 create or replace function pgmem.spend_token(p_token_id uuid, p_save_id uuid) returns void
 language plpgsql as $$
 declare
