@@ -231,6 +231,49 @@ $$;
 comment on function pgmem.card_title is 'The title of a card: its path, unless its statement names that, and its statement.';
 
 
+create or replace function pgmem.card_weight(
+  p_props jsonb,
+  p_status text,
+  p_evidence bigint,
+  p_contradicted boolean
+) returns float8
+language sql immutable parallel safe set search_path = pgmem, pg_temp as $$
+  select (case p_props ->> 'record_type' when 'contract_note' then 0.25 when 'document_link' then 0.2
+            when 'public_surface' then 0.15 when 'risk_note' then 0.15 when 'test_anchor' then 0.15
+            when 'contradiction_note' then 0.1 when 'module_role' then 0.1 else 0 end
+    + case p_props ->> 'ingest_source' when 'git' then 0.1 when 'contract' then 0.08 when 'doc' then 0.06
+        when 'test' then 0.05 when 'analysis' then 0.04 else 0 end
+    + case p_props ->> 'confidence' when 'verified' then 0.15 when 'supported' then 0.1 else 0 end
+    + case when p_props ? 'approved_by' then 0.1 else 0 end
+    + least(0.1, 0.02 * p_evidence)
+    + case p_status when 'draft' then 0.3 + case p_props ->> 'origin' when 'agent' then 0.05 else 0 end
+        when 'stale' then -0.5 else 0 end
+    + case when p_props ->> 'record_type' = 'module_role' and p_props ->> 'ingest_source' = 'receipt' then -0.65
+        else 0 end
+    + case when p_contradicted then -0.5 else 0 end)::float8;
+$$;
+comment on function pgmem.card_weight is
+  'The part of a card''s rank that does not depend on the scope, as docs/explanation/engineering-memory.md lists it.';
+
+
+-- Reads tables directly: the caller names a card that it found through a visible view.
+create or replace function pgmem.weigh_card(p_seq bigint) returns void
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_status text;
+  v_weight float8;
+begin
+  select n.status, pgmem.card_weight(n.props, n.status,
+           (select count(*) from pgmem.card_evidence e where e.node_seq = n.seq),
+           exists (select from pgmem.edge e where e.dst = n.seq and e.rel in ('CONTRADICTS', 'SUPERSEDES')))
+  into v_status, v_weight from pgmem.node n where n.seq = p_seq;
+  update pgmem.card_subject s set status = v_status, weight = v_weight
+  where s.node_seq = p_seq and (s.status, s.weight) is distinct from (v_status, v_weight);
+end;
+$$;
+comment on function pgmem.weigh_card is 'Bring the status and weight on the subjects of a card up to date.';
+
+
 create or replace function pgmem.insert_card(
   p_node pgmem.node,
   p_identity text,

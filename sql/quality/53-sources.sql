@@ -1,6 +1,6 @@
 -- Sources: what a memory rests on
 --
--- The turn that an extraction proved it by (quote and turn, 76-extraction-proof), the evidence of a card, and what its
+-- The turn that an extraction proved it by (quote and turn, 75-extraction-proof), the evidence of a card, and what its
 -- property citation lists: a turn or another memory by id, a URL, a file (path, path:3-9, path@commit), a ticket.
 --
 -- FRESH, what it rests on still says the same; STALE, it has changed; GONE, it is no more; UNCHECKABLE, it cannot be

@@ -152,6 +152,41 @@ comment on function pgmem.find_state is
   'The state of a named node that was true at a time, or known at one, or both; none or several are errors.';
 
 
+create or replace function pgmem.find_recorded(
+  p_label text,
+  p_key text,
+  p_project_seq bigint default null
+) returns pgmem.node
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+declare
+  v_nodes   pgmem.node[];
+  v_message text;
+begin
+  p_label := (pgmem.require_label(p_label)).name;
+  return pgmem.find_node(p_label, p_key, p_project_seq);
+exception when sqlstate 'PM002' then
+  v_message := sqlerrm;
+  select array_agg(row(n.*)::pgmem.node order by n.updated_at desc, n.seq desc) into v_nodes from (
+    select n.* from pgmem.visible_node n
+    where n.label = p_label and pgmem.folded(coalesce(n.key, n.title)) = pgmem.folded(btrim(p_key))
+      and pgmem.name_hash(coalesce(n.key, n.title)) = pgmem.name_hash(btrim(p_key))
+      and (p_project_seq is null or n.project_seq = p_project_seq or n.project_seq is null) limit 20) n;
+  v_nodes := pgmem.own_first(v_nodes, pgmem.visible_tenants());
+  if v_nodes = '{}' then
+    raise exception using errcode = 'PM002', message = v_message;
+  elsif cardinality(v_nodes) > 1 then
+    raise exception using errcode = 'PM003', message = format(
+      '%s names %s forgotten nodes of label %s; %s.',
+      quote_literal(left(p_key, 80)), cardinality(v_nodes), p_label,
+      pgmem.which_node(v_nodes, pgmem.visible_tenants()));
+  end if;
+  return v_nodes[1];
+end;
+$$;
+comment on function pgmem.find_recorded is
+  'The visible node of a label by id, key or exact title; where none has the name, a forgotten one that has it.';
+
+
 create or replace function pgmem.state_item(p_state pgmem.recorded_state, p_ages pgmem.ages) returns jsonb
 language sql stable parallel safe as $$
   select (p_state).props || jsonb_build_object(

@@ -16,41 +16,6 @@
 -- Locks: the governance token, the scope of the node, the row of the node.
 
 
-create or replace function pgmem.find_recorded(
-  p_label text,
-  p_key text,
-  p_project_seq bigint default null
-) returns pgmem.node
-language plpgsql stable set search_path = pgmem, pg_temp as $$
-declare
-  v_nodes   pgmem.node[];
-  v_message text;
-begin
-  p_label := (pgmem.require_label(p_label)).name;
-  return pgmem.find_node(p_label, p_key, p_project_seq);
-exception when sqlstate 'PM002' then
-  v_message := sqlerrm;
-  select array_agg(row(n.*)::pgmem.node order by n.updated_at desc, n.seq desc) into v_nodes from (
-    select n.* from pgmem.visible_node n
-    where n.label = p_label and pgmem.folded(coalesce(n.key, n.title)) = pgmem.folded(btrim(p_key))
-      and pgmem.name_hash(coalesce(n.key, n.title)) = pgmem.name_hash(btrim(p_key))
-      and (p_project_seq is null or n.project_seq = p_project_seq or n.project_seq is null) limit 20) n;
-  v_nodes := pgmem.own_first(v_nodes, pgmem.visible_tenants());
-  if v_nodes = '{}' then
-    raise exception using errcode = 'PM002', message = v_message;
-  elsif cardinality(v_nodes) > 1 then
-    raise exception using errcode = 'PM003', message = format(
-      '%s names %s forgotten nodes of label %s; %s.',
-      quote_literal(left(p_key, 80)), cardinality(v_nodes), p_label,
-      pgmem.which_node(v_nodes, pgmem.visible_tenants()));
-  end if;
-  return v_nodes[1];
-end;
-$$;
-comment on function pgmem.find_recorded is
-  'The visible node of a label by id, key or exact title; where none has the name, a forgotten one that has it.';
-
-
 select pgmem.declare_answer('version', $$
 A state a node was recorded in, with its effective period; the present one has no replaced_at.
 
@@ -99,6 +64,36 @@ InvalidArgument: an unknown label, or an empty key.
 $$;
 select pgmem.declare_verb('memory_history', p_rights => 'reader', p_effect => 'read', p_answer => 'History',
   p_toolset => 'graph', p_description => 'Every state a memory was recorded in, oldest first, forgotten ones too.');
+
+
+create or replace function pgmem.begin_change(
+  p_verb text,
+  p_caller pgmem.caller,
+  p_label text,
+  p_key text,
+  p_project_id text,
+  p_purge boolean,
+  p_governance_token text,
+  out node pgmem.node,
+  out token_id uuid
+)
+language plpgsql set search_path = pgmem, pg_temp as $$
+begin
+  node := pgmem.find_recorded(p_label, p_key, pgmem.find_project(p_project_id));
+  perform pgmem.require_forgettable(node, p_caller);
+  if node.scope = 'global' and not pgmem.needs_review(node, p_caller, p_purge) then
+    token_id := pgmem.require_approval(p_governance_token, p_caller, p_verb, array[node.title::text]);
+  end if;
+  node := pgmem.locked(node);
+  if node.seq is null then
+    raise exception using errcode = 'PM002',
+      message = format('No %s named %s found.', p_label, quote_literal(left(p_key, 80)));
+  end if;
+  node := pgmem.settled(node);
+end;
+$$;
+comment on function pgmem.begin_change is
+  'The memory that revert or forget names, its scope locked, and the approval of a global one for it to spend.';
 
 
 create or replace function pgmem.put_back(

@@ -14,42 +14,6 @@
 -- Locks: the governance token, the scopes (of a batch sorted), the rows.
 
 
-create or replace function pgmem.require_forgettable(p_node pgmem.node, p_caller pgmem.caller) returns void
-language plpgsql stable set search_path = pgmem, pg_temp as $$
-begin
-  if not pgmem.is_memory(p_node.label)
-      and (p_node.label <> 'Project' or exists (select from pgmem.node n where n.project_seq = p_node.seq)) then
-    raise exception using errcode = 'PM011', message = format(
-      'A %s holds memories together; forget those instead. erase_subject removes a whole tenant.', p_node.label);
-  end if;
-  -- Agents draft cards and people decide them: forgetting or reverting one would be a decision.
-  if p_node.label = 'Card' then
-    raise exception using errcode = 'PM011',
-      message = 'A Card is decided by a person: approve_card, reject_card, archive_card (pgmem cards).';
-  end if;
-  perform pgmem.require_own(p_node, p_caller);
-end;
-$$;
-comment on function pgmem.require_forgettable is
-  'An error unless a node is a memory other than a card or an empty project, and the caller''s or its organisation''s.';
-
-
-create or replace function pgmem.needs_review(p_node pgmem.node, p_caller pgmem.caller, p_purge boolean) returns boolean
-language plpgsql stable set search_path = pgmem, pg_temp as $$
-begin
-  if pgmem.decides(p_caller) then
-    return false;
-  end if;
-  return p_caller.trust_level < p_node.trust_level
-    -- What is shared belongs to all of the organisation.
-    or p_purge and p_node.tenant <> p_caller.tenant
-    or p_node.scope = 'global' and pgmem.setting_text('approval') <> 'self';
-end;
-$$;
-comment on function pgmem.needs_review is
-  'Whether a person decides over forgetting, purging or reverting a node, by its trust, its owner or its scope.';
-
-
 create or replace function pgmem.forget_node(
   p_node pgmem.node,
   p_caller pgmem.caller,
@@ -79,36 +43,6 @@ end;
 $$;
 comment on function pgmem.forget_node is
   'Hide a node, or purge it and leave its tombstone. The caller holds its scope lock.';
-
-
-create or replace function pgmem.begin_change(
-  p_verb text,
-  p_caller pgmem.caller,
-  p_label text,
-  p_key text,
-  p_project_id text,
-  p_purge boolean,
-  p_governance_token text,
-  out node pgmem.node,
-  out token_id uuid
-)
-language plpgsql set search_path = pgmem, pg_temp as $$
-begin
-  node := pgmem.find_recorded(p_label, p_key, pgmem.find_project(p_project_id));
-  perform pgmem.require_forgettable(node, p_caller);
-  if node.scope = 'global' and not pgmem.needs_review(node, p_caller, p_purge) then
-    token_id := pgmem.require_approval(p_governance_token, p_caller, p_verb, array[node.title::text]);
-  end if;
-  node := pgmem.locked(node);
-  if node.seq is null then
-    raise exception using errcode = 'PM002',
-      message = format('No %s named %s found.', p_label, quote_literal(left(p_key, 80)));
-  end if;
-  node := pgmem.settled(node);
-end;
-$$;
-comment on function pgmem.begin_change is
-  'The memory that revert or forget names, its scope locked, and the approval of a global one for it to spend.';
 
 
 create or replace function pgmem.namesakes(p_node pgmem.node) returns text

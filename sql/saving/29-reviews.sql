@@ -76,6 +76,42 @@ comment on function pgmem.hold_contradiction is
   'Put under review that two open periods of a memory contradict each other; what the answer says of it.';
 
 
+create or replace function pgmem.require_forgettable(p_node pgmem.node, p_caller pgmem.caller) returns void
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  if not pgmem.is_memory(p_node.label)
+      and (p_node.label <> 'Project' or exists (select from pgmem.node n where n.project_seq = p_node.seq)) then
+    raise exception using errcode = 'PM011', message = format(
+      'A %s holds memories together; forget those instead. erase_subject removes a whole tenant.', p_node.label);
+  end if;
+  -- Agents draft cards and people decide them: forgetting or reverting one would be a decision.
+  if p_node.label = 'Card' then
+    raise exception using errcode = 'PM011',
+      message = 'A Card is decided by a person: approve_card, reject_card, archive_card (pgmem cards).';
+  end if;
+  perform pgmem.require_own(p_node, p_caller);
+end;
+$$;
+comment on function pgmem.require_forgettable is
+  'An error unless a node is a memory other than a card or an empty project, and the caller''s or its organisation''s.';
+
+
+create or replace function pgmem.needs_review(p_node pgmem.node, p_caller pgmem.caller, p_purge boolean) returns boolean
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  if pgmem.decides(p_caller) then
+    return false;
+  end if;
+  return p_caller.trust_level < p_node.trust_level
+    -- What is shared belongs to all of the organisation.
+    or p_purge and p_node.tenant <> p_caller.tenant
+    or p_node.scope = 'global' and pgmem.setting_text('approval') <> 'self';
+end;
+$$;
+comment on function pgmem.needs_review is
+  'Whether a person decides over forgetting, purging or reverting a node, by its trust, its owner or its scope.';
+
+
 create or replace function pgmem.make_held_change(
   p_verb text,
   p_arguments jsonb,

@@ -188,6 +188,21 @@ $$;
 comment on function pgmem.require_model is 'A registered model; an unknown name is an error that lists those that are known.';
 
 
+-- Also what was saved in SQL before any model existed.
+create or replace function pgmem.queue_missing(p_model_id smallint, p_all boolean) returns void
+language plpgsql set search_path = pgmem, pg_temp as $$
+begin
+  insert into pgmem.embedding_queue (node_seq, model_id)
+  select n.seq, p_model_id from pgmem.node n
+  where (pgmem.is_memory(n.label) or n.label = 'Trajectory')
+    and n.status not in ('archived', 'merged', 'rejected', 'dismissed', 'captured')
+    and (p_all or not exists (select from pgmem.embedding e where e.node_seq = n.seq and e.model_id = p_model_id))
+  on conflict do nothing;
+end;
+$$;
+comment on function pgmem.queue_missing is 'Queue every memory that has no vector of a model, or every memory.';
+
+
 create or replace function pgmem.activate_model(p_name text) returns text
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare

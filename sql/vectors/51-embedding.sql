@@ -85,21 +85,6 @@ select pgmem.declare_verb('queue_embeddings', p_rights => 'worker', p_effect => 
   p_patience => 'report', p_reach => 'sum');
 
 
--- Also what was saved in SQL before any model existed.
-create or replace function pgmem.queue_missing(p_model_id smallint, p_all boolean) returns void
-language plpgsql set search_path = pgmem, pg_temp as $$
-begin
-  insert into pgmem.embedding_queue (node_seq, model_id)
-  select n.seq, p_model_id from pgmem.node n
-  where (pgmem.is_memory(n.label) or n.label = 'Trajectory')
-    and n.status not in ('archived', 'merged', 'rejected', 'dismissed', 'captured')
-    and (p_all or not exists (select from pgmem.embedding e where e.node_seq = n.seq and e.model_id = p_model_id))
-  on conflict do nothing;
-end;
-$$;
-comment on function pgmem.queue_missing is 'Queue every memory that has no vector of a model, or every memory.';
-
-
 create or replace function pgmem.queue_changed(p_seqs bigint[]) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
 begin

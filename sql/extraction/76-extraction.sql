@@ -3,7 +3,7 @@
 -- A model reads turns and says what should last; this chapter decides what of that is stored. begin_extraction shows
 -- the turns of a conversation that were not looked at yet, and memories that they may touch, numbered, with no ids to
 -- mix up. apply_extraction takes the model's answer in one transaction. Each item quotes a turn, and
--- 76-extraction-proof refuses one that the quote does not support. Duplicates and supersession are those of the save
+-- 75-extraction-proof refuses one that the quote does not support. Duplicates and supersession are those of the save
 -- verbs. What the model did not see in its present version, it cannot have meant: such a change waits for a person.
 --
 -- An extracted memory has the trust of the turn or of the caller, whichever is lower, so it never takes the place of
