@@ -227,29 +227,3 @@ InvalidArgument: it was judged otherwise before, or the action is another word.
 $$;
 select pgmem.declare_verb('review_insight', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Insight',
   p_toolset => 'quality', p_description => 'Judge an insight as the person decides. Dismissed, it does not come back.');
-
-
--- Part of every answer to an agent, so it costs one index lookup and counts no further than the limit. It reads node
--- itself, because the tenant is the caller's own.
-create or replace function pgmem.reflection_hint(p_tenant text) returns text
-language plpgsql stable as $$
-begin
-  return (
-    select format('%s or more memories have come since the last reflection: call reflect, then surface_insights.',
-                  s.value)
-    from pgmem.setting s
-    where s.name = 'reflection_hint_limit' and s.value::integer <= (
-      select count(*) from (
-        select from (
-          -- Turns come by hundreds: the hint looks no further than a thousand rows.
-          select n.label from pgmem.node n
-          -- A comparison of pairs, in order, is served by the index on (tenant, seq) alone, which reads no other rows.
-          where n.tenant = p_tenant
-            and (n.tenant, n.seq)
-                > (p_tenant, coalesce((select r.node_seq from pgmem.reflection r where r.tenant = p_tenant), 0))
-          order by n.seq limit 1000) n
-        where pgmem.is_memory(n.label) and n.label not in ('Insight', 'Turn') limit s.value::integer) since));
-end;
-$$;
-comment on function pgmem.reflection_hint is
-  'A hint to reflect, once reflection_hint_limit (10) memories are newer than the last reflection; null before.';
