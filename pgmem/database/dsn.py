@@ -67,12 +67,7 @@ def _parsed(dsn: str, setting: str) -> dict[str, Any]:
 def place(dsn: str, setting: str = "PGMEM_DSN") -> str:
     """Return the database and the login that a DSN names, as `name=value` pairs without passwords.
 
-    Args:
-        dsn: a libpq connection string or URI.
-        setting: the variable that holds it, for the message.
-
-    Raises:
-        InvalidArgument: the DSN cannot be parsed.
+    Arguments and errors are those of `without_secrets`.
     """
     given = _parsed(dsn, setting)
     found = {name: str(given.get(name) or os.environ.get(variable, "")) for name, variable in _PLACE.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import resource
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -175,6 +175,13 @@ def unread(address: str, secret: str, times: int = 60) -> socket.socket:
     return one
 
 
+async def cut(held: Collection[connections.BoundedConnection]) -> None:
+    """Wait until the one connection whose answer is not read is there, and has ended."""
+    await until(lambda: len(held) == 1)
+    (connection,) = held
+    await until(lambda: connection not in connection.connections)
+
+
 async def test_an_answer_that_nobody_reads_ends_and_keeps_no_place(
     dsn: str, tmp_path: Path, token: Issue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,9 +197,7 @@ async def test_an_answer_that_nobody_reads_ends_and_keeps_no_place(
         await until(lambda: not held)
         monkeypatch.setattr(connections, "_READ_S", 0.2)
         with unread(address, secret):
-            await until(lambda: len(held) == 1)
-            (connection,) = held
-            await until(lambda: connection not in connection.connections)
+            await cut(held)
 
 
 async def test_a_stream_of_changes_that_nobody_reads_ends(
@@ -211,9 +216,7 @@ async def test_a_stream_of_changes_that_nobody_reads_ends(
             one.sendall(
                 f"GET /changes?after=start&content=1 HTTP/1.1\r\n{HOST}authorization: Bearer {secret}\r\n\r\n".encode()
             )
-            await until(lambda: len(held) == 1)
-            (connection,) = held
-            await until(lambda: connection not in connection.connections)
+            await cut(held)
 
 
 async def test_unread_answers_of_a_tenant_have_a_number_of_bytes_and_others_keep_theirs(
