@@ -90,10 +90,6 @@ class Attached(Database):
                 " organisation (pgmem cells where ORG shows it), or save outside of a transaction."
             )
 
-    async def rows(self, verb: str, /, timeout_s: float | None = None, **params: object) -> list[DictRow]:
-        """Call a verb in the caller's transaction and return its rows; raises what `send` does."""
-        return await self.send(Request(verb, params), timeout_s)
-
     async def send(self, request: Request, timeout_s: float | None = None) -> list[DictRow]:
         """Send the call of a verb in the caller's transaction and return its rows.
 

@@ -52,6 +52,14 @@ EXIT_CODE = 75
 """With which such a server ends: EX_TEMPFAIL of sysexits.h, a failure, so that supervisors start it again."""
 
 
+def holder(token: AccessToken) -> MemoryScope:
+    """Whom a token acts for."""
+    claims = token.claims or {}
+    return MemoryScope(
+        org_id=str(claims["org_id"]), user_id=str(claims["user_id"]), agent_id=str(claims["name"])
+    )
+
+
 class App:
     """The memory behind the tools, and whether its database is open.
 
@@ -91,14 +99,8 @@ class App:
             IdentityRequired: tokens are required and the request has none.
             PgmemError: the database answers but cannot be used, for instance because it has another schema.
         """
-        token = self._token()
-        if token is None:
-            return await self.store()
-        claims = token.claims or {}
-        scope = MemoryScope(
-            org_id=str(claims["org_id"]), user_id=str(claims["user_id"]), agent_id=str(claims["name"])
-        )
-        return (await self.store()).acting_as(scope)
+        token, store = self._token(), await self.store()
+        return store if token is None else store.acting_as(holder(token))
 
     def serverless(self) -> Memory:
         """The memory for a request that asks no server, whatever the state of its database.

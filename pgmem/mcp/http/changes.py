@@ -79,11 +79,10 @@ async def stream(
     async with aclosing(pages):
         try:
             first = await anext(pages)
+        except DatabaseUnavailable:
+            raise
         except PgmemError as error:
-            if isinstance(error, DatabaseUnavailable):
-                raise
-            status = 410 if isinstance(error, CursorLost) else 400
-            await JSONResponse({"error": str(error)}, status)(scope, receive, send)
+            await _refusal(error)(scope, receive, send)
             return
         answer: Response = StreamingResponse(
             _events(first, pages, is_valid),
@@ -152,12 +151,15 @@ async def page(memory: Memory, body: bytes, scope: Scope, receive: Receive, send
             found = await store.records(query["part"], place)
         else:
             found = await store.changes(query.get("after") or "now", query.get("without"))
+    except (DatabaseUnavailable, Busy):
+        raise
     except (PgmemError, ValueError) as error:
-        if isinstance(error, DatabaseUnavailable | Busy):
-            raise
-        status = 410 if isinstance(error, CursorLost) else 400
-        await JSONResponse({"error": str(error)}, status)(scope, receive, send)
+        await _refusal(error)(scope, receive, send)
         return
     await Response(json.dumps(found, default=str, ensure_ascii=False), media_type="application/json")(
         scope, receive, send
     )
+
+
+def _refusal(error: Exception) -> Response:
+    return JSONResponse({"error": str(error)}, 410 if isinstance(error, CursorLost) else 400)

@@ -29,11 +29,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pgmem.database.shares import Shares
 from pgmem.errors import Busy, PgmemError, summary
 from pgmem.mcp.http import changes
-from pgmem.mcp.http.app import still_valid
+from pgmem.mcp.http.app import holder, still_valid
 from pgmem.mcp.http.connections import CLAIM
 from pgmem.mcp.http.exchange import PATH
 from pgmem.memory import Memory
-from pgmem.models import MemoryScope
 
 log = logging.getLogger("pgmem")
 
@@ -248,11 +247,7 @@ class Admission:
                 scope, receive, 405, "Method not allowed: use GET or POST.", allow="GET, POST"
             )
             return
-        claims = token.claims or {}
-        acting = MemoryScope(
-            org_id=str(claims["org_id"]), user_id=str(claims["user_id"]), agent_id=str(claims["name"])
-        )
-        memory = (await self._store()).acting_as(acting)
+        memory = (await self._store()).acting_as(holder(token))
         if not changes.wants_stream(scope):
             async with self.turn(tenant, scope):
                 if (body := await self._arrived(tenant, scope, receive, answer)) is not None:
