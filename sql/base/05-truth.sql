@@ -115,7 +115,18 @@ comment on function pgmem.is_live is
   'Whether a memory is live: its status is, and it is true now by valid_from and valid_to.';
 
 
+-- Of two writes in one microsecond the second counts as recorded in the next one.
+create or replace function pgmem.present_moment(p_recorded_at timestamptz) returns timestamptz
+language sql stable parallel safe
+begin atomic
+  select greatest(pgmem.now(), p_recorded_at);
+end;
+comment on function pgmem.present_moment is
+  'The moment at which the present state of a node is looked for: now, and not before its row was recorded.';
+
+
 -- Where another state on record has become the present one since the node was written, that state is read in its place.
+-- What is returned has no turns_at where it is the present state.
 create or replace function pgmem.present(p_node pgmem.node) returns pgmem.node
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
@@ -126,11 +137,10 @@ begin
     return p_node;
   end if;
   select r.version into v_version from pgmem.state_regions(p_node.seq) r
-  where r.region @> pgmem.now() and pgmem.is_live_status(r.status);
+  where r.region @> pgmem.present_moment(p_node.recorded_at) and pgmem.is_live_status(r.status);
   if v_version is null or pgmem.is_hidden_status(p_node.status) then
     return p_node;
-  elsif v_version = p_node.version then
-    -- Another one was it for a while, in which nobody wrote.
+  elsif v_version = p_node.version then  -- another state was the present one for a while, and its period is over
     p_node.turns_at := null;
     return p_node;
   end if;

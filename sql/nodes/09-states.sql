@@ -64,10 +64,11 @@ language sql stable set search_path = pgmem, pg_temp as $$
   -- A state is the present one from the first moment of a range; where that is open, from the next microsecond.
   select min(greatest(case when lower_inc(part) or lower_inf(part) then coalesce(lower(part), '-infinity')
                         else lower(part) + interval '1 microsecond' end, pgmem.now()))
-  from pgmem.node n cross join pgmem.state_regions(p_seq) r cross join unnest(r.region) part
+  from pgmem.node n cross join pgmem.present_moment(n.recorded_at) moment
+  cross join pgmem.state_regions(p_seq) r cross join unnest(r.region) part
   where n.seq = p_seq and r.version <> n.version and not pgmem.is_hidden_status(n.status)
-    and pgmem.is_live_status(r.status) and (upper(part) is null or upper(part) >= pgmem.now())
-    and (upper(part) is distinct from pgmem.now() or upper_inc(part));
+    and pgmem.is_live_status(r.status) and (upper(part) is null or upper(part) >= moment)
+    and (upper(part) is distinct from moment or upper_inc(part));
 $$;
 comment on function pgmem.next_change is
   'From when on, now or later, a state other than the row of the node is the present one; null: never, as is known.';

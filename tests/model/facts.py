@@ -92,8 +92,11 @@ class Thing:
         return self.facts[self.row]
 
     def present_at(self, now: datetime) -> Fact:
-        """The state that a reader finds now, though nobody has written since it became true."""
-        found = answer(self.facts, now)
+        """The state that a reader finds now, though nobody has written since it became true.
+
+        Of two writes in one microsecond the second counts as recorded in the next one.
+        """
+        found = answer(self.facts, max(now, self.present.recorded))
         hidden = self.present.status in HIDDEN
         if found is None or hidden or found.status not in LIVE or self.present.status not in LIVE:
             return self.present
