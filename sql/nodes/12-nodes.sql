@@ -291,11 +291,13 @@ begin
         select from pgmem.composed(old.label, old.key, old.title, old.props, old.content_hash) c
         where (c.title, c.props) = (new.title, new.props) and c.key is not distinct from new.key)) then
     new.version := greatest(old.version, old.told) + 1;
+    new.recorded_at := greatest(pgmem.clock(), old.recorded_at + interval '1 microsecond');
     if old.told is not null then
       new.yields := coalesce(old.yields, '{}') + pgmem.states_after(old.seq, old.version);
       new.told := null;
+      select greatest(new.recorded_at, max(v.ingested_at) + interval '1 microsecond') into new.recorded_at
+      from pgmem.node_version v where v.node_seq = old.seq and v.version > old.version;
     end if;
-    new.recorded_at := greatest(pgmem.clock(), old.recorded_at + interval '1 microsecond');
     new.begins_at := pgmem.state_begins(new.valid_from, new.valid_to,
       case when old.title <> new.title or old.props <> new.props then new.recorded_at end, new.begins_at);
   else
