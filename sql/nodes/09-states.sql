@@ -83,6 +83,15 @@ $$;
 comment on function pgmem.refresh_states is 'Work out anew which state of a node was saved last, and when another takes over.';
 
 
+create or replace function pgmem.recorded_next(p_seq bigint, p_recorded_at timestamptz) returns timestamptz
+language sql stable set search_path = pgmem, pg_temp as $$
+  select greatest(p_recorded_at, max(v.ingested_at) + interval '1 microsecond')
+  from pgmem.node_version v where v.node_seq = p_seq and v.replaced_at = 'infinity';
+$$;
+comment on function pgmem.recorded_next is
+  'A time of a record of a node that is later than those of its states of other periods, and not before the given one.';
+
+
 create or replace function pgmem.keep_state(
   p_node pgmem.node,
   p_ends_at timestamptz default null,
