@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -143,3 +144,20 @@ def test_what_hygiene_advises_makes_each_finding_go_away(
     for item in call("memory_freshness", project_id=shop)["stale_items"]:
         call("confirm", id=item["id"])
     assert call("memory_freshness", project_id=shop)["stale_count"] == 0
+
+
+def test_what_hygiene_advises_for_cards_entities_and_saves_that_no_retry_makes(call: Call, shop: str) -> None:
+    for statement in ("Rounds half a penny down.", "Half a penny rounds down."):
+        drafted = call("record_candidate", record_type="risk_note", statement=statement,
+                       subject_path="lib/till.py", project_id=shop)  # fmt: skip
+        call("approve_card", card_id=drafted["card_id"], by="ada")
+    for name in ("Lamp by the gate", "Gate by the lamp"):
+        call("upsert_entity", entity_name=name, fact="It flickers in wind", project_id=shop)
+    call("fail_save", save_id=uuid4(), verb="save_decision", message="date is no date.", readable=False,
+         arguments={"title": "Sell tea", "date": "soon", "project_id": shop})  # fmt: skip
+    found = call("run_hygiene", project_id=shop)["findings"]
+    assert {finding["verb"] for finding in found} == {"archive_card", "merge_entities", "resolve_review"}
+    for finding in found:
+        by = {} if finding["verb"] == "merge_entities" else {"by": "ada"}
+        call(finding["verb"], **finding["arguments"], **by)
+    assert call("run_hygiene", project_id=shop)["total"] == 0
