@@ -153,7 +153,7 @@ def test_what_hygiene_advises_for_cards_entities_and_saves_that_no_retry_makes(c
         call("approve_card", card_id=drafted["card_id"], by="ada")
     for name in ("Lamp by the gate", "Gate by the lamp"):
         call("upsert_entity", entity_name=name, fact="It flickers in wind", project_id=shop)
-    call("fail_save", save_id=uuid4(), verb="save_decision", message="date is no date.", readable=False,
+    call("fail_save", save_id=uuid4(), verb="save_decision", message="Invalid date: soon.", readable=False,
          arguments={"title": "Sell tea", "date": "soon", "project_id": shop})  # fmt: skip
     found = call("run_hygiene", project_id=shop)["findings"]
     assert {finding["verb"] for finding in found} == {"archive_card", "merge_entities", "resolve_review"}
