@@ -58,8 +58,6 @@ limit: How many texts at most, 1 to 1000.
 lease_s: How long the claim holds, in seconds, 1 to max_lease_s.
 
 InvalidArgument: the limit or the lease is out of bounds.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('claim_embeddings', p_rights => 'writer', p_effect => 'write', p_reach => 'cell');
 
@@ -273,7 +271,5 @@ items: A list of {node_seq, text_hash, vector}.
 
 InvalidArgument: no model of that name is registered, a vector has a wrong dimension or holds zeros alone, or
   there are more items than max_list_limit.
-IdentityRequired: the store has tenants and the caller has no identity.
-WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('store_vectors', p_rights => 'writer', p_effect => 'write', p_reach => 'cell');
