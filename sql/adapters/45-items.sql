@@ -593,6 +593,5 @@ $$;
 comment on function pgmem.sweep_items is $$
 Delete for good the items of the caller whose time to live has passed, with their history; how many.
 
-limit: How many at most, 1 to 1000.
 $$;
 select pgmem.declare_verb('sweep_items', p_rights => 'writer', p_effect => 'remove', p_answer => 'int');

@@ -84,7 +84,6 @@ How old the memories of a scope are, and the stale ones, oldest first.
 project_id: Project name; unset: all projects.
 scope: Which memories; global, project (its focus areas too) or focus.
 stale_after_days: Stale without a change for so long; unset: the setting freshness_stale_days.
-limit: How many at most, 1 to 1000.
 
 MemoryNotFound: no such project is visible here.
 InvalidArgument: the limit, the offset or stale_after_days is out of its bounds.

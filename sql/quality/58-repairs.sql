@@ -285,7 +285,6 @@ found after it. Where both hold they are joined by SIMILAR_TO with the reason, a
 
 id: The id of one of the two.
 with_id: The id of the other.
-by: The name of the person who decides.
 holds: The id of the one that holds; unset: both do.
 reason: Why; needed where both hold.
 

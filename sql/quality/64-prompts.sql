@@ -218,7 +218,6 @@ Each match holds id, label, title, standing and created_at, the beginning of its
 
 prompt: What a person wrote to an agent; its first 4000 characters count.
 project_id: Project name; unset: all projects.
-limit: How many at most, 1 to 1000.
 embeddings: A list with a vector for each sentence of prompt_sentences; unset: only words are compared.
 embedding_model: The model of the vectors.
 

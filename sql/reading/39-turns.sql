@@ -244,7 +244,6 @@ conflicts are pairs of titles, the newest three. conversation holds session_id, 
 that a person asked), answered (the end of the last answer) and open_items (sentences about what is left); null: none
 was captured.
 
-project_id: Project name.
 client: The client of the session that begins.
 session_id: Its id there; its own turns are left out.
 $$;
