@@ -101,6 +101,7 @@ READERS = {
     "next_change": "states of one node that its caller found through what the tenant may see",
     "state_regions": "states of one node that its caller found through what the tenant may see",
     "state_that_begins": "states of one node that a save of its tenant found",
+    "recorded_next": "states of one node that is written, whose row its caller has",
     "states_trust": "states of one node whose trust is compared with that of the caller",
 }
 
