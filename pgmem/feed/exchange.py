@@ -215,7 +215,9 @@ def _is_review(save: Record) -> bool:
 def _known_by(change: Record) -> tuple[str, Any]:
     record = change.get("record") or change
     if record.get("type") == "node":
-        return str(record["id"]), (record.get("version"), str(record.get("updated_at")))
+        # A state of another period than the present changes neither the number nor the time of the memory.
+        states = len(record.get("versions") or ())
+        return str(record["id"]), (record.get("version"), states, str(record.get("updated_at")))
     if record.get("type") == "edge":
         return f"{record['src']} {record['dst']}", record["rel"]
     return str(record.get("id") or record.get("save_id")), (record.get("type"), record.get("status"))

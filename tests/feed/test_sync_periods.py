@@ -112,7 +112,8 @@ def play(stores: list[Store], seed: int, *, undated: bool) -> None:
     assert all(nodes == first for nodes in more), seed
 
 
-@pytest.mark.parametrize("seed", range(6))
+# In 125 a store in the middle passes on a state that is beside the present one.
+@pytest.mark.parametrize("seed", [*range(5), 125])
 @pytest.mark.parametrize("undated", [False, True], ids=["dated", "undated"])
 def test_all_stores_say_of_every_day_what_was_saved(stores: list[Store], seed: int, undated: bool) -> None:
     play(stores[: 2 + seed % 2], seed, undated=undated)
