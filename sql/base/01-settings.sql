@@ -42,27 +42,31 @@ comment on function pgmem.clock is
   'The time of this moment, for recorded times; tests move it as they move pgmem.now().';
 
 
+-- In plpgsql, which keeps the plan: a function of SQL with a query in it is planned in each transaction.
 create or replace function pgmem.setting_text(p_name text) returns text
-language sql stable parallel safe
-begin atomic
-  select value from pgmem.setting where name = p_name;
+language plpgsql stable parallel safe as $$
+begin
+  return (select value from pgmem.setting where name = p_name);
 end;
+$$;
 comment on function pgmem.setting_text is 'The value of a row of pgmem.setting; null when there is none.';
 
 
 create or replace function pgmem.setting_int(p_name text) returns integer
-language sql stable parallel safe
-begin atomic
-  select value::integer from pgmem.setting where name = p_name;
+language plpgsql stable parallel safe as $$
+begin
+  return (select value::integer from pgmem.setting where name = p_name);
 end;
+$$;
 comment on function pgmem.setting_int is 'A row of pgmem.setting as a whole number.';
 
 
 create or replace function pgmem.setting_float(p_name text) returns float8
-language sql stable parallel safe
-begin atomic
-  select value::float8 from pgmem.setting where name = p_name;
+language plpgsql stable parallel safe as $$
+begin
+  return (select value::float8 from pgmem.setting where name = p_name);
 end;
+$$;
 comment on function pgmem.setting_float is 'A row of pgmem.setting as a number.';
 
 

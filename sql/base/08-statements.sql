@@ -149,22 +149,25 @@ end;
 comment on function pgmem.stated is 'The text of a memory that may be a plain statement; null for a kind that states none.';
 
 
+-- In plpgsql, as setting_text.
 create or replace function pgmem.bare_words(p_text text) returns text[]
-language sql immutable parallel safe
-begin atomic
-  select array(select u.word from unnest(pgmem.statement_words(p_text)) with ordinality as u(word, place)
+language plpgsql immutable parallel safe as $$
+begin
+  return array(select u.word from unnest(pgmem.statement_words(p_text)) with ordinality as u(word, place)
                where not pgmem.is_negation(lower(u.word)) and not (u.place = 1 and lower(u.word) in ('the', 'our', 'a', 'an'))
                order by u.place);
 end;
+$$;
 comment on function pgmem.bare_words is 'The words of a sentence without negations and a leading article.';
 
 
 create or replace function pgmem.denials(p_text text) returns integer
-language sql immutable parallel safe
-begin atomic
-  select count(*)::integer from unnest(pgmem.statement_words(lower(p_text))) as w(word)
-  where w.word in ('not', 'no', 'never', 'cannot', 'without');
+language plpgsql immutable parallel safe as $$
+begin
+  return (select count(*) from unnest(pgmem.statement_words(lower(p_text))) as w(word)
+          where w.word in ('not', 'no', 'never', 'cannot', 'without'));
 end;
+$$;
 comment on function pgmem.denials is 'How many words of a sentence deny.';
 
 
@@ -186,6 +189,8 @@ declare
   v_one    text[];
   v_other  text[];
   v_named  boolean;
+  v_numbers boolean;
+  v_denied boolean;
 begin
   while v_begin < least(v_n, v_m) and rtrim(v_x[v_begin + 1], 's') = rtrim(v_y[v_begin + 1], 's') loop
     v_begin := v_begin + 1;
@@ -197,24 +202,32 @@ begin
     return null;
   end if;
   v_after := v_x[v_n - v_end + 1 :];
-  v_shared := (select count(*) from unnest(v_x[:v_begin] || v_after) as w(word)
-               where not pgmem.is_function_word(word) and word !~ '^\d');
   v_one := v_x[v_begin + 1 : v_n - v_end];
   v_other := v_y[v_begin + 1 : v_m - v_end];
-  if v_one = '{}' and v_other = '{}' then
-    return case when v_shared >= 2 and pgmem.denials(p_theirs) <> pgmem.denials(p_ours) then 'negation' end;
+  if v_one <> '{}' or v_other <> '{}' then
+    if cardinality(v_one) not between 1 and 8 or cardinality(v_other) not between 1 and 8 then
+      return null;
+    end if;
+    v_verb := pgmem.verb_place(v_x[:v_begin]);
+    v_kind := case when v_verb is not null then coalesce(pgmem.verb_kind(v_x[v_verb], v_x[v_verb - 1]), 'one')
+      -- A title that begins with a verb says what is to be, such as Use Redis for sessions.
+      when lower(p_theirs) ~ '^(always|never)\M' then 'one'
+      when v_x[1] = any ('{use,adopt,choose,prefer,select,pick,host,store,run,keep,write}'::text[]) then 'many' end;
+    v_numbers := pgmem.is_number(v_one[1]) and pgmem.is_number(v_other[1]) and v_one[2:] is not distinct from v_other[2:];
+    if v_kind is null and not v_numbers then
+      return null;
+    end if;
   end if;
-  if v_shared < 1 or cardinality(v_one) not between 1 and 8 or cardinality(v_other) not between 1 and 8
-     or pgmem.denials(p_theirs) <> pgmem.denials(p_ours) then
+  v_shared := (select count(*) from unnest(v_x[:v_begin] || v_after) as w(word)
+               where not pgmem.is_function_word(word) and word !~ '^\d');
+  v_denied := pgmem.denials(p_theirs) <> pgmem.denials(p_ours);
+  if v_one = '{}' and v_other = '{}' then
+    return case when v_shared >= 2 and v_denied then 'negation' end;
+  elsif v_shared < 1 or v_denied then
     return null;
   end if;
-  v_verb := pgmem.verb_place(v_x[:v_begin]);
-  v_kind := case when v_verb is not null then coalesce(pgmem.verb_kind(v_x[v_verb], v_x[v_verb - 1]), 'one')
-    -- A title that begins with a verb says what is to be, such as Use Redis for sessions.
-    when lower(p_theirs) ~ '^(always|never)\M' then 'one'
-    when v_x[1] = any ('{use,adopt,choose,prefer,select,pick,host,store,run,keep,write}'::text[]) then 'many' end;
   -- A number after the verb is a value; one before it names a thing, as chapter 7 does.
-  if pgmem.is_number(v_one[1]) and pgmem.is_number(v_other[1]) and v_one[2:] is not distinct from v_other[2:] then
+  if v_numbers then
     return case
       when v_shared < 2 and v_verb is null then null
       when v_verb is null
@@ -224,8 +237,7 @@ begin
       when v_one[1] ~ '^\d{4}-\d\d|^(19|20)\d\d$' and v_other[1] ~ '^\d{4}-\d\d|^(19|20)\d\d$' then 'date'
       else 'number' end;
   end if;
-  if v_kind is null
-     or v_kind = 'many' and not exists (select from unnest(v_after) as w(word) where not pgmem.is_function_word(word))
+  if v_kind = 'many' and not exists (select from unnest(v_after) as w(word) where not pgmem.is_function_word(word))
      -- Two of a class, such as a dog and a good boy, may be the same; so may what comes after about.
      or v_one[1] in ('a', 'an') and v_other[1] in ('a', 'an') or v_x[v_begin] in ('a', 'an', 'about', 'like')
      -- The end of a statement is a noun phrase: it holds no second clause.
@@ -314,16 +326,16 @@ comment on function pgmem.tells_apart is
 
 
 create or replace function pgmem.differ_in_numbers(p_theirs text, p_ours text) returns boolean
-language sql immutable parallel safe
-begin atomic
-  select t.words[1] = t.words[2] and lower(p_theirs) <> lower(p_ours)
-  from (select array(
-    select string_agg(regexp_replace(lower(w.word), '\d+', '#', 'g'), ' ' order by w.place)
-             filter (where not pgmem.is_function_word(lower(w.word)))
-    from unnest(array[p_theirs, p_ours]) with ordinality as u(title, side)
-    cross join lateral unnest(pgmem.statement_words(u.title)) with ordinality as w(word, place)
-    where p_theirs ~ '\d' and p_ours ~ '\d'
-    group by u.side order by u.side) as words) t;
+language plpgsql immutable parallel safe as $$
+begin
+  return p_theirs ~ '\d' and p_ours ~ '\d' and lower(p_theirs) <> lower(p_ours) and (
+    select t.words[1] = t.words[2] from (select array(
+      select string_agg(regexp_replace(w.word, '\d+', '#', 'g'), ' ' order by w.place)
+               filter (where not pgmem.is_function_word(w.word))
+      from unnest(array[lower(p_theirs), lower(p_ours)]) with ordinality as u(title, side)
+      cross join lateral unnest(pgmem.statement_words(u.title)) with ordinality as w(word, place)
+      group by u.side order by u.side) as words) t);
 end;
+$$;
 comment on function pgmem.differ_in_numbers is
   'Whether two titles say the same with other numbers, such as two versions of one server; small words do not count.';

@@ -50,14 +50,16 @@ end;
 comment on function pgmem.change_kind_of is 'How a memory changed whose status was the first and is the second.';
 
 
-create or replace function pgmem.notify_change() returns void
+create or replace function pgmem.notify_change() returns boolean
 language plpgsql as $$
 begin
   -- A session that listens and does not read fills the queue of the server, and a full one would refuse the commit.
   if exists (select from pgmem.listener l where l.until > now()) and pg_notification_queue_usage() < 0.5 then
     -- The same text again in a transaction is one notification.
     perform pg_notify('pgmem_change', '');
+    return true;
   end if;
+  return false;
 end;
 $$;
 comment on function pgmem.notify_change is
@@ -66,11 +68,13 @@ comment on function pgmem.notify_change is
 
 create or replace function pgmem.record_made() returns trigger
 language plpgsql as $$
+declare
+  v_told boolean;
 begin
   insert into pgmem.change (stamp, subject, kind, id, label, version, project, tenant, at)
   values (pgmem.change_stamp(), pgmem.change_subject_of(new.label), 'saved', new.id, new.label, new.version,
           case new.label when 'Project' then new.key else new.project end, new.tenant, new.recorded_at);
-  perform pgmem.notify_change();
+  v_told := pgmem.notify_change();
   return null;
 end;
 $$;
@@ -79,11 +83,13 @@ comment on function pgmem.record_made is 'Trigger: a new memory or project enter
 
 create or replace function pgmem.record_gone() returns trigger
 language plpgsql as $$
+declare
+  v_told boolean;
 begin
   insert into pgmem.change (stamp, subject, kind, id, label, version, project, tenant, at)
   values (pgmem.change_stamp(), pgmem.change_subject_of(old.label), 'purged', old.id, old.label, old.version,
           case old.label when 'Project' then old.key else old.project end, old.tenant, pgmem.clock());
-  perform pgmem.notify_change();
+  v_told := pgmem.notify_change();
   return null;
 end;
 $$;
@@ -94,6 +100,7 @@ create or replace function pgmem.record_edge() returns trigger
 language plpgsql as $$
 declare
   v_edge pgmem.edge := coalesce(new, old);
+  v_told boolean;
 begin
   -- The rows of an edge that goes with a memory say nothing beyond that. Of two ends in one organisation, the one with
   -- the longer list of owners is seen by fewer callers.
@@ -105,7 +112,7 @@ begin
          pgmem.clock()
   from pgmem.node s, pgmem.node d where s.seq = v_edge.src and d.seq = v_edge.dst;
   if found then
-    perform pgmem.notify_change();
+    v_told := pgmem.notify_change();
   end if;
   return null;
 end;
@@ -115,12 +122,14 @@ comment on function pgmem.record_edge is 'Trigger: an edge that was made or remo
 
 create or replace function pgmem.record_review() returns trigger
 language plpgsql as $$
+declare
+  v_told boolean;
 begin
   insert into pgmem.change (stamp, subject, kind, id, other_id, label, project, tenant, at)
   values (pgmem.change_stamp(), 'review',
           case new.status when 'saved' then 'approved' when 'dropped' then 'dropped' else 'held' end,
           new.save_id, new.candidate_id, new.verb, new.project, new.tenant, pgmem.clock());
-  perform pgmem.notify_change();
+  v_told := pgmem.notify_change();
   return null;
 end;
 $$;

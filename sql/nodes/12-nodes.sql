@@ -50,7 +50,8 @@ create or replace function pgmem.insert_node(
 ) returns pgmem.node
 language plpgsql as $$
 declare
-  v_now timestamptz := pgmem.clock();
+  v_now     timestamptz := pgmem.clock();
+  v_indexed boolean;
 begin
   p_node.place := pgmem.place_of(p_node.scope, p_node.project_seq, p_node.focus);
   p_node.scope_key := pgmem.scope_key(p_node.tenant, p_node.place, p_node.label);
@@ -84,7 +85,7 @@ begin
                      p_node.text_config) d
   returning seq into strict p_node.seq;
   if p_node.label = 'Decision' and p_node.status = 'active' then
-    perform pgmem.index_title(p_node, p_ranked);
+    v_indexed := pgmem.index_title(p_node, p_ranked);
   end if;
   if pgmem.counts_words(p_node.seq) then
     perform pgmem.count_words(p_node.tenant);
@@ -99,7 +100,7 @@ A verb that has compared the node before sends its content hash, its title token
 $$;
 
 
-create or replace function pgmem.index_title(p_node pgmem.node, p_ranked bigint[] default null) returns void
+create or replace function pgmem.index_title(p_node pgmem.node, p_ranked bigint[] default null) returns boolean
 language plpgsql as $$
 begin
   if p_ranked is null then
@@ -107,6 +108,7 @@ begin
   end if;
   insert into pgmem.dedup_token (node_seq, scope_key, token, signature, size, weight)
   select p_node.seq, p_node.scope_key, e.token, e.signature, e.size, e.weight from pgmem.title_entries(p_ranked) e;
+  return found;
 end;
 $$;
 comment on function pgmem.index_title is 'Give a live decision its near-duplicate entries.';
