@@ -240,6 +240,7 @@ language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_old      pgmem.node := p_old;
   v_new      pgmem.node := p_new;
+  v_now      timestamptz := pgmem.present_moment(p_old.recorded_at);
   v_open     boolean := p_new.valid_to is null;
   v_period   tstzmultirange := tstzmultirange(tstzrange(p_new.valid_from, p_new.valid_to, '[]'));
   v_later    tstzmultirange := '{}';
@@ -275,7 +276,7 @@ begin
     if v_state.dated and v_state.begins_at > v_new.valid_from then
       v_later := v_later + v_state.region;
     end if;
-    if v_state.region @> pgmem.now() and v_state.dated and v_state.open and v_state.begins_at > v_new.valid_from
+    if v_state.region @> v_now and v_state.dated and v_state.open and v_state.begins_at > v_new.valid_from
         and v_open and not v_state.same and not p_sure then
       contradicts := v_old;
     end if;
@@ -293,8 +294,8 @@ begin
     contradicts := null;
     return;
   end if;
-  v_is_now := v_old.yields is null or not v_old.yields @> pgmem.now();
-  v_is_now := v_is_now and pgmem.valid_at(v_old.begins_at, v_old.valid_to, pgmem.now());
+  v_is_now := v_old.yields is null or not v_old.yields @> v_now;
+  v_is_now := v_is_now and pgmem.valid_at(v_old.begins_at, v_old.valid_to, v_now);
   v_new.version := greatest(v_old.version, v_old.told) + 1;
   v_new.recorded_at := greatest(pgmem.clock(), v_last + interval '1 microsecond');
   v_new.updated_at := pgmem.now();
@@ -303,7 +304,7 @@ begin
     ends_at = case when v.version = v_restated then '-infinity' else v_new.begins_at end
   where v.node_seq = v_old.seq and v.replaced_at = 'infinity'
     and (v.version = v_restated or v_open and v.valid_to is null and coalesce(v.begins_at, '-infinity') < v_new.begins_at);
-  if v_period @> pgmem.now() or not v_is_now or v_restated = v_old.version then
+  if v_period @> v_now or not v_is_now or v_restated = v_old.version then
     if v_restated = v_old.version then
       perform pgmem.keep_state(v_old, '-infinity', v_new.recorded_at);
     elsif v_open and v_old.valid_to is null and coalesce(v_old.begins_at, '-infinity') < v_new.begins_at then

@@ -104,6 +104,7 @@ create or replace function pgmem.put_back(
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_node    pgmem.node := p_node;
+  v_held    tstzmultirange := (select r.region from pgmem.state_regions(p_node.seq) r where r.version = p_node.version);
   v_earlier pgmem.node_version;
 begin
   select v.* into v_earlier from pgmem.visible_version v where v.node_seq = v_node.seq and v.version = p_version;
@@ -146,8 +147,8 @@ begin
   v_node.session_id := p_caller.session_id;
   v_node := pgmem.update_node(v_node);
   if v_node.version > p_node.version and (v_node.yields is not null or v_earlier.yields is not null) then
-    -- It takes its whole period again, as it had it then.
-    update pgmem.node n set yields = v_earlier.yields where n.seq = v_node.seq;
+    -- It takes its whole period again, as it had it then, and that of the state in whose place it comes.
+    update pgmem.node n set yields = nullif(v_earlier.yields - coalesce(v_held, '{}'), '{}') where n.seq = v_node.seq;
     perform pgmem.refresh_states(v_node.seq);
     select n.* into v_node from pgmem.node n where n.seq = v_node.seq;
   end if;

@@ -219,6 +219,7 @@ class Thing:
         elif valid_to is None:
             leaves = begins_later
         moment = self.moment(now)
+        now = max(now, last.recorded)
         added = Fact(max(self.facts) + 1, content, "active", valid_from, valid_to, valid_from, moment, leaves)
         found = answer(self.facts, now)
         contradicts = None
@@ -350,7 +351,7 @@ class Thing:
         self.say(now, last.content, status, last.valid_from, end)
 
     def revert(self, now: datetime, version: int) -> None:
-        """What was said earlier, again, with its whole period."""
+        """What was said earlier, again, with its whole period and that of the state in whose place it comes."""
         earlier, last = self.facts[version], self.present
         if version == self.row:
             moment = self.moment(now)
@@ -360,12 +361,9 @@ class Thing:
             self.row = number
             self.keep(moment)
             return
-        self.say(
-            now,
-            earlier.content,
-            earlier.status,
-            earlier.valid_from,
-            earlier.end,
-            earlier.begin,
-            earlier.leaves,
-        )
+        before = dict(self.facts)
+
+        def leaves(day: datetime) -> bool:
+            return earlier.leaves(day) and answer(before, day) is not last
+
+        self.say(now, earlier.content, earlier.status, earlier.valid_from, earlier.end, earlier.begin, leaves)
