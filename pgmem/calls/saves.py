@@ -211,16 +211,20 @@ async def _send(
             if known_away or monotonic() - started > settings.connect_timeout_s + 5:
                 break
         except psycopg.Error as error:
-            # The cell behind a front may have saved although the front gave up waiting.
-            uncertain = uncertain or (
-                caller.database.is_front and isinstance(error, psycopg.errors.QueryCanceled)
-            )
+            uncertain = uncertain or (caller.database.is_front and _may_be_saved(error))
             if not uncertain:
                 return await _refused(caller, save, error)
             # The first try may still be running, and this one only timed out behind it.
             log.warning("save %s could not be sent again: %s", save.save_id, summary(error))
             break
     return _unsent_global(save.save_id, uncertain) if is_global else await _queue(caller, save, why)
+
+
+def _may_be_saved(error: psycopg.Error) -> bool:
+    """Whether the cell may have saved: the front gave up waiting, or an upgrade replaced its functions meanwhile."""
+    return isinstance(error, psycopg.errors.QueryCanceled) or (
+        isinstance(error, psycopg.errors.InternalError_) and "cache lookup failed" in str(error)
+    )
 
 
 async def _queue(

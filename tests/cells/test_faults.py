@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from shutil import rmtree
 from uuid import uuid4
@@ -190,3 +190,40 @@ def test_a_front_works_with_cells_of_a_later_release(servers: tuple[Server, Serv
                 connection.execute("select * from pgmem.complete_name('project_id', 'sh')").fetchall()
                 == before
             )
+
+
+def test_a_running_fleet_is_upgraded_while_agents_save(
+    servers: tuple[Server, Server], tmp_path: Path, place: Path
+) -> None:
+    """Cell by cell, then the front: an agent's save is saved or waits in its outbox, and none is lost or doubled."""
+    front, cells = servers
+    with (
+        fleets.fleet(front, [cells], f"upgraded_{uuid4().hex[:8]}", 2, place / "pooler") as fleet,
+        ExitStack() as stack,
+    ):
+        agents = []
+        for number in fleet.numbers:
+            org = fleet.org_in(number, name())
+            with fleet.session(org) as connection:
+                caller(connection)("save_session", objective="Open", project_id="shop")
+            (tmp_path / org).mkdir()
+            agents.append(stack.enter_context(Writers(fleet, org, tmp_path / org, 100_000, 2, pause=0.02)))
+        for number in fleet.numbers:
+            with fleet.cell(number) as cell:  # as a release whose functions are others
+                cell.execute("update pgmem.schema_version set digest = 'another', release = '0.0.1'")
+        done = CliRunner().invoke(app, ["cells", "upgrade", "--front", fleet.dsn, "--json"])
+        assert done.exit_code == 0, done.output
+        after = sum(writers.acknowledged() for writers in agents)
+        with fleet.session() as connection:
+            until(
+                lambda: sum(writers.acknowledged() for writers in agents) > after + 20,
+                connection,
+                "nothing is saved after the upgrade",
+            )
+            release = connection.execute("select release, digest from pgmem.schema_version").fetchone()
+        for writers in agents:
+            writers.stop()
+            writers.check()
+        for number in fleet.numbers:
+            with fleet.cell(number) as cell:
+                assert cell.execute("select release, digest from pgmem.schema_version").fetchone() == release

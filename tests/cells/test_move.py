@@ -245,55 +245,61 @@ def move_through_a_crash(fleet: Fleet, org: str, to: int, victim: Server, point:
     return False
 
 
-@pytest.mark.long
-def test_nothing_is_lost_or_doubled_whatever_is_killed_while_an_organisation_moves(
-    tmp_path: Path,
-) -> None:
-    """To and fro between two servers while four writers save; at each point the mover, or a server, is killed."""
+ACKNOWLEDGED = 2000
+"""So many saves are acknowledged while the mover and the servers are killed at one point of moves, again and again."""
+
+
+@pytest.fixture(scope="module")
+def wide() -> Iterator[tuple[Fleet, Server, list[Server]]]:
+    """Two cells, each a server, so that each can be killed alone; the fleet, the front and the cells."""
     if reason := fleets.missing():
         pytest.skip(reason)
     folder = roomy_place() / f"pgmem-kills-{uuid4().hex[:8]}"
     folder.mkdir(mode=0o777)
     folder.chmod(0o777)
-    front, *cells = (
-        Server(folder / name, programs)
-        for name, programs in {
-            "front": fleets.FRONT_BIN,
-            "cell0": fleets.wheel_programs(),
-            "cell1": fleets.wheel_programs(),
-        }.items()
-    )
+    front = Server(folder / "front", fleets.FRONT_BIN)
+    cells = [Server(folder / f"cell{number}", fleets.wheel_programs()) for number in range(2)]
     try:
         for server in (front, *cells):
             server.start()
         for server in cells:
             fleets.template(server)
         with fleets.fleet(front, cells, f"kills_{uuid4().hex[:8]}", 2, folder / "pooler") as fleet:
-            org = name()
-            filled(fleet, org)
-            writers = Writers(fleet, org, tmp_path, 100_000, 4, pause=0.15)
-            ended = 0
-            for point in POINTS:
-                ended += run_mover(fleet, org, to := 1 - fleet.home(org), point).returncode == -signal.SIGKILL
-                assert run_mover(fleet, org, to).returncode == 0
-                for victim in (cells[1 - fleet.home(org)], cells[fleet.home(org)], front):
-                    to = 1 - fleet.home(org)
-                    ended += move_through_a_crash(fleet, org, to, victim, point)
-                    if fleet.home(org) != to or moves(fleet):
-                        assert run_mover(fleet, org, to).returncode == 0
-            writers.stop()
-            counts = writers.check()
-            assert counts.total() >= 2000
-            assert ended > 2 * len(POINTS)
-            print(f"{ended} movers ended, {4 * len(POINTS)} moves, saves: {dict(counts)}")
-            before = exported(fleet, org, tmp_path)
-            assert run_mover(fleet, org, 1 - fleet.home(org)).returncode == 0
-            assert exported(fleet, org, tmp_path) == before
-            assert differences(fleet) == 0
+            yield fleet, front, cells
     finally:
         for server in (front, *cells):
             server.stop()
         rmtree(folder, ignore_errors=True)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("point", POINTS)
+def test_nothing_is_lost_or_doubled_whatever_is_killed_while_an_organisation_moves(
+    wide: tuple[Fleet, Server, list[Server]], tmp_path: Path, point: str
+) -> None:
+    """To and fro while four writers save; the mover, a cell or the front is killed each time that this point is reached."""
+    fleet, front, cells = wide
+    org = name()
+    filled(fleet, org)
+    ended = rounds = 0
+    with Writers(fleet, org, tmp_path, 100_000, 4, pause=0.02) as writers:
+        while writers.acknowledged() < ACKNOWLEDGED or not rounds:
+            ended += run_mover(fleet, org, to := 1 - fleet.home(org), point).returncode == -signal.SIGKILL
+            assert run_mover(fleet, org, to).returncode == 0
+            for victim in (cells[1 - fleet.home(org)], cells[fleet.home(org)], front):
+                to = 1 - fleet.home(org)
+                ended += move_through_a_crash(fleet, org, to, victim, point)
+                if fleet.home(org) != to or moves(fleet):
+                    assert run_mover(fleet, org, to).returncode == 0
+            rounds += 1
+        writers.stop()
+        counts = writers.check()
+    assert ended >= rounds
+    print(f"{point}: {ended} movers ended in {4 * rounds} moves, saves: {dict(counts)}")
+    before = exported(fleet, org, tmp_path)
+    assert run_mover(fleet, org, 1 - fleet.home(org)).returncode == 0
+    assert exported(fleet, org, tmp_path) == before
+    assert differences(fleet) == 0
 
 
 def moves(fleet: Fleet) -> bool:

@@ -14,7 +14,7 @@ from psycopg.rows import DictRow, dict_row
 from typer.testing import CliRunner
 
 from pgmem import Memory
-from pgmem.cells.directory import LOGINS, Directory
+from pgmem.cells.directory import LOGINS, Directory, init
 from pgmem.cli import app
 from pgmem.errors import InvalidArgument, UnsuitableDatabase
 from pgmem.install import schema
@@ -85,6 +85,34 @@ async def test_a_save_that_the_front_gave_up_waiting_for_is_kept_and_saved_once(
             cell.execute("lock table pgmem.node in share mode")
             waiting = await memory.save_context("Behind a lock", "shop")
             assert waiting.status == "pending_retry"
+        await memory.replay_outbox()
+        assert memory.outbox_depth() == 0
+    with fleet.cell(fleet.home(org)) as cell:
+        row = cell.execute(
+            "select count(*) as n from pgmem.node where org_id = %s and label = 'Context'", (org,)
+        ).fetchone()
+    assert row == {"n": 1}
+
+
+@pytest.mark.anyio
+async def test_a_save_whose_function_an_upgrade_replaced_is_kept_and_saved_once(
+    fleet: Fleet, tmp_path: Path
+) -> None:
+    org = name()
+    started(fleet, org)
+    settings = Settings(
+        dsn=fleet.dsn, data_dir=tmp_path, org_id=org, user_id="ana", retry_wait_s=0, embedding_provider="none"
+    )
+    replaced = (
+        "create or replace function front.cluster_of(w text[]) returns text language plpgsql as"
+        " $$ begin raise exception using errcode = 'XX000', message = 'cache lookup failed for function 1'; end $$"
+    )
+    async with Memory.connect(settings) as memory:
+        with fleet.session() as connection:
+            connection.execute(replaced.encode())
+            waiting = await memory.save_context("While it was upgraded", "shop")
+            assert waiting.status == "pending_retry"
+            init(fleet.dsn, [])
         await memory.replay_outbox()
         assert memory.outbox_depth() == 0
     with fleet.cell(fleet.home(org)) as cell:
@@ -241,3 +269,56 @@ def test_a_front_reaches_its_cells_with_passwords_over_tls(
         finally:
             pooler.stop()
             admin.execute(f"drop database {mark}_0 with (force)".encode())
+
+
+def test_the_pooler_reaches_a_cell_with_a_password_over_tls_and_no_other_server(
+    servers: tuple[Server, Server], place: Path
+) -> None:
+    front, _ = servers
+    authority, another = trustme.CA(), trustme.CA()
+    certificate = authority.issue_cert("127.0.0.1")
+    certificate.private_key_pem.write_to_path(place / "key.pem")
+    certificate.cert_chain_pems[0].write_to_path(place / "cert.pem")
+    authority.cert_pem.write_to_path(place / "ca.pem")
+    another.cert_pem.write_to_path(place / "another.pem")
+    own_by_server(place / "key.pem")
+    (place / "cells").mkdir()
+    (place / "cells").chmod(0o777)
+    cell = Server(place / "cells" / "cell", fleets.FRONT_BIN)  # the server of the wheel is built without TLS
+    cell.start()
+    try:
+        with psycopg.connect(cell.dsn("postgres"), autocommit=True) as admin:
+            for setting, value in {
+                "ssl_key_file": place / "key.pem",
+                "ssl_cert_file": place / "cert.pem",
+                "ssl": "on",
+            }.items():
+                admin.execute(f"alter system set {setting} = '{value}'".encode())
+            logins = ",".join(LOGINS)
+            cell.allow(f"hostssl all {logins} 127.0.0.1/32 scram-sha-256\nhost all {logins} all reject")
+            schema.upgrade(cell.dsn("postgres"), (), roles=True, cell=0)
+            for ca, reached in (("another", False), ("ca", True)):
+                pooler = fleets.Pooler(
+                    place / f"pooler-{ca}",
+                    {"cell0": f"host=127.0.0.1 port={cell.port} dbname=postgres"},
+                    f"auth_type = trust\nserver_tls_sslmode = verify-full\nserver_tls_ca_file = {place}/{ca}.pem",
+                    PASSWORD,
+                )
+                pooler.start()
+                try:
+                    until(pooler.answers, admin, "PgBouncer does not answer")
+                    with fleets.fleet(front, [cell], f"pooled_{uuid4().hex[:8]}", 0) as fleet:
+                        through = f"host=127.0.0.1 port={pooler.port} dbname=cell0"
+                        with Directory.open(fleet.dsn) as found:
+                            if not reached:
+                                with pytest.raises(InvalidArgument, match="does not reach cell 0"):
+                                    found.add(cell.dsn("postgres"), through, password=PASSWORD)
+                                continue
+                            found.add(cell.dsn("postgres"), through, password=PASSWORD)
+                        started(fleet, name())
+                        ways = "select distinct s.ssl from pg_stat_activity a join pg_stat_ssl s using (pid) where a.usename = any (%s)"
+                        assert admin.execute(ways.encode(), (list(LOGINS),)).fetchall() == [(True,)]
+                finally:
+                    pooler.stop()
+    finally:
+        cell.stop()

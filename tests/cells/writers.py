@@ -33,10 +33,23 @@ class Writers:
                 lambda: all("\n" in log.read_text() for log in self.logs), connection, "no writer has saved"
             )
 
+    def __enter__(self) -> Writers:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+    def acknowledged(self) -> int:
+        """How many saves have been acknowledged so far, those that wait in an outbox left out."""
+        return sum(log.read_text().count('"saved"') for log in self.logs)
+
     def stop(self) -> None:
         """End them before they have saved all."""
         assert all(process.poll() is None for process in self.processes), "a writer has ended before"
         for box in self.boxes:
+            box.mkdir(mode=0o700, exist_ok=True)  # an outbox is made when something waits
             (box / "stop").touch()
 
     def check(self) -> Counter[str]:
