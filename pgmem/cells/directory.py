@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, LiteralString
 
@@ -34,6 +35,8 @@ LOGINS = ("pgmem_front_agent", "pgmem_front_reviewer", "pgmem_front_owner")
 """The logins of a front at its cells (`pgmem.make_front_logins`)."""
 
 _CONNECT_S = 5
+_ATTEMPTS = 5
+"""Of an upgrade: each waits for what agents hold, and they wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,8 +354,8 @@ class Directory:
         cells = self.cells()
         for done, cell in enumerate(cells):
             progress(f"cell {cell.number} ({done + 1} of {len(cells)})")
-            schema.upgrade(cell.admin_dsn)
-        self.make()
+            _once_more(partial(schema.upgrade, cell.admin_dsn))
+        _once_more(self.make)
         return schema.release()
 
     def make(self) -> int:
@@ -390,6 +393,15 @@ class Directory:
             ) from None
         if found != number:
             raise InvalidArgument(f"By this address the front reaches cell {found}, not cell {number}.")
+
+
+def _once_more(transaction: Callable[[], object]) -> None:
+    """Do what agents, who save meanwhile, may end by a deadlock: a transaction that can be made again."""
+    for _ in range(_ATTEMPTS - 1):
+        with suppress(psycopg.errors.DeadlockDetected):
+            transaction()
+            return
+    transaction()
 
 
 def _set_password(cell: Connection, password: str) -> None:

@@ -10,6 +10,7 @@ import psycopg
 from tests.concurrency.conftest import StartWriter
 from tests.concurrency.writer import PROJECT, title
 from tests.conftest import Call, is_managed
+from tests.fixtures.fronts import connect
 
 PROCESSES, DECISIONS = 16, 100
 POOLED = 2  # a pooler gives fewer sessions, as many as there are transactions
@@ -26,7 +27,7 @@ def test_16_processes_that_save_the_same_100_decisions_make_100_rows_and_no_erro
     ]
     for process in writers:
         process.is_ready()
-    with psycopg.connect(dsn) as connection:
+    with connect(dsn) as connection:  # where the processes are, be it a front
         (sessions,) = connection.execute(
             "select count(*) from pg_stat_activity"
             " where datname = current_database() and pid <> pg_backend_pid()"

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import psycopg
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg.rows import DictRow
@@ -86,6 +87,7 @@ def supported(row: dict[str, Any]) -> bool:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(answers=st.lists(answers, min_size=1, max_size=2), touched=st.booleans())
+@pytest.mark.direct("a front cannot take back a save: its cell has committed it")
 def test_nothing_unsupported_is_ever_stored(
     begin: Begin,
     call: Call,
