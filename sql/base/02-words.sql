@@ -172,14 +172,15 @@ comment on function pgmem.title_entries is
 
 
 create or replace function pgmem.name_trigrams(p_name text) returns text[]
-language sql immutable strict parallel safe
-begin atomic
-  select array(
+language plpgsql immutable strict parallel safe as $$
+begin
+  return array(
     select distinct substr(padded.name, i, 3)
     from (select '  ' || btrim(regexp_replace(lower(normalize(left(p_name, 200), NFKC)), '[\s_-]+', ' ', 'g')) || ' ')
       as padded(name)
     cross join generate_series(1, length(padded.name) - 2) as i);
 end;
+$$;
 comment on function pgmem.name_trigrams is
   'The groups of three characters of a name without regard to case, hyphens and underscores.';
 

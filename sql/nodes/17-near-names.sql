@@ -40,9 +40,13 @@ comment on function pgmem.one_slip is
   'Whether two names of five letters or more differ in one letter, or in two neighbours that are swapped.';
 
 
--- Reads node itself, by the caller's tenants. There are hundreds of scopes and a dozen places, whose seeds are dear.
+-- In plpgsql, which keeps the plan: to make it takes longer than all else. Reads node itself, by the caller's tenants.
+-- There are hundreds of scopes and a dozen places, whose seeds are dear.
 create or replace function pgmem.near_names(p_node pgmem.node, p_caller pgmem.caller) returns jsonb
-language sql stable set search_path = pgmem, pg_temp set enable_seqscan = off as $$
+language plpgsql stable set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off as $$
+begin
+  return (
   with place as materialized (
     select p.tenant, pgmem.seeded_key(p.seed, l.name) as scope_key
     from (select distinct t.tenant, pgmem.place_seed(s.secret, t.tenant, v.place) as seed
@@ -77,7 +81,8 @@ language sql stable set search_path = pgmem, pg_temp set enable_seqscan = off as
   select coalesce(jsonb_agg(near.item order by near.score desc, near.key), '[]')
   from (select f.score, f.key, jsonb_build_object('new_name', p_node.key, 'id', f.id, 'label', f.label, 'name', f.key,
                                                   'score', round(f.score::numeric, 2)) as item
-        from found f where f.score >= pgmem.setting_float('near_name') order by f.score desc, f.key limit 5) near;
+        from found f where f.score >= pgmem.setting_float('near_name') order by f.score desc, f.key limit 5) near);
+end;
 $$;
 comment on function pgmem.near_names is
   'The names that a new node''s name resembles, at most five: objects of new_name, id, label, name and score (0 to 1).';

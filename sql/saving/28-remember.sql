@@ -71,9 +71,12 @@ declare
   v_old    pgmem.node;
   v_begins timestamptz;
   v_held   pgmem.save_result;
+  v_key    text;
   v_asked  jsonb;
+  v_unlike boolean := false;
   v_near   jsonb := '[]';
   v_told   record;
+  v_rival  pgmem.node;
 begin
   if v_scope.scope_state = 'uncertain' then
     raise exception using errcode = 'PM002', message = format('No project %s found. %s',
@@ -83,9 +86,7 @@ begin
   v_node := pgmem.with_period(
     pgmem.named_node(v_label, p_properties, p_share, v_scope, v_caller), p_valid_from, p_valid_to);
   v_begins := v_node.valid_from;
-  v_asked := jsonb_strip_nulls(jsonb_build_object('label', v_label.name, 'key', v_node.key, 'properties', p_properties,
-    'relations', p_relations, 'valid_from', p_valid_from, 'valid_to', p_valid_to, 'project_id', p_project_id,
-    'share', p_share));
+  v_key := v_node.key;
   perform pgmem.lock_scopes(v_node.scope_key || array(
     select pgmem.scope_key(v_node.tenant, v_node.place, r.stub_label) from pgmem.named_relations(p_relations) r));
 
@@ -97,10 +98,8 @@ begin
     v_node := pgmem.insert_node(v_node);
     v_near := pgmem.near_names(v_node, v_caller);
   elsif pgmem.is_live_status(v_old.status) and pgmem.outranked(pgmem.states_trust(v_old), v_caller) then
-    if not (v_old.props @> v_node.props and v_node.valid_from is not distinct from v_old.valid_from
-            and v_node.valid_to is not distinct from v_old.valid_to) then
-      v_held := pgmem.hold_change(v_caller, 'remember', v_asked, v_old);
-    end if;
+    v_unlike := not (v_old.props @> v_node.props and v_node.valid_from is not distinct from v_old.valid_from
+                     and v_node.valid_to is not distinct from v_old.valid_to);
     -- What says nothing new changes nothing.
     v_node := v_old;
   else
@@ -113,9 +112,17 @@ begin
     v_answer.conflict := v_answer.conflict || jsonb_build_object('action',
       case when v_node.valid_to is null then 'cleared'
            when v_node.valid_to = v_old.valid_to then 'kept' else 'replaced' end);
-    if (v_told.contradicts).seq is not null then
-      v_answer.conflict := coalesce(v_answer.conflict, '{}') || pgmem.hold_contradiction(v_caller, 'remember', v_asked,
-        v_told.contradicts, v_begins);
+    v_rival := v_told.contradicts;
+  end if;
+  if v_unlike or v_rival.seq is not null then  -- a person decides
+    v_asked := jsonb_strip_nulls(jsonb_build_object('label', v_label.name, 'key', v_key, 'properties', p_properties,
+      'relations', p_relations, 'valid_from', p_valid_from, 'valid_to', p_valid_to, 'project_id', p_project_id,
+      'share', p_share));
+    if v_unlike then
+      v_held := pgmem.hold_change(v_caller, 'remember', v_asked, v_old);
+    else
+      v_answer.conflict := coalesce(v_answer.conflict, '{}')
+        || pgmem.hold_contradiction(v_caller, 'remember', v_asked, v_rival, v_begins);
     end if;
   end if;
 
