@@ -16,9 +16,12 @@
 
 
 create or replace function pgmem.states_trust(p_node pgmem.node) returns float8
-language sql stable set search_path = pgmem, pg_temp as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  return (
   select greatest(p_node.trust_level, case when p_node.version > 1 or p_node.told is not null then (
-    select max(v.trust_level) from pgmem.node_version v where v.node_seq = p_node.seq and v.replaced_at = 'infinity') end);
+    select max(v.trust_level) from pgmem.node_version v where v.node_seq = p_node.seq and v.replaced_at = 'infinity') end));
+end;
 $$;
 comment on function pgmem.states_trust is 'The most trust that a state of a node on record has.';
 

@@ -82,7 +82,9 @@ create or replace function pgmem.names_in(
   p_tenants text[],
   p_project_seq bigint
 ) returns text[]
-language sql stable set search_path = pgmem, pg_temp as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  return (
   with word as materialized (
     select array_agg(distinct m[1]) as words from regexp_matches(lower(left(p_query, 10000)), '(\w+)', 'g') m
   )
@@ -98,7 +100,8 @@ language sql stable set search_path = pgmem, pg_temp as $$
     where length(w.name) > 2
   ) known cross join word
   where case when lower(known.name) ~ '^\w+$' then lower(known.name) = any (word.words)
-    else strpos(lower(p_query), lower(known.name)) > 0 and p_query ~* ('\m' || pgmem.literal(known.name) || '\M') end;
+    else strpos(lower(p_query), lower(known.name)) > 0 and p_query ~* ('\m' || pgmem.literal(known.name) || '\M') end);
+end;
 $$;
 comment on function pgmem.names_in is
   'Names of agents that wrote in a project, and of its entities, that are in a query.';
@@ -119,7 +122,10 @@ create or replace function pgmem.project_writers(
 ) returns table (
   name text
 )
-language sql stable set search_path = pgmem, pg_temp as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+begin
+  return query
   with recursive writer(name, found) as (
     (select n.agent_id, 1 from pgmem.node n
      where n.project_seq = p_project_seq and n.agent_id is not null and n.tenant = any (p_tenants)
@@ -131,6 +137,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
     from writer w where w.name is not null and w.found < 200
   )
   select w.name from writer w where w.name is not null;
+end;
 $$;
 comment on function pgmem.project_writers(text[], bigint) is 'The agents that have written in a project, at most 200.';
 

@@ -288,13 +288,16 @@ comment on function pgmem.fits is
 
 
 create or replace function pgmem.scope_query(p_filter pgmem.search_filter) returns text
-language sql stable set search_path = pgmem, pg_temp as $$
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  return (
   select format('(%s)', string_agg(distinct quote_literal(mark.words[1]), ' | '))
     || case when (p_filter).project_seq is null then ''
          else format(' & (%s | ''@p0'')', string_agg(distinct quote_literal(mark.words[2]), ' | ')) end
   from unnest((p_filter).tenants) t
   cross join unnest(case when 'Turn' = any ((p_filter).labels) then '{Turn,Memory}' else '{Memory}'::text[] end) label
-  cross join lateral (select pgmem.scope_lexemes(t, (p_filter).project_seq, label) as words) mark;
+  cross join lateral (select pgmem.scope_lexemes(t, (p_filter).project_seq, label) as words) mark);
+end;
 $$;
 comment on function pgmem.scope_query is
   'The part of a full-text query that keeps to tenants and project: their lexemes are in every text.';
