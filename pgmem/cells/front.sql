@@ -23,7 +23,12 @@ begin
   end loop;
   execute 'grant pgmem_writer to pgmem_trusted';
   execute 'grant pgmem_writer, pgmem_reader to pgmem_reviewer';
+  -- What one login could fill so that the whole server stops, as pgmem.open_to_all names it for a store.
   execute format('revoke temporary on database %I from public', current_database());
+  execute (select format('revoke execute on function %s from public', string_agg(p.oid::regprocedure::text, ', '))
+           from pg_proc p
+           where p.pronamespace = 'pg_catalog'::regnamespace
+             and (p.proname ~ '^pg_(try_)?advisory_(xact_)?lock' or p.proname in ('lo_creat', 'lo_create', 'lo_from_bytea')));
 end $$;
 
 -- The catalog has the addresses of the cells.

@@ -16,6 +16,7 @@ from pgmem.cells.directory import Directory
 from pgmem.errors import InvalidArgument
 from tests.cells.fleet import Fleet, act
 from tests.conftest import caller
+from tests.security.test_bound_login import EXHAUSTING
 
 Session = psycopg.Connection[DictRow]
 
@@ -113,6 +114,7 @@ def test_a_bound_login_is_its_tenant_whatever_it_sets(fleet: Fleet, analyst: str
         "create temporary table place (org_id text)",
         "create schema mine",
         "set role pgmem_owner",
+        *EXHAUSTING,
         "set session authorization postgres",
         "select * from pgmem.issue_token('victim')",
         "select * from pgmem.bind_role(session_user, 'victim')",

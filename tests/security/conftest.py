@@ -80,4 +80,5 @@ def value(session: Session, query: str, *parameters: object) -> object:
 @pytest.fixture
 def temporary(connection: Session, roles: list[str]) -> None:
     """A store whose logins may make temporary tables, as where the installer could not revoke it."""
-    connection.execute(f"grant temporary on database {connection.info.dbname} to public".encode())
+    name = value(connection, "select quote_ident(current_database())")
+    connection.execute(f"grant temporary on database {name} to public".encode())

@@ -52,6 +52,7 @@ def test_what_pools_of_drivers_call_stays_allowed(alice: Session) -> None:
 
 
 @pytest.mark.usefixtures("superuser")
+@pytest.mark.direct("a front is examined by doctor --cells")
 def test_the_doctor_shows_what_a_login_may_still_fill_and_the_statements_close_it(
     alice: Session, connection: Session, dsn: str
 ) -> None:
@@ -104,6 +105,7 @@ def test_no_function_takes_an_advisory_lock(connection: Session) -> None:
     assert takers == []
 
 
+@pytest.mark.direct("the locks of a save are those of a session in the cell")
 def test_pg_locks_shows_no_key_of_a_tenant(alice: Session, carol: Session, connection: Session) -> None:
     """Pg_locks showed the scope keys of others, and whoever knew a key could hold it."""
     with carol.transaction():

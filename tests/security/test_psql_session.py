@@ -253,6 +253,7 @@ def test_no_back_way_to_a_table_or_to_the_server(alice: Session, carol: Session,
     assert SECRET in str(alice.execute("select title from pgmem.decision").fetchall())
 
 
+@pytest.mark.direct("a cell notifies its own sessions")
 def test_notifications_reach_nothing_of_ours(alice: Session, carol: Session, rows: Rows) -> None:
     """A notification says that something changed and nothing else, and is sent while somebody listens; pgmem keeps
     nothing in large objects, which anybody may make.
