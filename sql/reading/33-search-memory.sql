@@ -61,39 +61,6 @@ comment on function pgmem.search_weights is
   'The weights of the ranking: the settings of the store, some of them replaced for one search.';
 
 
-create or replace function pgmem.judged(p_seqs bigint[], p_tenants text[]) returns table (
-  seq bigint,
-  useful float8,
-  state text,
-  loss float8
-)
-language plpgsql stable rows 20 set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan as $$
-#variable_conflict use_column
-begin
-  return query
-  select coalesce(j.seq, q.seq), j.useful, q.state, q.loss
-  from (
-    select u.node_seq as seq, sum(u.value)::float8 as useful from pgmem.usefulness u
-    where u.node_seq = any (p_seqs) and u.tenant = any (p_tenants) group by u.node_seq) j
-  full join (
-    select c.node_seq as seq,
-           (array_agg(c.state order by array_position('{GONE,STALE,FRESH}', c.state)))[1]::text as state,
-           max(case c.state when 'GONE' then (n.turn is distinct from c.target)::integer when 'STALE' then 0.5 else 0 end)::float8
-             as loss
-    from pgmem.source_check c
-    cross join lateral (
-      select n.props ->> 'turn' as turn from pgmem.node n
-      where n.seq = c.node_seq and c.target in (select s.target from pgmem.cited(n.props) s) offset 0) n
-    where c.node_seq = any (p_seqs) group by c.node_seq) q using (seq);
-end;
-$$;
-comment on function pgmem.judged is $$
-How useful memories were to the caller's tenants, and what the last checks of their sources found.
-
-useful is null for a memory that nobody judged, state and loss for one without a checked source.
-$$;
-
-
 -- The ranking. Weights arrive as jsonb and become variables once: reading them in the statement would cost as much as
 -- the statement itself.
 create or replace function pgmem.rank_memories(
@@ -162,7 +129,6 @@ declare
   v_writer   text := case when cardinality(p_names) = 1 and not 'source' = any (p_without) then lower(p_names[1]) end;
   v_mean     float8 := p_words.mean_length;
   v_weights  float8[] := p_words.weights;
-  v_judged   boolean;
 begin
   if 'session' = any (p_without) then
     v_session := 0;
@@ -182,7 +148,6 @@ begin
   if 'prior' = any (p_without) or p_filter.project_seq is null then
     v_prior := 0;
   end if;
-  v_judged := v_useful > 0 and exists (select from pgmem.usefulness) or exists (select from pgmem.source_check);
   return query
   -- Candidates.
   with turned as materialized (
@@ -352,6 +317,20 @@ begin
     join pgmem.edge e on e.src = any (k.seqs) and e.dst = any (k.seqs)
     cross join lateral (values (e.src, e.dst), (e.dst, e.src)) as d(seq, other)
     group by d.seq
+  ), judged as (
+    select u.node_seq as seq, sum(u.value) as value
+    from (select array(select p.seq from pool p) as seqs where v_useful > 0) k
+    join pgmem.usefulness u on u.node_seq = any (k.seqs) and u.tenant = any (p_filter.tenants) group by u.node_seq
+  ), checked as (
+    select c.node_seq as seq, (array_agg(c.state order by array_position('{GONE,STALE,FRESH}', c.state)))[1] as state,
+           max(case c.state when 'GONE' then (n.turn is distinct from c.target)::integer when 'STALE' then 0.5 else 0 end)
+             as loss
+    from (select array(select p.seq from pool p) as seqs) k
+    join pgmem.source_check c on c.node_seq = any (k.seqs)
+    cross join lateral (
+      select n.props ->> 'turn' as turn from pgmem.node n
+      where n.seq = c.node_seq and c.target in (select s.target from pgmem.cited(n.props) s) offset 0) n
+    group by c.node_seq
   ), whole as (
     select t.seq, t.base, t.question, t.vector, t.text, t.gate, r.cos, r.near_cos, r.bm, r.near_bm, r.likeness,
            h.trust_level, h.confidence, old.newest,
@@ -361,14 +340,13 @@ begin
            case when p_dates is null then 0.0 else pgmem.date_match(h.happened, p_dates) end as date,
            case when lower(h.agent_id) = v_writer then 1.0 else 0.0 end as source,
            coalesce(g.near, 0)::float8 / greatest(x.candidates - 1, 1) as graph,
-           v_useful * greatest(least(coalesce(q.useful, 0), 1), -1) as usefulness,
+           v_useful * greatest(least(coalesce(u.value, 0), 1), -1) as usefulness,
            - v_cited * coalesce(q.loss, 0) as citation, q.state as sources,
            x.likeness as best_likeness, x.no_vector, x.bm is not null as worded
     from talked t join raw r using (seq) join here h using (seq) cross join extent x cross join sessions y
     left join by_session b on b.session_id = t.session_id left join linked g on g.seq = t.seq
-    left join outdated old on old.seq = t.seq
-    left join (select j.* from pgmem.judged(array(select p.seq from pool p), p_filter.tenants) j where v_judged) q
-      on q.seq = t.seq
+    left join outdated old on old.seq = t.seq left join judged u on u.seq = t.seq
+    left join checked q on q.seq = t.seq
     left join pgmem.source_priors(p_filter, v_mean) s on v_prior > 0 and s.agent_id = h.agent_id
   ), known as (
     select w.*, 1 / (1 + exp(-v_slope * (w.likeness - v_middle))) as relevance,
@@ -382,8 +360,11 @@ begin
                                else k.instruction end as standing) i
   ), placed as (
     -- Statements of one subject and relation answer alike: the one that holds now is placed by the best of them.
-    select k.*, max(k.score) over same as lead, max(k.relevance) over same as known_relevance
-    from weighed k window same as (partition by coalesce(k.newest, k.seq))
+    select k.*, coalesce(l.score, k.score) as lead, coalesce(l.relevance, k.relevance) as known_relevance
+    from weighed k left join (
+      select o.newest, max(k.score) as score, max(k.relevance) as relevance
+      from (select distinct o.newest from outdated o) o join weighed k on coalesce(k.newest, k.seq) = o.newest
+      group by o.newest) l on l.newest = coalesce(k.newest, k.seq)
   )
   select k.seq, case when k.newest is null then k.lead else least(k.score, k.lead - 1e-6) end,
          case when k.newest is null then k.known_relevance else k.relevance end, coalesce(k.vector, 0), k.text, k.graph, k.trust_level::float8, k.confidence,
