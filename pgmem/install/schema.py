@@ -142,9 +142,10 @@ def upgrade(
     # Alembic is imported here, because start-up of the server and the CLI must not pay for it, and while the server
     # makes the extensions: an empty database has no history that could be refused.
     with ThreadPoolExecutor(1) as importer, _connect(dsn, autocommit=True) as connection, _explained():
-        importer.submit(import_module, "alembic.command")
+        imported = importer.submit(import_module, "alembic.command")
         _require_suitable(connection)
         if history.recorded_in(connection)[0] is not None:
+            imported.result()  # two threads that import parts of one package at once may find them half made
             _pending(connection)
         made = _make_extensions(connection, extensions)
         _refuse_writable_schema(connection)
