@@ -90,6 +90,20 @@ period, so that the earlier state holds nowhere (-infinity), unless it begins af
 $$;
 
 
+create or replace function pgmem.state_period(
+  p_begins_at timestamptz,
+  p_ends_at timestamptz,
+  p_yields tstzmultirange
+) returns tstzmultirange
+language sql immutable parallel safe
+begin atomic
+  select case when p_ends_at < coalesce(p_begins_at, '-infinity') or p_ends_at = '-infinity' then '{}'::tstzmultirange
+    else tstzmultirange(tstzrange(p_begins_at, p_ends_at, '[]')) - coalesce(p_yields, '{}') end;
+end;
+comment on function pgmem.state_period is
+  'When a state is true but for the states that were saved after it: its period without what it leaves to others.';
+
+
 -- The live statuses are a constant: the partial indexes of node have it in their predicates, and a plan uses them only
 -- for a query that has the same constant. With a list in the registry, the ten latest of 100 000 memories took 51 ms,
 -- not 0.1.

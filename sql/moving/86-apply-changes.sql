@@ -5,9 +5,9 @@
 --
 -- A memory is a set of states, each known by the time it was recorded and by its content. Two stores that have both
 -- changed a memory hold different sets; apply_changes joins them. The states are put in the order of their times, and
--- each holds for the period that the saves of one store would have given it (retold). A join of sets does not depend on who is asked first or how often, so
--- that stores which have all been in step hold the same history. An id that a memory has elsewhere is kept in
--- pgmem.imported.
+-- each holds for the period that the saves of one store would have given it (retold). A join of sets does not depend on
+-- who is asked first or how often, so that stores which have all been in step hold the same history. An id that a memory
+-- has elsewhere is kept in pgmem.imported.
 --
 --   the same name, or a decision with the same content    one memory; the other id becomes an alias
 --   changed on both sides since                            both states are kept, the later one is current: conflict
@@ -107,17 +107,13 @@ language plpgsql immutable set search_path = pgmem, pg_temp as $$
 declare
   v_regions tstzmultirange[];
   v_taken   tstzmultirange := '{}';
-  v_end     timestamptz;
   v_state   pgmem.node_version;
 begin
   for v_place in reverse cardinality(p_states) .. 1 loop
     v_state := p_states[v_place];
-    v_end := case when v_state.replaced_at < 'infinity' then v_state.ends_at else v_state.valid_to end;
-    v_regions[v_place] := case
-      when not pgmem.was_live_status(v_state.status) or v_end < coalesce(v_state.begins_at, '-infinity')
-        or v_end = '-infinity' then '{}'
-      else tstzmultirange(tstzrange(v_state.begins_at, v_end, '[]')) - coalesce(v_state.yields, '{}') end;
-    v_regions[v_place] := v_regions[v_place] - v_taken;
+    v_regions[v_place] := case when pgmem.was_live_status(v_state.status) then pgmem.state_period(v_state.begins_at,
+        case when v_state.replaced_at < 'infinity' then v_state.ends_at else v_state.valid_to end, v_state.yields)
+      else '{}' end - v_taken;
     v_taken := v_taken + v_regions[v_place];
   end loop;
   return v_regions;

@@ -43,9 +43,7 @@ language sql stable rows 4 set search_path = pgmem, pg_temp as $$
            case when v.replaced_at < 'infinity' then v.ends_at else v.valid_to end, v.yields
     from pgmem.node_version v where v.node_seq = p_seq and pgmem.was_live_status(v.status)
   ), held as materialized (
-    select s.*, case when s.ends_at < coalesce(s.begins_at, '-infinity') or s.ends_at = '-infinity' then '{}'
-      else tstzmultirange(tstzrange(s.begins_at, s.ends_at, '[]')) - coalesce(s.yields, '{}') end as region
-    from state s
+    select s.*, pgmem.state_period(s.begins_at, s.ends_at, s.yields) as region from state s
   )
   select h.version, h.status, h.dated, h.begins_at, h.ends_at is null,
          h.region - coalesce((select range_agg(l.region) from held l where l.version > h.version), '{}')
@@ -88,11 +86,11 @@ comment on function pgmem.refresh_states is 'Work out anew which state of a node
 
 create or replace function pgmem.recorded_next(p_seq bigint, p_recorded_at timestamptz) returns timestamptz
 language sql stable set search_path = pgmem, pg_temp as $$
-  select greatest(p_recorded_at, max(v.ingested_at) + interval '1 microsecond')
+  select greatest(pgmem.clock(), p_recorded_at + interval '1 microsecond', max(v.ingested_at) + interval '1 microsecond')
   from pgmem.node_version v where v.node_seq = p_seq and v.replaced_at = 'infinity';
 $$;
 comment on function pgmem.recorded_next is
-  'A time of a record of a node that is later than those of its states of other periods, and not before the given one.';
+  'The time of the next record of a node: now, and later than its row and its states of other periods were recorded.';
 
 
 create or replace function pgmem.keep_state(

@@ -297,7 +297,7 @@ begin
     if old.told is not null then
       new.yields := coalesce(old.yields, '{}') + pgmem.states_after(old.seq, old.version);
       new.told := null;
-      new.recorded_at := pgmem.recorded_next(old.seq, new.recorded_at);
+      new.recorded_at := pgmem.recorded_next(old.seq, old.recorded_at);
     end if;
     new.begins_at := pgmem.state_begins(new.valid_from, new.valid_to,
       case when old.title <> new.title or old.props <> new.props then new.recorded_at end, new.begins_at);

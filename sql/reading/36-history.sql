@@ -111,8 +111,7 @@ begin
   if v_node.told is not null and p_version = v_node.version then
     -- As it was before any other state was saved.
     v_earlier := jsonb_populate_record(null::pgmem.node_version, to_jsonb(v_node) || jsonb_build_object('node_seq', v_node.seq));
-    v_node.recorded_at := pgmem.recorded_next(v_node.seq,
-      greatest(pgmem.clock(), v_node.recorded_at + interval '1 microsecond'));
+    v_node.recorded_at := pgmem.recorded_next(v_node.seq, v_node.recorded_at);
     perform pgmem.keep_state(p_node, '-infinity', v_node.recorded_at);
     v_node.version := v_node.told + 1;
     v_node := pgmem.make_present(p_node, v_node);
