@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import psycopg
@@ -65,25 +68,22 @@ async def test_a_save_in_the_callers_transaction_is_refused_at_a_front(fleet: Fl
         assert (await memory.save_context("Tea is sold", "shop")).status == "saved"
 
 
-@pytest.mark.anyio
-async def test_a_save_that_the_front_gave_up_waiting_for_is_kept_and_saved_once(
-    fleet: Fleet, tmp_path: Path
+async def kept_and_saved_once(
+    fleet: Fleet, folder: Path, org: str, trouble: AbstractContextManager[object], **given: Any
 ) -> None:
-    org = name()
-    started(fleet, org)
+    """A save amid trouble waits in the outbox, and is made once when that is over."""
     settings = Settings(
         dsn=fleet.dsn,
-        data_dir=tmp_path,
+        data_dir=folder,
         org_id=org,
         user_id="ana",
         retry_wait_s=0,
-        write_timeout_s=0.5,
         embedding_provider="none",
+        **given,
     )
     async with Memory.connect(settings) as memory:
-        with fleet.cell(fleet.home(org)) as cell, cell.transaction():
-            cell.execute("lock table pgmem.node in share mode")
-            waiting = await memory.save_context("Behind a lock", "shop")
+        with trouble:
+            waiting = await memory.save_context("Said meanwhile", "shop")
             assert waiting.status == "pending_retry"
         await memory.replay_outbox()
         assert memory.outbox_depth() == 0
@@ -92,6 +92,22 @@ async def test_a_save_that_the_front_gave_up_waiting_for_is_kept_and_saved_once(
             "select count(*) as n from pgmem.node where org_id = %s and label = 'Context'", (org,)
         ).fetchone()
     assert row == {"n": 1}
+
+
+@pytest.mark.anyio
+async def test_a_save_that_the_front_gave_up_waiting_for_is_kept_and_saved_once(
+    fleet: Fleet, tmp_path: Path
+) -> None:
+    org = name()
+    started(fleet, org)
+
+    @contextmanager
+    def locked() -> Iterator[None]:
+        with fleet.cell(fleet.home(org)) as cell, cell.transaction():
+            cell.execute("lock table pgmem.node in share mode")
+            yield
+
+    await kept_and_saved_once(fleet, tmp_path, org, locked(), write_timeout_s=0.5)
 
 
 @pytest.mark.anyio
@@ -100,26 +116,19 @@ async def test_a_save_whose_function_an_upgrade_replaced_is_kept_and_saved_once(
 ) -> None:
     org = name()
     started(fleet, org)
-    settings = Settings(
-        dsn=fleet.dsn, data_dir=tmp_path, org_id=org, user_id="ana", retry_wait_s=0, embedding_provider="none"
-    )
-    replaced = (
+    lost = (
         "create or replace function front.cluster_of(w text[]) returns text language plpgsql as"
         " $$ begin raise exception using errcode = 'XX000', message = 'cache lookup failed for function 1'; end $$"
     )
-    async with Memory.connect(settings) as memory:
+
+    @contextmanager
+    def replaced() -> Iterator[None]:
         with fleet.session() as connection:
-            connection.execute(replaced.encode())
-            waiting = await memory.save_context("While it was upgraded", "shop")
-            assert waiting.status == "pending_retry"
+            connection.execute(lost.encode())
+            yield
             init(fleet.dsn, [])
-        await memory.replay_outbox()
-        assert memory.outbox_depth() == 0
-    with fleet.cell(fleet.home(org)) as cell:
-        row = cell.execute(
-            "select count(*) as n from pgmem.node where org_id = %s and label = 'Context'", (org,)
-        ).fetchone()
-    assert row == {"n": 1}
+
+    await kept_and_saved_once(fleet, tmp_path, org, replaced())
 
 
 @pytest.mark.anyio
