@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pgmem.database.identity import Identity, opening
+from pgmem.data_folder import data_dir, running_dsn
 from pgmem.editor import payloads, texts
 from pgmem.editor.libpq import Connection, QueryFailed
 from pgmem.editor.state import Session, log
@@ -96,30 +96,30 @@ def read(arguments: Sequence[str]) -> Call | None:
 
 def main(call: Call) -> None:
     """Answer an event and end the process with exit code 0."""
-    data_dir, name = _data_dir(call), call.event or "?"
+    folder, name = data_dir(call.data_dir), call.event or "?"
     try:
         given = json.loads(sys.stdin.buffer.read(_MOST_READ) or b"{}")
         if not isinstance(given, dict):
             raise ValueError("stdin holds no JSON object")
         name = str(given.get("hook_event_name") or call.event or "?")
         kind = payloads.kind_of(name)
-        if kind is not None and os.environ.get("PGMEM_HOOKS", "").lower() not in ("off", "false", "0", "no"):
+        if kind is not None and _is_on("PGMEM_HOOKS"):
             client = call.client or payloads.client_of(name, given)
-            session = Session(data_dir, client, payloads.session_of(given))
-            event = Event(name, kind, client, given, session, data_dir)
+            session = Session(folder, client, payloads.session_of(given))
+            event = Event(name, kind, client, given, session, folder)
             _give_up_after(_LIMIT_S[kind] * (3 if call.start else 1), event)
             _answer(event, call)
     except BaseException as error:  # a session does not stop for its memory
-        log(data_dir, name, f"{type(error).__name__}: {error}")
+        log(folder, name, f"{type(error).__name__}: {error}")
     os._exit(0)  # the interpreter has nothing to clear up, and takes its time for it
 
 
 def _answer(event: Event, call: Call) -> None:
-    dsn = _dsn(call, event.data_dir)
+    dsn = running_dsn(call.dsn, event.data_dir)
     if dsn is None:
         if event.kind == "start" or call.start:
             _with_server(event)
-        elif event.kind == "keep" and _captures():
+        elif event.kind == "keep" and _is_on("PGMEM_CAPTURE"):
             _keep_later(event)
         else:
             _print(event, "")
@@ -134,7 +134,7 @@ def _bring(event: Event, connection: Connection) -> None:
     _print(event, found.text)
     if found.text and found.ids:
         try:
-            _begin(event, connection)
+            connection.begin(_QUERY_S[event.kind], event.client)
             # What a crash loses of it is not worth the wait.
             connection.rows("select set_config('synchronous_commit', 'off', true)")
             connection.call(
@@ -192,20 +192,6 @@ def _keep_later(event: Event) -> None:
         os._exit(0)
 
 
-def _begin(event: Event, connection: Connection) -> None:
-    connection.rows("begin")
-    identity = Identity(
-        os.environ.get("PGMEM_ORG_ID") or os.environ.get("DEFAULT_ORG_ID", ""),
-        os.environ.get("PGMEM_USER_ID") or os.environ.get("DEFAULT_USER_ID", ""),
-        event.client,
-        source="cli",
-    )
-    statement, values = opening(identity, _QUERY_S[event.kind])
-    for place in range(len(values)):
-        statement = statement.replace("%s", f"${place + 1}", 1)
-    connection.rows(statement, *values)
-
-
 def _project(event: Event, connection: Connection) -> tuple[str, Path | None]:
     """Return the project of the session's folder, which is made if it is new, and the root of its work tree."""
     from pgmem.workspace.identity import chosen_project
@@ -242,7 +228,7 @@ def _start(event: Event, connection: Connection) -> Brought:
 
     event.session.forget("shown")
     event.session.forget("file")
-    _begin(event, connection)
+    connection.begin(_QUERY_S[event.kind], event.client)
     project, root = _project(event, connection)
     branch = _branch(root)
     most = _number("PGMEM_HOOK_TOKENS", 1_200)
@@ -298,7 +284,7 @@ def _prompt(event: Event, connection: Connection) -> Brought:
     prompt = said(str(event.given.get("prompt") or ""))
     if len(prompt) < 8 or prompt.startswith(("/", "!", "#")):
         return Brought()
-    _begin(event, connection)
+    connection.begin(_QUERY_S[event.kind], event.client)
     project, root = _project(event, connection)
     about = connection.call("prompt_sentences", prompt=prompt)
     sentences = about["sentences"]
@@ -346,7 +332,7 @@ def _prompt(event: Event, connection: Connection) -> Brought:
 def _files(event: Event, connection: Connection, project: str, prompt: str) -> list[str]:
     """Return a line with the files that a task seems to be about, where it names none; once a session."""
     try:
-        _begin(event, connection)
+        connection.begin(_QUERY_S[event.kind], event.client)
         found = connection.call("which_files", project_id=project, text=prompt, limit=_FILES, clear=True)[
             "files"
         ]
@@ -389,7 +375,7 @@ def _file(event: Event, connection: Connection) -> Brought:
     path = payloads.file_of(event.given)
     if path is None or not event.session.first("file", path):
         return Brought()
-    _begin(event, connection)
+    connection.begin(_QUERY_S[event.kind], event.client)
     project, root = _project(event, connection)
     if (inside := _inside(payloads.folder_of(event.given) / path, root)) is None:
         return Brought()
@@ -410,7 +396,7 @@ def _file(event: Event, connection: Connection) -> Brought:
 
 def _keep(event: Event, connection: Connection) -> Brought:
     """Keep the turns of the session that are not kept yet."""
-    if not _captures():
+    if not _is_on("PGMEM_CAPTURE"):
         return Brought()
     for name in ("transcript_path", "agent_transcript_path"):
         if path := event.given.get(name):
@@ -493,7 +479,7 @@ def _redacted(found: Iterable[dict[str, str]]) -> list[dict[str, str]]:
 def _keep_turns(event: Event, connection: Connection, found: list[dict[str, str]]) -> None:
     if not found:
         return
-    _begin(event, connection)
+    connection.begin(_QUERY_S[event.kind], event.client)
     project, _ = _project(event, connection)
     for place in range(0, len(found), _MOST_A_CALL):
         connection.call(
@@ -519,31 +505,13 @@ def _inside(path: Path, root: Path | None) -> str | None:
         return None
 
 
-def _captures() -> bool:
-    return os.environ.get("PGMEM_CAPTURE", "").lower() not in ("off", "false", "0", "no")
+def _is_on(name: str) -> bool:
+    return os.environ.get(name, "").lower() not in ("off", "false", "0", "no")
 
 
 def _number(name: str, default: int) -> int:
     text = os.environ.get(name, "")
     return int(text) if text.isdecimal() and int(text) >= 100 else default
-
-
-def _data_dir(call: Call) -> Path:
-    if folder := call.data_dir or os.environ.get("PGMEM_DATA_DIR"):
-        return Path(folder).expanduser()
-    from pgmem.data_folder import default_data_dir
-
-    return default_data_dir()
-
-
-def _dsn(call: Call, data_dir: Path) -> str | None:
-    """Return the DSN that is given, else that of the embedded server if it runs, else None."""
-    from pgmem.editor.surface import Question, running_dsn
-
-    found = running_dsn(Question("", dsn=call.dsn, data_dir=data_dir))
-    if found is not None and "connect_timeout" not in found:
-        os.environ.setdefault("PGCONNECT_TIMEOUT", "2")
-    return found
 
 
 def _give_up_after(seconds: float, event: Event) -> None:

@@ -9,12 +9,15 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import json
+import os
 from collections.abc import Sequence
 from ctypes import c_char_p, c_int, c_void_p
 from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+
+from pgmem.database.identity import Identity, opening
 
 _COMMAND_OK, _TUPLES_OK = 1, 2
 _JSON, _BOOL, _NUMBERS = (114, 3802), 16, (20, 21, 23, 700, 701, 1700)
@@ -35,6 +38,8 @@ class Connection:
     """
 
     def __init__(self, conninfo: str) -> None:
+        if "connect_timeout" not in conninfo:
+            os.environ.setdefault("PGCONNECT_TIMEOUT", "2")
         found = _libpq()
         self._pq, self._connection, self._psycopg = found, None, None
         if found is None:
@@ -46,6 +51,22 @@ class Connection:
             self.close()
             raise QueryFailed(message)
         found.PQsetClientEncoding(self._connection, b"UTF8")
+
+    def begin(self, within_s: float, agent_id: str = "") -> None:
+        """Begin a transaction with the tenant of the environment; each of its statements may take so long.
+
+        Raises:
+            QueryFailed: the server refuses it.
+        """
+        self.rows("begin")
+        org_id, user_id = (
+            os.environ.get(f"PGMEM_{name}", os.environ.get(f"DEFAULT_{name}", ""))
+            for name in ("ORG_ID", "USER_ID")
+        )
+        statement, values = opening(Identity(org_id, user_id, agent_id, source="cli"), within_s)
+        for place in range(len(values)):
+            statement = statement.replace("%s", f"${place + 1}", 1)
+        self.rows(statement, *values)
 
     def call(self, verb: str, **arguments: object) -> dict[str, Any]:
         """Call a verb and return its row; its arguments are named without `p_`, and None is left to its default.

@@ -7,13 +7,13 @@ as possible. On any error it prints nothing and ends with exit code 0, because a
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pgmem.database.identity import Identity, opening
+from pgmem.data_folder import running_dsn
+from pgmem.editor.libpq import Connection
 from pgmem.editor.texts import fitting
 from pgmem.escaping import as_data, as_data_in_json
 
@@ -74,47 +74,15 @@ def ask(question: Question) -> Mapping[str, Any]:
     """Query a running server; an empty answer if none runs or the query is shorter than three characters.
 
     Raises:
-        psycopg.Error: the server refuses the connection or the query.
+        QueryFailed: the server refuses the connection or the query.
     """
-    if len(question.query.strip()) < 3 or not (dsn := running_dsn(question)):
+    if len(question.query.strip()) < 3 or not (dsn := running_dsn(question.dsn, question.data_dir)):
         return {}
-    import psycopg
-
-    org_id, user_id = (
-        os.environ.get(f"PGMEM_{name}", os.environ.get(f"DEFAULT_{name}", ""))
-        for name in ("ORG_ID", "USER_ID")
-    )
-    identity = Identity(org_id, user_id, source="cli")
-    with psycopg.connect(dsn, connect_timeout=2, autocommit=True) as connection, connection.transaction():
-        connection.execute(*opening(identity, _WAIT_S))
-        row = connection.execute(
-            "select matches, total_found from pgmem.memory_surface(%s, %s, %s)",
-            (question.query.replace("\0", " ")[:10_000], question.project, question.limit),
-        ).fetchone()
-    return {} if row is None else {"matches": row[0], "total_found": row[1]}
-
-
-def running_dsn(question: Question) -> str | None:
-    """Return the DSN that is given, else that of the embedded server if it runs, else None."""
-    if dsn := question.dsn or os.environ.get("PGMEM_DSN"):
-        return dsn
-    folder = question.data_dir or os.environ.get("PGMEM_DATA_DIR")
-    if folder is None:
-        from pgmem.data_folder import default_data_dir
-
-        folder = default_data_dir()
-    try:
-        lines = (Path(folder).expanduser() / "postgres" / "postmaster.pid").read_text("utf-8").splitlines()
-    except OSError:
-        return None
-    # The lines are pid, directory, start time, port and socket directory; the server writes them one by one.
-    if len(lines) < 5 or not lines[4]:
-        return None
-    return f"host='{_quoted(lines[4])}' port={int(lines[3])} user=postgres dbname=pgmem"
-
-
-def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("'", "\\'")
+    with Connection(dsn) as connection:
+        connection.begin(_WAIT_S)
+        return connection.call(
+            "memory_surface", query=question.query[:10_000], project_id=question.project, limit=question.limit
+        )
 
 
 def render(answer: Mapping[str, Any]) -> str:

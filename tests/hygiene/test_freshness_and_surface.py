@@ -15,6 +15,7 @@ import pytest
 from mcp.client.client import Client
 from psycopg.rows import DictRow
 
+from pgmem.data_folder import running_dsn
 from pgmem.editor import surface
 from pgmem.mcp.server import create_server
 from pgmem.settings import load
@@ -178,13 +179,13 @@ def test_the_command_is_silent_where_the_database_holds_no_memory(server: str) -
 
 
 def test_the_command_finds_the_embedded_server_by_its_pid_file_and_starts_none(tmp_path: Path) -> None:
-    assert surface.running_dsn(surface.Question("x", data_dir=tmp_path)) is None
+    assert running_dsn(folder=tmp_path) is None
     (tmp_path / "postgres").mkdir()
     pid_file = tmp_path / "postgres" / "postmaster.pid"
     pid_file.write_text("1\n/x\n0\n5432\n")
-    assert surface.running_dsn(surface.Question("x", data_dir=tmp_path)) is None
+    assert running_dsn(folder=tmp_path) is None
     pid_file.write_text("1\n/x\n0\n5432\n/it's here\n*\n")
-    found = surface.running_dsn(surface.Question("x", data_dir=tmp_path))
+    found = running_dsn(folder=tmp_path)
     assert psycopg.conninfo.conninfo_to_dict(found or "")["host"] == "/it's here"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["postgres"]
 
@@ -207,12 +208,25 @@ def test_only_a_plain_question_is_answered_without_the_whole_command_line(
     assert surface.read(arguments) == expected
 
 
-def test_the_command_imports_neither_the_server_nor_the_migrations() -> None:
-    code = "import sys; from pgmem.editor import surface; import psycopg; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+def test_the_command_imports_neither_psycopg_nor_the_server_nor_the_migrations(dsn: str) -> None:
+    code = "import sys; from pgmem.editor import surface; surface.ask(surface.Question('stripe')); print(*sys.modules)"
+    environment = {**os.environ, "PGMEM_DSN": dsn}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, text=True, env=environment
+    )
     loaded = set(done.stdout.split())
-    assert "psycopg" in loaded
-    assert not loaded & {"mcp", "alembic", "sqlalchemy", "typer", "rich", "pydantic", "pgmem.memory", "numpy"}
+    assert "pgmem.editor.libpq" in loaded
+    assert not loaded & {
+        "psycopg",
+        "mcp",
+        "alembic",
+        "sqlalchemy",
+        "typer",
+        "rich",
+        "pydantic",
+        "pgmem.memory",
+        "numpy",
+    }
 
 
 def test_the_command_answers_within_half_a_second_as_a_process(dsn: str, memories: str) -> None:
