@@ -1,7 +1,9 @@
-"""The share of each tenant in a common resource: a number of slots, and a queue for them."""
+"""The share of each tenant in a common resource: a number of slots and a queue for them, and how much it may send."""
 
 from __future__ import annotations
 
+import time
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -9,6 +11,9 @@ from dataclasses import dataclass
 import anyio
 
 from pgmem.errors import Busy
+
+REMEMBERED = 10_000
+"""Callers that are counted; the one that was counted least recently is forgotten first."""
 
 
 @dataclass(slots=True)
@@ -62,3 +67,32 @@ class Shares:
             share.users -= 1
             if not share.users:
                 self._of.pop(tenant, None)
+
+
+class Rates:
+    """Counts what callers send, each with an allowance that fills again with time.
+
+    Args:
+        most: the allowance when it is full.
+        per_s: what is added to it in a second.
+    """
+
+    def __init__(self, most: float, per_s: float) -> None:
+        self._most, self._per_s = most, per_s
+        self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
+
+    def wait(self, caller: Hashable, amount: float = 1) -> float:
+        """Return the seconds until the caller may send so much; 0 means now."""
+        return max(0.0, amount - self._allowance(caller)) / self._per_s
+
+    def count(self, caller: Hashable, amount: float = 1) -> None:
+        """Count a request of the caller."""
+        self._left[caller] = (self._allowance(caller) - amount, time.monotonic())
+        self._left.move_to_end(caller)
+        if len(self._left) > REMEMBERED:
+            self._left.popitem(last=False)
+
+    def _allowance(self, caller: Hashable) -> float:
+        now = time.monotonic()
+        left, then = self._left.get(caller, (self._most, now))
+        return min(self._most, left + (now - then) * self._per_s)

@@ -22,7 +22,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from pgmem.database.shares import Shares
+from pgmem.database.shares import Rates, Shares
 from pgmem.errors import (
     AmbiguousName,
     Busy,
@@ -77,16 +77,6 @@ OpenMemory = Callable[[], Awaitable[Memory]]
 VerifyToken = Callable[[str], Awaitable[Person | None]]
 
 
-class Limit(Protocol):
-    """Counts the requests of a caller, and returns how long it must wait."""
-
-    def wait(self, caller: Hashable) -> float:
-        """Return the seconds until the next request is allowed; 0 means now."""
-
-    def count(self, caller: Hashable, amount: float = 1) -> None:
-        """Count so much more of the caller."""
-
-
 class Turn(Protocol):
     """Gives a request its turn."""
 
@@ -109,10 +99,10 @@ class Limits:
         answers: how many bytes a tenant gets.
     """
 
-    attempts: Limit | None = None
-    requests: Limit | None = None
+    attempts: Rates | None = None
+    requests: Rates | None = None
     turn: Turn | None = None
-    answers: Limit | None = None
+    answers: Rates | None = None
 
 
 _UNLIMITED = Limits()
@@ -414,7 +404,7 @@ def _tenant(person: Person) -> tuple[str, str]:
     return (person.scope.org_id, person.scope.user_id) if person.scope else ("", "")
 
 
-def _require_turn(limit: Limit | None, caller: Hashable) -> None:
+def _require_turn(limit: Rates | None, caller: Hashable) -> None:
     wait = limit.wait(caller) if limit is not None else 0
     if wait > 0:
         raise _Refused(429, f"Too many requests: wait {ceil(wait)} s and try again.")

@@ -92,7 +92,7 @@ async def test_a_token_that_expires_meanwhile_counts_until_then(
 
 
 def test_a_number_of_tokens_is_remembered_by_their_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auth, "_CONFIRMED", 2)
+    monkeypatch.setattr(auth, "REMEMBERED", 2)
     confirmed = auth._Confirmed()
     found: Any = type("Found", (), {"expires_at": None})
     for secret in ("one", "two", "three"):

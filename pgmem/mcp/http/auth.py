@@ -19,10 +19,11 @@ from mcp.server.auth.settings import AuthSettings
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp
 
+from pgmem.database.shares import REMEMBERED, Rates
 from pgmem.errors import DatabaseUnavailable, EmbeddedServerError, InvalidArgument
 from pgmem.mcp.http.app import App
 from pgmem.mcp.http.exchange import Exchange
-from pgmem.mcp.http.fairness import Admission, Rates, Verified
+from pgmem.mcp.http.fairness import Admission, Verified
 from pgmem.mcp.server import create_server
 from pgmem.models import ApiToken
 from pgmem.settings import Settings
@@ -35,7 +36,6 @@ _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _CONFIRMED_S = 300.0
 """Seconds for which a confirmed token counts while the database is away: a restart or a failover is over by then."""
 _PAGES_BYTES = 5_000_000
-_CONFIRMED = 10_000  # tokens; the one that was confirmed longest ago is forgotten first
 
 
 class _Confirmed:
@@ -55,7 +55,7 @@ class _Confirmed:
         key = _hash(secret)
         self._tokens[key] = asked + min(expires, _CONFIRMED_S), token
         self._tokens.move_to_end(key)
-        if len(self._tokens) > _CONFIRMED:
+        if len(self._tokens) > REMEMBERED:
             self._tokens.popitem(last=False)
 
     def forget(self, secret: str) -> None:

@@ -11,7 +11,6 @@ import ipaddress
 import json
 import logging
 import math
-import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
 from contextlib import asynccontextmanager
@@ -26,7 +25,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pgmem.database.shares import Shares
+from pgmem.database.shares import REMEMBERED, Rates, Shares
 from pgmem.errors import Busy, PgmemError, summary
 from pgmem.mcp.http import changes
 from pgmem.mcp.http.app import holder, still_valid
@@ -36,7 +35,6 @@ from pgmem.memory import Memory
 
 log = logging.getLogger("pgmem")
 
-_REMEMBERED = 10_000  # tokens and addresses; the one that was used least recently is forgotten first
 # Requests of a tenant that are handled at once: more than its connections, since some wait for vectors.
 _AT_ONCE = 4
 _QUEUE = 64  # requests of a tenant that wait, so that a team's agents get no error
@@ -62,35 +60,6 @@ class Verified(TokenVerifier):
     async def verify_token(self, token: str) -> AccessToken | None:  # noqa: ARG002
         """Return the tenant of the token; None, which is answered with 401, if it is unknown, revoked or expired."""
         return _verified.get()
-
-
-class Rates:
-    """Counts what callers send, each with an allowance that fills again with time.
-
-    Args:
-        most: the allowance when it is full.
-        per_s: what is added to it in a second.
-    """
-
-    def __init__(self, most: float, per_s: float) -> None:
-        self._most, self._per_s = most, per_s
-        self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
-
-    def wait(self, caller: Hashable, amount: float = 1) -> float:
-        """Return the seconds until the caller may send so much; 0 means now."""
-        return max(0.0, amount - self._allowance(caller)) / self._per_s
-
-    def count(self, caller: Hashable, amount: float = 1) -> None:
-        """Count a request of the caller."""
-        self._left[caller] = (self._allowance(caller) - amount, time.monotonic())
-        self._left.move_to_end(caller)
-        if len(self._left) > _REMEMBERED:
-            self._left.popitem(last=False)
-
-    def _allowance(self, caller: Hashable) -> float:
-        now = time.monotonic()
-        left, then = self._left.get(caller, (self._most, now))
-        return min(self._most, left + (now - then) * self._per_s)
 
 
 class Admission:
@@ -315,7 +284,7 @@ class Admission:
     def _remember(self, key: bytes, token: str) -> None:
         self._known[key] = token
         self._known.move_to_end(key)
-        if len(self._known) > _REMEMBERED:
+        if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
 
 
