@@ -21,9 +21,15 @@ from pgmem.release import release
 if TYPE_CHECKING:
     from alembic.config import Config
 
-PACKAGE = Path(__file__).parent.parent
-# In a wheel sql/ and migrations/ are inside the package; an editable install leaves them at the top of the checkout.
-FOLDER = PACKAGE / "_migrations" if (PACKAGE / "_migrations").is_dir() else PACKAGE.parent / "migrations"
+
+def folder(name: str) -> Path:
+    """Where `sql` or `migrations` lies: in a wheel inside the package, else at the top of the checkout."""
+    package = Path(__file__).parent.parent
+    packed = package / f"_{name}"
+    return packed if packed.is_dir() else package.parent / name
+
+
+MIGRATIONS = folder("migrations")
 
 # The last revisions that were applied before a store recorded their text: of release 0.1.0, and of the development
 # state after it. The revisions between them were renumbered when branches were merged, so a number does not
@@ -58,7 +64,7 @@ def config() -> Config:
     from alembic.config import Config
 
     made = Config(attributes={})
-    made.set_main_option("script_location", str(FOLDER))
+    made.set_main_option("script_location", str(MIGRATIONS))
     made.set_main_option("path_separator", "os")
     return made
 

@@ -37,12 +37,7 @@ if TYPE_CHECKING:
 EXTENSIONS = ("vector", "age")
 """The extensions pgmem uses where the server offers them; each one missing is a lower tier, not an error."""
 
-_PACKAGE = Path(__file__).parent.parent
-# In a wheel sql/ and migrations/ lie inside the package; an editable install leaves them at the top of the checkout.
-_SQL = _PACKAGE / "_sql" if (_PACKAGE / "_sql").is_dir() else _PACKAGE.parent / "sql"
-_MIGRATIONS = (
-    _PACKAGE / "_migrations" if (_PACKAGE / "_migrations").is_dir() else _PACKAGE.parent / "migrations"
-)
+_SQL = history.folder("sql")
 
 # Views and what locks a table are replaced only where their text changed: a policy waits for every open reader.
 _VIEWS = ("07-visible", "90-views")
@@ -82,7 +77,7 @@ def digest() -> str:
     sums = hashlib.sha256()
     for path in _chapters():
         sums.update(path.read_bytes())
-    for path in sorted((_MIGRATIONS / "versions").glob("*.py")):
+    for path in sorted((history.MIGRATIONS / "versions").glob("*.py")):
         sums.update(path.read_bytes())
     return sums.hexdigest()
 

@@ -11,7 +11,7 @@ from psycopg.rows import dict_row
 
 from pgmem.errors import UnsuitableDatabase
 from pgmem.install import schema
-from pgmem.install.history import migrations
+from pgmem.install.history import MIGRATIONS, migrations
 from tests.conftest import caller, past_the_pooler
 from tests.schema.conftest import MakeDatabase, MakeRole, Program, schema_of
 from tests.schema.test_upgrade import has_what_was_saved, install_released
@@ -92,7 +92,7 @@ def test_the_text_of_every_migration_is_recorded(empty: str) -> None:
         recorded = connection.execute(
             "select path from pgmem.schema_file where path like 'migrations/%' order by path"
         ).fetchall()
-    files = sorted(f"migrations/{path.name}" for path in (schema._MIGRATIONS / "versions").glob("*.py"))
+    files = sorted(f"migrations/{path.name}" for path in (MIGRATIONS / "versions").glob("*.py"))
     assert [row[0] for row in recorded] == files
 
 
