@@ -7,7 +7,6 @@ Where the client cannot ask, or the agent sends a token, the save is passed on u
 from __future__ import annotations
 
 from collections.abc import Mapping
-from inspect import Parameter, Signature
 from typing import Annotated, Any
 
 from mcp.server.elicitation import AcceptedElicitation, CancelledElicitation, ElicitationResult
@@ -17,6 +16,7 @@ from pydantic import BaseModel, Field
 from pgmem import escaping
 from pgmem.declaration import Verb
 from pgmem.errors import NotPermitted
+from pgmem.mcp.arguments import declare
 from pgmem.mcp.http.app import App
 from pgmem.memory import Memory
 
@@ -49,10 +49,7 @@ def injected(memory: Any, taken: Mapping[str, Any]) -> dict[str, Any]:
         # The person must see the whole text that a token approves, so a text with invisible characters gets none.
         return escaping.visible(await memory.preview_global_write(arguments))
 
-    kinds = {"ctx": Context[App], "memory": memory, **taken}
-    preview.__annotations__ = {**kinds, "return": str}
-    parts = [Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind) for name, kind in kinds.items()]
-    preview.__signature__ = Signature(parts, return_annotation=str)  # type: ignore[attr-defined]
+    declare(preview, {"ctx": Context[App], "memory": memory, **taken}, str)
     shown = Annotated[str, Resolve(preview)]
 
     async def ask(shown: str) -> Elicit[Approval] | None:

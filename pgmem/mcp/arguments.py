@@ -1,13 +1,27 @@
-"""Messages about invalid arguments of a tool: one sentence that says what to send."""
+"""The arguments of a tool: how the SDK sees them, and one sentence about invalid ones that says what to send."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from inspect import Parameter, Signature
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import ValidationError
+
+
+def declare(
+    function: Any, taken: Mapping[str, Any], returns: Any, defaults: Mapping[str, Any] = MappingProxyType({})
+) -> None:
+    """Give a function the keyword arguments and the answer that the SDK reads off its signature."""
+    parts = [
+        Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind, default=defaults.get(name, Parameter.empty))
+        for name, kind in taken.items()
+    ]
+    function.__annotations__ = {**taken, "return": returns}
+    function.__signature__ = Signature(parts, return_annotation=returns)
 
 
 def refusal(tool: str, schema: Mapping[str, Any], error: ValidationError) -> str:

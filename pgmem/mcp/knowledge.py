@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass
-from inspect import Parameter, Signature
 from typing import Annotated, Any
 
 from mcp.server.mcpserver import MCPServer
@@ -18,6 +17,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from pgmem import escaping
+from pgmem.mcp.arguments import declare
 from pgmem.mcp.http.app import App
 from pgmem.mcp.tools import opened, with_reasons
 from pgmem.memory import Memory
@@ -249,9 +249,6 @@ def _function(tool: _Tool, app: App, memory: Any) -> Callable[..., Awaitable[Any
     async def call(memory: Memory, **arguments: Any) -> Any:
         return await tool.call(memory, **arguments)
 
-    taken = [Parameter("memory", Parameter.KEYWORD_ONLY, annotation=memory)]
-    taken += [Parameter(sent, Parameter.KEYWORD_ONLY, annotation=kind) for sent, kind in tool.sent.items()]
     call.__name__, call.__doc__ = tool.name, tool.description
-    call.__annotations__ = {part.name: part.annotation for part in taken} | {"return": tool.answer}
-    call.__signature__ = Signature(taken, return_annotation=tool.answer)  # type: ignore[attr-defined]
+    declare(call, {"memory": memory, **tool.sent}, tool.answer)
     return with_reasons(app)(call)

@@ -7,7 +7,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import date as Date
-from inspect import Parameter, Signature, signature
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
 
@@ -25,6 +25,7 @@ from pgmem.calls.routing import SERVERLESS
 from pgmem.declaration import Verb
 from pgmem.errors import DatabaseUnavailable, PgmemError, summary
 from pgmem.mcp import approval as approvals
+from pgmem.mcp.arguments import declare
 from pgmem.mcp.http.app import App
 from pgmem.mcp.shapes import SHAPES
 from pgmem.memory import Memory
@@ -114,26 +115,23 @@ def _tool(verb: Verb, app: App, injected: Any) -> Callable[..., Awaitable[Any]]:
     """Return a verb as a function of the memory, which the server injects, and the arguments that agents send."""
     method = getattr(Memory, verb.name)
     kinds = get_type_hints(method, include_extras=True)
-    defaults = signature(method).parameters
+    declared = signature(method).parameters
 
     async def call(memory: Memory, shown: str = "", approval: Any = None, **arguments: Any) -> Any:
         if shown:
             arguments["governance_token"] = await approvals.token(memory, shown, approval)
         return await getattr(memory, verb.name)(**arguments)
 
-    taken = [Parameter("memory", Parameter.KEYWORD_ONLY, annotation=injected)]
-    for name, meaning in verb.listed.items():
-        default = [] if defaults[name].default == () else defaults[name].default
-        said = Field(description=_brief(meaning))
-        kind: Any = Annotated[_shaped(name, kinds[name]), said]
-        taken.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind))
-    if approvals.asks(verb):
-        sent = {part.name: part.annotation for part in taken if part.name != "memory"}
-        for name, kind in approvals.injected(injected, sent).items():
-            taken.append(Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind))
+    sent = {
+        name: Annotated[_shaped(name, kinds[name]), Field(description=_brief(meaning))]
+        for name, meaning in verb.listed.items()
+    }
+    usual = {
+        name: list(part.default) if part.default == () else part.default for name, part in declared.items()
+    }
+    asked = approvals.injected(injected, sent) if approvals.asks(verb) else {}
     call.__name__, call.__doc__ = verb.name, verb.description
-    call.__annotations__ = {part.name: part.annotation for part in taken} | {"return": kinds["return"]}
-    call.__signature__ = Signature(taken, return_annotation=kinds["return"])  # type: ignore[attr-defined]
+    declare(call, {"memory": injected, **sent, **asked}, kinds["return"], usual)
     return with_reasons(app)(call)
 
 
