@@ -27,7 +27,6 @@ from pgmem.database.dsn import place, with_limits
 from pgmem.database.identity import Identity, opening
 from pgmem.database.pool import Pool, Pools, give_back
 from pgmem.database.replica import NOT_READ_BACK, ON_PRIMARY, READS, Position, Replica
-from pgmem.database.retry import retry_once
 from pgmem.database.wakes import Wakes
 from pgmem.database.watch import Call, Save, Watcher, observed
 from pgmem.errors import (
@@ -68,6 +67,9 @@ _GONE = (
     psycopg.errors.UndefinedObject,
 )
 """The errors of a verb whose function, arguments or columns were changed by another release."""
+
+_ROLLED_BACK = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
+"""The errors of a transaction that PostgreSQL rolled back because of others: it is repeated once."""
 
 _PROBE_S = 1.0  # statement timeout of wal_position, by which the replica is compared with the primary
 
@@ -435,7 +437,9 @@ class Database:
             except TimeoutError:
                 raise OutcomeUnknown("The database has stopped answering.") from None
 
-        return await retry_once(attempt)
+        with suppress(*_ROLLED_BACK):
+            return await attempt()
+        return await attempt()
 
     async def _read(self, request: Request, limit: float, pool: Pool | None) -> list[DictRow]:
         pools = self._shared.pools
