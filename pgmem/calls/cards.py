@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from pgmem import cards
 from pgmem.calls.caller import Caller
 from pgmem.calls.projects import project_of
-from pgmem.calls.retrieval import query_vector
+from pgmem.calls.retrieval import query_embedding
 from pgmem.database.call import build
 from pgmem.errors import ContractError
 from pgmem.models import (
@@ -59,8 +59,7 @@ async def what_changes(caller: Caller, params: dict[str, Any]) -> LikelyChanges:
 async def which_files(caller: Caller, params: dict[str, Any]) -> FoundFiles:
     """Follow the sync policy, then search by the words of the text and by its meaning."""
     await _followed(caller, params["project_id"])
-    vector, _ = await query_vector(caller, params["text"][:2000], None, True)
-    meaning = {"embedding": vector or None, "embedding_model": caller.embedder.model if vector else None}
+    meaning, _ = await query_embedding(caller, params["text"][:2000])
     return await caller.one("which_files", FoundFiles, params | meaning)
 
 
@@ -69,11 +68,8 @@ async def query_engineering_memory(caller: Caller, params: dict[str, Any]) -> Me
     record_id = params["record_id"]
     given = {**params, "record_id": None if record_id is None else str(record_id)}
     if params["mode"] == "trajectories" and params["query"]:
-        vector, _ = await query_vector(caller, params["query"], None, True)
-        given |= {
-            "embedding": vector or None,
-            "embedding_model": caller.embedder.model if vector else None,
-        }
+        meaning, _ = await query_embedding(caller, params["query"])
+        given |= meaning
     elif params["mode"] in ("search", "for_path", "for_symbol", "stale", "drafts", "coverage", "status"):
         given = await _standing(caller, given)
     return await caller.one("query_engineering_memory", MemoryAnswer, given)

@@ -50,11 +50,10 @@ async def _recover(caller: Caller) -> None:
 
 async def search_memory(caller: Caller, params: dict[str, Any]) -> SearchResults:
     """Search with the query's vector; without one by full text, and say why."""
-    vector, trouble = await query_vector(
-        caller, params["query"], params["project_id"], "names" in params["without"]
+    meaning, trouble = await query_embedding(
+        caller, params["query"], params["project_id"], keep_names="names" in params["without"]
     )
-    given = {"embedding": vector or None, "embedding_model": caller.embedder.model if vector else None}
-    row = (await caller.rows("search_answer", {**params, **given}))[0]
+    row = (await caller.rows("search_answer", {**params, **meaning}))[0]
     reason = row["reason"]
     if reason == "no embedding provider" and caller.database.settings.vector_backend == "none":
         reason = "VECTOR_BACKEND is none: no vectors are used"
@@ -70,18 +69,19 @@ async def search_memory(caller: Caller, params: dict[str, Any]) -> SearchResults
     )
 
 
-async def query_vector(
-    caller: Caller, query: str, project_id: str | None, keep_names: bool
-) -> tuple[list[float], str | None]:
-    """The query's vector, without the names in it, and why there is none if the provider failed."""
+async def query_embedding(
+    caller: Caller, query: str, project_id: str | None = None, *, keep_names: bool = True
+) -> tuple[dict[str, Any], str | None]:
+    """The arguments with the query's vector, made without the names in it, and why there is none if that failed."""
     if caller.embedder.dimensions == 0 or not query.strip():
-        return [], None
+        return {}, None
     text = query if keep_names or project_id is None else await _without_names(caller, query, project_id)
     try:
         with anyio.fail_after(caller.database.settings.embedding_patience_s):
-            return await caller.embedder.embed(text), None
+            vector = await caller.embedder.embed(text)
     except (EmbeddingError, TimeoutError) as error:
-        return [], described(error)
+        return {}, described(error)
+    return {"embedding": vector, "embedding_model": caller.embedder.model} if vector else {}, None
 
 
 async def _without_names(caller: Caller, query: str, project_id: str) -> str:
