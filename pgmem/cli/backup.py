@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
-from pgmem.cli.options import AsJson, DataDir, EnvFile, exit_on_error, load_settings, print_json, stop
+from pgmem.cli.options import AsJson, DataDir, EnvFile, exit_on_error, load_settings, print_json, steps, stop
 from pgmem.escaping import counted, visible
 from pgmem.server import backup as database
 from pgmem.server.embedded import EmbeddedServer
@@ -68,7 +66,7 @@ def _with_server(
     settings: Settings, use: Callable[[EmbeddedServer, database.Progress], database.Backup]
 ) -> database.Backup:
     def run() -> database.Backup:
-        with EmbeddedServer(settings.data_dir) as server, _status() as report:
+        with EmbeddedServer(settings.data_dir) as server, steps("starting", lines=False) as report:
             return use(server, report)
 
     try:
@@ -90,13 +88,3 @@ def _show(done: database.Backup, what: str, as_json: bool) -> None:
             f"pgmem restore leaves out what is outside schema pgmem: {', '.join(map(visible, done.others))}.",
             err=True,
         )
-
-
-@contextmanager
-def _status() -> Iterator[Callable[[str], object]]:
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda _step: None
-        return
-    with console.status("starting") as status:
-        yield status.update

@@ -211,7 +211,7 @@ def _show_digest(console: Console, digest: PathDigest) -> None:
 @repository_command
 def why(repo: Repository, card_id: Card) -> None:
     """Show the evidence and the history of a card, and the changes that may have made it outdated."""
-    answer = repo.store.run(lambda m: m.query_engineering_memory(repo.name, "get", record_id=card_id))
+    answer = repo.query("get", record_id=card_id)
     card = answer.payload.record
     if card is None:
         stop(answer.payload.message or "no such card.", 2)
@@ -350,7 +350,7 @@ def changes(
     limit: Limit = 10,
 ) -> None:
     """Show which files and tests usually change with some files."""
-    found = repo.store.for_people(repo.here.run(lambda m: m.what_changes(repo.name, paths, limit)))
+    found = repo.here.answer(lambda m: m.what_changes(repo.name, paths, limit))
     rows = (
         (
             f"{one.score:.2f}",
@@ -373,7 +373,7 @@ def files(
 ) -> None:
     """Find the files that an issue or a task is about."""
     said = sys.stdin.read() if text == "-" else text
-    found = repo.store.for_people(repo.here.run(lambda m: m.which_files(repo.name, said, limit)))
+    found = repo.here.answer(lambda m: m.which_files(repo.name, said, limit))
     rows = ((f"{one.score:.2f}", one.path, ", ".join(one.signs)) for one in found.files)
     terminal().print(Rows(("score", "file", "found by"), rows))
 
@@ -409,11 +409,7 @@ def trajectories(
     limit: Limit = 20,
 ) -> None:
     """Show earlier changes of this kind, one line for each piece of work."""
-    answer = repo.store.run(
-        lambda m: m.query_engineering_memory(
-            repo.name, "trajectories", query=query, path=path, max_results=limit
-        )
-    )
+    answer = repo.query("trajectories", query=query, path=path, max_results=limit)
     repo.store.for_people(answer.payload)
     console = terminal()
     found = answer.payload.trajectories or []
@@ -453,11 +449,7 @@ def review(repo: Repository, by: options.By = None, sure: Sure = False) -> None:
     """Decide on the drafts, one by one: approve, reject or later."""
     store = repo.store
     decider = by or getpass.getuser()
-    answer = store.run(
-        lambda m: m.query_engineering_memory(
-            repo.name, "drafts", max_results=100, detail_level="full", branch="*"
-        )
-    )
+    answer = repo.query("drafts", max_results=100, detail_level="full", branch="*")
     drafts = answer.payload.records or []
     store.for_people(drafts)
     if not sure and not sys.stdin.isatty():
@@ -484,7 +476,7 @@ def review(repo: Repository, by: options.By = None, sure: Sure = False) -> None:
 @repository_command
 def merged(repo: Repository, branch: Annotated[str, typer.Argument(help="The branch.")]) -> None:
     """Share the cards of a branch whose merge git cannot see, such as a squash."""
-    done = repo.store.for_people(repo.store.run(lambda m: m.settle_branches(repo.name, [{"branch": branch}])))
+    done = repo.store.answer(lambda m: m.settle_branches(repo.name, [{"branch": branch}]))
     typer.echo(f"{counted(done.shared, 'card is', 'cards are')} shared now.")
 
 
@@ -514,7 +506,7 @@ _decision("archive_card", "Archive a card, so that it is no longer used.")
 @repository_command
 def vacuum(repo: Repository, dry_run: DryRun = False) -> None:
     """Remove cards that have been in their state longer than the settings card_days_* allow."""
-    done = repo.store.for_people(repo.store.run(lambda m: m.vacuum_cards(repo.name, dry_run=dry_run)))
+    done = repo.store.answer(lambda m: m.vacuum_cards(repo.name, dry_run=dry_run))
     verb = "would be removed" if dry_run else "removed"
     counts = ", ".join(f"{count} {state}" for state, count in sorted(done.removed.items())) or "no cards"
     typer.echo(f"{counts} {verb}, {counted(done.receipts, 'receipt')}.")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -12,7 +11,17 @@ import typer
 
 from pgmem.cells import directory, mover
 from pgmem.cells.directory import Cell, Directory
-from pgmem.cli.options import AsJson, EnvFile, Rows, exit_on_error, load_settings, print_json, stop, terminal
+from pgmem.cli.options import (
+    AsJson,
+    Rows,
+    exit_on_error,
+    given,
+    load_settings,
+    print_json,
+    steps,
+    stop,
+    terminal,
+)
 from pgmem.escaping import counted
 
 T = TypeVar("T")
@@ -33,45 +42,46 @@ Through = Annotated[
 ]
 
 
-def _front(front: str | None, env_file: EnvFile = None) -> str:
-    settings = load_settings(None, env_file)
-    found = front or settings.directory or settings.dsn
-    if found is None:
-        stop("Name the front: --front, PGMEM_DIRECTORY or PGMEM_DSN.", 2)
-    return found
+@dataclass(frozen=True)
+class At:
+    """The front that a command works on, and whether `--json` was given."""
+
+    front: str | None
+    as_json: bool
+
+    def dsn(self) -> str:
+        """The DSN of the front."""
+        settings = load_settings(None)
+        found = self.front or settings.directory or settings.dsn
+        if found is None:
+            stop("Name the front: --front, PGMEM_DIRECTORY or PGMEM_DSN.", 2)
+        return found
+
+    def do(self, action: Callable[[Directory], T]) -> T:
+        """Do something with the directory of the front; an error is one line."""
+
+        def run() -> T:
+            with Directory.open(self.dsn()) as found:
+                return action(found)
+
+        return exit_on_error(run, "the front")
+
+    def show(self, found: object, said: str | Rows) -> None:
+        """Print what was found: for a program, or what is said of it."""
+        if self.as_json:
+            print_json(found)
+        elif isinstance(said, str):
+            typer.echo(said)
+        else:
+            terminal().print(said)
 
 
-def _do(front: str | None, action: Callable[[Directory], T]) -> T:
-    """Do something with the directory of a front; an error is one line."""
-
-    def run() -> T:
-        with Directory.open(_front(front)) as found:
-            return action(found)
-
-    return exit_on_error(run, "the front")
+def _at(front: Front = None, as_json: AsJson = False) -> At:
+    return At(front, as_json)
 
 
-@contextmanager
-def _steps(*, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """Show the step that is under way, on stderr: on a terminal one line, else a line for each."""
-    from rich.console import Console
-
-    console = Console(stderr=True, quiet=quiet)
-    if console.is_terminal:
-        with console.status("") as status:
-            yield status.update
-    else:
-        yield lambda line: console.print(line, highlight=False, soft_wrap=True)
-
-
-def _show(as_json: bool, found: object, said: str | Rows) -> None:
-    """Print what was found: for a program, or what is said of it."""
-    if as_json:
-        print_json(found)
-    elif isinstance(said, str):
-        typer.echo(said)
-    else:
-        terminal().print(said)
+front_command = given(_at)
+"""Adds `--front` and `--json` to a command, which receives them as its `At`."""
 
 
 _HEADINGS = ("cell", "name", "new organisations", "reached by", "owner's DSN")
@@ -91,14 +101,17 @@ def cells_init(
     as_json: AsJson = False,
 ) -> None:
     """Make a database a front, or write its functions anew. The server of the front needs PL/Proxy."""
-    verbs, cells = exit_on_error(lambda: directory.init(_front(front), cell or ()), "the front")
+    at = At(front, as_json)
+    verbs, cells = exit_on_error(lambda: directory.init(at.dsn(), cell or ()), "the front")
     none = "The front has no cell yet: pgmem cells add DSN."
     behind = f"The front has {verbs} verbs, and {counted(len(cells), 'cell')} behind it."
-    _show(as_json, {"verbs": verbs, "cells": [asdict(each) for each in cells]}, behind if cells else none)
+    at.show({"verbs": verbs, "cells": [asdict(each) for each in cells]}, behind if cells else none)
 
 
 @app.command()
+@front_command
 def add(
+    at: At,
     dsn: Annotated[
         str, typer.Argument(help="The store, as its owner; pgmem init --roles --cell N gave it its number.")
     ],
@@ -113,35 +126,36 @@ def add(
             dir_okay=False,
         ),
     ] = None,
-    front: Front = None,
-    as_json: AsJson = False,
 ) -> None:
     """Add a store as a cell. Organisations to come are shared evenly; those that exist stay where they are."""
     password = None if password_file is None else password_file.read_text(encoding="utf-8").strip()
-    made = _do(front, lambda found: found.add(dsn, through, name, password))
-    _show(as_json, made, f"{made.name} is cell {made.number}; the next new organisations come to it too.")
+    made = at.do(lambda found: found.add(dsn, through, name, password))
+    at.show(made, f"{made.name} is cell {made.number}; the next new organisations come to it too.")
 
 
 @app.command("list")
-def list_(front: Front = None, as_json: AsJson = False) -> None:
+@front_command
+def list_(at: At) -> None:
     """List the cells."""
-    cells = _do(front, lambda found: found.cells())
-    _show(as_json, cells, Rows(_HEADINGS, map(_row, cells)))
+    cells = at.do(lambda found: found.cells())
+    at.show(cells, Rows(_HEADINGS, map(_row, cells)))
 
 
 @app.command()
-def where(org: Org, front: Front = None, as_json: AsJson = False) -> None:
+@front_command
+def where(at: At, org: Org) -> None:
     """Show the cell of an organisation, with the DSN for what needs the cell itself: export, cypher, transactions."""
-    home = _do(front, lambda found: found.where(org))
+    home = at.do(lambda found: found.where(org))
     why = "" if home.placed else " (by the hash of its name)"
-    _show(as_json, home, f"cell {home.cell} ({home.name}), {home.state}{why}: {home.dsn}")
+    at.show(home, f"cell {home.cell} ({home.name}), {home.state}{why}: {home.dsn}")
 
 
 @app.command()
-def status(front: Front = None, as_json: AsJson = False) -> None:
+@front_command
+def status(at: At) -> None:
     """Show how each cell is, and the moves that are not finished. Exit code 1 if a cell does not answer."""
-    states, moves = _do(front, lambda found: (found.states(), found.moves()))
-    if as_json:
+    states, moves = at.do(lambda found: (found.states(), found.moves()))
+    if at.as_json:
         print_json({"cells": [asdict(state) for state in states], "moves": moves})
     else:
         headings = ("cell", "name", "release", "organisations", "memories", "texts to embed", "MB", "trouble")
@@ -159,29 +173,30 @@ def status(front: Front = None, as_json: AsJson = False) -> None:
 
 
 @app.command()
-def place(org: Org, cell: Which, front: Front = None, as_json: AsJson = False) -> None:
+@front_command
+def place(at: At, org: Org, cell: Which) -> None:
     """Choose the cell of an organisation before it saves anything."""
-    done = _do(front, lambda found: mover.place(found, org, found.cell(cell)))
-    _show(as_json, done, f"{org} comes to cell {done.to_cell}.")
+    done = at.do(lambda found: mover.place(found, org, found.cell(cell)))
+    at.show(done, f"{org} comes to cell {done.to_cell}.")
 
 
 @app.command()
+@front_command
 def move(
+    at: At,
     org: Org,
     cell: Annotated[str | None, typer.Argument(metavar="[CELL]", help="Where to, by number or name.")] = None,
     undo: Annotated[bool, typer.Option("--undo", help="Give up a move that is not past its freeze.")] = False,
-    front: Front = None,
-    as_json: AsJson = False,
 ) -> None:
     """Move an organisation while it saves, or go on with its move. Its writes wait for the last rows."""
     if (cell is None) != undo:
         stop("Name the cell to move to, or --undo.", 2)
-    with _steps(quiet=as_json) as show:
+    with steps(quiet=at.as_json) as show:
         if cell is None:
-            done = _do(front, lambda found: mover.undo(found, org, show))
+            done = at.do(lambda found: mover.undo(found, org, show))
         else:
-            done = _do(front, lambda found: mover.move(found, org, found.cell(cell), show))
-    _show(as_json, done, _said(done))
+            done = at.do(lambda found: mover.move(found, org, found.cell(cell), show))
+    at.show(done, _said(done))
 
 
 def _said(done: mover.Moved) -> str:
@@ -192,9 +207,10 @@ def _said(done: mover.Moved) -> str:
 
 
 @app.command()
-def drain(cell: Which, front: Front = None, as_json: AsJson = False) -> None:
+@front_command
+def drain(at: At, cell: Which) -> None:
     """Move every organisation of a cell to the others; new ones do not come to it. Call it again to go on."""
-    with _steps(quiet=as_json) as show:
+    with steps(quiet=at.as_json) as show:
 
         def run(found: Directory) -> list[mover.Moved]:
             moved = []
@@ -203,40 +219,41 @@ def drain(cell: Which, front: Front = None, as_json: AsJson = False) -> None:
                 show(_said(done))
             return moved
 
-        moved = _do(front, run)
-    _show(as_json, moved, f"{len(moved)} organisations have left the cell.")
+        moved = at.do(run)
+    at.show(moved, f"{len(moved)} organisations have left the cell.")
 
 
 @app.command()
+@front_command
 def publish(
+    at: At,
     home: Annotated[
         str, typer.Argument(metavar="[CELL]", help="The cell whose public memories count.")
     ] = "0",
-    front: Front = None,
-    as_json: AsJson = False,
 ) -> None:
     """Copy the public memories of one cell to all others, as they are. Public memories come by pgmem import."""
-    with _steps(quiet=as_json) as show:
-        done = _do(front, lambda found: mover.publish(found, found.cell(home), show))
-    _show(as_json, done, f"The public memories of cell {home} are in {len(done)} other cells.")
+    with steps(quiet=at.as_json) as show:
+        done = at.do(lambda found: mover.publish(found, found.cell(home), show))
+    at.show(done, f"The public memories of cell {home} are in {len(done)} other cells.")
 
 
 @app.command()
+@front_command
 def failover(
+    at: At,
     cell: Which,
     dsn: Annotated[str, typer.Argument(help="How the front reaches it from now on; no user, no password.")],
     admin: Annotated[str | None, typer.Option("--admin", help="Its owner's DSN from now on.")] = None,
-    front: Front = None,
-    as_json: AsJson = False,
 ) -> None:
     """Let the front reach a cell by another address: that of its promoted replica."""
-    found = _do(front, lambda known: known.fail_over(known.cell(cell), dsn, admin))
-    _show(as_json, found, f"The front reaches cell {found.number} by {found.dsn}.")
+    found = at.do(lambda known: known.fail_over(known.cell(cell), dsn, admin))
+    at.show(found, f"The front reaches cell {found.number} by {found.dsn}.")
 
 
 @app.command()
-def upgrade(front: Front = None, as_json: AsJson = False) -> None:
+@front_command
+def upgrade(at: At) -> None:
     """Upgrade the cells to this release, one by one, and the front after them."""
-    with _steps(quiet=as_json) as show:
-        release = _do(front, lambda found: found.upgrade(show))
-    _show(as_json, {"release": release}, f"All cells and the front have pgmem {release}.")
+    with steps(quiet=at.as_json) as show:
+        release = at.do(lambda found: found.upgrade(show))
+    at.show({"release": release}, f"All cells and the front have pgmem {release}.")

@@ -62,5 +62,5 @@ def reindex(
             done["dropped"] = await memory.drop_model(drop)
         return done
 
-    done = store.for_people(store.run(run))
+    done = store.answer(run)
     typer.echo(", ".join(f"{name} {value}" for name, value in done.items()))

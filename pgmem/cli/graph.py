@@ -25,7 +25,7 @@ def cypher(
         given = json.loads(params)
     except ValueError as error:
         stop(f"--params is not a JSON object: {error}", 2)
-    rows = store.for_people(store.run(lambda memory: memory.run_cypher(query, given)))
+    rows = store.answer(lambda m: m.run_cypher(query, given))
     terminal().print(table_of(rows, query) if rows else "No rows.")
 
 

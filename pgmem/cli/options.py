@@ -183,6 +183,27 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: bars.update(task, completed=done, total=total)
 
 
+@contextmanager
+def steps(first: str = "", *, quiet: bool = False, lines: bool = True) -> Iterator[Callable[[str], object]]:
+    """Show the step that is under way, on stderr: on a terminal in one line, which is written over.
+
+    Args:
+        first: the first step.
+        quiet: show nothing.
+        lines: elsewhere than on a terminal, show a line for each; else nothing.
+    """
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if quiet or not (lines or console.is_terminal):
+        yield lambda _step: None
+    elif console.is_terminal:
+        with console.status(first) as status:
+            yield status.update
+    else:
+        yield lambda line: console.print(line, highlight=False, soft_wrap=True)
+
+
 async def embed_waiting(memory: Memory, waiting: int) -> int:
     """Embed the queued texts, and bring indexes and word counts up to date; returns how many vectors were stored."""
     stored = 0
@@ -348,6 +369,10 @@ class Store:
     def run(self, use: Callable[[Memory], Awaitable[T]]) -> T:
         """Open the memory, use it, close it."""
         return with_memory(self.settings, use, as_it_is=self.as_json, dsn=self.named_by)
+
+    def answer(self, use: Callable[[Memory], Awaitable[T]]) -> T:
+        """Open the memory and use it; the answer, to be shown, which with `--json` is printed and ends the command."""
+        return self.for_people(self.run(use))
 
     def for_people(self, found: T) -> T:
         """Return what people are shown; with `--json` a program gets it, and the command ends."""

@@ -268,7 +268,7 @@ def calibrate(
     """Measure at which relevance a search of this store counts as answered: own titles in other projects."""
     from pgmem.worker.calibration import calibrate as measure
 
-    found = store.for_people(store.run(lambda m: measure(m, foreign_share, apply)))
+    found = store.answer(lambda m: measure(m, foreign_share, apply))
     console = terminal()
     console.print(
         f"{found.queries} titles: answered_yes {found.answered_yes:.3f}, answered_no {found.answered_no:.3f}"

@@ -43,7 +43,7 @@ def review(
             stop("--save-id needs --outcome new, supersede or drop.", 2)
         print_json(store.run(lambda m: m.resolve_review(save_id, outcome, decider)))
         return
-    pending = store.for_people(store.run(lambda m: m.list_reviews(project)))
+    pending = store.answer(lambda m: m.list_reviews(project))
     console = terminal()
     if not pending:
         console.print("No save is pending review.")

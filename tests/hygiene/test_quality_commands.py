@@ -21,7 +21,7 @@ from mcp.client.client import Client
 from typer.testing import CliRunner, Result
 
 from pgmem.cli import app
-from pgmem.cli.repair import repair_command
+from pgmem.cli.quality import repair_command
 from pgmem.mcp.server import create_server
 from pgmem.settings import load
 from tests.conftest import Call
