@@ -40,22 +40,21 @@ def with_limits(dsn: str, seconds: float) -> str:
     return make_conninfo(dsn, **{name: value for name, value in limits.items() if name not in given})
 
 
-def without_secrets(dsn: str, setting: str = "PGMEM_DSN") -> str:
+def without_secrets(dsn: str) -> str:
     """Return a DSN without its passwords and keys; one that holds none stays as it is written.
 
     Args:
         dsn: a libpq connection string or URI.
-        setting: the variable that holds it, for the message.
 
     Raises:
         InvalidArgument: the DSN cannot be parsed.
     """
-    given = _parsed(dsn, setting)
+    given = _parsed(dsn)
     kept = {name: value for name, value in given.items() if name not in _SECRETS}
     return dsn if kept == given else make_conninfo(**kept)
 
 
-def _parsed(dsn: str, setting: str) -> dict[str, Any]:
+def _parsed(dsn: str, setting: str = "PGMEM_DSN") -> dict[str, Any]:
     try:
         return dict(conninfo_to_dict(dsn))
     except psycopg.ProgrammingError:
@@ -67,7 +66,12 @@ def _parsed(dsn: str, setting: str) -> dict[str, Any]:
 def place(dsn: str, setting: str = "PGMEM_DSN") -> str:
     """Return the database and the login that a DSN names, as `name=value` pairs without passwords.
 
-    Arguments and errors are those of `without_secrets`.
+    Args:
+        dsn: a libpq connection string or URI.
+        setting: the variable that holds it, for the message.
+
+    Raises:
+        InvalidArgument: the DSN cannot be parsed.
     """
     given = _parsed(dsn, setting)
     found = {name: str(given.get(name) or os.environ.get(variable, "")) for name, variable in _PLACE.items()}

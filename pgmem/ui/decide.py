@@ -13,7 +13,7 @@ from pgmem.escaping import counted
 from pgmem.models import Card, MemoryEntry, ReviewDetail, SaveStatus
 from pgmem.ui import words
 from pgmem.ui.memories import back_to, forgotten, reverted
-from pgmem.ui.visit import Page, Redirect, Visit, one_of, whole
+from pgmem.ui.visit import Page, Redirect, Visit, one_of
 
 Outcome = Literal["new", "supersede", "drop"]
 
@@ -104,7 +104,7 @@ async def approvals(visit: Visit) -> Page:
 
 async def take_over(visit: Visit) -> Redirect:
     """Make an agent's pattern, in the version that the person was shown, a person's and so a skill."""
-    pattern, version = visit.identity("pattern"), whole("version", visit.field("version"), 2**31 - 1)
+    pattern, version = visit.identity("pattern"), visit.version()
     await visit.memory.edit_memory(pattern, version, {}, visit.name)
     visit.flash("It is a skill now.", link=(visit.url(f"/memory/{pattern}"), "View"))
     return Redirect(visit.url("/decide/approvals"))
@@ -219,7 +219,7 @@ async def undo(visit: Visit) -> Redirect:
         visit.flash("Undone. The saved memory is archived.")
         return Redirect(visit.url(f"/memory/{made.id}"))
     old = await visit.memory.find_memory(visit.identity("candidate"))
-    await reverted(visit, old, whole("version", visit.field("version"), 2**31 - 1))
+    await reverted(visit, old, visit.version())
     visit.flash("Undone. The old one is active again; the new one is archived.")
     return Redirect(visit.url(f"/memory/{old.id}"))
 

@@ -13,7 +13,7 @@ from starlette.responses import PlainTextResponse, Response
 from pgmem.errors import InvalidArgument, PgmemError
 from pgmem.models import Forgotten, LineEntry, Node, Reverted, SearchResult, Version
 from pgmem.ui import drawing, render, words
-from pgmem.ui.visit import Page, Redirect, Visit, one_of, whole
+from pgmem.ui.visit import Page, Redirect, Visit, one_of
 
 _VERSIONS = 30  # of a history that are compared
 REPLACING = {"Decision": "supersede", "EntityFact": "merge"}
@@ -208,7 +208,7 @@ async def edit(visit: Visit) -> Redirect:
     if not changed and title in (None, node.title):
         visit.flash("Nothing was changed.")
         return _back(visit, node.id)
-    version = whole("version", visit.field("version"), 2**31 - 1)
+    version = visit.version()
     done = await visit.memory.edit_memory(node.id, version, changed, visit.name, title)
     visit.flash(f"Saved as version {done.version}.", undo=back_to(node.id, done.version - 1))
     return _back(visit, node.id)
@@ -266,7 +266,7 @@ async def forget(visit: Visit) -> Redirect:
 async def revert(visit: Visit) -> Redirect:
     """Restore an earlier version of a memory."""
     node = await visit.memory.find_memory(visit.parts["id"])
-    version = whole("version", visit.field("version"), 2**31 - 1)
+    version = visit.version()
     done = await reverted(visit, node, version)
     said = f"Version {version} was restored as version {done.version}."
     visit.flash(said if done.status != "failed" else _held(done.next_step))

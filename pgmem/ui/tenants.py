@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from pgmem.errors import InvalidArgument, NotPermitted
@@ -37,7 +36,7 @@ async def issue(visit: Visit) -> Page:
         visit.form.get("for_person") == "yes",
     )
     found, tokens = await asyncio.gather(visit.memory.list_tenants(), visit.memory.list_tokens())
-    return Page("tenants.html", {"tenants": found, "tokens": tokens, "issued": replace(made)}, status=201)
+    return Page("tenants.html", {"tenants": found, "tokens": tokens, "issued": made}, status=201)
 
 
 async def revoke(visit: Visit) -> Redirect:

@@ -180,6 +180,14 @@ class Visit:
             raise InvalidArgument(f"{name} must not be empty.")
         return value
 
+    def version(self) -> int:
+        """The field `version` of the form, which says what state of a memory the person was shown.
+
+        Raises:
+            InvalidArgument: it is not a whole number.
+        """
+        return whole("version", self.field("version"), 2**31 - 1)
+
     def identity(self, name: str) -> UUID:
         """A field of the form that is an id.
 
