@@ -303,8 +303,9 @@ return format(case
   when p_least then case p_column ->> 'type' when 'boolean' then 'bool_and(f.%1$I)' else 'min(f.%1$I)' end
   when p_column ->> 'type' = 'boolean' then 'bool_or(f.%1$I)'
   when p_column ->> 'type' = 'jsonb' then 'front.add_objects(jsonb_agg(f.%1$I))'
+  when p_column ->> 'type' = 'text' then $e$string_agg(f.%1$I, ' ')$e$
   when p_column ->> 'type' = 'text[]'
-    then $e$array(select distinct u from unnest(string_to_array(string_agg(array_to_string(f.%1$I, e'\x1f'), e'\x1f'), e'\x1f')) u where u <> '' order by u)$e$
+    then $e$array(select distinct u from jsonb_array_elements_text(jsonb_path_query_array(jsonb_agg(f.%1$I), '$[*][*]')) u where u <> '' order by u)$e$
   else 'sum(f.%1$I)::%2$s' end, p_column ->> 'name', p_column ->> 'type');
 comment on function front.total_of is 'The expression that makes one value of those of all cells.';
 

@@ -20,6 +20,8 @@ from pgmem.models import ChangePage, MemoryScope
 
 _AGAIN_S = 60.0  # listen_changes holds for 180 s
 _POLL_S = 5.0  # behind a pooler of transactions no notification arrives
+_FRONT_S = 1.0  # nor at a front, which each question makes ask all its cells
+_MAY_NOT = ("42501", "PM004")
 _HELD_S = 0.03
 _APART_S = 0.01  # two questions: any login may send notifications, as many as it likes
 _RETRY_S = 1.0
@@ -114,30 +116,34 @@ class Wakes:
     async def _heed(self, connection: AsyncConnection[dict[str, object]]) -> None:
         loop = asyncio.get_running_loop()
         said = float("-inf")
+        hears = True
         cursor: object = "now"
         first = True
         while True:
             if loop.time() - said > _AGAIN_S:
-                await connection.execute("select pgmem.listen_changes()")
+                listening = await connection.execute("select pgmem.listen_changes() as until")
+                hears = await listening.fetchone() != {"until": None}
                 said = loop.time()
-            held, asked = False, loop.time()
+            asked = loop.time()
             try:
                 found = await connection.execute(
                     "select * from pgmem.changed_tenants(%s)", (cursor,), prepare=False
                 )
                 row = await found.fetchone()
                 assert row is not None
-                cursor, held = row["cursor"], bool(row["held"])
+                cursor = row["cursor"]
+                pause = _FRONT_S if not hears else _HELD_S if row["held"] else _POLL_S
                 if row["tenants"] or first:
                     # Nobody was notified of what was committed before this connection listened.
                     self.wake(None if first else set(row["tenants"]))  # type: ignore[call-overload]
                 first = False
-            except psycopg.Error:
+            except psycopg.Error as error:
                 if connection.closed:
                     raise
-                # A login of one tenant may not ask for whom.
+                # A login of one tenant may not ask for whom; or a cell of the front does not answer.
                 cursor = "now"
+                pause = _FRONT_S if not hears and error.sqlstate in _MAY_NOT else _POLL_S
                 self.wake()
-            async for _ in connection.notifies(timeout=_HELD_S if held else _POLL_S, stop_after=1):
+            async for _ in connection.notifies(timeout=pause, stop_after=1):
                 pass
             await asyncio.sleep(max(0.0, asked + _APART_S - loop.time()))

@@ -396,9 +396,10 @@ comment on function pgmem.listen_changes is $$
 Listen in this session: PostgreSQL notifies it on the channel pgmem_change when a transaction has changed something.
 
 A notification says nothing more; read the changes with changes. Call it again before the returned time, as writers notify
-only while somebody listens. Behind a pooler of transactions no session can listen: ask changes from time to time.
+only while somebody listens. Behind a pooler of transactions no session can listen, and a front, which answers null, is
+not notified: ask changes from time to time.
 $$;
-select pgmem.declare_verb('listen_changes', p_rights => 'reader', p_effect => 'repeat');
+select pgmem.declare_verb('listen_changes', p_rights => 'reader', p_effect => 'repeat', p_reach => 'front');
 
 
 create or replace function pgmem.changed_tenants(
@@ -417,7 +418,8 @@ begin
     raise exception using errcode = 'PM004',
       message = 'changed_tenants looks at all tenants: connect as the owner or a member of pgmem_trusted.';
   end if;
-  v_from := pgmem.feed_place(p_after);
+  v_from := pgmem.feed_place(coalesce(
+    (select c.word from string_to_table(p_after, ' ') c(word) where c.word like pgmem.feed_name() || '.%'), p_after));
   tenants := array(select distinct c.tenant from pgmem.change c
                    where (c.stamp, c.seq) > (v_from.stamp, v_from.seq) and c.stamp < v_horizon);
   held := exists (select from pgmem.change c where c.stamp >= v_horizon);
@@ -427,9 +429,11 @@ $$;
 comment on function pgmem.changed_tenants is $$
 Whose memories have changed after a cursor, for a server that wakes those of its clients who listen.
 
+A front asks all cells; its cursor is that of each, with a space between them.
+
 after: The cursor of the call before, or now.
 
 CursorLost: The cursor is of another store, ahead of this one, or older than feed_days.
 NotPermitted: The login is neither the owner nor a member of pgmem_trusted.
 $$;
-select pgmem.declare_verb('changed_tenants', p_rights => 'worker', p_effect => 'look', p_reach => 'cell');
+select pgmem.declare_verb('changed_tenants', p_rights => 'worker', p_effect => 'look', p_reach => 'sum');

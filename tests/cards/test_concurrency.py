@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,15 +10,10 @@ import pytest
 from psycopg.rows import dict_row
 
 from tests.cards.conftest import Draft, Query, Refresh, Set, report
-from tests.concurrency.conftest import OpenSession, sessions
+from tests.concurrency.conftest import OpenSession, session
 from tests.conftest import Call, caller
 
-
-@pytest.fixture
-def session(dsn: str) -> Iterator[OpenSession]:
-    """`session("ann")` opens a session of that name on the test's database."""
-    with sessions(dsn) as open_session:
-        yield open_session
+__all__ = ["session"]
 
 
 @pytest.mark.parametrize(

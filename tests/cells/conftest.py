@@ -11,7 +11,7 @@ import pytest
 
 from tests.cells import fleet as fleets
 from tests.cells.fleet import Fleet, Server
-from tests.conftest import roomy_place
+from tests.conftest import caller, roomy_place
 
 
 @pytest.fixture(scope="session")
@@ -45,3 +45,23 @@ def fleet(servers: tuple[Server, Server], tmp_path_factory: pytest.TempPathFacto
             yield made
     finally:
         rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def org() -> str:
+    """The name of an organisation that has nothing yet."""
+    return f"o{uuid4().hex[:10]}"
+
+
+@pytest.fixture
+def analyst(fleet: Fleet, org: str) -> Iterator[str]:
+    """A login of the front that is bound to an organisation; its DSN."""
+    login = f"analyst_{uuid4().hex[:8]}"
+    with fleet.session(org) as connection:
+        caller(connection)("save_session", objective="Open", project_id="shop")
+    with fleet.session() as connection:
+        connection.execute(f"create role {login} login; grant pgmem_writer, pgmem_reader to {login}".encode())
+        connection.execute("select * from pgmem.bind_role(%s, %s, 'ana')", (login, org))
+        yield fleet.front.dsn(fleet.name, login)
+        connection.execute("select * from pgmem.bind_role(%s)", (login,))
+        connection.execute(f"drop role {login}".encode())

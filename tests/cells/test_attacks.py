@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
 from uuid import uuid4
 
 import psycopg
@@ -34,24 +33,6 @@ def keeping(fleet: Fleet, org: str, secret: str) -> None:
     started(fleet, org)
     with fleet.session(org) as connection:
         caller(connection)("save_context", content=secret, project_id="shop")
-
-
-@pytest.fixture
-def org() -> str:
-    return name()
-
-
-@pytest.fixture
-def analyst(fleet: Fleet, org: str) -> Iterator[str]:
-    """A login of the front that is bound to an organisation; its DSN."""
-    login = f"analyst_{uuid4().hex[:8]}"
-    started(fleet, org)
-    with fleet.session() as connection:
-        connection.execute(f"create role {login} login; grant pgmem_writer, pgmem_reader to {login}".encode())
-        connection.execute("select * from pgmem.bind_role(%s, %s, 'ana')", (login, org))
-        yield fleet.front.dsn(fleet.name, login)
-        connection.execute("select * from pgmem.bind_role(%s)", (login,))
-        connection.execute(f"drop role {login}".encode())
 
 
 def as_analyst(dsn: str, **options: str) -> Session:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, aclosing, contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import anyio
 import psycopg
 import pytest
 import trustme
@@ -19,6 +21,7 @@ from typer.testing import CliRunner
 from pgmem import Memory
 from pgmem.cells.directory import LOGINS, Directory, init
 from pgmem.cli import app
+from pgmem.database import wakes
 from pgmem.errors import InvalidArgument, UnsuitableDatabase
 from pgmem.install import schema
 from pgmem.models import MemoryScope
@@ -129,6 +132,48 @@ async def test_a_save_whose_function_an_upgrade_replaced_is_kept_and_saved_once(
             init(fleet.dsn, [])
 
     await kept_and_saved_once(fleet, tmp_path, org, replaced())
+
+
+@pytest.mark.anyio
+async def test_those_who_follow_at_a_front_hear_of_their_own_tenant_alone_whatever_its_cell(
+    fleet: Fleet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wakes, "_POLL_S", 60)
+    orgs = [fleet.org_in(number, name()) for number in fleet.numbers]
+    async with (
+        Memory.connect(Settings(dsn=fleet.dsn, data_dir=tmp_path)) as memory,
+        AsyncExitStack() as stack,
+    ):
+        awake: list[asyncio.Event] = []
+        those = [memory.acting_as(MemoryScope(org_id=org, user_id="ana")) for org in orgs]
+        for each in those:
+            followed = memory.caller.database.wakes.following(each.caller.database.scope)
+            awake.append((await stack.enter_async_context(followed)).awake)
+        with anyio.fail_after(20):
+            for event in awake:
+                await event.wait()  # the first question has been answered
+        for each, own in zip(those, awake, strict=True):
+            for event in awake:
+                event.clear()
+            await each.save_session("Open", "shop")
+            with anyio.fail_after(20):
+                await own.wait()
+            assert [event.is_set() for event in awake] == [event is own for event in awake]
+
+
+@pytest.mark.anyio
+async def test_a_login_that_is_bound_to_a_tenant_hears_at_a_front(
+    fleet: Fleet, analyst: str, org: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may not ask whose memories have changed, and reads its own from time to time."""
+    monkeypatch.setattr(wakes, "_POLL_S", 60)
+    async with Memory.connect(Settings(dsn=analyst, data_dir=tmp_path)) as memory:
+        with anyio.fail_after(20):
+            async with aclosing(memory.follow(None)) as changes:
+                assert (await anext(changes)).label == "Project"
+                assert (await anext(changes)).label == "Session"
+                started(fleet, org)
+                assert (await anext(changes)).label == "Session"
 
 
 @pytest.mark.anyio

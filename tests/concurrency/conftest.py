@@ -21,7 +21,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow, dict_row
 
 from pgmem.settings import Settings, load
-from tests.conftest import caller, past_the_pooler
+from tests.conftest import caller, past_the_pooler, stores_of
 from tests.waiting import TIMEOUT, until_the_server_says
 
 
@@ -97,8 +97,11 @@ def sessions(dsn: str) -> Iterator[OpenSession]:
 
 @pytest.fixture
 def session(dsn: str) -> Iterator[OpenSession]:
-    """`session("ann")` opens a session of that name on the test's database."""
-    with sessions(dsn) as open_session:
+    """`session("ann")` opens a session of that name on the test's database; through a front, at its cell.
+
+    A transaction of more than one save is one of the store itself, also where others save through a front.
+    """
+    with sessions(stores_of(dsn)[0]) as open_session:
         yield open_session
 
 

@@ -12,7 +12,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import DictRow
 
 from tests.concurrency.conftest import OpenSession
-from tests.conftest import Call, as_admin, past_the_pooler
+from tests.conftest import Call, as_admin, past_the_pooler, stores_of
 from tests.feed.conftest import Read
 from tests.fixtures.verbs import ActAs, Rows, unheld_changes
 
@@ -275,7 +275,7 @@ def notified(connection: psycopg.Connection[Any]) -> int:
 @pytest.mark.usefixtures("shop")
 def test_a_transaction_notifies_once_and_only_while_somebody_listens(dsn: str, session: OpenSession) -> None:
     ann = session("ann")
-    with psycopg.connect(past_the_pooler(dsn), autocommit=True) as listener:
+    with psycopg.connect(past_the_pooler(stores_of(dsn)[0]), autocommit=True) as listener:
         listener.execute("listen pgmem_change")
         ann.call("save_context", content="nobody has said that it listens", project_id="shop")
         ann.commit()
@@ -306,7 +306,7 @@ def test_a_copied_store_begins_another_feed(
         call("changes")
     connection.execute("delete from pgmem.schema_file where path like '%feed%' and path like 'sql/%'")
     connection.execute("update pgmem.schema_version set digest = ''")
-    schema.upgrade(dsn)
+    schema.upgrade(stores_of(dsn)[0])
     assert call("changes")["changes"] == []
     with pytest.raises(psycopg.Error, match="of another store"):
         call("changes", after=before)

@@ -57,22 +57,36 @@ async def test_a_program_follows_from_a_cursor_and_another_run_goes_on(memory: M
 
 
 async def test_followers_share_one_connection_that_closes_with_the_last(
-    memory: Memory, connection: psycopg.Connection[DictRow]
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    opened: list[object] = []
+    answered = anyio.Event()
+    wake = wakes.Wakes.wake
+
+    class Counted(psycopg.AsyncConnection[Any]):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            opened.append(self)
+
+    def noted(self: wakes.Wakes, tenants: set[str] | None = None) -> None:
+        answered.set()
+        wake(self, tenants)
+
+    monkeypatch.setattr(wakes, "AsyncConnection", Counted)
+    monkeypatch.setattr(wakes.Wakes, "wake", noted)
     await memory.save_session("open", "shop")
 
     async def first() -> None:
         async with aclosing(memory.follow()) as changes:
             await anext(changes)
 
-    listening = "select count(*) as sessions from pgmem.listener where until > now()"
     async with anyio.create_task_group() as tasks:
         for _ in range(20):
             tasks.start_soon(first)
         with anyio.fail_after(WITHIN_S):
-            while connection.execute(listening).fetchone() != {"sessions": 1}:
-                await anyio.lowlevel.checkpoint()
+            await answered.wait()
         await memory.save_context("wake all of them", "shop")
+    assert len(opened) == 1
     assert memory.caller.database.wakes._task is None
 
 
