@@ -355,8 +355,13 @@ class Directory:
         for done, cell in enumerate(cells):
             progress(f"cell {cell.number} ({done + 1} of {len(cells)})")
             _once_more(partial(schema.upgrade, cell.admin_dsn))
-        _once_more(self.make)
+        _once_more(self._renew)
         return schema.release()
+
+    def _renew(self) -> None:
+        with self.connection.transaction():
+            _write_own(self.connection)
+            self.make()
 
     def make(self) -> int:
         """Write the functions of the front anew, from the signatures of its cells; how many verbs.
@@ -453,12 +458,17 @@ def init(front_dsn: str, cells: Iterable[str]) -> tuple[int, list[Cell]]:
         if not row["super"]:
             raise UnsuitableDatabase("PL/Proxy needs a superuser: connect to the front as one.")
         with connection.transaction():
-            connection.execute("set local client_min_messages = warning")
-            connection.execute(FRONT_SQL.read_bytes())
+            _write_own(connection)
         directory = Directory(connection)
         for dsn in cells:
             directory.add(dsn)
         return directory.make(), directory.cells()
+
+
+def _write_own(front: Connection) -> None:
+    """Write the directory and the functions of a front that do not depend on its cells."""
+    front.execute("set local client_min_messages = warning")
+    front.execute(FRONT_SQL.read_bytes())
 
 
 _SUITS: LiteralString = """

@@ -6,7 +6,7 @@
 -- from the signatures of a cell (sql/tenancy/43-cells).
 --
 -- Schemas: front, the directory, which stays; pgmem, what clients call, and relay, the functions of PL/Proxy below it,
--- both written anew each time. A client can call nothing in front or relay, so it cannot send another's identity.
+-- both written by front.make each time. A client can call nothing in front or relay, so it cannot send another's identity.
 --
 -- Locks: none beyond rows of the directory, which no call of a verb writes, so a streaming replica is a front too.
 
@@ -369,6 +369,27 @@ comment on function front.own_part is
   'What the function of a verb does with the directory, before or after the call of the cell; else null.';
 
 
+-- A function that is replaced is still there for a session that has just found it; one that is made anew is not. Only
+-- one with the same arguments and columns can be replaced.
+create or replace function front.make_function(p_name text, p_arguments text, p_result text, p_rest text) returns void
+language plpgsql set search_path = front, pg_temp as $$
+declare
+  v_other regprocedure;
+begin
+  for v_other in
+    select p.oid from pg_proc p
+    where format('%s.%I', p.pronamespace::regnamespace, p.proname) = p_name
+      and (pg_get_function_arguments(p.oid), pg_get_function_result(p.oid)) <> (p_arguments, p_result)
+  loop
+    execute format('drop function %s cascade', v_other);
+  end loop;
+  execute format('create or replace function %s(%s) returns %s %s', p_name, p_arguments, p_result, p_rest);
+  execute format('revoke all on function %s from public, pgmem_reader, pgmem_writer, pgmem_reviewer, pgmem_trusted', p_name);
+end;
+$$;
+comment on function front.make_function is 'Make a function or replace it, without rights to it.';
+
+
 create or replace function front.make_verb(p_verb jsonb) returns void
 language plpgsql set search_path = front, pg_temp as $$
 declare
@@ -394,18 +415,18 @@ declare
   v_body    text;
 begin
   v_call := format(v_call, v_name, p_verb ->> 'effect', v_reach);
-  execute format($make$
-    create function relay.%1$I(w text[]%2$s) returns table (%3$s) language plproxy as $proxy$
+  perform front.make_function(format('relay.%I', v_name),
+    concat('w text[]', (select string_agg(format(', x%s %s', t.ordinality, t.value ->> 'type'), '' order by t.ordinality)
+                        from jsonb_array_elements(p_verb -> 'takes') with ordinality t)),
+    format('TABLE(%s)', front.columns_of(v_gives, '%1$I %2$s')),
+    format($make$language plproxy as $proxy$
       cluster front.cluster_of(w);
       run on front.cells_of(w);
-      select %4$s from (select pgmem.act_as(w::text[]) as ok offset 0) e,
-        lateral (select %5$s from pgmem.%1$I(%6$s) f where e.ok offset 0) v;
+      select %1$s from (select pgmem.act_as(w::text[]) as ok offset 0) e,
+        lateral (select %2$s from pgmem.%3$I(%4$s) f where e.ok offset 0) v;
     $proxy$
-  $make$, v_name,
-    (select coalesce(string_agg(format(', x%s %s', t.ordinality, t.value ->> 'type'), '' order by t.ordinality), '')
-     from jsonb_array_elements(p_verb -> 'takes') with ordinality t),
-    front.columns_of(v_gives, '%1$I %2$s'), front.columns_of(v_gives, 'v.%1$I'),
-    case when v_void then '1 as r' when v_scalar then 'f as r' else 'f.*' end, v_taken);
+    $make$, front.columns_of(v_gives, 'v.%1$I'),
+      case when v_void then '1 as r' when v_scalar then 'f as r' else 'f.*' end, v_name, v_taken));
   v_body := case
     when v_reach = 'front' then ''
     when v_void then format('perform %s;', v_call)
@@ -420,29 +441,28 @@ begin
       else 'f.*' end, v_into, v_call, case when v_reach <> 'sum' then ' limit 1' end) end;
   v_body := concat(front.own_part(v_name, 'before'), v_body, front.own_part(v_name, 'after'),
     case when v_into = 'v_row' and not v_void and not (p_verb ->> 'many')::boolean then ' return v_row;' end);
-  execute format($make$
-    create function pgmem.%1$I(%2$s) returns %3$s language plpgsql %4$s security definer
+  perform front.make_function(format('pgmem.%I', v_name), p_verb ->> 'arguments', p_verb ->> 'result',
+    format($make$language plpgsql %1$s security definer
     set search_path = pgmem, pg_temp set datestyle = 'ISO, YMD' set intervalstyle = 'postgres'
     set extra_float_digits = 1 set client_min_messages = warning as $front$
     #variable_conflict use_column
     declare
-      %5$s
+      %2$s
     begin
-      %6$s
+      %3$s
     exception when others then
       perform front.raise_again(sqlstate, sqlerrm);
     end;
     $front$
-  $make$, v_name, p_verb ->> 'arguments', p_verb ->> 'result',
-    -- A function that calls one of PL/Proxy is volatile all the same; who asks for stable may call it in a replica.
-    p_verb ->> 'volatility',
-    case when v_into = 'v_row' and not v_void and not (p_verb ->> 'many')::boolean
-      then 'v_row ' || (p_verb ->> 'result') || ';' else '' end
-    || case when v_reach = 'token'
-      then format('v_who text[] := front.who(%L, %L, %L);', v_name, p_verb ->> 'effect', v_reach) else '' end,
-    v_body);
+    $make$,
+      -- A function that calls one of PL/Proxy is volatile all the same; who asks for stable may call it in a replica.
+      p_verb ->> 'volatility',
+      case when v_into = 'v_row' and not v_void and not (p_verb ->> 'many')::boolean
+        then 'v_row ' || (p_verb ->> 'result') || ';' else '' end
+      || case when v_reach = 'token'
+        then format('v_who text[] := front.who(%L, %L, %L);', v_name, p_verb ->> 'effect', v_reach) else '' end,
+      v_body));
   execute format('comment on function pgmem.%I is %L', v_name, p_verb ->> 'comment');
-  execute format('revoke all on function pgmem.%I from public', v_name);
   if p_verb ->> 'rights' <> 'owner' then
     execute format('grant execute on function pgmem.%I to %s', v_name, case p_verb ->> 'rights'
       when 'reader' then 'pgmem_reader, pgmem_writer' when 'writer' then 'pgmem_writer'
@@ -458,32 +478,33 @@ create or replace function front.make_view(p_view jsonb) returns void
 language plpgsql set search_path = front, pg_temp as $$
 declare
   v_name    text := p_view ->> 'name';
-  v_table   text := front.columns_of(p_view -> 'columns', '%1$I %2$s');
+  v_rows    text := 'rows_of_' || v_name;
+  v_table   text := format('TABLE(%s)', front.columns_of(p_view -> 'columns', '%1$I %2$s'));
   v_column  jsonb;
 begin
-  execute format($make$
-    create function relay.%1$I(w text[]) returns table (%2$s) language plproxy as $proxy$
+  perform front.make_function(format('relay.%I', v_rows), 'w text[]', v_table, format($make$language plproxy as $proxy$
       cluster front.cluster_of(w);
       run on front.cells_of(w);
-      select %3$s from (select pgmem.act_as(w::text[]) as ok offset 0) e,
-        lateral (select * from pgmem.%4$I where e.ok offset 0) v;
+      select %1$s from (select pgmem.act_as(w::text[]) as ok offset 0) e,
+        lateral (select * from pgmem.%2$I where e.ok offset 0) v;
     $proxy$
-  $make$, 'rows_of_' || v_name, v_table, front.columns_of(p_view -> 'columns', 'v.%1$I'), v_name);
-  execute format($make$
-    create function pgmem.%1$I() returns table (%2$s) language plpgsql stable security definer
+  $make$, front.columns_of(p_view -> 'columns', 'v.%1$I'), v_name));
+  perform front.make_function(format('pgmem.%I', v_rows), '', v_table, format($make$language plpgsql stable security definer
     set search_path = pgmem, pg_temp set datestyle = 'ISO, YMD' set intervalstyle = 'postgres'
     set extra_float_digits = 1 set client_min_messages = warning as $front$
     #variable_conflict use_column
     begin
-      return query select f.* from relay.%1$I(front.who(%3$L, 'read', 'caller')) f;
+      return query select f.* from relay.%1$I(front.who(%2$L, 'read', 'caller')) f;
     exception when others then
       perform front.raise_again(sqlstate, sqlerrm);
     end;
     $front$
-  $make$, 'rows_of_' || v_name, v_table, v_name);
-  execute format('revoke all on function pgmem.%1$I from public; grant execute on function pgmem.%1$I to pgmem_reader',
-                 'rows_of_' || v_name);
-  execute format('create view pgmem.%I as select * from pgmem.%I()', v_name, 'rows_of_' || v_name);
+  $make$, v_rows, v_name));
+  execute format('grant execute on function pgmem.%I to pgmem_reader', v_rows);
+  -- It went with its function if that had other columns.
+  if to_regclass(format('pgmem.%I', v_name)) is null then
+    execute format('create view pgmem.%I as select * from pgmem.%I()', v_name, v_rows);
+  end if;
   execute format('grant select on pgmem.%I to pgmem_reader', v_name);
   execute format('comment on view pgmem.%I is %L', v_name, p_view ->> 'comment');
   for v_column in select * from jsonb_array_elements(p_view -> 'columns') loop
@@ -498,38 +519,63 @@ create or replace function front.make(p_signatures jsonb) returns integer
 language plpgsql set search_path = front, pg_temp as $$
 declare
   v_item record;
+  v_had  text;
 begin
   if to_regclass('pgmem.node') is not null then
     raise exception using errcode = 'PM001',
       message = 'This database holds memories. A front needs a database without any; its cells hold them.';
   end if;
   set local client_min_messages = warning;
-  drop schema if exists relay cascade;
-  drop schema if exists pgmem cascade;
-  create schema relay;
+  create schema if not exists relay;
   revoke all on schema relay from public;
-  create schema pgmem;
+  create schema if not exists pgmem;
   grant usage on schema pgmem to public;
-  for v_item in select t.value as type from jsonb_array_elements(p_signatures -> 'types') t loop
-    if v_item.type ->> 'base' is not null then
-      execute format('create domain pgmem.%I as %s', v_item.type ->> 'name', v_item.type ->> 'base');
+  -- What the cells have no longer.
+  for v_item in
+    select format('drop function if exists %s cascade', p.oid::regprocedure) as run
+    from pg_proc p
+    where p.pronamespace in ('pgmem'::regnamespace, 'relay'::regnamespace) and p.proname not in ('forget_away', 'ping')
+      and p.proname <> all (array(select v.value ->> 'name' from jsonb_array_elements(p_signatures -> 'verbs') v
+                                  union all
+                                  select 'rows_of_' || (v.value ->> 'name') from jsonb_array_elements(p_signatures -> 'views') v))
+    union all
+    select format('drop type if exists %s cascade', t.oid::regtype)
+    from pg_type t left join pg_class c on c.oid = t.typrelid
+    where t.typnamespace = 'pgmem'::regnamespace and (t.typtype = 'd' or c.relkind = 'c')
+      and t.typname <> all (array(select v.value ->> 'name' from jsonb_array_elements(p_signatures -> 'types') v))
+  loop
+    execute v_item.run;
+  end loop;
+  for v_item in
+    select t.value ->> 'name' as name, t.value ->> 'base' as base,
+      front.columns_of(nullif(t.value -> 'columns', 'null'), '%1$I %2$s') as columns
+    from jsonb_array_elements(p_signatures -> 'types') t
+  loop
+    select case t.typtype when 'd' then format_type(t.typbasetype, t.typtypmod)
+           else (select string_agg(format('%I %s', a.attname, format_type(a.atttypid, null)), ', ' order by a.attnum)
+                 from pg_attribute a where a.attrelid = t.typrelid and a.attnum > 0 and not a.attisdropped) end into v_had
+    from pg_type t where t.typnamespace = 'pgmem'::regnamespace and t.typname = v_item.name;
+    continue when v_had = coalesce(v_item.base, v_item.columns);
+    execute format('drop type if exists pgmem.%I cascade', v_item.name);
+    if v_item.base is not null then
+      execute format('create domain pgmem.%I as %s', v_item.name, v_item.base);
     else
-      execute format('create type pgmem.%I as (%s)', v_item.type ->> 'name',
-                     front.columns_of(v_item.type -> 'columns', '%1$I %2$s'));
+      execute format('create type pgmem.%I as (%s)', v_item.name, v_item.columns);
     end if;
   end loop;
   perform front.make_verb(v.value) from jsonb_array_elements(p_signatures -> 'verbs') v;
   perform front.make_view(v.value) from jsonb_array_elements(p_signatures -> 'views') v;
-  create function relay.forget_away(w text[], x1 text) returns table (r integer) language plproxy as $proxy$
+  create or replace function relay.forget_away(w text[], x1 text) returns table (r integer) language plproxy as $proxy$
     cluster front.cluster_of(w);
     run on front.cells_of(w);
     select pgmem.forget_away(x1::text) as r;
   $proxy$;
-  create function relay.ping(number integer) returns table (cell integer) language plproxy as $proxy$
+  create or replace function relay.ping(number integer) returns table (cell integer) language plproxy as $proxy$
     cluster 'pgmem_agent';
     run on number;
     select v.cell::integer as cell from pgmem.schema_version v;
   $proxy$;
+  drop table if exists pgmem.schema_version, pgmem.verb, pgmem.argument;
   create table pgmem.schema_version (release text not null, digest text not null, front boolean not null);
   comment on table pgmem.schema_version is 'The release of the cells that this front was made from.';
   insert into pgmem.schema_version values (p_signatures ->> 'release', p_signatures ->> 'digest', true);
@@ -549,10 +595,12 @@ begin
   for v_item in
     select format('alter %s %s owner to pgmem_owner', case p.prokind when 'f' then 'function' end, p.oid::regprocedure) as run
     from pg_proc p where p.pronamespace in ('pgmem'::regnamespace, 'relay'::regnamespace, 'front'::regnamespace)
+      and p.proowner <> 'pgmem_owner'::regrole
     union all
     select format('alter %s %s owner to pgmem_owner', case c.relkind when 'v' then 'view' when 'c' then 'type' else 'table' end,
                   c.oid::regclass)
     from pg_class c where c.relnamespace in ('pgmem'::regnamespace, 'front'::regnamespace) and c.relkind in ('r', 'v', 'c')
+      and c.relowner <> 'pgmem_owner'::regrole
     union all
     select format('revoke all on function %s from public', p.oid::regprocedure)
     from pg_proc p where p.pronamespace in ('relay'::regnamespace, 'front'::regnamespace)
@@ -566,6 +614,8 @@ end;
 $$;
 comment on function front.make is $$
 Write all functions, types and views of this front from the signatures of a cell; the number of verbs.
+
+What has the same arguments and columns stays, so that a session that is calling it meets no gap.
 
 InvalidArgument: the database holds a store.
 $$;

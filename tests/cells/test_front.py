@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
 from uuid import uuid4
@@ -72,16 +74,83 @@ def test_every_verb_and_view_of_a_cell_has_its_function_at_the_front(fleet: Flee
         )
 
 
-def test_a_front_that_is_made_twice_is_the_same(fleet: Fleet) -> None:
-    functions = (
-        "select string_agg(pg_get_functiondef(p.oid), '' order by p.oid::regprocedure::text) as text from pg_proc p"
-        " where p.pronamespace in ('pgmem'::regnamespace, 'relay'::regnamespace, 'front'::regnamespace)"
-    )
+FUNCTIONS = (
+    "select p.oid::regprocedure::text as name, p.oid, pg_get_functiondef(p.oid) as text, p.proacl::text as rights from pg_proc p"
+    " where p.pronamespace in ('pgmem'::regnamespace, 'relay'::regnamespace, 'front'::regnamespace) order by 1"
+)
+
+
+@pytest.mark.parametrize("command", ["init", "upgrade"])
+def test_a_front_that_is_made_twice_is_the_same(fleet: Fleet, command: str) -> None:
+    """The functions are those that sessions have found already: one made anew was none that they knew."""
     with fleet.session() as connection:
-        before = connection.execute(functions).fetchone()
-        done = CliRunner().invoke(app, ["cells", "init", "--front", fleet.dsn])
+        before = connection.execute(FUNCTIONS).fetchall()
+        done = CliRunner().invoke(app, ["cells", command, "--front", fleet.dsn])
         assert done.exit_code == 0, done.output
-        assert connection.execute(functions).fetchone() == before
+        assert connection.execute(FUNCTIONS).fetchall() == before
+
+
+def test_an_upgrade_brings_a_front_to_what_its_cells_have(fleet: Fleet) -> None:
+    """Columns, types, rights and functions that differ, and functions of the front itself."""
+    other = (
+        "create function pgmem.of_before() returns integer language sql return 1",
+        "create type pgmem.answer_of_before as (a integer)",
+        "alter type pgmem.save_result add attribute more integer cascade",
+        "drop function pgmem.rows_of_decision() cascade",
+        "create function pgmem.rows_of_decision() returns table (title text) language sql as $$ select 'x'::text $$",
+        "create view pgmem.decision as select * from pgmem.rows_of_decision()",
+        "grant execute on function pgmem.sweep to pgmem_reader",
+        "create or replace function front.cluster_of(w text[]) returns text language sql return 'of_before'",
+    )
+    types = "select t.typname from pg_type t where t.typnamespace = 'pgmem'::regnamespace order by 1"
+    org = name()
+    started(fleet, org)
+    with fleet.session(org) as connection:
+        there = [connection.execute(query).fetchall() for query in (FUNCTIONS, types)]
+        for statement in other:
+            connection.execute(statement.encode())
+        done = CliRunner().invoke(app, ["cells", "upgrade", "--front", fleet.dsn])
+        assert done.exit_code == 0, done.output
+        now = [connection.execute(query).fetchall() for query in (FUNCTIONS, types)]
+        for row in (*there[0], *now[0]):
+            del row["oid"]
+        assert now == there
+        assert (
+            caller(connection)("save_decision", title="After", rationale="r", project_id="shop")["status"]
+            == "saved"
+        )
+        assert connection.execute("select title from pgmem.decision").fetchall() == [{"title": "After"}]
+
+
+def test_a_session_that_calls_during_an_upgrade_meets_no_error(fleet: Fleet) -> None:
+    org = name()
+    started(fleet, org)
+    said: list[str] = []
+    made = threading.Event()
+
+    def call() -> None:
+        with fleet.session(org) as connection:
+            while not made.is_set():
+                said.append(
+                    str(
+                        caller(connection)("save_context", content="Said meanwhile", project_id="shop")[
+                            "status"
+                        ]
+                    )
+                )
+                connection.execute("select count(*) from pgmem.context").fetchone()
+
+    with ThreadPoolExecutor() as pool:
+        calling = [pool.submit(call) for _ in range(2)]
+        try:
+            with Directory.open(fleet.dsn) as found:
+                for _ in range(5):
+                    found.make()
+        finally:
+            made.set()
+        for each in calling:
+            each.result()
+    assert set(said) <= {"saved", "skipped"}
 
 
 def test_views_show_the_rows_of_the_caller(fleet: Fleet) -> None:
