@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
@@ -144,15 +144,16 @@ def upgrade(
             _pending(connection)
         made = _make_extensions(connection, extensions)
         _refuse_writable_schema(connection)
-    notices: list[str] = []
-    with _explained(), _one_at_a_time(dsn, progress) as (connection, pending, migrate):
+
+    def install(connection: psycopg.Connection[Any], migrate: Callable[[], None] | None) -> Upgrade:
+        notices: list[str] = []
         connection.add_notice_handler(
             lambda notice: (
                 notices.append(str(notice.message_primary)) if notice.severity == "WARNING" else None
             )
         )
         before = _release_of(connection)
-        if pending:
+        if migrate is not None:
             connection.execute(_DROP_PROJECTION)
             migrate()
         changed = _replace_if_changed(connection)
@@ -164,11 +165,15 @@ def upgrade(
         if roles:
             connection.execute("set local role none")
             connection.execute("select pgmem.make_roles()")
+        return Upgrade(release(), changed, made, before, tuple(notices))
+
+    with _explained():
+        done = _in_turn(dsn, progress, install)
     if renew:
         _renew(dsn, progress)
     with _connect(dsn) as connection:
         unembedded, unindexed = connection.execute(_LEFT).fetchone() or (0, 0)
-    return Upgrade(release(), changed, made, before, tuple(notices), unembedded, unindexed)
+    return replace(done, unembedded=unembedded, unindexed=unindexed)
 
 
 # Tables that this release brings are numbered as the others are.
@@ -262,13 +267,13 @@ def _release_of(connection: psycopg.Connection[Any]) -> str | None:
     return str(row[0]) if row else None
 
 
-@contextmanager
-def _one_at_a_time(
-    dsn: str, progress: Progress
-) -> Iterator[tuple[psycopg.Connection[Any], tuple[history.Migration, ...], Callable[[], None]]]:
-    """A transaction in which no other session installs, as the schema's owner.
+Install = Callable[[psycopg.Connection[Any], Callable[[], None] | None], Upgrade]
 
-    Gives the connection, the migrations that the store has not had, and the function that runs them.
+
+def _in_turn(dsn: str, progress: Progress, install: Install) -> Upgrade:
+    """Run `install` in a transaction in which no other session installs, as the schema's owner, and commit it.
+
+    It gets the connection, and the function that runs the migrations that the store has not had; None if it has all.
 
     Installers take turns by a lock on a table of ours: an advisory lock could be held by any login. Where there is no
     table yet, they make one; all but the first fail at it once the first has committed, and begin again.
@@ -286,14 +291,17 @@ def _one_at_a_time(
                 connection.execute(_hand_over().encode())
                 connection.execute(_BECOME_OWNER)
                 connection.execute(_TAKE_TURNS)
+            except _MADE_MEANWHILE:
+                if not rounds_left:
+                    raise
+                continue
+            try:
                 connection.execute(_BECOME_OWNER)
+                connection.execute(_WAIT_BRIEFLY)
                 pending = _pending(connection)
                 if pending and _release_of(connection) is not None:
                     _lock_tables(connection)
-            except _MADE_MEANWHILE:
-                if rounds_left:
-                    continue
-                raise
+                done = install(connection, partial(_migrate, wrapped) if pending else None)
             except (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected):
                 if not rounds_left:
                     raise
@@ -301,14 +309,15 @@ def _one_at_a_time(
                 progress(f"waiting for sessions that use the store: {_users_of(connection)}")
                 time.sleep(_PAUSE_S)
                 continue
-            yield connection, pending, partial(_migrate, wrapped)
             connection.execute("drop table if exists pgmem.installing")
             connection.commit()
-            return
+            return done
+    raise AssertionError
 
 
 # While an upgrade waits for a lock, all other sessions queue behind it. It gives up within a second, before the
 # deadlock check that might end a save, and tries again, for a minute in all.
+_WAIT_BRIEFLY = "set local lock_timeout = '900ms'"
 _ROUNDS, _PAUSE_S = 30, 1.0
 _SESSION = (
     "set local client_min_messages = warning; set local check_function_bodies = off; set local statement_timeout = 0;"
@@ -330,11 +339,9 @@ _OUR_TABLES = (
 def _lock_tables(connection: psycopg.Connection[Any]) -> None:
     """Lock every view and table before the first is changed, in the order of a verb: a view, then its tables."""
     names = [statement.Identifier("pgmem", str(row[0])) for row in connection.execute(_OUR_TABLES).fetchall()]
-    connection.execute("set local lock_timeout = '900ms'")
     connection.execute(
         statement.SQL("lock table {} in access exclusive mode").format(statement.SQL(", ").join(names))
     )
-    connection.execute("set local lock_timeout = 0")
 
 
 def _users_of(connection: psycopg.Connection[Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
@@ -15,6 +16,7 @@ from pgmem.install.history import MIGRATIONS, migrations
 from tests.conftest import caller, past_the_pooler
 from tests.schema.conftest import MakeDatabase, MakeRole, Program, schema_of
 from tests.schema.test_upgrade import has_what_was_saved, install_released
+from tests.waiting import until_the_server_says
 
 REFUSED = {
     "a revision that no release has": (
@@ -180,6 +182,30 @@ def test_an_upgrade_gives_up_on_a_session_that_stays(
             schema.upgrade(dsn, ())
     assert schema_of(dsn) == before
     assert schema.upgrade(dsn, ()).changed is True
+
+
+def test_an_upgrade_gives_way_to_a_save_instead_of_a_deadlock(empty: str, sql_folder: Path) -> None:
+    """The save holds the memories and then asks for a view; the upgrade holds the views and then asks for the memories."""
+    dsn = past_the_pooler(empty)
+    schema.upgrade(dsn)
+    for name in ("90-views", "95-triggers"):
+        with (sql_folder / "install" / f"{name}.sql").open("a", encoding="utf-8") as chapter:
+            chapter.write("\n-- changed\n")
+    lines: list[str] = []
+    waits = "exists (select from pg_stat_activity a where %(saver)s = any (pg_blocking_pids(a.pid)))"
+    with psycopg.connect(dsn) as saver, ThreadPoolExecutor(1) as installer:
+        saver.execute("select pgmem.save_session('begin', 'ferry')")
+
+        def progress(line: str) -> None:
+            lines.append(line)
+            saver.commit()
+
+        done = installer.submit(schema.upgrade, dsn, progress=progress)
+        pid = saver.info.backend_pid
+        until_the_server_says(waits, dsn, {"saver": pid}, "the upgrade does not wait for the save")
+        assert saver.execute("select count(*) from pgmem.session").fetchone() == (1,)
+        assert done.result(60).changed is True
+    assert f"pid {pid}" in lines[0]
 
 
 def test_labels_that_pgmem_takes_for_itself_get_another_name_with_their_nodes(
