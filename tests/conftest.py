@@ -35,6 +35,7 @@ from tests.fixtures.fronts import COPY, SENT, Fronts
 pytest_plugins = ("tests.fixtures.verbs", "tests.fixtures.logins")
 
 LEAVE = "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid not in (pg_backend_pid(), %s)"
+MAY_MAKE_ROLES = "select rolsuper or rolcreaterole as may from pg_roles where rolname = current_user"
 GRAPH_TIERS, VECTOR_TIERS = ("full", "no pgvector"), ("full", "no AGE")
 DOCKER = Path(__file__).parent.parent / "docker"
 FRONTS: Fronts | None = None
@@ -266,6 +267,20 @@ def template(server: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
+def template_with_roles(server: str, template: str) -> Iterator[str]:
+    """The same with its roles made, which a test with `roles` gets a copy of: making them takes longer than most tests."""
+    if FRONTS is not None:
+        yield template  # it has them
+        return
+    with new_database(server, template) as dsn:
+        with psycopg.connect(dsn, autocommit=True) as connection:
+            if connection.execute(MAY_MAKE_ROLES).fetchone() == (True,):
+                connection.execute("select pgmem.make_roles()")
+        renew_sessions(dsn)
+        yield str(conninfo_to_dict(dsn)["dbname"])
+
+
+@pytest.fixture(scope="session")
 def template_without_age(server: str) -> Iterator[str]:
     """The tier of most managed servers."""
     yield from install(server, ("vector",))
@@ -278,8 +293,10 @@ def template_text_only(server: str) -> Iterator[str]:
 
 
 @pytest.fixture
-def dsn(server: str, template: str) -> Iterator[str]:
+def dsn(request: pytest.FixtureRequest, server: str, template: str) -> Iterator[str]:
     """A database of this test's own, with pgmem installed."""
+    if "roles" in request.fixturenames:
+        template = request.getfixturevalue("template_with_roles")
     with new_database(server, template) as dsn:
         yield dsn
 
@@ -472,8 +489,7 @@ def superuser(connection: psycopg.Connection[DictRow]) -> None:
 @pytest.fixture
 def createrole(connection: psycopg.Connection[DictRow]) -> None:
     """For a test of the second layer of isolation, which is made of roles."""
-    asked = "select rolsuper or rolcreaterole as may from pg_roles where rolname = current_user"
-    if connection.execute(asked).fetchone() != {"may": True}:
+    if connection.execute(MAY_MAKE_ROLES).fetchone() != {"may": True}:
         without("CREATEROLE for pgmem's login, so there is one layer of isolation")
 
 

@@ -53,7 +53,7 @@ async def test_a_pool_that_is_exhausted_is_busy_and_not_away(dsn: str, tmp_path:
 
 
 async def test_a_server_without_a_free_connection_is_busy_and_not_away(
-    dsn: str, tmp_path: Path, roles: list[str], make_login: Callable[..., str], call: Call
+    dsn: str, tmp_path: Path, roles: None, make_login: Callable[..., str], call: Call
 ) -> None:
     """The limit is the login's here; a server or a pooler that is full says as much."""
     name = make_login("pgmem_trusted", "pgmem_writer", "pgmem_reader", attributes="connection limit 1")

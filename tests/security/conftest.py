@@ -78,7 +78,7 @@ def value(session: Session, query: str, *parameters: object) -> object:
 
 
 @pytest.fixture
-def temporary(connection: Session, roles: list[str]) -> None:
+def temporary(connection: Session, roles: None) -> None:
     """A store whose logins may make temporary tables, as where the installer could not revoke it."""
     name = value(connection, "select quote_ident(current_database())")
     connection.execute(f"grant temporary on database {name} to public".encode())

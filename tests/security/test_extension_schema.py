@@ -18,7 +18,7 @@ from tests.security.conftest import Session, value
 UNNAMED = re.compile(r"(?<![.])(<=>|<->|<#>|<\+>)|::\s*(?:halfvec|vector|sparsevec|agtype|graphid)\b")
 
 
-def test_no_function_has_a_schema_in_its_path_where_others_may_create(rows: Rows, roles: list[str]) -> None:
+def test_no_function_has_a_schema_in_its_path_where_others_may_create(rows: Rows, roles: None) -> None:
     """`public` stood in the path of functions that run as the owner."""
     found = rows(
         "select p.proname, s.name, coalesce(r.rolname, 'public') as grantee from pg_proc p"

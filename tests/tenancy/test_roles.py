@@ -49,7 +49,7 @@ def three(call: Call, act_as: ActAs) -> None:
     act_as()
 
 
-def test_the_roles_are_made_once_and_own_everything(rows: Rows, roles: list[str]) -> None:
+def test_the_roles_are_made_once_and_own_everything(rows: Rows, roles: None) -> None:
     assert rows("select pgmem.make_roles() as made") == [{"made": []}]
     owners = rows(
         "select distinct relowner::regrole::text as owner from pg_class where relnamespace in "
@@ -62,7 +62,7 @@ def test_the_roles_are_made_once_and_own_everything(rows: Rows, roles: list[str]
 
 @pytest.mark.usefixtures("age")
 def test_an_upgrade_after_the_roles_leaves_all_to_their_owner(
-    store: str, call: Call, rows: Rows, roles: list[str]
+    store: str, call: Call, rows: Rows, roles: None
 ) -> None:
     rows("update pgmem.schema_version set digest = 'old' returning one")
     assert schema.upgrade(store).changed
