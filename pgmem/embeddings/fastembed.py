@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from pgmem.embeddings.vectors import Rows
 
 _DEFAULT: Final = "BAAI/bge-small-en-v1.5"
-_EXTRA: Final = "fastembed"
 
 _DIMENSIONS: Final = {
     "BAAI/bge-small-en-v1.5": 384,
@@ -46,9 +45,9 @@ class FastEmbedProvider(NamedModelProvider):
 
     def _load(self) -> Encoder:
         if self._folder is not None:
-            return load_folder(self._folder, provider="fastembed", extra=_EXTRA)
-        np = require("numpy", provider="fastembed", extra=_EXTRA)
-        fastembed = require("fastembed", provider="fastembed", extra=_EXTRA)
+            return load_folder(self._folder)
+        np = require("numpy", "fastembed")
+        fastembed = require("fastembed", "fastembed")
         try:
             model = fastembed.TextEmbedding(self._name, cache_dir=_cache(), local_files_only=hub_is_offline())
         except Exception as exc:

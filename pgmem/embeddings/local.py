@@ -118,8 +118,8 @@ class LocalProvider(BaseProvider):
             loading.set_result(encode)
 
 
-def require(module: str, *, provider: str, extra: str) -> ModuleType:
-    """Import an optional library.
+def require(module: str, provider: str) -> ModuleType:
+    """Import a library of a provider, which an extra of the provider's name installs.
 
     Raises:
         EmbeddingError: the library is missing (the message says what to install) or broken.
@@ -129,13 +129,9 @@ def require(module: str, *, provider: str, extra: str) -> ModuleType:
     except ModuleNotFoundError as exc:
         if exc.name != module.partition(".")[0]:
             raise EmbeddingError(f"{module} cannot be imported: it lacks {exc.name}") from exc
-        raise missing(module, provider=provider, extra=extra) from None
+        extra = provider.replace("_", "-")
+        raise EmbeddingError(
+            f"EMBEDDING_PROVIDER={provider} needs the library {module}: pip install 'pgmem-agent[{extra}]'"
+        ) from None
     except Exception as exc:
         raise EmbeddingError(f"{module} is installed but cannot be imported ({type(exc).__name__})") from exc
-
-
-def missing(module: str, *, provider: str, extra: str) -> EmbeddingError:
-    """Return the error that names the library that a provider lacks, and how to install it."""
-    return EmbeddingError(
-        f"EMBEDDING_PROVIDER={provider} needs the library {module}: pip install 'pgmem-agent[{extra}]'"
-    )

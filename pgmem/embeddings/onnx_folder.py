@@ -33,7 +33,7 @@ def model_file(folder: Path) -> Path:
     raise EmbeddingConfigError("EMBEDDING_MODEL: the folder needs model.onnx and tokenizer.json")
 
 
-def load_folder(folder: Path, *, provider: str, extra: str) -> Encoder:
+def load_folder(folder: Path) -> Encoder:
     """Load a folder's model and tokenizer.
 
     Texts are truncated to 256 tokens and run in batches of 32 texts of similar length. The vectors of the tokens are
@@ -42,9 +42,9 @@ def load_folder(folder: Path, *, provider: str, extra: str) -> Encoder:
     Raises:
         EmbeddingError: a library is missing, or the model has other inputs.
     """
-    np = require("numpy", provider=provider, extra=extra)
-    onnxruntime = require("onnxruntime", provider=provider, extra=extra)
-    tokenizers = require("tokenizers", provider=provider, extra=extra)
+    np = require("numpy", "fastembed")
+    onnxruntime = require("onnxruntime", "fastembed")
+    tokenizers = require("tokenizers", "fastembed")
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = _cores()

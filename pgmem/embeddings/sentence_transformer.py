@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 
 _DEFAULT: Final = "all-MiniLM-L6-v2"
-_EXTRA: Final = "sentence-transformer"
 
 _DIMENSIONS: Final = {
     "all-MiniLM-L6-v2": 384,
@@ -47,7 +46,7 @@ class SentenceTransformerProvider(NamedModelProvider):
             raise EmbeddingConfigError("EMBEDDING_MODEL: the folder needs modules.json or config.json")
 
     def _load(self) -> Encoder:
-        library = require("sentence_transformers", provider="sentence_transformer", extra=_EXTRA)
+        library = require("sentence_transformers", "sentence_transformer")
         try:
             model = self._open(library)
         except Exception as exc:

@@ -56,7 +56,7 @@ class StaticProvider(LocalProvider):
         return await super()._embed(texts)
 
     def _load(self) -> Encoder:
-        np = require("numpy", provider="static", extra="static")
+        np = require("numpy", "static")
         try:
             weights, vocabulary = static_vectors.files()
             at = static_vectors.matrix(weights)
