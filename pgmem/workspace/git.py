@@ -76,8 +76,6 @@ _LOG = (
     *("log", "--no-ext-diff", "--no-textconv", "--no-show-signature", "--no-mailmap"),
     *("--no-color", "--no-decorate"),
 )
-
-
 _DIFF = ("diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
 MOST_COMMITS = 20_000
 """Commits of a history that are read, the newest."""
@@ -127,13 +125,13 @@ class _Inert:
         self.root = root
         self._trusted = self._safe_directories()
 
-    def text(self, *arguments: str, given: bytes = b"") -> str:
+    def text(self, *arguments: str, given: bytes = b"", timeout_s: float = _TIMEOUT_S) -> str:
         """The output of git as a text.
 
         Raises:
             GitUnavailable: git fails or does not end in time.
         """
-        return self.output(*arguments, given=given).decode(errors="surrogateescape")
+        return self.output(*arguments, given=given, timeout_s=timeout_s).decode(errors="surrogateescape")
 
     @contextmanager
     def stream(self, *arguments: str) -> Iterator[IO[bytes]]:
@@ -198,7 +196,7 @@ class _Inert:
             return []
         return done.stdout.decode(errors="surrogateescape").split("\0")[:-1]
 
-    def output(self, *arguments: str, given: bytes = b"", timeout_s: float | None = None) -> bytes:
+    def output(self, *arguments: str, given: bytes = b"", timeout_s: float = _TIMEOUT_S) -> bytes:
         """The output of git.
 
         Raises:
@@ -207,7 +205,7 @@ class _Inert:
         try:
             with self._started(arguments, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
                 try:
-                    found, said = process.communicate(given, timeout_s or _TIMEOUT_S)
+                    found, said = process.communicate(given, timeout_s)
                 except BaseException:
                     process.kill()
                     raise
@@ -351,11 +349,7 @@ class Git:
         return False
 
     def _is_in_default(self, commit: str) -> bool:
-        for ref in self._default or ["HEAD"]:
-            with suppress(GitUnavailable):
-                self._git.text("merge-base", "--is-ancestor", commit, ref)
-                return True
-        return False
+        return any(self.is_ancestor(commit, ref) for ref in self._default or ["HEAD"])
 
     @cached_property
     def _default(self) -> list[str]:
@@ -541,7 +535,7 @@ class Repository(_Inert):
         Raises:
             GitUnavailable: git fails or does not end in time.
         """
-        return self.output(*arguments, timeout_s=timeout_s).decode(errors="surrogateescape")
+        return self.text(*arguments, timeout_s=timeout_s)
 
 
 def _environment() -> dict[str, str]:

@@ -7,7 +7,6 @@ The list is the person's own, beside the settings of other programs, and no data
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 from pathlib import Path
@@ -63,8 +62,4 @@ def _read() -> list[str]:
 def _write(lines: dict[str, None]) -> None:
     path = _list()
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    part = path.with_name(f"trusted.{os.getpid()}")
-    with contextlib.suppress(FileNotFoundError):
-        part.unlink()
-    plain_files.create(part, "".join(f"{line}\n" for line in lines).encode())
-    part.replace(path)
+    plain_files.replace(path, "".join(f"{line}\n" for line in lines).encode())
