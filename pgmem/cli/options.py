@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from pgmem.settings import Settings
 
 P = ParamSpec("P")
-Q = ParamSpec("Q")
 T = TypeVar("T")
 U = TypeVar("U")
 

@@ -13,7 +13,6 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from time import monotonic
-from typing import TypeVar
 
 import anyio
 import psycopg
@@ -44,7 +43,6 @@ from pgmem.outbox import Outbox
 from pgmem.server.embedded import EmbeddedServer
 from pgmem.settings import Settings
 
-T = TypeVar("T")
 Rows = Callable[..., Awaitable[list[DictRow]]]
 
 CHECKS = frozenset({"verify_token", "backlog"})

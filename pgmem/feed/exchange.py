@@ -91,7 +91,7 @@ class Exchange:
                 self.done.count("there", await there.apply(page, peer=mine.feed, dry_run=self._dry_run))
                 self._progress("sent", sent := sent + len(page))
             if cursor and not self._dry_run:
-                await self._noted(other.feed, cursor)
+                await self._here.apply([], peer=other.feed, pushed=cursor)
         return self.done
 
     async def with_folder(self, folder: Folder) -> Exchanged:
@@ -159,9 +159,6 @@ class Exchange:
             if arrival.outcome in ("taken", "present", "purged"):
                 self._arrived.add(_known_by(page[arrival.place - 1]))
 
-    async def _noted(self, peer: str, cursor: str) -> None:
-        await self._here.apply([], peer=peer, pushed=cursor)
-
 
 async def pages(
     store: Peer, after: str | None, without: str | None = None, late: Callable[[], object] = lambda: None
@@ -171,8 +168,7 @@ async def pages(
     What came there from the store with the feed `without` is left out. `late` is called where the changes after the
     cursor are kept no longer.
     """
-    for row in [await store.records("vocabulary", None)]:
-        yield [each["record"] for each in row], None
+    yield [row["record"] for row in await store.records("vocabulary", None)], None
     if after is not None:
         try:
             page = await store.changes(after, without)

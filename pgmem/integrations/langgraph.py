@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from pgmem.errors import InvalidArgument, PgmemError, summary
 from pgmem.integrations import extra
@@ -38,7 +38,6 @@ with extra("langgraph"):
 
 log = logging.getLogger("pgmem")
 
-T = TypeVar("T")
 _AT_ONCE = 2000  # operations of several callers that are carried out together
 
 Metric = Literal["cosine", "inner_product", "l2"]

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 import anyio
 from mcp.server.auth.provider import TokenVerifier
@@ -29,7 +29,6 @@ from pgmem.mcp.schemas import listed_answer, listed_arguments, meant
 from pgmem.mcp.stdio import answering_stdio
 from pgmem.settings import ALL_TOOLSETS, Settings
 
-P = ParamSpec("P")
 R = TypeVar("R")
 log = logging.getLogger("pgmem")
 
